@@ -1,0 +1,1 @@
+"""The window. Never imports torch."""

@@ -1,0 +1,66 @@
+"""The session that the window shows, as one observable value."""
+
+from PySide6.QtCore import QObject, Signal
+
+from profiling.plan import Job
+from profiling.roofline import Ceiling
+from profiling.session import Point, Session, TraceInfo
+from profiling.spec import KernelSpec
+
+
+class SessionModel(QObject):
+    """Holds the session; views redraw on its signals, the controller feeds it.
+
+    Recorded and live sessions take the same road: a loaded file is one ``replaced``, a live run
+    is a stream of ``point_added`` and ``ceilings_changed``.
+    """
+
+    replaced = Signal()  # another session: forget everything
+    point_added = Signal(object)  # Point
+    ceilings_changed = Signal()
+    trace_added = Signal(object)  # TraceInfo
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+
+    @property
+    def session(self) -> Session:
+        return self._session
+
+    def replace(self, session: Session) -> None:
+        self._session = session
+        self.replaced.emit()
+
+    def add_kernel(self, spec: KernelSpec) -> None:
+        self._session.specs[spec.name] = spec
+
+    def add_point(self, point: Point) -> None:
+        self._session.points = (*self._session.points, point)
+        self.point_added.emit(point)
+
+    def add_ceiling(self, ceiling: Ceiling) -> None:
+        self._session.ceilings = (*self._session.ceilings, ceiling)
+        self.ceilings_changed.emit()
+
+    def add_trace(self, trace: TraceInfo) -> None:
+        self._session.traces = (*self._session.traces, trace)
+        self.trace_added.emit(trace)
+
+    def point(self, number: int) -> Point | None:
+        return next((point for point in self._session.points if point.number == number), None)
+
+    def trace_of(self, point: Point) -> TraceInfo | None:
+        """The newest trace of the point's implementation on its workload."""
+
+        def same(job: Job) -> bool:
+            return job.workload == point.job.workload and job.device == point.job.device
+
+        return next(
+            (
+                trace
+                for trace in reversed(self._session.traces)
+                if trace.implementation == point.implementation and same(trace.job)
+            ),
+            None,
+        )

@@ -1,0 +1,1 @@
+"""Widgets. Each takes its models and emits intents; none writes to the store."""

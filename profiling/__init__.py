@@ -1,0 +1,1 @@
+"""The engine: specs, plans, the worker process, outcomes, sessions. No Qt."""

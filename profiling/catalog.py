@@ -1,0 +1,141 @@
+"""Finds kernels by file name. Runs each ``spec.py`` (torch-free), imports no implementation."""
+
+import hashlib
+import importlib.util
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import ModuleType
+
+from msgspec import Struct
+
+from profiling.spec import Implementation, KernelSpec, Provider
+
+LIBRARY = Path(__file__).resolve().parent.parent / "kernels"
+_VARIANT = re.compile(r"(triton|cuda)_([a-z0-9_]+)")
+
+
+class SourceFile(Struct, frozen=True):
+    """A file an implementation is built from."""
+
+    name: str
+    sha256: str
+    text: str
+
+
+class CatalogProblem(Struct, frozen=True):
+    """A folder or file that was left out, and one sentence why."""
+
+    path: str
+    message: str
+
+
+class Kernel(Struct, frozen=True):
+    """A kernel's spec, folder and implementations."""
+
+    spec: KernelSpec
+    folder: Path
+    implementations: tuple[Implementation, ...]
+
+    def implementation(self, stem: str) -> Implementation | None:
+        return next((found for found in self.implementations if found.stem == stem), None)
+
+    def sources(self, implementation: Implementation) -> tuple[SourceFile, ...]:
+        """The files behind an implementation, read now."""
+        return tuple(_read(path) for path in _paths(self.folder, implementation.stem))
+
+
+class Catalog(Struct, frozen=True):
+    """All kernels found, in alphabetical order, and what was wrong with the rest."""
+
+    kernels: tuple[Kernel, ...]
+    problems: tuple[CatalogProblem, ...]
+
+    def kernel(self, name: str) -> Kernel | None:
+        return next((kernel for kernel in self.kernels if kernel.spec.name == name), None)
+
+    @property
+    def hash(self) -> str:
+        """Changes when any implementation's files change; compared across an ssh link."""
+        digest = hashlib.sha256()
+        for kernel in self.kernels:
+            for implementation in kernel.implementations:
+                digest.update(f"{implementation.key}:{implementation.source_hash}\n".encode())
+        return digest.hexdigest()
+
+
+def scan(roots: Sequence[Path] = (LIBRARY,)) -> Catalog:
+    """Read every folder with a ``spec.py`` under the roots; a later root wins a name clash."""
+    kernels: dict[str, Kernel] = {}
+    problems: list[CatalogProblem] = []
+    for root in roots:
+        for spec_path in sorted(root.glob("*/spec.py")):
+            found = _load_kernel(spec_path.parent)
+            if isinstance(found, Kernel):
+                kernels[found.spec.name] = found
+                problems.extend(_unpaired(found.folder))
+            else:
+                problems.append(found)
+    return Catalog(tuple(kernels[name] for name in sorted(kernels)), tuple(problems))
+
+
+def load_module(path: Path) -> ModuleType:
+    """Execute a kernel's Python file under the name ``<root>.<kernel>.<stem>``.
+
+    By location and not by import, so that a kernel folder may lie anywhere.
+    """
+    name = ".".join((path.parent.parent.name, path.parent.name, path.stem))
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _load_kernel(folder: Path) -> Kernel | CatalogProblem:
+    try:
+        spec = load_module(folder / "spec.py").SPEC
+    except Exception as error:  # whatever a user's file raises must not take the program down
+        return CatalogProblem(str(folder), f"{folder.name}/spec.py cannot be used: {error!r}.")
+    if not isinstance(spec, KernelSpec) or spec.name != folder.name:
+        return CatalogProblem(
+            str(folder), f"{folder.name}/spec.py must define SPEC, a KernelSpec named {folder.name!r}."
+        )
+    return Kernel(spec, folder, tuple(_implementations(spec.name, folder)))
+
+
+def _implementations(kernel: str, folder: Path) -> Iterable[Implementation]:
+    found: list[tuple[Provider, str]] = []
+    if (folder / "eager.py").exists():
+        found += [(Provider.EAGER, ""), (Provider.COMPILE, "default")]
+    for path in sorted(folder.glob("*.py")):
+        if match := _VARIANT.fullmatch(path.stem):
+            provider = Provider(match[1])
+            if provider is Provider.TRITON or path.with_suffix(".cu").exists():
+                found.append((provider, match[2]))
+    for provider, variant in found:
+        stem = f"{provider}_{variant}" if variant else str(provider)
+        digest = hashlib.sha256(stem.encode())
+        for path in _paths(folder, stem):
+            digest.update(path.read_bytes())
+        yield Implementation(kernel, provider, variant, digest.hexdigest())
+
+
+def _unpaired(folder: Path) -> Iterable[CatalogProblem]:
+    for source in sorted(folder.glob("cuda_*.cu")):
+        if not source.with_suffix(".py").exists():
+            yield CatalogProblem(str(source), f"{source.name} has no launcher {source.stem}.py beside it.")
+
+
+def _paths(folder: Path, stem: str) -> tuple[Path, ...]:
+    if stem.startswith("compile"):
+        return (folder / "eager.py",)
+    if stem.startswith("cuda_"):
+        return (folder / f"{stem}.cu", folder / f"{stem}.py")
+    return (folder / f"{stem}.py",)
+
+
+def _read(path: Path) -> SourceFile:
+    content = path.read_bytes()
+    return SourceFile(path.name, hashlib.sha256(content).hexdigest(), content.decode("utf-8", "replace"))

@@ -1,0 +1,51 @@
+"""What is known of a device before anything is measured: its identity, state and nameplate."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class DeviceKind(StrEnum):
+    CUDA = "cuda"
+    CPU = "cpu"
+
+
+class GpuProcess(Struct, frozen=True):
+    """Another process that computes on the GPU, hence a threat to any timing."""
+
+    pid: int
+    used_memory_bytes: int | None = None
+
+
+class Device(Struct, frozen=True):
+    """Identity and fixed properties. None where the driver does not tell."""
+
+    id: str  # as torch names it: "cuda:0" or "cpu"
+    kind: DeviceKind
+    name: str
+    uuid: str  # NVML's "GPU-..." string; for a CPU, "cpu-" and a hash of model and host name
+    core_count: int | None = None  # FP32 lanes of a GPU (NVML), physical cores of a CPU
+    multiprocessor_count: int | None = None
+    compute_capability: tuple[int, int] | None = None
+    driver_version: str | None = None
+    max_clock_hz: float | None = None
+    max_memory_clock_hz: float | None = None
+    bus_width_bits: int | None = None
+    memory_bytes: int | None = None
+    last_level_cache_bytes: int | None = None  # L2 of a GPU, L3 of a CPU
+    power_limit_w: float | None = None
+    ecc_enabled: bool | None = None
+    mig_enabled: bool | None = None
+    processes: tuple[GpuProcess, ...] = ()
+
+
+class DeviceState(Struct, frozen=True):
+    """A live reading. None where the driver does not tell."""
+
+    clock_hz: float | None = None
+    memory_clock_hz: float | None = None
+    power_w: float | None = None
+    temperature_c: float | None = None
+    utilization: float | None = None  # 0 to 1
+    memory_used_bytes: int | None = None
+    event_reasons: tuple[str, ...] = ()  # why the clock is held down, in words

@@ -1,0 +1,173 @@
+"""What comes of one implementation of one job: measured, skipped, failed or cancelled."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from profiling.devices import Device
+
+
+class Stage(StrEnum):
+    """The stages of a job, in order."""
+
+    BUILD = "build"
+    VERIFY = "verify"
+    SETTLE = "settle"
+    MEASURE = "measure"
+    CHECK = "check"
+
+
+class Method(StrEnum):
+    """How blocks were timed."""
+
+    CUDA_GRAPH = "cuda graph"  # event pair round a replayed graph of calls on rotated buffers
+    EVENTS = "events"  # event pair round queued calls on rotated buffers
+    WALL_CLOCK = "wall clock"  # perf_counter_ns round a block of calls on rotated buffers
+
+
+class TimeStats(Struct, frozen=True):
+    """Seconds per call. ``low_s`` and ``high_s`` bound the median with 95 % confidence."""
+
+    median_s: float
+    low_s: float
+    high_s: float
+    samples_s: tuple[float, ...]  # one value a block, in the order measured
+    calls_per_block: int
+
+    @property
+    def relative_half_width(self) -> float:
+        return (self.high_s - self.low_s) / 2 / self.median_s
+
+
+class Verification(Struct, frozen=True):
+    """Errors are norm(y - reference) / norm(reference) against float64."""
+
+    relative_error: float  # worst over the measured size and the odd sizes
+    large_relative_error: float  # worst over large-magnitude inputs
+    tolerance: float
+    shape_count: int
+
+
+class BuildInfo(Struct, frozen=True):
+    """What the compiler said. None where it does not say."""
+
+    compile_s: float
+    registers: int | None = None
+    spill_bytes: int | None = None
+    shared_bytes: int | None = None
+    architecture: str | None = None
+    configuration: str | None = None  # an autotuner's winner
+
+
+class Evidence(Struct, frozen=True):
+    """State of the device during the timed blocks (medians; the union of event reasons)."""
+
+    clock_hz: float | None = None
+    memory_clock_hz: float | None = None
+    power_w: float | None = None
+    temperature_c: float | None = None
+    event_reasons: tuple[str, ...] = ()
+
+
+class ProfiledKernel(Struct, frozen=True):
+    """A device kernel as CUPTI timed it, per call of the implementation."""
+
+    name: str
+    calls: float
+    total_s: float
+
+
+class Flag(StrEnum):
+    """Something a reader of the point must know."""
+
+    LAUNCH_BOUND = "launch-bound"
+    UNSTABLE = "unstable"
+    POWER_CAPPED = "power-capped"
+    PROFILER_DISAGREES = "profiler disagrees"
+    EXTRA_KERNELS = "several kernels a call"
+    CACHE_RESIDENT = "cache-resident"
+    ABOVE_ROOF = "above the roof"
+
+
+class Measured(Struct, frozen=True, tag="measured"):
+    """A verified, timed implementation. ``time`` is device time with cold caches."""
+
+    time: TimeStats
+    method: Method
+    method_reason: str  # why a fallback was used; "" for the first choice
+    verification: Verification
+    build: BuildInfo
+    evidence: Evidence
+    host_s: float | None = None  # wall time a call, Python and launch included
+    hot: TimeStats | None = None  # device time with one buffer set
+    kernels: tuple[ProfiledKernel, ...] = ()  # from torch.profiler; empty on a CPU
+    flags: tuple[Flag, ...] = ()
+
+    @property
+    def kernel_sum_s(self) -> float | None:
+        """Device time of all kernels of one call, gaps left out; None without a profile."""
+        return sum(kernel.total_s for kernel in self.kernels) if self.kernels else None
+
+
+class SkipKind(StrEnum):
+    UNSUPPORTED = "unsupported"  # never works on this device
+    UNAVAILABLE = "unavailable"  # something is missing here
+    TOO_LARGE = "too large"
+    PAUSED = "paused"  # failed hard before; waits for an edit of its files
+
+
+class Skipped(Struct, frozen=True, tag="skipped"):
+    kind: SkipKind
+    message: str
+
+
+class FailureKind(StrEnum):
+    BUILD_ERROR = "build error"
+    WRONG_SHAPE = "wrong shape"
+    WRONG_DTYPE = "wrong dtype"
+    WRONG_VALUES = "wrong values"
+    INPUT_CHANGED = "input changed"
+    LAUNCH_ERROR = "launch error"
+    OUT_OF_MEMORY = "out of memory"
+    DEVICE_FAULT = "device fault"
+    TIMEOUT = "timeout"
+    WORKER_LOST = "worker lost"
+    INTERNAL = "internal"
+
+    @property
+    def pauses(self) -> bool:
+        """Whether the implementation waits for an edit of its files before it runs again."""
+        return self in (FailureKind.DEVICE_FAULT, FailureKind.TIMEOUT, FailureKind.WORKER_LOST)
+
+
+class Failed(Struct, frozen=True, tag="failed"):
+    kind: FailureKind
+    stage: Stage
+    message: str  # one sentence: what happened, to what, what to do
+    log: str = ""
+
+
+class Cancelled(Struct, frozen=True, tag="cancelled"):
+    message: str = "Stopped by the user."
+
+
+Outcome = Measured | Skipped | Failed | Cancelled
+
+
+class Package(Struct, frozen=True):
+    name: str
+    version: str
+
+
+class Environment(Struct, frozen=True):
+    """Where outcomes come from."""
+
+    host: str
+    operating_system: str
+    python: str
+    packages: tuple[Package, ...]
+    devices: tuple[Device, ...]
+    missing: tuple[str, ...] = ()  # one sentence per capability that is not here
+
+    def device(self, device_id: str) -> Device | None:
+        return next((device for device in self.devices if device.id == device_id), None)

@@ -1,0 +1,106 @@
+"""What to measure: the product of kernels, dtypes, sizes and implementations."""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+
+from profiling.catalog import Kernel
+from profiling.spec import Dtype, Implementation, Provider, Work, Workload
+
+
+class Regime(StrEnum):
+    BURST = "burst"  # after a short warm-up, at the clock a fresh device holds
+    SUSTAINED = "sustained"  # after 3 s and more of the same work
+
+
+class Quality(StrEnum):
+    QUICK = "quick"  # 1 % interval, at most 2 s an implementation
+    EXACT = "exact"  # 0.25 % interval, at most 10 s an implementation
+
+
+class Job(Struct, frozen=True):
+    """One workload and the implementations to compare on it, on one device.
+
+    They share a job because they are timed in turn, round by round, on the same inputs:
+    a comparison of one after the other reads the second 1 to 8 % slow.
+    """
+
+    id: str
+    device: str
+    workload: Workload
+    work: Work
+    implementations: tuple[Implementation, ...]
+    quality: Quality = Quality.QUICK
+    regime: Regime = Regime.BURST
+
+
+class PlanError(ValueError):
+    """The user's choice cannot be planned; the text is one sentence for the user."""
+
+
+class SizeChoice(Struct, frozen=True):
+    """Either a preset's name, or explicit sizes laid over the preset's."""
+
+    preset: str
+    sizes: dict[str, int] = {}
+
+
+def plan_jobs(
+    kernels: Sequence[Kernel],
+    *,
+    device: str,
+    dtypes: Iterable[Dtype],
+    size_choices: Iterable[SizeChoice],
+    providers: Iterable[Provider] = tuple(Provider),
+    stems: Iterable[str] = (),
+    quality: Quality = Quality.QUICK,
+    regime: Regime = Regime.BURST,
+    first_id: int = 1,
+) -> tuple[Job, ...]:
+    """Make the jobs, kernel by kernel. ``stems`` narrows the implementations when given.
+
+    Raises PlanError when a size does not fit, a preset is unknown or nothing is left to run.
+    """
+    wanted_dtypes, wanted_sizes = tuple(dtypes), tuple(size_choices)
+    wanted_providers, wanted_stems = set(providers), set(stems)
+    jobs: list[Job] = []
+    for kernel in kernels:
+        implementations = tuple(
+            implementation
+            for implementation in kernel.implementations
+            if implementation.provider in wanted_providers
+            and (not wanted_stems or implementation.stem in wanted_stems)
+        )
+        if not implementations:
+            continue
+        for choice in wanted_sizes:
+            sizes = _sizes(kernel, choice)
+            for dtype in wanted_dtypes:
+                if dtype not in kernel.spec.dtypes:
+                    continue
+                jobs.append(
+                    Job(
+                        id=f"job-{first_id + len(jobs)}",
+                        device=device,
+                        workload=Workload(kernel.spec.name, dtype, sizes),
+                        work=kernel.spec.work_at(sizes, dtype),
+                        implementations=implementations,
+                        quality=quality,
+                        regime=regime,
+                    )
+                )
+    if not jobs:
+        raise PlanError("Nothing to run: no implementation matches the kernels, providers and dtypes chosen.")
+    return tuple(jobs)
+
+
+def _sizes(kernel: Kernel, choice: SizeChoice) -> dict[str, int]:
+    preset = kernel.spec.preset(choice.preset)
+    if preset is None:
+        known = ", ".join(preset.name for preset in kernel.spec.presets)
+        raise PlanError(f"{kernel.spec.name} has no preset {choice.preset!r}; it has {known}.")
+    sizes = {**preset.sizes, **choice.sizes}
+    if problem := kernel.spec.problem_with(sizes):
+        raise PlanError(problem)
+    return sizes

@@ -1,0 +1,145 @@
+"""The worker's language: one JSON object a line, each a tagged struct.
+
+Parent to worker: commands. Worker to parent: events. Nothing is sent inside a timed block.
+"""
+
+from typing import Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from profiling.outcome import Environment, Outcome, Stage
+from profiling.plan import Job
+from profiling.roofline import Ceiling
+from profiling.spec import Implementation
+
+PROTOCOL_VERSION = 1
+
+
+class Open(Struct, frozen=True, tag="open"):
+    """First command. ``kernel_roots`` are folders on the worker's machine."""
+
+    protocol: int
+    kernel_roots: tuple[str, ...] = ()
+
+
+class Run(Struct, frozen=True, tag="run"):
+    job: Job
+
+
+class Probe(Struct, frozen=True, tag="probe"):
+    """Measure the ceilings of a device."""
+
+    id: str
+    device: str
+
+
+class Trace(Struct, frozen=True, tag="trace"):
+    """Record a torch.profiler trace of the job's one implementation."""
+
+    job: Job
+
+
+class Cancel(Struct, frozen=True, tag="cancel"):
+    """Stop the task with this id between two blocks or stages."""
+
+    id: str
+
+
+class Close(Struct, frozen=True, tag="close"):
+    pass
+
+
+Command = Open | Run | Probe | Trace | Cancel | Close
+
+
+class Hello(Struct, frozen=True, tag="hello"):
+    protocol: int
+    environment: Environment
+    catalog_hash: str
+
+
+class StageStarted(Struct, frozen=True, tag="stage"):
+    """The task now in flight; the parent kills the worker when the deadline passes."""
+
+    id: str
+    stage: Stage
+    deadline_s: float
+    implementation: Implementation | None = None  # None for a probe
+    detail: str = ""
+
+
+class OutcomeReady(Struct, frozen=True, tag="outcome"):
+    id: str
+    implementation: Implementation
+    outcome: Outcome
+
+
+class CeilingReady(Struct, frozen=True, tag="ceiling"):
+    id: str
+    ceiling: Ceiling
+
+
+class TraceReady(Struct, frozen=True, tag="trace_ready"):
+    """The trace lies in a file of the worker's machine, in Chrome's JSON format, gzipped."""
+
+    id: str
+    implementation: Implementation
+    path: str
+
+
+class TaskDone(Struct, frozen=True, tag="done"):
+    """Nothing more comes for this task. ``problem`` is one sentence if it failed as a whole."""
+
+    id: str
+    problem: str = ""
+
+
+class Notice(Struct, frozen=True, tag="notice"):
+    text: str
+
+
+class Bye(Struct, frozen=True, tag="bye"):
+    """The worker ends by itself; ``reason`` is one sentence."""
+
+    reason: str
+
+
+Event = Hello | StageStarted | OutcomeReady | CeilingReady | TraceReady | TaskDone | Notice | Bye
+
+Message = TypeVar("Message")
+
+
+class ProtocolError(ValueError):
+    """A line that is no message of this protocol."""
+
+
+class LineDecoder(Generic[Message]):
+    """Turns bytes, cut anywhere, into messages."""
+
+    def __init__(self, message_type: type[Message]) -> None:
+        self._decoder = msgspec.json.Decoder(message_type)
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[Message]:
+        """Messages completed by these bytes. Raises ProtocolError on a line that is none."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        return [self._decode(line) for line in lines if line.strip()]
+
+    def _decode(self, line: bytes) -> Message:
+        try:
+            return self._decoder.decode(line)
+        except msgspec.MsgspecError as error:
+            raise ProtocolError(f"The worker said something else than a message: {line[:200]!r} ({error}).") from error
+
+
+def event_decoder() -> LineDecoder[Event]:
+    return LineDecoder(Event)  # type: ignore[arg-type]
+
+
+def command_decoder() -> LineDecoder[Command]:
+    return LineDecoder(Command)  # type: ignore[arg-type]
+
+
+def encode(message: Command | Event) -> bytes:
+    return msgspec.json.encode(message) + b"\n"

@@ -1,0 +1,139 @@
+"""Ceilings and what they allow; pure arithmetic (Williams, Waterman, Patterson 2009)."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from msgspec import Struct
+
+from profiling.spec import Dtype, Pipe, Work
+
+
+class Bound(StrEnum):
+    """What a ceiling bounds: bytes of a memory level, or FLOPs of a pipe."""
+
+    DRAM = "dram"
+    L2 = "l2"
+    FP64 = "fp64"
+    FP32 = "fp32"
+    TF32 = "tf32"
+    FP16 = "fp16"
+    BF16 = "bf16"
+    FP8 = "fp8"
+
+    @property
+    def is_memory(self) -> bool:
+        return self in (Bound.DRAM, Bound.L2)
+
+
+class Source(StrEnum):
+    """Where a ceiling's value comes from."""
+
+    NAMEPLATE = "nameplate"
+    NAMEPLATE_HELD = "nameplate at the clock held"
+    MEASURED_BURST = "measured burst"
+    MEASURED_SUSTAINED = "measured sustained"
+
+
+class Mix(StrEnum):
+    """Access mix of a memory ceiling."""
+
+    READ = "read"
+    WRITE = "write"
+    COPY = "copy"
+    TRIAD = "triad"
+
+
+class Ceiling(Struct, frozen=True):
+    """One limit of one device. ``value`` is byte/s for a memory bound, FLOP/s otherwise."""
+
+    bound: Bound
+    source: Source
+    value: float
+    method: str  # one sentence: how it was obtained
+    device_uuid: str
+    recorded_at: str  # ISO 8601, UTC
+    mix: Mix | None = None
+
+    @property
+    def label(self) -> str:
+        parts = [self.bound.upper(), str(self.mix) if self.mix else "", f"({self.source})"]
+        return " ".join(part for part in parts if part)
+
+
+def compute_bound(pipe: Pipe, dtype: Dtype) -> Bound:
+    """The pipe whose ceiling bounds a kernel's arithmetic."""
+    if pipe is Pipe.VECTOR:
+        return Bound.FP32
+    return {
+        Dtype.FLOAT32: Bound.FP32,
+        Dtype.FLOAT16: Bound.FP16,
+        Dtype.BFLOAT16: Bound.BF16,
+    }[dtype]
+
+
+class Roof(Struct, frozen=True):
+    """The ceiling that limits one point, and the least time it allows."""
+
+    ceiling: Ceiling
+    least_time_s: float
+
+
+class Roofline(Struct, frozen=True):
+    """All ceilings of one device."""
+
+    ceilings: tuple[Ceiling, ...]
+
+    def of(self, bound: Bound, source: Source | None = None) -> tuple[Ceiling, ...]:
+        """Ceilings of a bound, highest first; of one source where given."""
+        found = [
+            ceiling
+            for ceiling in self.ceilings
+            if ceiling.bound is bound and (source is None or ceiling.source is source)
+        ]
+        return tuple(sorted(found, key=lambda ceiling: -ceiling.value))
+
+    def best(self, bound: Bound) -> Ceiling | None:
+        """The roof drawn: the highest measured one, else the nameplate.
+
+        The envelope over access mixes: a triad-only roof makes right kernels read 105 %.
+        """
+        for source in (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED, Source.NAMEPLATE):
+            if found := self.of(bound, source):
+                return found[0]
+        return None
+
+    def memory_ceiling(self, work: Work) -> Ceiling | None:
+        """The DRAM ceiling whose access mix is nearest to the work's own."""
+        measured = [c for c in self.of(Bound.DRAM, Source.MEASURED_BURST) if c.mix]
+        if not measured or not work.byte_count:
+            return self.best(Bound.DRAM)
+        share = work.read_bytes / work.byte_count
+        return min(measured, key=lambda c: abs(_READ_SHARE[c.mix or Mix.COPY] - share))
+
+    def limiter(self, work: Work, compute: Bound) -> Roof | None:
+        """The ceiling under which this work takes longest; None where nothing bounds it."""
+        roofs: list[Roof] = []
+        memory = self.memory_ceiling(work)
+        if memory and work.byte_count:
+            roofs.append(Roof(memory, work.byte_count / memory.value))
+        pipe = self.best(compute)
+        if pipe and work.flop_count:
+            roofs.append(Roof(pipe, work.flop_count / pipe.value))
+        return max(roofs, key=lambda roof: roof.least_time_s, default=None)
+
+
+_READ_SHARE = {Mix.READ: 1.0, Mix.WRITE: 0.0, Mix.COPY: 0.5, Mix.TRIAD: 2 / 3}
+
+
+def ridge_point(memory: Ceiling, compute: Ceiling) -> float:
+    """Arithmetic intensity (FLOP/byte) at which both ceilings allow the same time."""
+    return compute.value / memory.value
+
+
+def attainable(intensity: float, memory: Ceiling, compute: Ceiling) -> float:
+    """FLOP/s that the two ceilings allow at an arithmetic intensity."""
+    return min(compute.value, intensity * memory.value)
+
+
+def devices_of(ceilings: Iterable[Ceiling]) -> set[str]:
+    return {ceiling.device_uuid for ceiling in ceilings}

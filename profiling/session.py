@@ -1,0 +1,79 @@
+"""A session in memory: everything needed to redraw it, on any machine."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from profiling.catalog import SourceFile
+from profiling.devices import Device
+from profiling.outcome import Environment, Measured, Outcome
+from profiling.plan import Job
+from profiling.roofline import Bound, Ceiling, Roofline, compute_bound
+from profiling.spec import Implementation, KernelSpec
+
+
+class Point(Struct, frozen=True):
+    """One outcome of one implementation, with all that explains it."""
+
+    number: int  # order of arrival in the session, from 1
+    job: Job
+    implementation: Implementation
+    outcome: Outcome
+    recorded_at: str  # ISO 8601, UTC
+
+    @property
+    def label(self) -> str:
+        return f"{self.implementation.kernel} / {self.implementation.label}"
+
+    @property
+    def measured(self) -> Measured | None:
+        return self.outcome if isinstance(self.outcome, Measured) else None
+
+    @property
+    def achieved_bandwidth(self) -> float | None:
+        """Compulsory byte/s; None without a time."""
+        if self.measured is None:
+            return None
+        return self.job.work.byte_count / self.measured.time.median_s
+
+    @property
+    def achieved_flop_rate(self) -> float | None:
+        """FLOP/s; None without a time."""
+        if self.measured is None:
+            return None
+        return self.job.work.flop_count / self.measured.time.median_s
+
+
+class TraceInfo(Struct, frozen=True):
+    """A stored profiler trace; its bytes stay in the file until asked for."""
+
+    number: int
+    job: Job
+    implementation: Implementation
+    recorded_at: str
+    byte_count: int
+
+
+class Session(Struct):
+    """What a session file holds. A session belongs to one device."""
+
+    path: Path
+    created_at: str
+    environment: Environment | None = None
+    device: Device | None = None
+    specs: dict[str, KernelSpec] = {}
+    sources: dict[str, tuple[SourceFile, ...]] = {}  # by Implementation.source_hash
+    ceilings: tuple[Ceiling, ...] = ()
+    points: tuple[Point, ...] = ()
+    traces: tuple[TraceInfo, ...] = ()
+
+    @property
+    def roofline(self) -> Roofline:
+        """The newest ceiling of each bound, source and mix."""
+        newest = {(c.bound, c.source, c.mix): c for c in self.ceilings}
+        return Roofline(tuple(newest.values()))
+
+    def bound_of(self, point: Point) -> Bound:
+        """The compute pipe that bounds a point."""
+        spec = self.specs[point.implementation.kernel]
+        return compute_bound(spec.pipe, point.job.workload.dtype)

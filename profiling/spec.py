@@ -1,0 +1,243 @@
+"""What a kernel computes, stated without torch: axes, tensors, work, tolerance.
+
+A spec is data only (no callables), so a session file can hold it and redraw every point on a
+machine where neither torch nor the kernel exists.
+"""
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from functools import cache
+
+from msgspec import Struct
+
+
+class Dtype(StrEnum):
+    """Element type of every tensor of a workload."""
+
+    FLOAT32 = "float32"
+    FLOAT16 = "float16"
+    BFLOAT16 = "bfloat16"
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return 4 if self is Dtype.FLOAT32 else 2
+
+
+class Provider(StrEnum):
+    """Who makes the machine code of an implementation."""
+
+    CUDA = "cuda"
+    TRITON = "triton"
+    EAGER = "eager"
+    COMPILE = "compile"
+
+
+class Pipe(StrEnum):
+    """Which units do a kernel's arithmetic, hence which compute ceiling bounds it."""
+
+    VECTOR = "vector"  # FP32 units, whatever the storage dtype
+    TENSOR = "tensor"  # matrix units of the workload's dtype; float32 means IEEE FP32, not TF32
+
+
+class FormulaError(ValueError):
+    """A formula of a spec is not plain integer arithmetic over its axes."""
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Pow: operator.pow,
+}
+
+
+@cache
+def _parse(formula: str) -> ast.expr:
+    try:
+        return ast.parse(formula, mode="eval").body
+    except SyntaxError as error:
+        raise FormulaError(f"The formula {formula!r} cannot be read: {error.msg}.") from error
+
+
+def evaluate(formula: str, values: Mapping[str, int]) -> int:
+    """Evaluate integer arithmetic (+ - * // **, parentheses, names) such as ``2*rows*cols*s``.
+
+    A session file may carry a formula, so nothing but arithmetic is ever evaluated.
+    Raises FormulaError for anything else or for an unknown name.
+    """
+
+    def value(node: ast.expr) -> int:
+        match node:
+            case ast.Constant(value=int(number)) if not isinstance(node.value, bool):
+                return number
+            case ast.Name(id=name) if name in values:
+                return values[name]
+            case ast.Name(id=name):
+                raise FormulaError(f"The formula {formula!r} uses {name!r}, which is no axis.")
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+                return _OPERATORS[type(op)](value(left), value(right))
+            case _:
+                raise FormulaError(f"The formula {formula!r} is not integer arithmetic.")
+
+    return value(_parse(formula))
+
+
+class Axis(Struct, frozen=True):
+    """One size a user may choose."""
+
+    name: str
+    meaning: str
+    minimum: int = 0
+
+
+class TensorSpec(Struct, frozen=True):
+    """A tensor of the call; each dimension is a formula over the axes (usually one axis)."""
+
+    name: str
+    shape: tuple[str, ...]
+
+
+class Work(Struct, frozen=True):
+    """Compulsory work of one call: every input read once, every output written once."""
+
+    flop_count: int
+    read_bytes: int
+    write_bytes: int
+
+    @property
+    def byte_count(self) -> int:
+        return self.read_bytes + self.write_bytes
+
+    @property
+    def arithmetic_intensity(self) -> float | None:
+        """FLOP per byte; None where nothing is computed or nothing is moved."""
+        if not self.flop_count or not self.byte_count:
+            return None
+        return self.flop_count / self.byte_count
+
+
+class WorkFormula(Struct, frozen=True):
+    """Formulas over the axes and ``s``, the bytes per element.
+
+    Conventions: FMA = 2 FLOP; add, mul, max, compare, exp, tanh, rsqrt, division = 1 each.
+    """
+
+    flop_count: str
+    read_bytes: str
+    write_bytes: str
+
+
+class Tolerance(Struct, frozen=True):
+    """Largest accepted norm(y - reference) / norm(reference), per dtype."""
+
+    float32: float
+    float16: float
+    bfloat16: float
+
+    def of(self, dtype: Dtype) -> float:
+        match dtype:
+            case Dtype.FLOAT32:
+                return self.float32
+            case Dtype.FLOAT16:
+                return self.float16
+            case Dtype.BFLOAT16:
+                return self.bfloat16
+
+
+class Preset(Struct, frozen=True):
+    """A named choice of sizes: ``small``, ``medium`` (fits a laptop's CPU) or ``large``."""
+
+    name: str
+    sizes: dict[str, int]
+
+
+class KernelSpec(Struct, frozen=True):
+    """A kernel as the engine and the window know it. ``name`` equals its folder's name."""
+
+    name: str
+    title: str
+    formula: str
+    axes: tuple[Axis, ...]
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    work: WorkFormula
+    tolerance: Tolerance
+    presets: tuple[Preset, ...]
+    odd_sizes: tuple[dict[str, int], ...]  # verified besides the measured size
+    large_magnitude: float  # inputs up to this absolute value must stay finite and right
+    pipe: Pipe = Pipe.VECTOR
+    dtypes: tuple[Dtype, ...] = tuple(Dtype)
+
+    def preset(self, name: str) -> Preset | None:
+        return next((preset for preset in self.presets if preset.name == name), None)
+
+    def shape(self, tensor: TensorSpec, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """Dimensions of a tensor at these sizes, in elements."""
+        return tuple(evaluate(dimension, sizes) for dimension in tensor.shape)
+
+    def work_at(self, sizes: Mapping[str, int], dtype: Dtype) -> Work:
+        """Compulsory FLOPs and bytes of one call."""
+        values = {**sizes, "s": dtype.itemsize}
+        return Work(
+            flop_count=evaluate(self.work.flop_count, values),
+            read_bytes=evaluate(self.work.read_bytes, values),
+            write_bytes=evaluate(self.work.write_bytes, values),
+        )
+
+    def problem_with(self, sizes: Mapping[str, int]) -> str | None:
+        """One sentence when the sizes do not fit the axes, else None."""
+        known = {axis.name for axis in self.axes}
+        for name in sizes:
+            if name not in known:
+                axes = ", ".join(axis.name for axis in self.axes)
+                return f"{self.name} has no axis {name!r}; its axes are {axes}."
+        for axis in self.axes:
+            if axis.name not in sizes:
+                return f"{self.name} needs a size for its axis {axis.name!r}."
+            if sizes[axis.name] < axis.minimum:
+                return f"{self.name} needs {axis.name} >= {axis.minimum}, got {sizes[axis.name]}."
+        return None
+
+
+class Workload(Struct, frozen=True):
+    """One kernel at one dtype and one choice of sizes: what implementations are compared on."""
+
+    kernel: str
+    dtype: Dtype
+    sizes: dict[str, int]
+
+    @property
+    def size_label(self) -> str:
+        """Such as ``rows=4096, cols=1024``."""
+        return ", ".join(f"{name}={size}" for name, size in self.sizes.items())
+
+    @property
+    def label(self) -> str:
+        return f"{self.kernel} {self.dtype} {self.size_label}"
+
+
+class Implementation(Struct, frozen=True):
+    """One way to compute a kernel, such as ``softmax/triton_online``."""
+
+    kernel: str
+    provider: Provider
+    variant: str  # "" for eager; the idea's name for triton and cuda; the mode for compile
+    source_hash: str  # SHA-256 over the files it is built from
+
+    @property
+    def stem(self) -> str:
+        """File-name stem and unique name within the kernel: ``eager``, ``cuda_warp``."""
+        return f"{self.provider}_{self.variant}" if self.variant else str(self.provider)
+
+    @property
+    def label(self) -> str:
+        """For people: ``triton online``."""
+        return self.stem.replace("_", " ")
+
+    @property
+    def key(self) -> str:
+        return f"{self.kernel}/{self.stem}"

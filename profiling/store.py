@@ -1,0 +1,287 @@
+"""The session file: one SQLite database, append only, one writer. Documented in docs/session-file.md.
+
+Every result is committed as it arrives, so that a crash loses at most the job in flight. While it
+is written the file has a write-ahead log beside it; a closed session is one plain file again.
+Values lie in it as the JSON of their structs: opening a file runs no code.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self, TypeVar
+
+import msgspec
+
+from profiling.catalog import SourceFile
+from profiling.devices import Device
+from profiling.outcome import Environment, Measured, Outcome
+from profiling.plan import Job
+from profiling.roofline import Ceiling
+from profiling.session import Point, Session, TraceInfo
+from profiling.spec import Implementation, KernelSpec
+
+SUFFIX = ".roofscope"
+FORMAT_VERSION = 1
+_APPLICATION_ID = 0x526F6F66  # "Roof": tells our files from other SQLite databases
+
+_SCHEMA = """
+CREATE TABLE session (created_at TEXT NOT NULL);
+CREATE TABLE environment (
+  id INTEGER PRIMARY KEY, device_id TEXT NOT NULL, value TEXT NOT NULL, recorded_at TEXT NOT NULL);
+CREATE TABLE ceiling (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE kernel (name TEXT PRIMARY KEY, spec TEXT NOT NULL);
+CREATE TABLE source (
+  implementation_hash TEXT NOT NULL, name TEXT NOT NULL, sha256 TEXT NOT NULL, text TEXT NOT NULL,
+  PRIMARY KEY (implementation_hash, name));
+CREATE TABLE job (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE outcome (
+  id INTEGER PRIMARY KEY, job INTEGER NOT NULL REFERENCES job, implementation TEXT NOT NULL,
+  kind TEXT NOT NULL, median_s REAL, value TEXT NOT NULL, recorded_at TEXT NOT NULL);
+CREATE TABLE sample (
+  outcome INTEGER NOT NULL REFERENCES outcome, block INTEGER NOT NULL, seconds REAL NOT NULL);
+CREATE TABLE trace (
+  id INTEGER PRIMARY KEY, job INTEGER NOT NULL REFERENCES job, implementation TEXT NOT NULL,
+  recorded_at TEXT NOT NULL, chrome_json_gz BLOB NOT NULL);
+"""
+
+Value = TypeVar("Value")
+
+
+class SessionError(Exception):
+    """A session file cannot be used; the text is one sentence for the user."""
+
+
+def timestamp() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+class SessionStore:
+    """The one writer of a session file; each ``add`` is one committed transaction."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+        self._job_rows: dict[str, int] = {}
+
+    @classmethod
+    def create(cls, path: Path) -> Self:
+        """Make a new file. Raises SessionError if one is there or the place cannot be written."""
+        if path.exists():
+            raise SessionError(f"{path} exists already; choose another name.")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(path, isolation_level=None)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+            connection.executescript(_SCHEMA)
+            connection.execute("INSERT INTO session VALUES (?)", (timestamp(),))
+        except (OSError, sqlite3.Error) as error:
+            raise SessionError(f"{path} cannot be written: {error}.") from error
+        return cls(path, _writing(connection))
+
+    @classmethod
+    def append(cls, path: Path) -> Self:
+        """Open an existing session to add to it. Raises SessionError."""
+        connection = _connect(path, "rw")
+        try:
+            return cls(path, _writing(connection))
+        except sqlite3.Error as error:
+            connection.close()
+            raise SessionError(f"{path} cannot be written: {error}.") from error
+
+    def add_environment(self, environment: Environment, device_id: str) -> None:
+        self._insert(
+            "INSERT INTO environment (device_id, value, recorded_at) VALUES (?, ?, ?)",
+            (device_id, _text(environment), timestamp()),
+        )
+
+    def add_kernel(self, spec: KernelSpec) -> None:
+        self._insert("INSERT OR REPLACE INTO kernel VALUES (?, ?)", (spec.name, _text(spec)))
+
+    def add_sources(self, implementation: Implementation, sources: Iterable[SourceFile]) -> None:
+        for source in sources:
+            self._insert(
+                "INSERT OR IGNORE INTO source VALUES (?, ?, ?, ?)",
+                (implementation.source_hash, source.name, source.sha256, source.text),
+            )
+
+    def add_ceiling(self, ceiling: Ceiling) -> None:
+        self._insert("INSERT INTO ceiling (value) VALUES (?)", (_text(ceiling),))
+
+    def add_outcome(self, job: Job, implementation: Implementation, outcome: Outcome) -> Point:
+        """Commit one outcome with its samples, and return it as the session's newest point."""
+        recorded_at = timestamp()
+        measured = outcome if isinstance(outcome, Measured) else None
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            number = self._insert(
+                "INSERT INTO outcome (job, implementation, kind, median_s, value, recorded_at)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    self._job_row(job),
+                    _text(implementation),
+                    type(outcome).__name__.lower(),
+                    measured.time.median_s if measured else None,
+                    _text(outcome),
+                    recorded_at,
+                ),
+            )
+            if measured:
+                self._connection.executemany(
+                    "INSERT INTO sample VALUES (?, ?, ?)",
+                    [(number, block, value) for block, value in enumerate(measured.time.samples_s)],
+                )
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        return Point(number, job, implementation, outcome, recorded_at)
+
+    def add_trace(self, job: Job, implementation: Implementation, chrome_json_gz: bytes) -> TraceInfo:
+        recorded_at = timestamp()
+        number = self._insert(
+            "INSERT INTO trace (job, implementation, recorded_at, chrome_json_gz) VALUES (?, ?, ?, ?)",
+            (self._job_row(job), _text(implementation), recorded_at, chrome_json_gz),
+        )
+        return TraceInfo(number, job, implementation, recorded_at, len(chrome_json_gz))
+
+    def save_as(self, path: Path) -> None:
+        """Write a complete copy to another file, replacing it. Raises SessionError."""
+        copy = path.with_name(path.name + ".part")
+        try:
+            copy.unlink(missing_ok=True)
+            target = sqlite3.connect(copy)
+            with target:
+                self._connection.backup(target)
+            target.execute("PRAGMA journal_mode = DELETE")
+            target.close()
+            copy.replace(path)
+        except (OSError, sqlite3.Error) as error:
+            raise SessionError(f"The session cannot be saved as {path}: {error}.") from error
+
+    def close(self) -> None:
+        """Fold the write-ahead log into the file, so that the session is one plain file."""
+        self._connection.execute("PRAGMA journal_mode = DELETE")
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _job_row(self, job: Job) -> int:
+        value = _text(job)
+        if value not in self._job_rows:
+            self._job_rows[value] = self._insert("INSERT INTO job (value) VALUES (?)", (value,))
+        return self._job_rows[value]
+
+    def _insert(self, statement: str, values: tuple[object, ...]) -> int:
+        try:
+            return self._connection.execute(statement, values).lastrowid or 0
+        except sqlite3.Error as error:
+            raise SessionError(f"{self.path} cannot be written: {error}.") from error
+
+
+def load(path: Path) -> Session:
+    """Read a whole session. Raises SessionError with one sentence when the file is none."""
+    connection = _connect(path, "ro")
+    try:
+        return _read(path, connection)
+    except (sqlite3.Error, msgspec.MsgspecError, TypeError) as error:
+        raise SessionError(
+            f"{path} is a Roofscope session but damaged ({error}); restore it from a copy."
+        ) from error
+    finally:
+        connection.close()
+
+
+def load_trace(path: Path, number: int) -> bytes:
+    """The gzipped Chrome trace with this number. Raises SessionError."""
+    connection = _connect(path, "ro")
+    try:
+        row = connection.execute("SELECT chrome_json_gz FROM trace WHERE id = ?", (number,)).fetchone()
+    except sqlite3.Error as error:
+        raise SessionError(f"The trace {number} of {path} cannot be read: {error}.") from error
+    finally:
+        connection.close()
+    if row is None:
+        raise SessionError(f"{path} holds no trace {number}.")
+    return row[0]
+
+
+def _read(path: Path, connection: sqlite3.Connection) -> Session:
+    created_at = connection.execute("SELECT created_at FROM session").fetchone()[0]
+    session = Session(path, created_at)
+    newest = connection.execute("SELECT value, device_id FROM environment ORDER BY id DESC LIMIT 1").fetchone()
+    if newest:
+        session.environment = _value(newest[0], Environment)
+        session.device = session.environment.device(newest[1])
+    session.specs = {
+        name: _value(text, KernelSpec) for name, text in connection.execute("SELECT name, spec FROM kernel")
+    }
+    for key, name, sha256, text in connection.execute("SELECT * FROM source ORDER BY name"):
+        session.sources[key] = (*session.sources.get(key, ()), SourceFile(name, sha256, text))
+    session.ceilings = tuple(
+        _value(text, Ceiling) for (text,) in connection.execute("SELECT value FROM ceiling ORDER BY id")
+    )
+    jobs = {number: _value(text, Job) for number, text in connection.execute("SELECT id, value FROM job")}
+    session.points = tuple(
+        Point(number, jobs[job], _value(implementation, Implementation), _outcome(value), recorded_at)
+        for number, job, implementation, value, recorded_at in connection.execute(
+            "SELECT id, job, implementation, value, recorded_at FROM outcome ORDER BY id"
+        )
+    )
+    session.traces = tuple(
+        TraceInfo(number, jobs[job], _value(implementation, Implementation), recorded_at, size)
+        for number, job, implementation, recorded_at, size in connection.execute(
+            "SELECT id, job, implementation, recorded_at, length(chrome_json_gz) FROM trace ORDER BY id"
+        )
+    )
+    return session
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    if not path.is_file():
+        raise SessionError(f"There is no file {path}.")
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None)
+        application_id = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite3.Error as error:
+        if connection:
+            connection.close()
+        raise SessionError(
+            f"{path} is not a Roofscope session or is damaged ({error}); choose a {SUFFIX} file."
+        ) from error
+    if application_id == _APPLICATION_ID and version == FORMAT_VERSION:
+        return connection
+    connection.close()
+    if application_id != _APPLICATION_ID:
+        raise SessionError(f"{path} is not a Roofscope session; choose a {SUFFIX} file.")
+    raise SessionError(
+        f"{path} has session format {version}, this program reads {FORMAT_VERSION}; update Roofscope."
+    )
+
+
+def _writing(connection: sqlite3.Connection) -> sqlite3.Connection:
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def _text(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _value(text: str, kind: type[Value]) -> Value:
+    return msgspec.json.decode(text, type=kind)
+
+
+_OUTCOMES: msgspec.json.Decoder[Outcome] = msgspec.json.Decoder(Outcome)  # type: ignore[arg-type]
+
+
+def _outcome(text: str) -> Outcome:
+    return _OUTCOMES.decode(text)

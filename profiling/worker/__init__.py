@@ -1,0 +1,1 @@
+"""The child process that owns the device; with `kernels/`, the only importer of torch."""

@@ -1,0 +1,1 @@
+"""One module per provider: each turns an implementation's files into a callable."""
