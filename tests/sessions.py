@@ -22,8 +22,8 @@ from profiling.outcome import (
     Outcome,
     Package,
     ProfiledKernel,
-    Skipped,
     SkipKind,
+    Skipped,
     Stage,
     TimeStats,
     Verification,
@@ -208,9 +208,7 @@ def implementations(kernel: str) -> tuple[Implementation, ...]:
         (Provider.COMPILE, "default"),
     )
     return tuple(
-        Implementation(
-            kernel, provider, variant, f"{crc32(f'{kernel}{variant}'.encode()):064x}"
-        )
+        Implementation(kernel, provider, variant, f"{crc32(f'{kernel}{variant}'.encode()):064x}")
         for provider, variant in variants
     )
 
@@ -237,10 +235,7 @@ def measured(
     kernel_count: int = 1,
 ) -> Measured:
     """A measured outcome with ten samples round the median and a relative interval."""
-    samples = tuple(
-        median_s * (1 + half_width * wobble / 4)
-        for wobble in (-5, -3, -1, 0, 0, 1, 2, 4, 6, -2)
-    )
+    samples = tuple(median_s * (1 + half_width * wobble / 4) for wobble in (-5, -3, -1, 0, 0, 1, 2, 4, 6, -2))
     return Measured(
         time=TimeStats(
             median_s,
@@ -252,14 +247,10 @@ def measured(
         method=Method.CUDA_GRAPH,
         method_reason="",
         verification=Verification(3.1e-8, 4.4e-8, 1e-6, 3),
-        build=BuildInfo(
-            0.042, registers=32, spill_bytes=0, shared_bytes=0, architecture="sm_90"
-        ),
+        build=BuildInfo(0.042, registers=32, spill_bytes=0, shared_bytes=0, architecture="sm_90"),
         evidence=Evidence(1980e6, 3201e6, 412.0, 51.0),
         host_s=host_s if host_s is not None else median_s + 5e-6,
-        hot=TimeStats(
-            median_s * 0.9, median_s * 0.89, median_s * 0.91, (median_s * 0.9,), 8
-        ),
+        hot=TimeStats(median_s * 0.9, median_s * 0.89, median_s * 0.91, (median_s * 0.9,), 8),
         kernels=tuple(
             ProfiledKernel(f"invented_kernel_{i}", 1.0, median_s / kernel_count * 0.99)
             for i in range(kernel_count)
@@ -295,9 +286,7 @@ def _outcome(implementation: Implementation, a_job: Job) -> Outcome:
 
 def _timed(implementation: Implementation, work: Work, dtype: Dtype) -> Measured:
     provider = implementation.provider
-    roof = Roofline(CEILINGS).limiter(
-        work, compute_bound(SPEC_OF[implementation.kernel].pipe, dtype)
-    )
+    roof = Roofline(CEILINGS).limiter(work, compute_bound(SPEC_OF[implementation.kernel].pipe, dtype))
     assert roof is not None
     share = _SHARE[provider]
     if implementation.kernel == "matmul":
@@ -312,19 +301,11 @@ def _timed(implementation: Implementation, work: Work, dtype: Dtype) -> Measured
         Provider.COMPILE,
     ):
         share = 0.95
-    wobble = (
-        crc32(f"{implementation.key} {dtype} {work.byte_count}".encode()) % 1000 / 1000
-    )
-    median_s = roof.least_time_s / (share - 0.06 * wobble) + LAUNCH_FLOOR_S * (
-        0.8 + 0.4 * wobble
-    )
+    wobble = crc32(f"{implementation.key} {dtype} {work.byte_count}".encode()) % 1000 / 1000
+    median_s = roof.least_time_s / (share - 0.06 * wobble) + LAUNCH_FLOOR_S * (0.8 + 0.4 * wobble)
     host_s = median_s + (26e-6 if provider is Provider.COMPILE else 5e-6)
     flags = (Flag.LAUNCH_BOUND,) if host_s > 1.5 * median_s else ()
-    count = (
-        3
-        if provider is Provider.EAGER and implementation.kernel == "weighted_sum"
-        else 1
-    )
+    count = 3 if provider is Provider.EAGER and implementation.kernel == "weighted_sum" else 1
     return measured(
         median_s,
         half_width=0.002 + 0.012 * wobble,
@@ -346,18 +327,14 @@ def empty_session(*, ceilings: Iterable[Ceiling] = ()) -> Session:
     )
 
 
-def make_session(
-    *, full: bool = False, ceilings: Iterable[Ceiling] = CEILINGS
-) -> Session:
+def make_session(*, full: bool = False, ceilings: Iterable[Ceiling] = CEILINGS) -> Session:
     """Five kernels by four providers, with failed, skipped and cancelled points among them.
 
     By default 44 points: float32 and bfloat16 at one size each and float16 for two kernels;
     ``full`` gives all 120 of three dtypes and two sizes.
     """
     if full:
-        chosen = [
-            (s.name, d, p) for s in SPECS for d in Dtype for p in ("small", "large")
-        ]
+        chosen = [(s.name, d, p) for s in SPECS for d in Dtype for p in ("small", "large")]
     else:
         chosen = [(spec.name, Dtype.FLOAT32, "large") for spec in SPECS]
         chosen += [
@@ -377,8 +354,6 @@ def make_session(
         a_job = job(kernel, dtype, preset, f"job-{number}")
         for implementation in a_job.implementations:
             outcome = _outcome(implementation, a_job)
-            point = Point(
-                len(session.points) + 1, a_job, implementation, outcome, RECORDED_AT
-            )
+            point = Point(len(session.points) + 1, a_job, implementation, outcome, RECORDED_AT)
             session.points = (*session.points, point)
     return session
