@@ -1,0 +1,89 @@
+"""Traces as Kineto writes them, valid and not; the times in here are invented."""
+
+import gzip
+import json
+
+import pytest
+
+from profiling.trace import TraceError, read_trace
+
+
+def _event(name: str, cat: str, ts: float, dur: float, tid: int | str = 7) -> dict[str, object]:
+    return {
+        "ph": "X",
+        "cat": cat,
+        "name": name,
+        "pid": 0,
+        "tid": tid,
+        "ts": ts,
+        "dur": dur,
+        "args": {"s": [1]},
+    }
+
+
+def _file(events: list[str]) -> bytes:
+    body = ",\n  ".join(events)
+    return gzip.compress(
+        f'{{"schemaVersion": 1, "traceEvents": [\n  {body}\n  ],\n  "traceName": "t.json"\n}}'.encode()
+    )
+
+
+EVENTS = [
+    {"ph": "M", "name": "process_name", "pid": 0, "tid": "spans", "ts": 1.5, "args": {"name": "python"}},
+    _event("aten::softmax", "cpu_op", 0, 50),
+    _event("softmax_kernel", "kernel", 10, 4.0),
+    _event("softmax_kernel", "kernel", 20, 2.0),
+    _event("Memset (Device)", "gpu_memset", 30, 2.0),
+]
+
+
+def test_device_kernels_are_summed_and_sorted():
+    summary = read_trace(_file([json.dumps(event) for event in EVENTS]))
+    assert summary.on_device and summary.event_count == 5 and summary.dropped_count == 0
+    first, second = summary.rows
+    assert (first.name, first.count) == ("softmax_kernel", 2)
+    assert first.total_s == pytest.approx(6e-6)
+    assert first.mean_s == pytest.approx(3e-6)
+    assert (first.share, second.share) == pytest.approx((0.75, 0.25))
+
+
+def test_operators_count_their_own_time_only():
+    events = [
+        _event("outer", "cpu_op", 0, 100),
+        _event("inner", "cpu_op", 10, 30),
+        _event("inner", "cpu_op", 50, 20),
+        _event("leaf", "cpu_op", 12, 5),
+        _event("elsewhere", "cpu_op", 10, 1, tid=8),
+    ]
+    summary = read_trace(_file([json.dumps(event) for event in events]))
+    assert not summary.on_device
+    own = {row.name: row.total_s for row in summary.rows}
+    assert own == pytest.approx({"outer": 50e-6, "inner": 45e-6, "leaf": 5e-6, "elsewhere": 1e-6})
+
+
+def test_an_unescaped_quote_costs_one_event_only():
+    lines = [json.dumps(event) for event in EVENTS]
+    lines[2] = lines[2].replace("softmax_kernel", 'soft"max')
+    summary = read_trace(_file(lines))
+    assert summary.dropped_count == 1
+    assert {row.name: row.count for row in summary.rows} == {"softmax_kernel": 1, "Memset (Device)": 1}
+
+
+def test_a_control_character_costs_nothing():
+    lines = [json.dumps(event) for event in EVENTS]
+    lines[2] = lines[2].replace("softmax_kernel", "soft\x01max")
+    summary = read_trace(_file(lines))
+    assert summary.dropped_count == 0
+    assert {row.name for row in summary.rows} == {"soft max", "softmax_kernel", "Memset (Device)"}
+
+
+def test_a_truncated_trace_keeps_its_beginning():
+    packed = _file([json.dumps(event) for event in EVENTS * 200])
+    summary = read_trace(packed[: len(packed) // 2])
+    assert 0 < summary.event_count < 1000
+
+
+@pytest.mark.parametrize("content", [b"", b"plain text", gzip.compress(b"[]"), gzip.compress(b'{"a": 1}')])
+def test_what_is_no_trace_gives_one_sentence(content: bytes):
+    with pytest.raises(TraceError, match=r"record it again\.$"):
+        read_trace(content)
