@@ -81,11 +81,11 @@ class CeilingReady(Struct, frozen=True, tag="ceiling"):
 
 
 class TraceReady(Struct, frozen=True, tag="trace_ready"):
-    """The trace lies in a file of the worker's machine, in Chrome's JSON format, gzipped."""
+    """A profiler trace in Chrome's JSON format, gzipped (base64 on the wire)."""
 
     id: str
     implementation: Implementation
-    path: str
+    chrome_json_gz: bytes
 
 
 class TaskDone(Struct, frozen=True, tag="done"):
@@ -100,9 +100,14 @@ class Notice(Struct, frozen=True, tag="notice"):
 
 
 class Bye(Struct, frozen=True, tag="bye"):
-    """The worker ends by itself; ``reason`` is one sentence."""
+    """The worker ends by itself; ``reason`` is one sentence.
+
+    ``restart`` says that a fresh worker can go on with the queue, as after a device fault that
+    was already reported as an outcome; otherwise the queue stops until the user acts.
+    """
 
     reason: str
+    restart: bool
 
 
 Event = Hello | StageStarted | OutcomeReady | CeilingReady | TraceReady | TaskDone | Notice | Bye

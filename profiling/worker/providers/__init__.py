@@ -1,1 +1,57 @@
 """One module per provider: each turns an implementation's files into a callable."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from profiling.outcome import BuildInfo
+from profiling.spec import Implementation, Provider, Workload
+from profiling.worker.failures import Unavailable
+
+Tensors = torch.Tensor | tuple[torch.Tensor, ...]
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """What a provider builds, and for which device."""
+
+    implementation: Implementation
+    folder: Path
+    workload: Workload
+    device: torch.device
+
+
+@dataclass(frozen=True)
+class Built:
+    """``call`` takes the spec's inputs in order and returns its outputs.
+
+    ``info`` is read once the call is settled: compilers that work at the first call know no
+    registers before it.
+    """
+
+    call: Callable[..., Tensors]
+    info: Callable[[], BuildInfo]
+
+
+def build(request: BuildRequest) -> Built:
+    """Build by the implementation's provider. Raises Refusal or BuildError."""
+    # Imported on use: a machine without triton or cuda.core still runs the other providers.
+    match request.implementation.provider:
+        case Provider.EAGER:
+            from profiling.worker.providers import eager as provider
+        case Provider.COMPILE:
+            from profiling.worker.providers import compile as provider
+        case Provider.TRITON:
+            _require_gpu(request, "Triton")
+            from profiling.worker.providers import triton as provider
+        case Provider.CUDA:
+            _require_gpu(request, "CUDA C++")
+            from profiling.worker.providers import cuda as provider
+    return provider.build(request)
+
+
+def _require_gpu(request: BuildRequest, language: str) -> None:
+    if request.device.type != "cuda":
+        raise Unavailable(f"{language} kernels need an NVIDIA GPU; this run is on the CPU.")

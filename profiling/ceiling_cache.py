@@ -1,0 +1,68 @@
+"""Measured ceilings kept between sessions, so that a device is probed once and not at every start."""
+
+import hashlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+import platformdirs
+from msgspec import Struct
+
+from profiling.devices import Device
+from profiling.roofline import Ceiling
+
+
+class CacheKey(Struct, frozen=True):
+    """What a measured ceiling depends on besides the code that measures it."""
+
+    device_uuid: str
+    driver_version: str | None
+    power_limit_w: float | None
+    torch_version: str | None
+
+    @classmethod
+    def of(cls, device: Device, torch_version: str | None) -> "CacheKey":
+        return cls(device.uuid, device.driver_version, device.power_limit_w, torch_version)
+
+
+class _Entry(Struct, frozen=True):
+    key: CacheKey
+    ceilings: tuple[Ceiling, ...]
+
+
+def default_folder() -> Path:
+    return platformdirs.user_cache_path("roofscope", appauthor=False) / "ceilings"
+
+
+class CeilingCache:
+    """One JSON file per key. Trouble with a file is told to ``notify`` in one sentence, never raised."""
+
+    def __init__(self, notify: Callable[[str], None], folder: Path | None = None) -> None:
+        self._notify = notify
+        self.folder = folder or default_folder()
+
+    def load(self, key: CacheKey) -> tuple[Ceiling, ...]:
+        """The ceilings kept for this key; empty when there are none or the file is broken."""
+        path = self._path(key)
+        try:
+            entry = msgspec.json.decode(path.read_bytes(), type=_Entry)
+        except FileNotFoundError:
+            return ()
+        except (OSError, msgspec.MsgspecError) as error:
+            self._notify(f"The kept ceilings in {path} cannot be read ({error}); they are measured anew.")
+            return ()
+        return entry.ceilings if entry.key == key else ()
+
+    def save(self, key: CacheKey, ceilings: Iterable[Ceiling]) -> None:
+        """Keep these ceilings in place of those kept before."""
+        path = self._path(key)
+        part = path.with_suffix(".part")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            part.write_bytes(msgspec.json.encode(_Entry(key, tuple(ceilings))))
+            part.replace(path)  # whole or not at all: another window may read it now
+        except OSError as error:
+            self._notify(f"The ceilings cannot be kept in {path} ({error}); they hold for this session only.")
+
+    def _path(self, key: CacheKey) -> Path:
+        return self.folder / f"{hashlib.sha256(msgspec.json.encode(key)).hexdigest()[:32]}.json"

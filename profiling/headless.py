@@ -1,0 +1,146 @@
+"""The supervisor over a plain subprocess: for the command line and for tests."""
+
+import os
+import queue
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import IO
+
+from profiling.protocol import Event, ProtocolError, encode, event_decoder
+from profiling.reports import Banner, BecameIdle, Report
+from profiling.supervisor import Effect, Kill, Send, Spawn, Supervisor, Task, Terminate
+from profiling.transport import LocalTarget
+
+_TICK_S = 0.1
+_LOG_TAIL_BYTES = 8000
+
+
+class HeadlessRun:
+    """Runs tasks to their end in the calling thread."""
+
+    def __init__(self, supervisor: Supervisor, on_report: Callable[[Report], None], target: LocalTarget) -> None:
+        self._supervisor = supervisor
+        self._on_report = on_report
+        self._target = target
+        self._process: subprocess.Popen[bytes] | None = None
+        self._inbox: queue.Queue[Event | ProtocolError | None] = queue.Queue()
+        self._log: IO[bytes] = tempfile.TemporaryFile()
+        self._idle = False
+
+    def run(self, tasks: Iterable[Task]) -> None:
+        """Work until the queue is empty. Ctrl+C stops as the Stop button does."""
+        self._idle = False
+        self._apply(self._supervisor.submit(tasks, time.monotonic()))
+        while not self._idle:
+            try:
+                self._step()
+            except KeyboardInterrupt:
+                self._apply(self._supervisor.stop(time.monotonic()))
+
+    def close(self) -> None:
+        """End the worker."""
+        self._apply(self._supervisor.close())
+        if self._process:
+            try:
+                self._process.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                self._signal(signal.SIGKILL)
+                self._process.wait()
+            self._process = None
+        self._log.close()
+
+    @property
+    def worker_pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    def _step(self) -> None:
+        try:
+            message = self._inbox.get(timeout=_TICK_S)
+        except queue.Empty:
+            self._apply(self._supervisor.tick(time.monotonic()))
+            return
+        if message is None:
+            self._reap()
+        elif isinstance(message, ProtocolError):
+            self._apply([Banner(str(message)), Kill()])
+        else:
+            self._apply(self._supervisor.feed(message, time.monotonic()))
+
+    def _apply(self, effects: Iterable[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Spawn():
+                    self._spawn()
+                case Send(command=command):
+                    self._send(encode(command))
+                case Terminate():
+                    self._signal(signal.SIGTERM)
+                case Kill():
+                    self._signal(signal.SIGKILL)
+                case report:
+                    self._idle = self._idle or isinstance(report, BecameIdle)
+                    self._on_report(report)
+
+    def _spawn(self) -> None:
+        self._log.seek(0)
+        self._log.truncate()
+        self._process = subprocess.Popen(
+            self._target.argv(),
+            cwd=self._target.working_folder(),
+            env=self._target.environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            start_new_session=True,
+        )
+        threading.Thread(target=self._read, args=(self._process,), daemon=True).start()
+
+    def _read(self, process: subprocess.Popen[bytes]) -> None:
+        decoder = event_decoder()
+        assert process.stdout is not None
+        while data := os.read(process.stdout.fileno(), 1 << 16):
+            try:
+                for event in decoder.feed(data):
+                    self._inbox.put(event)
+            except ProtocolError as error:
+                self._inbox.put(error)
+        self._inbox.put(None)
+
+    def _send(self, data: bytes) -> None:
+        if self._process is None or self._process.stdin is None:
+            return
+        try:
+            self._process.stdin.write(data)
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # the worker is gone; the reader's end of file reports it
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process and self._process.poll() is None:
+            os.killpg(self._process.pid, number)
+
+    def _reap(self) -> None:
+        if self._process is None:
+            return
+        code = self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe:
+                pipe.close()
+        self._process = None
+        self._apply(self._supervisor.exited(describe_exit(code), self._tail(), time.monotonic()))
+
+    def _tail(self) -> str:
+        size = self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(0, size - _LOG_TAIL_BYTES))
+        return self._log.read().decode("utf-8", "replace")
+
+
+def describe_exit(code: int) -> str:
+    """A subprocess return code in words."""
+    if code < 0:
+        return f"killed by {signal.Signals(-code).name}"
+    return f"exit code {code}"

@@ -1,0 +1,76 @@
+"""What the supervisor tells whoever watches a run: the command line or the window."""
+
+from msgspec import Struct
+
+from profiling.outcome import Environment, Outcome, Stage
+from profiling.plan import Job
+from profiling.roofline import Ceiling
+from profiling.spec import Implementation
+
+
+class EnvironmentKnown(Struct, frozen=True):
+    environment: Environment
+
+
+class Progressed(Struct, frozen=True):
+    """``done`` of ``total`` items (implementations, probes and traces) are over."""
+
+    done: int
+    total: int
+    item: str  # such as "softmax float32 rows=4096, cols=1024 / triton online"
+    stage: Stage | None
+    detail: str
+    remaining_s: float | None  # None until one item is over
+
+
+class OutcomeRecorded(Struct, frozen=True):
+    job: Job
+    implementation: Implementation
+    outcome: Outcome
+
+
+class CeilingRecorded(Struct, frozen=True):
+    ceiling: Ceiling
+
+
+class CeilingsComplete(Struct, frozen=True):
+    """A probe went through to its end: its ceilings may be cached."""
+
+    device: str
+
+
+class TraceRecorded(Struct, frozen=True):
+    job: Job
+    implementation: Implementation
+    chrome_json_gz: bytes
+
+
+class WorkerLost(Struct, frozen=True):
+    """The worker died. ``restarting`` says whether the queue goes on by itself."""
+
+    message: str
+    log_tail: str
+    restarting: bool
+
+
+class Banner(Struct, frozen=True):
+    """One sentence for the user."""
+
+    text: str
+
+
+class BecameIdle(Struct, frozen=True):
+    """The queue is empty and nothing is in flight."""
+
+
+Report = (
+    EnvironmentKnown
+    | Progressed
+    | OutcomeRecorded
+    | CeilingRecorded
+    | CeilingsComplete
+    | TraceRecorded
+    | WorkerLost
+    | Banner
+    | BecameIdle
+)

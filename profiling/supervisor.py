@@ -1,0 +1,358 @@
+"""Keeps one worker busy and survives it: deadlines, cancellation, quarantine, restart.
+
+Sans-IO: methods take what happened and the time (seconds of any steady clock), and return what
+to do. The window and the command line carry the effects out with their own process and timer.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from enum import Enum, auto
+
+import msgspec
+from msgspec import Struct
+
+from profiling.outcome import (
+    Cancelled,
+    Failed,
+    FailureKind,
+    Outcome,
+    Skipped,
+    SkipKind,
+    Stage,
+)
+from profiling.protocol import (
+    PROTOCOL_VERSION,
+    Bye,
+    Cancel,
+    CeilingReady,
+    Close,
+    Command,
+    Event,
+    Hello,
+    Notice,
+    Open,
+    OutcomeReady,
+    Probe,
+    Run,
+    StageStarted,
+    TaskDone,
+    Trace,
+    TraceReady,
+)
+from profiling.reports import (
+    Banner,
+    BecameIdle,
+    CeilingRecorded,
+    CeilingsComplete,
+    EnvironmentKnown,
+    OutcomeRecorded,
+    Progressed,
+    Report,
+    TraceRecorded,
+    WorkerLost,
+)
+from profiling.spec import Implementation
+
+Task = Run | Probe | Trace
+
+START_DEADLINE_S = 120.0  # importing torch from a cold disk takes its time
+CANCEL_GRACE_S = 3.0
+LADDER_STEP_S = 2.0  # cancel -> terminate -> kill
+
+
+class Spawn(Struct, frozen=True):
+    """Start a worker."""
+
+
+class Send(Struct, frozen=True):
+    command: Command
+
+
+class Terminate(Struct, frozen=True):
+    """Ask the worker's process group to end."""
+
+
+class Kill(Struct, frozen=True):
+    """End the worker's process group."""
+
+
+Effect = Spawn | Send | Terminate | Kill | Report
+
+
+class _Worker(Enum):
+    ABSENT = auto()
+    STARTING = auto()
+    READY = auto()
+    ENDING = auto()
+
+
+class Supervisor:
+    """The parent's half of the conversation."""
+
+    def __init__(self, kernel_roots: Iterable[str], catalog_hash: str) -> None:
+        self._open = Open(PROTOCOL_VERSION, tuple(kernel_roots))
+        self._catalog_hash = catalog_hash
+        self._queue: deque[Task] = deque()
+        self._current: Task | None = None
+        self._left: list[Implementation] = []  # of the current run, still without an outcome
+        self._stage: StageStarted | None = None
+        self._deadline: float | None = None
+        self._worker = _Worker.ABSENT
+        self._stopping = 0  # presses of Stop since the queue was last filled
+        self._terminated = False
+        self._timed_out = False
+        self._bye: Bye | None = None
+        self._paused: dict[str, str] = {}  # source hash -> why
+        self._done = 0
+        self._total = 0
+        self._started_at = 0.0
+
+    @property
+    def is_idle(self) -> bool:
+        return self._current is None and not self._queue
+
+    def catalog_changed(self, catalog_hash: str) -> None:
+        """Sources were edited; the next worker must see these."""
+        self._catalog_hash = catalog_hash
+
+    def submit(self, tasks: Iterable[Task], now: float) -> list[Effect]:
+        """Queue tasks and start working on them."""
+        if self.is_idle:
+            self._done = self._total = 0
+            self._started_at = now
+        self._stopping = 0
+        for task in tasks:
+            self._queue.append(task)
+            self._total += _item_count(task)
+        return self._advance(now)
+
+    def stop(self, now: float) -> list[Effect]:
+        """First press: drop the queue, cancel the task in flight. Second press: kill."""
+        self._queue.clear()
+        self._stopping += 1
+        if self._worker is _Worker.ABSENT or self._current is None:
+            return [] if self._worker is not _Worker.STARTING else self._kill()
+        if self._stopping > 1:
+            return self._kill()
+        self._deadline = now + CANCEL_GRACE_S
+        return [Send(Cancel(_task_id(self._current)))]
+
+    def close(self) -> list[Effect]:
+        """The watcher goes away: end the worker now."""
+        self._queue.clear()
+        if self._worker is _Worker.ABSENT:
+            return []
+        self._worker = _Worker.ENDING
+        return [Send(Close())]
+
+    def tick(self, now: float) -> list[Effect]:
+        """Call a few times a second: enforces deadlines."""
+        if self._deadline is None or now < self._deadline:
+            return []
+        if self._stopping and not self._terminated:
+            self._terminated = True
+            self._deadline = now + LADDER_STEP_S
+            return [Terminate()]
+        self._timed_out = not self._stopping
+        return self._kill()
+
+    def feed(self, event: Event, now: float) -> list[Effect]:
+        """One event from the worker."""
+        match event:
+            case Hello():
+                return self._greeted(event, now)
+            case StageStarted():
+                self._stage = event
+                if not self._stopping:
+                    self._deadline = now + event.deadline_s
+                return [self._progress(now)]
+            case OutcomeReady(implementation=implementation, outcome=outcome):
+                return [*self._record(implementation, outcome), self._progress(now)]
+            case CeilingReady(ceiling=ceiling):
+                return [CeilingRecorded(ceiling)]
+            case TraceReady(implementation=implementation, chrome_json_gz=trace):
+                if not isinstance(self._current, Trace):
+                    return []
+                return [TraceRecorded(self._current.job, implementation, trace)]
+            case TaskDone(problem=problem):
+                return self._finish(problem, now)
+            case Notice(text=text):
+                return [Banner(text)]
+            case Bye():
+                self._bye = event
+                self._deadline = now + LADDER_STEP_S
+                return []
+
+    def exited(self, description: str, log_tail: str, now: float) -> list[Effect]:
+        """The worker's process is gone. ``description`` is such as "killed by signal 9"."""
+        was, self._worker = self._worker, _Worker.ABSENT
+        bye, self._bye = self._bye, None
+        timed_out, self._timed_out = self._timed_out, False
+        self._deadline, self._terminated = None, False
+        if was is _Worker.ENDING and self._current is None and self._stopping == 0:
+            return []
+        if self._stopping:
+            return [*self._cancel_rest(), *self._advance(now)]
+        if bye and not bye.restart:
+            return [*self._give_up(), Banner(bye.reason), BecameIdle()]
+        if was is _Worker.STARTING:
+            message = f"The worker did not start ({description}); see its log, or run `main.py doctor`."
+            return [*self._give_up(), WorkerLost(message, log_tail, restarting=False), BecameIdle()]
+        return self._survive(bye, timed_out, description, log_tail, now)
+
+    def _survive(
+        self, bye: Bye | None, timed_out: bool, description: str, log_tail: str, now: float
+    ) -> list[Effect]:
+        """Blame the implementation in flight, keep the rest of its job, go on."""
+        effects: list[Effect] = []
+        message = bye.reason if bye else f"The worker was lost ({description})."
+        if bye is None and isinstance(self._current, Run) and self._left:
+            blamed = self._stage.implementation if self._stage else None
+            blamed = blamed if blamed in self._left else self._left[0]
+            stage = self._stage.stage if self._stage else Stage.BUILD
+            outcome = _blame(self._current, blamed, stage, timed_out, description, log_tail)
+            message = outcome.message
+            effects += self._record(blamed, outcome)
+        if isinstance(self._current, Run) and self._left:
+            rest = msgspec.structs.replace(self._current.job, implementations=tuple(self._left))
+            self._queue.appendleft(Run(rest))
+        elif isinstance(self._current, Probe | Trace):
+            self._done += 1
+        self._current, self._left, self._stage = None, [], None
+        effects.append(WorkerLost(message, log_tail, restarting=bool(self._queue)))
+        return effects + self._advance(now)
+
+    def _greeted(self, hello: Hello, now: float) -> list[Effect]:
+        if hello.protocol != PROTOCOL_VERSION:
+            text = (
+                f"The worker speaks protocol {hello.protocol}, this program {PROTOCOL_VERSION}; "
+                "bring both checkouts to the same revision."
+            )
+        elif hello.catalog_hash != self._catalog_hash:
+            text = (
+                f"The worker's kernels ({hello.catalog_hash[:8]}) differ from those here "
+                f"({self._catalog_hash[:8]}); bring both checkouts to the same revision."
+            )
+        else:
+            self._worker, self._deadline = _Worker.READY, None
+            return [EnvironmentKnown(hello.environment), *self._advance(now)]
+        self._worker = _Worker.ENDING
+        return [*self._give_up(), Banner(text), Send(Close()), BecameIdle()]
+
+    def _advance(self, now: float) -> list[Effect]:
+        """Give a free worker its next task, or start the worker."""
+        if self._current is not None or self._worker in (_Worker.STARTING, _Worker.ENDING):
+            return []
+        if not self._queue:
+            return [BecameIdle()]
+        if self._worker is _Worker.ABSENT:
+            self._worker = _Worker.STARTING
+            self._deadline = now + START_DEADLINE_S
+            return [Spawn(), Send(self._open), self._progress(now)]
+        task = self._queue.popleft()
+        effects: list[Effect] = []
+        if isinstance(task, Run):
+            task, effects = self._without_paused(task)
+            if task is None:
+                return [*effects, *self._advance(now)]
+            self._left = list(task.job.implementations)
+        self._current, self._stage, self._deadline = task, None, None
+        return [*effects, Send(task)]
+
+    def _without_paused(self, run: Run) -> tuple[Run | None, list[Effect]]:
+        effects: list[Effect] = []
+        for implementation in run.job.implementations:
+            if why := self._paused.get(implementation.source_hash):
+                self._done += 1
+                outcome = Skipped(SkipKind.PAUSED, f"{why} It is paused until its file changes.")
+                effects.append(OutcomeRecorded(run.job, implementation, outcome))
+        rest = tuple(i for i in run.job.implementations if i.source_hash not in self._paused)
+        job = msgspec.structs.replace(run.job, implementations=rest)
+        return (Run(job) if rest else None), effects
+
+    def _record(self, implementation: Implementation, outcome: Outcome) -> list[Effect]:
+        if not isinstance(self._current, Run):
+            return []
+        self._left = [left for left in self._left if left != implementation]
+        self._done += 1
+        if isinstance(outcome, Failed) and outcome.kind.pauses:
+            self._paused[implementation.source_hash] = outcome.message
+        return [OutcomeRecorded(self._current.job, implementation, outcome)]
+
+    def _finish(self, problem: str, now: float) -> list[Effect]:
+        effects: list[Effect] = [Banner(problem)] if problem else []
+        if isinstance(self._current, Probe):
+            self._done += 1
+            if not problem and not self._stopping:
+                effects.append(CeilingsComplete(self._current.device))
+        elif isinstance(self._current, Trace):
+            self._done += 1
+        self._current, self._left, self._stage, self._deadline = None, [], None, None
+        return [*effects, self._progress(now), *self._advance(now)]
+
+    def _cancel_rest(self) -> list[Effect]:
+        effects = [effect for left in list(self._left) for effect in self._record(left, Cancelled())]
+        self._current, self._left, self._stage = None, [], None
+        return effects
+
+    def _give_up(self) -> list[Effect]:
+        self._queue.clear()
+        return self._cancel_rest()
+
+    def _kill(self) -> list[Effect]:
+        self._deadline = None
+        return [Kill()]
+
+    def _progress(self, now: float) -> Progressed:
+        stage = self._stage
+        item = _task_label(self._current) if self._current else "starting the worker"
+        if stage and stage.implementation:
+            item = f"{item} / {stage.implementation.label}"
+        elapsed = now - self._started_at
+        remaining = elapsed / self._done * (self._total - self._done) if self._done else None
+        return Progressed(
+            self._done,
+            self._total,
+            item,
+            stage.stage if stage else None,
+            stage.detail if stage else "",
+            remaining,
+        )
+
+
+def _blame(
+    run: Run, implementation: Implementation, stage: Stage, timed_out: bool, description: str, log_tail: str
+) -> Failed:
+    where = f"{implementation.kernel} / {implementation.label}"
+    at = f"at {run.job.workload.size_label}"
+    if timed_out:
+        return Failed(
+            FailureKind.TIMEOUT,
+            stage,
+            f"{where} did not finish its {stage} stage in time {at}; the worker was restarted.",
+            log_tail,
+        )
+    return Failed(
+        FailureKind.WORKER_LOST,
+        stage,
+        f"The worker was lost ({description}) in the {stage} stage of {where} {at}; it was restarted.",
+        log_tail,
+    )
+
+
+def _item_count(task: Task) -> int:
+    return len(task.job.implementations) if isinstance(task, Run) else 1
+
+
+def _task_id(task: Task) -> str:
+    return task.id if isinstance(task, Probe) else task.job.id
+
+
+def _task_label(task: Task) -> str:
+    match task:
+        case Run(job=job):
+            return job.workload.label
+        case Trace(job=job):
+            return f"trace of {job.workload.label}"
+        case Probe(device=device):
+            return f"ceilings of {device}"

@@ -1,0 +1,164 @@
+"""CUDA C++: a ``.cu`` compiled by NVRTC through cuda.core, launched by the ``.py`` of its stem.
+
+NVRTC takes 0.04 s where ``load_inline`` takes 30 s, and the user needs no nvcc. A ``.cu`` is
+compiled once per dtype: ``SCALAR`` is the element type and ``SCALAR_IS_FLOAT32`` and so on tell
+which. Its kernels are ``extern "C"``; sizes are ``long long``.
+"""
+
+import functools
+import importlib.util
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from profiling.catalog import LIBRARY, load_module
+from profiling.outcome import BuildInfo
+from profiling.spec import Dtype
+from profiling.worker.failures import BuildError, Refusal, Unavailable
+from profiling.worker.providers import BuildRequest, Built, Tensors
+
+try:
+    from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
+except ImportError:
+    try:  # cuda-core before 0.5 kept everything under this name
+        from cuda.core.experimental import Device, LaunchConfig, Program, ProgramOptions, launch
+    except ImportError as error:
+        raise Unavailable("cuda.core is not installed here; install the `cuda-core` package.") from error
+
+_SCALAR = {Dtype.FLOAT32: "float", Dtype.FLOAT16: "__half", Dtype.BFLOAT16: "__nv_bfloat16"}
+# Architecture-specific features (wgmma, setmaxnreg, tcgen05) need the `a` target.
+_SPECIFIC_FROM = (9, 0)
+
+Argument = torch.Tensor | int | np.generic
+Extent = int | tuple[int, ...]
+
+
+class _Stream:
+    """Torch's current stream under CUDA's stream protocol."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return (0, self._handle)
+
+
+class CudaProgram:
+    """A compiled ``.cu``, for one dtype and device. A launcher gets it as first argument."""
+
+    def __init__(self, source: Path, dtype: Dtype, architecture: str, device: torch.device) -> None:
+        self.architecture = architecture
+        self.device = device
+        self.launched: dict[str, Any] = {}
+        self._module = compile_source(source, dtype, architecture)
+        self._cuda_device = Device(device.index or 0)
+        self._cuda_device.set_current()
+
+    @property
+    def multiprocessor_count(self) -> int:
+        return torch.cuda.get_device_properties(self.device).multi_processor_count
+
+    def launch(self, name: str, grid: Extent, block: Extent, *arguments: Argument, shared_bytes: int = 0) -> None:
+        """Launch on torch's current stream. A grid without blocks does nothing.
+
+        Tensors go as pointers, Python ints as ``long long``, numpy scalars as their own type;
+        ``shared_bytes`` is dynamic shared memory, raised beyond 48 KiB where asked.
+        """
+        if 0 in (grid if isinstance(grid, tuple) else (grid,)):
+            return
+        kernel = self.launched.get(name) or self._kernel(name, shared_bytes)
+        stream = self._cuda_device.create_stream(_Stream(torch.cuda.current_stream(self.device).cuda_stream))
+        config = LaunchConfig(grid=grid, block=block, shmem_size=shared_bytes)
+        launch(stream, config, kernel, *(_argument(value) for value in arguments))
+
+    def _kernel(self, name: str, shared_bytes: int) -> Any:
+        kernel = self._module.get_kernel(name)
+        if shared_bytes > 48 * 1024:
+            _allow_shared_memory(kernel, shared_bytes)
+        self.launched[name] = kernel
+        return kernel
+
+    def info(self, compile_s: float) -> BuildInfo:
+        """Facts of the kernels launched so far, the heaviest where there are several."""
+        attributes = [kernel.attributes for kernel in self.launched.values()]
+        if not attributes:
+            return BuildInfo(compile_s=compile_s, architecture=self.architecture)
+        return BuildInfo(
+            compile_s=compile_s,
+            registers=max(a.num_regs() for a in attributes),
+            spill_bytes=max(a.local_size_bytes() for a in attributes),
+            shared_bytes=max(a.shared_size_bytes() for a in attributes),
+            architecture=self.architecture,
+        )
+
+
+def build(request: BuildRequest) -> Built:
+    """Compile now. Raises Refusal where the launcher needs a newer device, and BuildError."""
+    stem = request.implementation.stem
+    launcher = load_module(request.folder / f"{stem}.py")
+    capability = torch.cuda.get_device_capability(request.device)
+    needed: tuple[int, int] = getattr(launcher, "MINIMUM_COMPUTE_CAPABILITY", (7, 5))
+    if capability < needed:
+        raise Refusal(
+            f"{request.implementation.key} needs compute capability {needed[0]}.{needed[1]}; "
+            f"this GPU has {capability[0]}.{capability[1]}."
+        )
+    started = time.perf_counter()
+    program = CudaProgram(
+        request.folder / f"{stem}.cu", request.workload.dtype, architecture_of(capability), request.device
+    )
+    compile_s = time.perf_counter() - started
+
+    def call(*inputs: torch.Tensor) -> Tensors:
+        return launcher.run(program, *inputs)
+
+    return Built(call, lambda: program.info(compile_s))
+
+
+def architecture_of(capability: tuple[int, int]) -> str:
+    """NVRTC's name of the exact target, such as ``sm_90a``."""
+    suffix = "a" if capability >= _SPECIFIC_FROM else ""
+    return f"sm_{capability[0]}{capability[1]}{suffix}"
+
+
+def compile_source(source: Path, dtype: Dtype, architecture: str) -> Any:
+    """Compile a ``.cu`` to a cubin; needs no GPU. Raises BuildError with NVRTC's log."""
+    options = ProgramOptions(
+        arch=architecture,
+        std="c++17",
+        include_path=[str(LIBRARY), str(cuda_include_folder())],
+        define_macro=[("SCALAR", _SCALAR[dtype]), f"SCALAR_IS_{dtype.upper()}"],
+    )
+    try:
+        return Program(source.read_text(), "c++", options).compile("cubin")
+    except Exception as error:  # cuda.core raises its own and NVRTC's classes, by version
+        raise BuildError(f"{source.name} does not compile for {architecture} in {dtype}.", str(error)) from error
+
+
+@functools.cache
+def cuda_include_folder() -> Path:
+    """The CUDA headers that come with torch. Raises Unavailable."""
+    spec = importlib.util.find_spec("nvidia")
+    for base in spec.submodule_search_locations or [] if spec else []:
+        for folder in sorted(Path(base).glob("cu*/include"), reverse=True):
+            if (folder / "cuda_fp16.h").exists():
+                return folder
+    raise Unavailable("The CUDA headers are missing; install the `nvidia-cuda-runtime` package.")
+
+
+def _allow_shared_memory(kernel: Any, shared_bytes: int) -> None:
+    from cuda.bindings import driver
+
+    attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    error, function = driver.cuKernelGetFunction(int(kernel.handle))
+    if error == driver.CUresult.CUDA_SUCCESS:
+        (error,) = driver.cuFuncSetAttribute(function, attribute, shared_bytes)
+    if error != driver.CUresult.CUDA_SUCCESS:
+        raise Refusal(f"This GPU gives a block less than the {shared_bytes} B of shared memory asked for.")
+
+
+def _argument(value: Argument) -> object:
+    return value.data_ptr() if isinstance(value, torch.Tensor) else value

@@ -1,0 +1,11 @@
+"""Plain PyTorch: the file's ``run``, as it is."""
+
+from profiling.catalog import load_module
+from profiling.outcome import BuildInfo
+from profiling.worker.providers import BuildRequest, Built
+
+
+def build(request: BuildRequest) -> Built:
+    """Nothing is compiled, so the compile time is 0."""
+    module = load_module(request.folder / "eager.py")
+    return Built(module.run, lambda: BuildInfo(compile_s=0.0))

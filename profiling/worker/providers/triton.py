@@ -1,0 +1,71 @@
+"""Triton: a file's ``run`` launches its ``@triton.jit`` kernels."""
+
+import time
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from profiling.catalog import load_module
+from profiling.outcome import BuildInfo
+from profiling.worker.failures import Unavailable
+from profiling.worker.providers import BuildRequest, Built, Tensors
+
+try:
+    from triton.runtime.autotuner import Autotuner, Heuristics
+    from triton.runtime.jit import JITFunction
+except ImportError as error:
+    raise Unavailable("Triton is not installed here; install the `triton` package.") from error
+
+
+def build(request: BuildRequest) -> Built:
+    """Load the file; the compiler works at the first call, which is timed as such."""
+    module = load_module(request.folder / f"{request.implementation.stem}.py")
+    seconds: list[float] = []
+
+    def call(*inputs: torch.Tensor) -> Tensors:
+        if seconds:
+            return module.run(*inputs)
+        started = time.perf_counter()
+        result = module.run(*inputs)
+        seconds.append(time.perf_counter() - started)
+        return result
+
+    return Built(call, lambda: _info(module, seconds[0] if seconds else 0.0))
+
+
+def _info(module: ModuleType, compile_s: float) -> BuildInfo:
+    kernels = [kernel for function in _functions(module) for kernel in _compiled(function)]
+    winners = [str(w) for w in (_winner(value) for value in vars(module).values()) if w]
+    if not kernels:
+        return BuildInfo(compile_s=compile_s)
+    # Several kernels or shapes: the heaviest one is the one to worry about.
+    return BuildInfo(
+        compile_s=compile_s,
+        registers=max(kernel.n_regs or 0 for kernel in kernels),
+        spill_bytes=max(kernel.n_spills or 0 for kernel in kernels),
+        shared_bytes=max(kernel.metadata.shared for kernel in kernels),
+        architecture=f"sm_{kernels[-1].metadata.target.arch}",
+        configuration="; ".join(winners) or None,
+    )
+
+
+def _functions(module: ModuleType) -> Iterator[JITFunction[Any]]:
+    for value in vars(module).values():
+        while isinstance(value, Autotuner | Heuristics):
+            value = value.fn
+        if isinstance(value, JITFunction):
+            yield value
+
+
+def _compiled(function: Any) -> Iterator[Any]:
+    # The cache's tuple has grown over Triton's versions; its first part stays kernel by key.
+    for entry in function.device_caches.values():
+        for kernel in entry[0].values():
+            if hasattr(kernel, "n_regs"):
+                yield kernel
+
+
+def _winner(value: object) -> object:
+    return getattr(value, "best_config", None) if isinstance(value, Autotuner) else None
