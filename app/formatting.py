@@ -1,0 +1,177 @@
+"""The only place where SI values get prefixes and become text. Decimal prefixes; GiB for memory.
+
+Every function takes None for "not known" and answers MISSING, so that no view has to ask first.
+"""
+
+import math
+from collections.abc import Mapping
+
+MISSING = "–"
+
+_PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
+_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi")
+
+
+def si_text(value: float | None, unit: str, digits: int = 3) -> str:
+    """A value with a decimal prefix and ``digits`` significant digits: ``4.28 TB/s``."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if value == 0:
+        return f"0 {unit}"
+    rounded = _round(value, digits)  # first round: 999.96 k must become 1.000 M
+    exponent = 3 * math.floor(_exponent(rounded) / 3)
+    exponent = min(max(exponent, min(_PREFIXES)), max(_PREFIXES))
+    return f"{_significant(rounded / 10.0**exponent, digits)} {_PREFIXES[exponent]}{unit}"
+
+
+def time_text(seconds: float | None) -> str:
+    """``1.234 ms``, ``9.910 µs``."""
+    return si_text(seconds, "s", 4)
+
+
+def time_short_text(seconds: float | None) -> str:
+    """For sentences: two digits are enough to say what is at stake, ``12 µs``."""
+    return si_text(seconds, "s", 2)
+
+
+def bandwidth_text(bytes_per_s: float | None) -> str:
+    """``4.28 TB/s``, decimal as in every datasheet."""
+    return si_text(bytes_per_s, "B/s")
+
+
+def flop_rate_text(flop_per_s: float | None) -> str:
+    """``796 TFLOP/s``."""
+    return si_text(flop_per_s, "FLOP/s")
+
+
+def flop_count_text(flop_count: float | None) -> str:
+    return si_text(flop_count, "FLOP")
+
+
+def traffic_text(byte_count: float | None) -> str:
+    """Bytes moved, decimal so that they divide by a time into a bandwidth: ``268 MB``."""
+    return si_text(byte_count, "B")
+
+
+def memory_text(byte_count: float | None) -> str:
+    """Bytes of a memory or cache, binary: ``140 GiB``, ``60.0 MiB``."""
+    if byte_count is None:
+        return MISSING
+    power = 0
+    while power < len(_BINARY) - 1 and byte_count >= 1024 ** (power + 1):
+        power += 1
+    if power == 0:
+        return f"{byte_count:.0f} B"
+    return f"{_significant(byte_count / 1024**power, 3)} {_BINARY[power]}B"
+
+
+def intensity_text(flop_per_byte: float | None) -> str:
+    """Arithmetic intensity: ``0.0833 FLOP/B``, ``2730 FLOP/B``; never with a prefix, as in papers."""
+    if flop_per_byte is None or not math.isfinite(flop_per_byte):
+        return MISSING
+    return f"{_significant(flop_per_byte, 3)} FLOP/B"
+
+
+def clock_text(hertz: float | None) -> str:
+    """``1980 MHz``: drivers and datasheets count GPU clocks in whole MHz."""
+    return MISSING if hertz is None else f"{hertz / 1e6:.0f} MHz"
+
+
+def power_text(watts: float | None) -> str:
+    return MISSING if watts is None else f"{watts:.0f} W"
+
+
+def temperature_text(celsius: float | None) -> str:
+    return MISSING if celsius is None else f"{celsius:.0f} °C"
+
+
+def energy_text(joules: float | None) -> str:
+    return si_text(joules, "J")
+
+
+def percent_text(fraction: float | None) -> str:
+    """``91 %``; one decimal below 10 % and close to 100 %, where it decides."""
+    if fraction is None or not math.isfinite(fraction):
+        return MISSING
+    percent = fraction * 100
+    if abs(percent) < 0.095:
+        return f"{percent:.2g} %"
+    decimals = 1 if abs(percent) < 9.95 or (98.95 < percent < 101.05 and percent != 100) else 0
+    return f"{percent:.{decimals}f} %"
+
+
+def interval_text(relative_half_width: float | None) -> str:
+    """A 95 % interval as a share of its median: ``± 0.6 %``."""
+    if relative_half_width is None or not math.isfinite(relative_half_width):
+        return MISSING
+    return f"± {_significant(relative_half_width * 100, 2)} %"
+
+
+def ratio_text(ratio: float | None, low: float | None = None, high: float | None = None) -> str:
+    """``1.07×``, with its interval where given: ``1.07× (1.05 to 1.09)``."""
+    if ratio is None or not math.isfinite(ratio):
+        return MISSING
+    text = f"{_significant(ratio, 3)}×"
+    if low is None or high is None:
+        return text
+    return f"{text} ({_significant(low, 3)} to {_significant(high, 3)})"
+
+
+def error_text(relative_error: float | None) -> str:
+    """A relative error of a verification: ``3.1e-08``."""
+    return MISSING if relative_error is None else f"{relative_error:.1e}"
+
+
+def duration_text(seconds: float | None) -> str:
+    """A wait, for people: ``45 s``, ``2 min 5 s``, ``1 h 3 min``."""
+    if seconds is None or not math.isfinite(seconds):
+        return MISSING
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest and minutes < 10 else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def count_text(count: int | None) -> str:
+    """``16 896``: digits in groups of three, with a no-break space."""
+    return MISSING if count is None else f"{count:,}".replace(",", "\u00a0")
+
+
+def sizes_text(sizes: Mapping[str, int]) -> str:
+    """Sizes short enough for a chart: ``32Ki × 4Ki``; whole powers of 1024 are folded."""
+    return " × ".join(_folded(size) for size in sizes.values())
+
+
+def tick_text(log10_value: float) -> str:
+    """A tick of a log axis without its unit: ``0.01``, ``100``, ``1 k``, ``20 T``."""
+    if -4 <= round(log10_value, 9) < 3:
+        return f"{10**log10_value:.3g}"
+    exponent = min(max(3 * math.floor(log10_value / 3 + 1e-9), min(_PREFIXES)), max(_PREFIXES))
+    return f"{10 ** (log10_value - exponent):.3g} {_PREFIXES[exponent]}"
+
+
+def _folded(size: int) -> str:
+    power = 0
+    while size and size % 1024 == 0 and power < len(_BINARY) - 1:
+        size, power = size // 1024, power + 1
+    return f"{size}{_BINARY[power]}"
+
+
+def _exponent(value: float) -> int:
+    return math.floor(math.log10(abs(value)) + 1e-12)
+
+
+def _round(value: float, digits: int) -> float:
+    return float(f"{value:.{digits - 1}e}")
+
+
+def _significant(value: float, digits: int) -> str:
+    """Plain decimal text with at least ``digits`` significant digits, trailing zeros kept."""
+    if value == 0:
+        return "0"
+    rounded = _round(value, digits)
+    return f"{rounded:.{max(0, digits - 1 - _exponent(rounded))}f}"

@@ -1,0 +1,122 @@
+"""Light and dark: Fusion with an explicit palette, and a style sheet only where a palette cannot reach."""
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication
+
+from app.tokens import DARK, LIGHT, Scheme, Theme
+
+__all__ = ["DARK", "LIGHT", "Scheme", "Theme", "ThemeSwitch", "apply_theme", "palette_of"]
+
+
+class ThemeSwitch(QObject):
+    """Holds the chosen scheme, follows the desktop under ``system``, and tells views of a change."""
+
+    changed = Signal(object)  # Theme
+
+    def __init__(self, app: QApplication, scheme: Scheme = Scheme.SYSTEM) -> None:
+        super().__init__(app)
+        self._app = app
+        self._scheme = scheme
+        self._theme = apply_theme(app, scheme)
+        app.styleHints().colorSchemeChanged.connect(self._follow_desktop)
+
+    @property
+    def theme(self) -> Theme:
+        return self._theme
+
+    @property
+    def scheme(self) -> Scheme:
+        return self._scheme
+
+    def choose(self, scheme: Scheme) -> None:
+        self._scheme = scheme
+        theme = apply_theme(self._app, scheme)
+        if theme != self._theme:
+            self._theme = theme
+            self.changed.emit(theme)
+
+    def _follow_desktop(self) -> None:
+        if self._scheme is Scheme.SYSTEM:
+            self.choose(Scheme.SYSTEM)
+
+
+def apply_theme(app: QApplication, scheme: Scheme | str) -> Theme:
+    """Style the whole application; returns the colours for views that paint themselves."""
+    theme = _resolve(app, Scheme(scheme))
+    app.setStyle("Fusion")
+    app.setPalette(palette_of(theme))
+    app.setStyleSheet(_style_sheet(theme))
+    return theme
+
+
+def palette_of(theme: Theme) -> QPalette:
+    """The theme as Qt's roles, disabled state included."""
+    role = QPalette.ColorRole
+    palette = QPalette()
+    for colour_role, colour in (
+        (role.Window, theme.window),
+        (role.WindowText, theme.text),
+        (role.Base, theme.surface),
+        (role.AlternateBase, theme.window),
+        (role.Text, theme.text),
+        (role.Button, theme.raised),
+        (role.ButtonText, theme.text),
+        (role.BrightText, theme.bad),
+        (role.ToolTipBase, theme.raised),
+        (role.ToolTipText, theme.text),
+        (role.PlaceholderText, theme.text_muted),
+        (role.Highlight, theme.accent),
+        (role.HighlightedText, theme.on_accent),
+        (role.Accent, theme.accent),
+        (role.Link, theme.accent),
+        (role.LinkVisited, theme.accent),
+        (role.Light, theme.raised),
+        (role.Midlight, theme.hover),
+        (role.Mid, theme.border),
+        (role.Dark, theme.border),
+        (role.Shadow, theme.border),
+    ):
+        palette.setColor(colour_role, QColor(colour))
+    for colour_role in (role.WindowText, role.Text, role.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, colour_role, QColor(theme.axis))
+    return palette
+
+
+def _resolve(app: QApplication, scheme: Scheme) -> Theme:
+    if scheme is Scheme.SYSTEM:
+        # Unknown on a bare X server and offscreen: light, so that pictures do not depend on luck.
+        dark = app.styleHints().colorScheme() is Qt.ColorScheme.Dark
+        return DARK if dark else LIGHT
+    return DARK if scheme is Scheme.DARK else LIGHT
+
+
+def _style_sheet(theme: Theme) -> str:
+    return f"""
+QToolTip {{ background: {theme.raised}; color: {theme.text}; border: 1px solid {theme.border}; padding: 5px; }}
+QSplitter::handle {{ background: {theme.window}; }}
+QMainWindow::separator {{ background: {theme.window}; width: 6px; height: 6px; }}
+QDockWidget::title {{ background: {theme.window}; padding: 7px 10px; }}
+QHeaderView::section {{
+  background: {theme.surface}; color: {theme.text_muted}; border: none;
+  border-bottom: 1px solid {theme.border}; padding: 6px 8px;
+}}
+QTableView, QTreeView, QListView {{
+  background: {theme.surface}; border: 1px solid {theme.border}; border-radius: 6px;
+  gridline-color: {theme.grid_major}; outline: none;
+  selection-background-color: {theme.selected_row}; selection-color: {theme.text};
+}}
+QToolButton {{ border: 1px solid transparent; border-radius: 6px; padding: 4px 9px; color: {theme.text}; }}
+QToolButton:hover {{ background: {theme.hover}; }}
+QToolButton:checked {{ background: {theme.selected_row}; border-color: {theme.accent}; }}
+QToolButton:focus {{ border-color: {theme.accent}; }}
+QToolButton:disabled {{ color: {theme.axis}; }}
+QPushButton {{
+  background: {theme.raised}; border: 1px solid {theme.border}; border-radius: 6px; padding: 6px 14px;
+}}
+QPushButton:hover {{ background: {theme.hover}; }}
+QPushButton:focus {{ border-color: {theme.accent}; }}
+QPushButton:default {{ background: {theme.accent}; color: {theme.on_accent}; border-color: {theme.accent}; }}
+QPushButton:disabled {{ background: {theme.window}; color: {theme.axis}; border-color: {theme.border}; }}
+QStatusBar::item {{ border: none; }}
+"""

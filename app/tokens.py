@@ -1,0 +1,140 @@
+"""Colours and marks, without Qt, so that the command line can draw what the window draws."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from profiling.spec import Provider
+
+
+class Scheme(StrEnum):
+    """What the user chose; ``system`` follows the desktop."""
+
+    SYSTEM = "system"
+    LIGHT = "light"
+    DARK = "dark"
+
+
+class Marker(StrEnum):
+    """Marker shapes; the values are pyqtgraph's own names."""
+
+    CIRCLE = "o"
+    SQUARE = "s"
+    TRIANGLE = "t1"
+    DIAMOND = "d"
+
+
+class Theme(Struct, frozen=True):
+    """One set of colours, as ``#rrggbb``. Text tokens have at least 4.5:1 on window and surface."""
+
+    name: str
+    is_dark: bool
+    window: str  # behind everything
+    surface: str  # panes, tables, the chart
+    raised: str  # cards, menus, buttons
+    hover: str  # a button or row under the pointer
+    border: str
+    text: str
+    text_muted: str
+    accent: str  # selection and focus
+    on_accent: str
+    selected_row: str
+    good: str
+    warning: str
+    bad: str
+    grid: str
+    grid_major: str
+    axis: str
+    roof: str  # a ceiling that bounds what is shown
+    roof_dim: str  # the other ceilings
+    attainable: str  # the area under the roof
+
+    def provider(self, provider: Provider) -> str:
+        """Colour-blind-safe on both themes; a marker shape always goes with it."""
+        return PROVIDER_COLOURS[provider]
+
+
+# Least distance under simulated colour blindness 32 (Lab), at least 3:1 on both surfaces.
+PROVIDER_COLOURS = {
+    Provider.CUDA: "#009E73",
+    Provider.TRITON: "#785EF0",
+    Provider.EAGER: "#AA4499",
+    Provider.COMPILE: "#FE6100",
+}
+
+PROVIDER_MARKERS = {
+    Provider.CUDA: Marker.CIRCLE,
+    Provider.TRITON: Marker.SQUARE,
+    Provider.EAGER: Marker.TRIANGLE,
+    Provider.COMPILE: Marker.DIAMOND,
+}
+
+PROVIDER_NAMES = {
+    Provider.CUDA: "CUDA",
+    Provider.TRITON: "Triton",
+    Provider.EAGER: "Eager",
+    Provider.COMPILE: "torch.compile",
+}
+
+LIGHT = Theme(
+    name="light",
+    is_dark=False,
+    window="#f3f4f7",
+    surface="#ffffff",
+    raised="#ffffff",
+    hover="#e9ecf1",
+    border="#d9dde4",
+    text="#1a1d23",
+    text_muted="#59606d",
+    accent="#1c64d9",
+    on_accent="#ffffff",
+    selected_row="#dfeafc",
+    good="#0a7a4b",
+    warning="#8f5a00",
+    bad="#b3261e",
+    grid="#f0f2f5",
+    grid_major="#e2e5eb",
+    axis="#8b93a1",
+    roof="#2b303a",
+    roof_dim="#b4bac5",
+    attainable="#f5f8fd",
+)
+
+DARK = Theme(
+    name="dark",
+    is_dark=True,
+    window="#17181b",
+    surface="#1e1f22",
+    raised="#2a2c31",
+    hover="#34373d",
+    border="#3a3d44",
+    text="#e8eaee",
+    text_muted="#a3abb8",
+    accent="#6ea8ff",
+    on_accent="#0c1524",
+    selected_row="#26385a",
+    good="#4cc38a",
+    warning="#f0b429",
+    bad="#ff7b72",
+    grid="#26282c",
+    grid_major="#32353b",
+    axis="#7b8492",
+    roof="#dfe3ea",
+    roof_dim="#565d69",
+    attainable="#212429",
+)
+
+
+def contrast(first: str, second: str) -> float:
+    """Contrast ratio of two ``#rrggbb`` colours, 1 to 21 (WCAG 2.2, relative luminance)."""
+    bright, dim = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (bright + 0.05) / (dim + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    def linear(channel: int) -> float:
+        share = channel / 255
+        return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+
+    red, green, blue = (linear(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
