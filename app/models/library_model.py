@@ -1,0 +1,208 @@
+"""Kernels and their implementations as a tree with check boxes."""
+
+from collections.abc import Callable
+from enum import IntEnum
+
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+
+from profiling.catalog import Catalog, Kernel
+from profiling.spec import Implementation, Provider
+
+Index = QModelIndex | QPersistentModelIndex
+Reasons = Callable[[Implementation], str]  # why an implementation cannot run; "" when it can
+
+_DISPLAY = Qt.ItemDataRole.DisplayRole
+_CHECK = Qt.ItemDataRole.CheckStateRole
+
+
+class LibraryRole(IntEnum):
+    IMPLEMENTATION = Qt.ItemDataRole.UserRole + 1
+    REASON = Qt.ItemDataRole.UserRole + 2  # why it cannot run here; "" when it can
+    SEARCH = Qt.ItemDataRole.UserRole + 3  # lower-case text that a search looks through
+    PROVIDER = Qt.ItemDataRole.UserRole + 4
+
+
+class LibraryModel(QAbstractItemModel):
+    """Two levels: kernels, and under each its implementations.
+
+    A tick is kept while an implementation cannot run, so that changing the device and back
+    loses nothing; ``checked`` leaves it out all the same.
+    """
+
+    checks_changed = Signal()
+
+    def __init__(self, catalog: Catalog, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._catalog = catalog
+        self._unticked: set[str] = set()
+        self._reason: Reasons = _always_runs
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return self._catalog.kernels
+
+    @property
+    def catalog(self) -> Catalog:
+        return self._catalog
+
+    def set_catalog(self, catalog: Catalog) -> None:
+        self.beginResetModel()
+        self._catalog = catalog
+        self.endResetModel()
+        self.checks_changed.emit()
+
+    def set_reasons(self, reason: Reasons) -> None:
+        """Tell which implementations cannot run on the chosen device, and why."""
+        self._reason = reason
+        self._everything_changed()
+
+    def checked(self) -> dict[str, tuple[Implementation, ...]]:
+        """Ticked implementations that can run, by kernel name."""
+        return {
+            kernel.spec.name: tuple(
+                implementation
+                for implementation in kernel.implementations
+                if implementation.key not in self._unticked and not self._reason(implementation)
+            )
+            for kernel in self.kernels
+        }
+
+    def set_all(self, ticked: bool) -> None:
+        keys = {found.key for kernel in self.kernels for found in kernel.implementations}
+        self._unticked = set() if ticked else keys
+        self._everything_changed()
+
+    def _everything_changed(self) -> None:
+        for row in range(len(self.kernels)):
+            self._kernel_changed(row)
+        self.checks_changed.emit()
+
+    def _kernel_changed(self, row: int) -> None:
+        parent = self.index(row, 0)
+        self.dataChanged.emit(parent, parent)
+        last = self.rowCount(parent) - 1
+        if last >= 0:
+            self.dataChanged.emit(self.index(0, 0, parent), self.index(last, 0, parent))
+
+    # QAbstractItemModel. The internal id is 0 for a kernel, else the kernel's row plus 1.
+
+    def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
+        if not self.hasIndex(row, column, parent):
+            return QModelIndex()
+        return self.createIndex(row, column, parent.row() + 1 if parent.isValid() else 0)
+
+    def parent(self, child: Index = QModelIndex()) -> QModelIndex:  # type: ignore[override]  # noqa: B008
+        if not child.isValid() or child.internalId() == 0:
+            return QModelIndex()
+        return self.createIndex(child.internalId() - 1, 0, 0)
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        if not parent.isValid():
+            return len(self.kernels)
+        if parent.internalId() == 0 and parent.column() == 0:
+            return len(self.kernels[parent.row()].implementations)
+        return 0
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 1
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        if not index.isValid():
+            return Qt.ItemFlag.NoItemFlags
+        flags = Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsUserCheckable
+        if index.internalId() == 0 or not self._reason(self._implementation(index)):
+            flags |= Qt.ItemFlag.ItemIsEnabled
+        return flags
+
+    def data(self, index: Index, role: int = _DISPLAY) -> object:
+        if not index.isValid():
+            return None
+        if index.internalId() == 0:
+            return self._kernel_data(self.kernels[index.row()], role)
+        return self._implementation_data(self._implementation(index), role)
+
+    def setData(self, index: Index, value: object, role: int = _CHECK) -> bool:
+        if role != _CHECK or not index.isValid():
+            return False
+        ticked = Qt.CheckState(value) == Qt.CheckState.Checked
+        if index.internalId() == 0:
+            row, changed = index.row(), self.kernels[index.row()].implementations
+        else:
+            row, changed = index.internalId() - 1, (self._implementation(index),)
+        for implementation in changed:
+            (self._unticked.discard if ticked else self._unticked.add)(implementation.key)
+        self._kernel_changed(row)
+        self.checks_changed.emit()
+        return True
+
+    def _implementation(self, index: Index) -> Implementation:
+        return self.kernels[index.internalId() - 1].implementations[index.row()]
+
+    def _kernel_data(self, kernel: Kernel, role: int) -> object:
+        spec = kernel.spec
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return spec.name
+            case Qt.ItemDataRole.ToolTipRole:
+                axes = ", ".join(f"{axis.name} ({axis.meaning})" for axis in spec.axes)
+                return f"{spec.title}: {spec.formula}\nAxes: {axes}"
+            case Qt.ItemDataRole.CheckStateRole:
+                return self._kernel_check(kernel)
+            case LibraryRole.SEARCH:
+                return f"{spec.name} {spec.title}".lower()
+            case _:
+                return None
+
+    def _kernel_check(self, kernel: Kernel) -> Qt.CheckState:
+        possible = [found for found in kernel.implementations if not self._reason(found)]
+        ticked = sum(found.key not in self._unticked for found in possible)
+        if not ticked:
+            return Qt.CheckState.Unchecked
+        return Qt.CheckState.Checked if ticked == len(possible) else Qt.CheckState.PartiallyChecked
+
+    def _implementation_data(self, implementation: Implementation, role: int) -> object:
+        reason = self._reason(implementation)
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return implementation_label(implementation)
+            case Qt.ItemDataRole.ToolTipRole:
+                return reason or f"{implementation.key}: {_MEANING[implementation.provider]}"
+            case Qt.ItemDataRole.CheckStateRole:
+                ticked = implementation.key not in self._unticked and not reason
+                return Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked
+            case LibraryRole.IMPLEMENTATION:
+                return implementation
+            case LibraryRole.REASON:
+                return reason
+            case LibraryRole.SEARCH:
+                return f"{implementation.key} {implementation.label}".lower()
+            case LibraryRole.PROVIDER:
+                return implementation.provider
+            case _:
+                return None
+
+
+def implementation_label(implementation: Implementation) -> str:
+    """For people: ``torch.compile`` instead of ``compile default``, ``eager PyTorch``."""
+    match implementation.provider:
+        case Provider.EAGER:
+            return "eager PyTorch"
+        case Provider.COMPILE:
+            mode = implementation.variant
+            return "torch.compile" if mode == "default" else f"torch.compile {mode}"
+        case Provider.TRITON:
+            return f"Triton {implementation.variant}"
+        case Provider.CUDA:
+            return f"CUDA {implementation.variant}"
+
+
+_MEANING = {
+    Provider.CUDA: "CUDA C++, compiled by NVRTC",
+    Provider.TRITON: "a Triton kernel",
+    Provider.EAGER: "plain PyTorch, one operator after the other",
+    Provider.COMPILE: "the eager version under torch.compile",
+}
+
+
+def _always_runs(_: Implementation) -> str:
+    return ""

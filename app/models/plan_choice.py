@@ -1,0 +1,122 @@
+"""What the plan bar holds, as a value; turned into jobs by profiling.plan."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from profiling.catalog import Kernel
+from profiling.plan import Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
+from profiling.spec import Dtype, Implementation
+
+PRESETS = ("small", "medium", "large")
+_PART = re.compile(r"([a-z_][a-z0-9_]*)\s*=\s*(\d[\d_']*)\s*(k|ki|m|mi|g|gi)?", re.IGNORECASE)
+_FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+
+
+class PlanChoice(Struct, frozen=True):
+    """One state of the plan bar. With ``own_sizes`` text, presets give only what it leaves open."""
+
+    device: str
+    dtypes: tuple[Dtype, ...] = (Dtype.FLOAT32,)
+    presets: tuple[str, ...] = ("medium",)
+    own_sizes: str = ""
+    regime: Regime = Regime.BURST
+    quality: Quality = Quality.QUICK
+
+
+def parse_sizes(text: str) -> tuple[dict[str, int], ...]:
+    """Read ``rows=4096, cols=1000`` or several such lists split by ``;``. ``4Ki`` is 4096, ``4k`` 4000.
+
+    Raises PlanError with one sentence.
+    """
+    return tuple(_parse_list(part) for part in text.split(";") if part.strip())
+
+
+def _parse_list(text: str) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        match = _PART.fullmatch(part)
+        if match is None:
+            raise PlanError(f"{part!r} is no size; write for example rows=4096, cols=1000.")
+        name, digits, suffix = match.groups()
+        if name in sizes:
+            raise PlanError(f"The size {name!r} is given twice; separate two choices with a semicolon.")
+        sizes[name] = int(digits.replace("_", "").replace("'", "")) * _FACTORS[(suffix or "").lower()]
+    return sizes
+
+
+def sizes_hint(text: str, kernels: Sequence[Kernel]) -> str:
+    """One sentence on own sizes that leave some of the chosen kernels out; "" when all take part.
+
+    Raises PlanError when the text cannot be used.
+    """
+    choices = parse_sizes(text)
+    left_out = [kernel.spec.name for kernel in kernels if not _fitting(kernel, choices)]
+    if kernels and len(left_out) == len(kernels):
+        names = ", ".join(sorted({name for sizes in choices for name in sizes}))
+        raise PlanError(f"No chosen kernel has the axes {names}; see a kernel's tooltip for its axes.")
+    for kernel in kernels:
+        for sizes in _fitting(kernel, choices):
+            # Axes left open come from a preset, which is right by contract.
+            preset = kernel.spec.presets[0].sizes if kernel.spec.presets else {}
+            if problem := kernel.spec.problem_with({**preset, **sizes}):
+                raise PlanError(problem)
+    return f"Left out, without these axes: {', '.join(left_out)}." if left_out else ""
+
+
+def plan(
+    choice: PlanChoice,
+    kernels: Sequence[Kernel],
+    checked: Mapping[str, Sequence[Implementation]],
+    first_id: int,
+) -> tuple[Job, ...]:
+    """The jobs of a choice over the checked implementations. Raises PlanError."""
+    wanted = [
+        msgspec.structs.replace(kernel, implementations=tuple(checked[kernel.spec.name]))
+        for kernel in kernels
+        if checked.get(kernel.spec.name)
+    ]
+    if not wanted:
+        raise PlanError("Nothing is chosen; tick a kernel in the library.")
+    if not choice.dtypes:
+        raise PlanError("No data type is chosen; tick one in the plan bar.")
+    own = parse_sizes(choice.own_sizes)
+    if not own and not choice.presets:
+        raise PlanError("No size is chosen; tick a preset or write your own in the plan bar.")
+    if own:
+        sizes_hint(choice.own_sizes, wanted)
+    jobs: list[Job] = []
+    for kernel in wanted:
+        sizes = _size_choices(kernel, choice.presets, own)
+        if not sizes or not set(choice.dtypes) & set(kernel.spec.dtypes):
+            continue
+        jobs += plan_jobs(
+            [kernel],
+            device=choice.device,
+            dtypes=choice.dtypes,
+            size_choices=sizes,
+            quality=choice.quality,
+            regime=choice.regime,
+            first_id=first_id + len(jobs),
+        )
+    if not jobs:
+        raise PlanError("No chosen kernel knows the chosen data types; tick another one.")
+    return tuple(jobs)
+
+
+def _size_choices(
+    kernel: Kernel, presets: Sequence[str], own: Sequence[Mapping[str, int]]
+) -> list[SizeChoice]:
+    known = [preset.name for preset in kernel.spec.presets]
+    chosen = [name for name in presets if name in known]
+    if not own:
+        return [SizeChoice(name) for name in chosen]
+    base = (chosen or known)[0]
+    return [SizeChoice(base, dict(sizes)) for sizes in _fitting(kernel, own)]
+
+
+def _fitting(kernel: Kernel, choices: Sequence[Mapping[str, int]]) -> list[Mapping[str, int]]:
+    axes = {axis.name for axis in kernel.spec.axes}
+    return [sizes for sizes in choices if set(sizes) <= axes]

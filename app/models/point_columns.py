@@ -1,0 +1,127 @@
+"""The columns of the results table: one row of code each."""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from app.formatting import (
+    MISSING,
+    bandwidth_text,
+    count_text,
+    error_text,
+    flop_rate_text,
+    interval_text,
+    memory_text,
+    percent_text,
+    ratio_text,
+    time_text,
+)
+from app.models.library_model import implementation_label
+from app.models.point_row import PointRow, reason_text, status_text
+from profiling.outcome import BuildInfo, Measured
+
+Key = float | str | None  # None sorts last, whatever the direction
+
+
+class Column(Struct, frozen=True):
+    """How one column reads and sorts."""
+
+    title: str
+    tip: str
+    text: Callable[[PointRow], str]
+    key: Callable[[PointRow], Key]
+    is_number: bool = True
+
+
+def _measured(row: PointRow) -> Measured | None:
+    return row.point.measured
+
+
+def _time_text(row: PointRow) -> str:
+    measured = _measured(row)
+    if measured is None:
+        return MISSING
+    return f"{time_text(measured.time.median_s)} {interval_text(measured.time.relative_half_width)}"
+
+
+def _time(row: PointRow) -> Key:
+    measured = _measured(row)
+    return measured.time.median_s if measured else None
+
+
+def _flop_rate(row: PointRow) -> float | None:
+    return row.point.achieved_flop_rate if row.point.job.work.flop_count else None
+
+
+def _speed_up(row: PointRow) -> float | None:
+    return row.speed_up.ratio if row.speed_up else None
+
+
+def _error(row: PointRow) -> float | None:
+    measured = _measured(row)
+    return measured.verification.relative_error if measured else None
+
+
+def _flags(row: PointRow) -> str:
+    measured = _measured(row)
+    return ", ".join(measured.flags) if measured else ""
+
+
+def _build(read: Callable[[BuildInfo], float | None]) -> Callable[[PointRow], float | None]:
+    def value(row: PointRow) -> float | None:
+        measured = _measured(row)
+        return read(measured.build) if measured else None
+
+    return value
+
+
+def _count(value: float | None) -> str:
+    return count_text(None if value is None else int(value))
+
+
+def _name(title: str, tip: str, text: Callable[[PointRow], str]) -> Column:
+    return Column(title, tip, text, lambda row: text(row) or None, is_number=False)
+
+
+def _number(
+    title: str, tip: str, value: Callable[[PointRow], float | None], text: Callable[[float | None], str]
+) -> Column:
+    return Column(title, tip, lambda row: text(value(row)), value)
+
+
+COLUMNS = (
+    _name("Kernel", "What is computed", lambda row: row.point.implementation.kernel),
+    _name(
+        "Implementation", "Which version of it", lambda row: implementation_label(row.point.implementation)
+    ),
+    _name("Dtype", "Element type of every tensor", lambda row: str(row.point.job.workload.dtype)),
+    Column(
+        "Size",
+        "Sizes along the kernel's axes; sorted by bytes moved",
+        lambda row: row.point.job.workload.size_label,
+        lambda row: float(row.point.job.work.byte_count),
+        is_number=False,
+    ),
+    _name("Status", "Measured, or why not", lambda row: status_text(row.point)),
+    Column("Time", "Median device time of a call, with its 95 % interval", _time_text, _time),
+    _number(
+        "Bandwidth",
+        "Compulsory bytes over the time",
+        lambda row: row.point.achieved_bandwidth,
+        bandwidth_text,
+    ),
+    _number("FLOP/s", "Floating-point operations over the time", _flop_rate, flop_rate_text),
+    _number(
+        "Of roof", "Share of what the limiting ceiling allows", lambda row: row.fraction_of_roof, percent_text
+    ),
+    _number("Speed-up", "Baseline's time over this time, on the same workload", _speed_up, ratio_text),
+    _number("Error", "Relative error against the float64 reference", _error, error_text),
+    _name("Flags", "What a reader of the time must know", _flags),
+    _number("Registers", "Registers a thread", _build(lambda build: build.registers), _count),
+    _number(
+        "Spills", "Bytes of registers spilled, a thread", _build(lambda build: build.spill_bytes), memory_text
+    ),
+    _number("Shared", "Shared memory a block", _build(lambda build: build.shared_bytes), memory_text),
+    _number("Compile", "Time the compiler took", _build(lambda build: build.compile_s), time_text),
+    _name("Reason", "Why there is no time, or why a fallback was used", lambda row: reason_text(row.point)),
+)

@@ -1,0 +1,60 @@
+"""The kernels of a profiler trace as a table."""
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from app.formatting import count_text, percent_text, time_text
+from profiling.trace import TraceRow, TraceSummary
+
+Index = QModelIndex | QPersistentModelIndex
+
+_DISPLAY = Qt.ItemDataRole.DisplayRole
+_TITLES = ("Name", "Count", "Total", "Mean", "Share")
+
+
+class TraceTable(QAbstractTableModel):
+    """Busiest kernel first."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: tuple[TraceRow, ...] = ()
+
+    def show(self, summary: TraceSummary | None) -> None:
+        self.beginResetModel()
+        self._rows = summary.rows if summary else ()
+        self.endResetModel()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(_TITLES)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = _DISPLAY) -> object:
+        if orientation is not Qt.Orientation.Horizontal:
+            return None
+        if role == _DISPLAY:
+            return _TITLES[section]
+        return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def data(self, index: Index, role: int = _DISPLAY) -> object:
+        row = self._rows[index.row()]
+        if role == _DISPLAY:
+            return _texts(row)[index.column()]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return row.name
+        return _alignment(index.column()) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+
+def _texts(row: TraceRow) -> tuple[str, ...]:
+    return (
+        row.name,
+        count_text(row.count),
+        time_text(row.total_s),
+        time_text(row.mean_s),
+        percent_text(row.share),
+    )
+
+
+def _alignment(column: int) -> Qt.AlignmentFlag:
+    side = Qt.AlignmentFlag.AlignRight if column else Qt.AlignmentFlag.AlignLeft
+    return side | Qt.AlignmentFlag.AlignVCenter
