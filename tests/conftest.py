@@ -1,0 +1,66 @@
+"""What every test runs under: no screen, no settings of the user's, and nothing left running."""
+
+import functools
+import importlib.util
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.leaks import Running
+
+_home = tempfile.TemporaryDirectory(prefix="roofscope-tests-")
+
+# Before Qt is imported. A desktop that sets these for itself must not get windows, nor its settings changed.
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+for _variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
+    _folder = Path(_home.name, _variable.lower())
+    _folder.mkdir(mode=0o700)
+    os.environ[_variable] = str(_folder)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declares the settings of plugins that a GPU machine may lack: strict configuration refuses unknown ones."""
+    if importlib.util.find_spec("pytestqt") is None:
+        for name in ("qt_api", "qt_log_level_fail", "qt_log_ignore"):
+            parser.addini(name, "pytest-qt is not installed")
+    if importlib.util.find_spec("pytest_timeout") is None:
+        parser.addini("timeout", "pytest-timeout is not installed")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "gpu" in _folders(item):
+            item.add_marker(pytest.mark.gpu)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("gpu") is not None and (reason := _why_no_gpu()):
+        pytest.skip(reason)
+
+
+@functools.cache
+def _why_no_gpu() -> str | None:
+    if importlib.util.find_spec("torch") is None:
+        return "torch is not installed"
+    import torch
+
+    return None if torch.cuda.is_available() else "torch sees no CUDA device here"
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_running(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a test of the window or the worker that leaves a thread, a timer or a process behind."""
+    if _folders(request.node).isdisjoint({"qt", "worker"}):
+        yield
+        return
+    before = Running.now()
+    yield
+    left = Running.settled(before)
+    assert not left, f"left running: {'; '.join(left)}"
+
+
+def _folders(item: pytest.Item) -> set[str]:
+    return set(item.path.relative_to(Path(__file__).parent).parent.parts)

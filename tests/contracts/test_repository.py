@@ -1,0 +1,59 @@
+"""What the repository holds, and what it must never hold."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+TOP_LEVEL = {
+    *(
+        ".ci",
+        ".gitignore",
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "LICENSE",
+        "Makefile",
+        "README.md",
+    ),
+    *("app", "assets", "kernels", "main.py", "profiling", "pyproject.toml", "tests"),
+}
+
+# Where packages come from is the own setting of each machine, never ours. Written so as not to match itself.
+ADDRESSES = re.compile(
+    r"(index[-_]url|find[-_]links|tool\.uv\.(index|sources)"
+    r"|pypi[.]org|pythonhosted[.]org|download[.]pytorch[.]org|pypi[.]nvidia[.]com"
+    r"|registry[.]npmjs|deb[.]debian[.]org|archive[.]ubuntu[.]com|https?://[^\s\"'<>]*/simple\b)"
+)
+
+
+@pytest.fixture(scope="module")
+def committed() -> list[Path]:
+    """Every file that git tracks."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [ROOT / name for name in listing.stdout.split("\0") if name]
+
+
+def test_the_top_level_is_as_agreed(committed: list[Path]) -> None:
+    assert {path.relative_to(ROOT).parts[0] for path in committed} <= TOP_LEVEL
+
+
+def test_no_lock_file_is_committed(committed: list[Path]) -> None:
+    """A lock names the index it was made with; the bounds in pyproject.toml are what we promise."""
+    assert [path for path in committed if path.name == "uv.lock"] == []
+
+
+def test_no_file_names_a_package_index(committed: list[Path]) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path in committed
+        if path != Path(__file__) and path.is_file()
+        for match in ADDRESSES.finditer(path.read_bytes().decode(errors="replace"))
+    ]
+    assert found == []
