@@ -22,7 +22,7 @@ for _variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUN
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declares the settings of plugins that a GPU machine may lack: strict configuration refuses unknown ones."""
+    """Declares the settings of plugins that a GPU machine may lack; unknown ones are refused."""
     if importlib.util.find_spec("pytestqt") is None:
         for name in ("qt_api", "qt_log_level_fail", "qt_log_ignore"):
             parser.addini(name, "pytest-qt is not installed")
