@@ -28,7 +28,8 @@ def test_import_contracts_hold() -> None:
     result = subprocess.run(
         [*command, "--no-logo", "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert result.returncode == 0, result.stdout + result.stderr
+    if result.returncode != 0:
+        pytest.fail(result.stdout + result.stderr, pytrace=False)
 
 
 @pytest.mark.parametrize(
@@ -47,4 +48,5 @@ def test_a_fresh_interpreter_stays_free_of(package: str, without: str, unwanted:
         text=True,
         check=False,
     )
-    assert result.returncode == 0, result.stderr
+    if result.returncode != 0:
+        pytest.fail(result.stderr, pytrace=False)
