@@ -11,18 +11,29 @@ from msgspec import Struct
 from profiling.devices import Device
 from profiling.roofline import Ceiling
 
+# Raised when ceilings are added or measured differently: what was kept before is then measured anew.
+METHOD_VERSION = 1
+
 
 class CacheKey(Struct, frozen=True):
-    """What a measured ceiling depends on besides the code that measures it."""
+    """What a measured ceiling depends on."""
 
     device_uuid: str
+    core_count: int | None  # of a CPU, those this process may use
     driver_version: str | None
     power_limit_w: float | None
     torch_version: str | None
+    method_version: int = METHOD_VERSION
 
     @classmethod
     def of(cls, device: Device, torch_version: str | None) -> "CacheKey":
-        return cls(device.uuid, device.driver_version, device.power_limit_w, torch_version)
+        return cls(
+            device_uuid=device.uuid,
+            core_count=device.core_count,
+            driver_version=device.driver_version,
+            power_limit_w=device.power_limit_w,
+            torch_version=torch_version,
+        )
 
 
 class _Entry(Struct, frozen=True):

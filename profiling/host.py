@@ -49,7 +49,7 @@ def cpu_device() -> Device:
         name=model,
         uuid=f"cpu-{identity[:16]}",
         core_count=available_core_count(),
-        max_clock_hz=_max_clock_hz(),
+        max_clock_hz=_frequency_hz("max"),
         memory_bytes=available_memory_bytes(),
         last_level_cache_bytes=l3_bytes(),
     )
@@ -59,7 +59,7 @@ def cpu_state() -> DeviceState:
     """Live state of the CPU; utilisation is that since the last call (0 on the first)."""
     memory = psutil.virtual_memory()
     return DeviceState(
-        clock_hz=_clock_hz(),
+        clock_hz=_frequency_hz("current"),
         utilization=psutil.cpu_percent(interval=None) / 100,
         memory_used_bytes=memory.total - memory.available,
     )
@@ -179,11 +179,9 @@ def _kibibytes(text: str) -> int:
     return int(match[1]) * {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}[match[2]]
 
 
-def _max_clock_hz() -> float | None:
-    frequency = psutil.cpu_freq()
-    return frequency.max * 1e6 if frequency and frequency.max else None
-
-
-def _clock_hz() -> float | None:
-    frequency = psutil.cpu_freq()
-    return frequency.current * 1e6 if frequency and frequency.current else None
+def _frequency_hz(which: str) -> float | None:
+    try:
+        frequency = psutil.cpu_freq()
+    except (OSError, NotImplementedError):  # hidden by the hypervisor or the container
+        return None
+    return (getattr(frequency, which) or 0) * 1e6 or None if frequency else None
