@@ -63,8 +63,7 @@ def _error(row: PointRow) -> float | None:
 
 
 def _flags(row: PointRow) -> str:
-    measured = _measured(row)
-    return ", ".join(measured.flags) if measured else ""
+    return ", ".join(row.verdict.flags)
 
 
 def _build(read: Callable[[BuildInfo], float | None]) -> Callable[[PointRow], float | None]:
@@ -112,7 +111,10 @@ COLUMNS = (
     ),
     _number("FLOP/s", "Floating-point operations over the time", _flop_rate, flop_rate_text),
     _number(
-        "Of roof", "Share of what the limiting ceiling allows", lambda row: row.fraction_of_roof, percent_text
+        "Of roof",
+        "Share of what the limiting ceiling allows",
+        lambda row: row.verdict.fraction_of_roof,
+        percent_text,
     ),
     _number("Speed-up", "Baseline's time over this time, on the same workload", _speed_up, ratio_text),
     _number("Error", "Relative error against the float64 reference", _error, error_text),

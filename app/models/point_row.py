@@ -7,6 +7,7 @@ from msgspec import Struct
 from profiling.outcome import Cancelled, Failed, Measured, Skipped
 from profiling.session import Point, Session
 from profiling.spec import Provider
+from profiling.verdict import Verdict, verdict
 
 
 class SpeedUp(Struct, frozen=True):
@@ -19,7 +20,7 @@ class SpeedUp(Struct, frozen=True):
 
 class PointRow(Struct, frozen=True):
     point: Point
-    fraction_of_roof: float | None
+    verdict: Verdict
     speed_up: SpeedUp | None
 
 
@@ -55,10 +56,7 @@ class Baselines:
 
 def point_rows(session: Session, provider: Provider, pinned: int | None) -> list[PointRow]:
     baselines = Baselines(session.points, provider, pinned)
-    return [
-        PointRow(point, _fraction_of_roof(session, point), baselines.speed_up(point))
-        for point in session.points
-    ]
+    return [PointRow(point, verdict(point, session), baselines.speed_up(point)) for point in session.points]
 
 
 def status_text(point: Point) -> str:
@@ -81,13 +79,6 @@ def reason_text(point: Point) -> str:
             return reason
         case Skipped(message=message) | Failed(message=message) | Cancelled(message=message):
             return message
-
-
-def _fraction_of_roof(session: Session, point: Point) -> float | None:
-    if point.measured is None or point.implementation.kernel not in session.specs:
-        return None
-    roof = session.roofline.limiter(point.job.work, session.bound_of(point))
-    return roof.least_time_s / point.measured.time.median_s if roof else None
 
 
 def _comparable(point: Point) -> str:

@@ -1,0 +1,94 @@
+"""What the window remembers between starts, and where its files lie."""
+
+from pathlib import Path
+
+import platformdirs
+from msgspec import Struct
+from PySide6.QtCore import QByteArray, QSettings
+
+from app.tokens import Scheme
+
+_LAYOUT_VERSION = 1  # raise when docks are renamed or rearranged: an older layout is then forgotten
+_RECENT_COUNT = 8
+
+
+class Places(Struct, frozen=True):
+    """Folders and files of one user; tests and screenshots give temporary ones."""
+
+    data: Path  # sessions are written under it
+    settings: Path
+    example: Path  # a session recorded elsewhere, for the first start
+
+    @classmethod
+    def of_user(cls) -> "Places":
+        return cls(
+            data=platformdirs.user_data_path("roofscope", appauthor=False),
+            settings=platformdirs.user_config_path("roofscope", appauthor=False) / "window.ini",
+            example=Path(__file__).resolve().parent.parent / "assets" / "sessions" / "h200.roofscope",
+        )
+
+    @property
+    def sessions(self) -> Path:
+        return self.data / "sessions"
+
+
+class Settings:
+    """Typed access to one settings file."""
+
+    def __init__(self, path: Path) -> None:
+        self._settings = QSettings(str(path), QSettings.Format.IniFormat)
+
+    @property
+    def scheme(self) -> Scheme:
+        text = self._text("scheme")
+        return Scheme(text) if text in set(Scheme) else Scheme.SYSTEM
+
+    @scheme.setter
+    def scheme(self, scheme: Scheme) -> None:
+        self._settings.setValue("scheme", str(scheme))
+
+    @property
+    def last_session(self) -> Path | None:
+        recent = self.recent_sessions
+        return recent[0] if recent else None
+
+    @property
+    def recent_sessions(self) -> tuple[Path, ...]:
+        """Newest first."""
+        return tuple(Path(line) for line in self._text("recent_sessions").split("\n") if line)
+
+    def remember_session(self, path: Path) -> None:
+        others = [recent for recent in self.recent_sessions if recent != path]
+        self._settings.setValue("recent_sessions", "\n".join(map(str, [path, *others][:_RECENT_COUNT])))
+
+    @property
+    def folder(self) -> Path:
+        """Where the last file dialog was."""
+        return Path(self._text("folder") or Path.home())
+
+    @folder.setter
+    def folder(self, folder: Path) -> None:
+        self._settings.setValue("folder", str(folder))
+
+    @property
+    def layout(self) -> tuple[QByteArray, QByteArray] | None:
+        """Geometry and dock state of the window; None before the first time."""
+        geometry = self._settings.value(f"layout{_LAYOUT_VERSION}/geometry")
+        state = self._settings.value(f"layout{_LAYOUT_VERSION}/state")
+        if isinstance(geometry, QByteArray) and isinstance(state, QByteArray):
+            return geometry, state
+        return None
+
+    def save_layout(self, geometry: QByteArray, state: QByteArray) -> None:
+        self._settings.setValue(f"layout{_LAYOUT_VERSION}/geometry", geometry)
+        self._settings.setValue(f"layout{_LAYOUT_VERSION}/state", state)
+
+    def forget_layout(self) -> None:
+        self._settings.remove(f"layout{_LAYOUT_VERSION}")
+
+    def sync(self) -> None:
+        self._settings.sync()
+
+    def _text(self, key: str) -> str:
+        value = self._settings.value(key)
+        return value if isinstance(value, str) else ""

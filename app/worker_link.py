@@ -1,0 +1,201 @@
+"""QProcess and QTimer around the supervisor: it decides, this carries out."""
+
+import os
+import signal
+import time
+from collections.abc import Iterable
+
+from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
+
+from profiling.headless import describe_exit
+from profiling.protocol import LineDecoder, ProtocolError, encode, event_decoder
+from profiling.reports import (
+    Banner,
+    BecameIdle,
+    CeilingRecorded,
+    CeilingsComplete,
+    EnvironmentKnown,
+    OutcomeRecorded,
+    Progressed,
+    Report,
+    TraceRecorded,
+    WorkerLost,
+)
+from profiling.supervisor import Effect, Kill, Send, Spawn, Supervisor, Task, Terminate
+from profiling.transport import LocalTarget
+
+_TICK_MS = 200
+_LOG_TAIL_BYTES = 8000
+_CLOSE_GRACE_MS = 2000
+
+
+class WorkerLink(QObject):
+    """The worker as the window sees it: tasks in, one signal per kind of report out."""
+
+    environment_known = Signal(object)  # EnvironmentKnown, and so on
+    progressed = Signal(object)
+    outcome_recorded = Signal(object)
+    ceiling_recorded = Signal(object)
+    ceilings_complete = Signal(object)
+    trace_recorded = Signal(object)
+    worker_lost = Signal(object)
+    banner = Signal(object)
+    became_idle = Signal(object)
+
+    def __init__(self, supervisor: Supervisor, target: LocalTarget, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._supervisor = supervisor
+        self._target = target
+        self._process: QProcess | None = None
+        self._decoder: LineDecoder = event_decoder()
+        self._log = b""
+        self._timer = QTimer(self)
+        self._timer.setInterval(_TICK_MS)
+        self._timer.timeout.connect(self._tick)
+
+    @property
+    def worker_pid(self) -> int | None:
+        return self._process.processId() if self._process else None
+
+    @property
+    def is_idle(self) -> bool:
+        return self._supervisor.is_idle
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        self._timer.start()
+        self._apply(self._supervisor.submit(tasks, time.monotonic()))
+
+    def stop(self) -> None:
+        """First call: after the current block. Second: kill."""
+        self._apply(self._supervisor.stop(time.monotonic()))
+
+    def catalog_changed(self, catalog_hash: str) -> None:
+        """Sources were edited: the worker at hand holds the old ones and is let go."""
+        self._supervisor.catalog_changed(catalog_hash)
+        self.release()
+
+    def release(self) -> None:
+        """End an idle worker, which gives its memory on the device back; wait until it is gone."""
+        if self._process is None:
+            return
+        process = self._process
+        self._apply(self._supervisor.close())
+        process.closeWriteChannel()
+        if not process.waitForFinished(_CLOSE_GRACE_MS):
+            self._signal(signal.SIGKILL)
+            process.waitForFinished(_CLOSE_GRACE_MS)
+
+    def close(self) -> None:
+        """The window goes away."""
+        self._timer.stop()
+        self.blockSignals(True)
+        self.release()
+
+    def _tick(self) -> None:
+        self._apply(self._supervisor.tick(time.monotonic()))
+
+    def _apply(self, effects: Iterable[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Spawn():
+                    self._spawn()
+                case Send(command=command):
+                    if self._process:
+                        self._process.write(encode(command))
+                case Terminate():
+                    self._signal(signal.SIGTERM)
+                case Kill():
+                    self._signal(signal.SIGKILL)
+                case report:
+                    self._emit(report)
+
+    def _emit(self, report: Report) -> None:
+        match report:
+            case EnvironmentKnown():
+                self.environment_known.emit(report)
+            case Progressed():
+                self.progressed.emit(report)
+            case OutcomeRecorded():
+                self.outcome_recorded.emit(report)
+            case CeilingRecorded():
+                self.ceiling_recorded.emit(report)
+            case CeilingsComplete():
+                self.ceilings_complete.emit(report)
+            case TraceRecorded():
+                self.trace_recorded.emit(report)
+            case WorkerLost():
+                self.worker_lost.emit(report)
+            case Banner():
+                self.banner.emit(report)
+            case BecameIdle():
+                self._timer.stop()
+                self.became_idle.emit(report)
+
+    def _spawn(self) -> None:
+        process = QProcess(self)
+        program, *arguments = self._target.argv()
+        process.setProgram(program)
+        process.setArguments(arguments)
+        process.setWorkingDirectory(str(self._target.working_folder()))
+        environment = QProcessEnvironment()
+        for name, value in self._target.environment().items():
+            environment.insert(name, value)
+        process.setProcessEnvironment(environment)
+        if os.name == "posix":
+            # Its own session, so that compilers it started can be ended with it.
+            process.setUnixProcessParameters(QProcess.UnixProcessFlag.CreateNewSession)
+        process.readyReadStandardOutput.connect(self._read)
+        process.readyReadStandardError.connect(self._read_log)
+        process.finished.connect(self._finished)
+        process.errorOccurred.connect(self._failed)
+        self._decoder, self._log = event_decoder(), b""
+        self._process = process
+        process.start()
+
+    def _read(self) -> None:
+        if self._process is None:
+            return
+        try:
+            events = self._decoder.feed(self._process.readAllStandardOutput().data())
+        except ProtocolError as error:
+            self._apply([Banner(str(error)), Kill()])
+            return
+        for event in events:
+            self._apply(self._supervisor.feed(event, time.monotonic()))
+
+    def _read_log(self) -> None:
+        if self._process:
+            data = self._process.readAllStandardError().data()
+            self._log = (self._log + data)[-_LOG_TAIL_BYTES:]
+
+    def _finished(self, code: int, status: QProcess.ExitStatus) -> None:
+        # Qt gives the signal's number as the code of a crash.
+        self._gone(describe_exit(-code if status is QProcess.ExitStatus.CrashExit else code))
+
+    def _failed(self, error: QProcess.ProcessError) -> None:
+        if error is QProcess.ProcessError.FailedToStart and self._process:
+            self._gone(f"it could not be started: {self._process.errorString()}")
+
+    def _gone(self, description: str) -> None:
+        process = self._process
+        if process is None:
+            return
+        self._read()
+        self._read_log()
+        self._process = None
+        process.deleteLater()
+        self._apply(self._supervisor.exited(description, self._log_text(), time.monotonic()))
+
+    def _log_text(self) -> str:
+        return self._log.decode("utf-8", "replace")
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process is None or not self._process.processId():
+            return
+        if os.name == "posix":
+            try:
+                os.killpg(self._process.processId(), number)
+            except ProcessLookupError:
+                return  # it ended just now; `finished` follows
+        else:
+            self._process.kill()
