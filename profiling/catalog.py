@@ -96,7 +96,7 @@ def load_module(path: Path) -> ModuleType:
 def _load_kernel(folder: Path) -> Kernel | CatalogProblem:
     try:
         spec = load_module(folder / "spec.py").SPEC
-    except Exception as error:  # whatever a user's file raises must not take the program down
+    except Exception as error:  # noqa: BLE001 - whatever a user's file raises must not take the program down
         return CatalogProblem(str(folder), f"{folder.name}/spec.py cannot be used: {error!r}.")
     if not isinstance(spec, KernelSpec) or spec.name != folder.name:
         return CatalogProblem(

@@ -22,13 +22,15 @@ _LOG_TAIL_BYTES = 8000
 class HeadlessRun:
     """Runs tasks to their end in the calling thread."""
 
-    def __init__(self, supervisor: Supervisor, on_report: Callable[[Report], None], target: LocalTarget) -> None:
+    def __init__(
+        self, supervisor: Supervisor, on_report: Callable[[Report], None], target: LocalTarget
+    ) -> None:
         self._supervisor = supervisor
         self._on_report = on_report
         self._target = target
         self._process: subprocess.Popen[bytes] | None = None
         self._inbox: queue.Queue[Event | ProtocolError | None] = queue.Queue()
-        self._log: IO[bytes] = tempfile.TemporaryFile()
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         self._idle = False
 
     def run(self, tasks: Iterable[Task]) -> None:

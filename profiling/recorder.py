@@ -1,8 +1,10 @@
 """Writes what a run reports into the session file; used alike by window and command line."""
 
 from profiling.catalog import Catalog
-from profiling.ceiling_cache import CeilingCache
+from profiling.ceiling_cache import CacheKey, CeilingCache
 from profiling.devices import Device
+from profiling.host import package_version
+from profiling.nameplate import nameplate
 from profiling.reports import (
     CeilingRecorded,
     CeilingsComplete,
@@ -14,42 +16,55 @@ from profiling.reports import (
 from profiling.roofline import Ceiling
 from profiling.session import Point, TraceInfo
 from profiling.spec import Implementation
-from profiling.store import SessionStore
+from profiling.store import SessionStore, timestamp
+
+Gain = Point | Ceiling | TraceInfo
 
 
 class Recorder:
-    """Turns reports into committed rows of one session."""
+    """Turns reports into committed rows of one session, which belongs to one device."""
 
-    def __init__(self, store: SessionStore, catalog: Catalog, device_id: str, cache: CeilingCache) -> None:
+    def __init__(self, store: SessionStore, catalog: Catalog, device: Device, cache: CeilingCache) -> None:
         self.store = store
         self._catalog = catalog
-        self._device_id = device_id
+        self._device = device
         self._cache = cache
-        self._device: Device | None = None
-        self._measured: list[Ceiling] = []
+        self._probed: list[Ceiling] = []
         self._known: set[str] = set()
 
-    def handle(self, report: Report) -> Point | Ceiling | TraceInfo | None:
-        """Commit a report; returns the value that the session gained, if any."""
+    def known_ceilings(self) -> tuple[Ceiling, ...]:
+        """Commit and return what is known unmeasured: the nameplate, and ceilings kept from before.
+
+        Nothing measured among them means that the device is to be probed.
+        """
+        ceilings = (*nameplate(self._device, timestamp()), *self._cache.load(self._key()))
+        for ceiling in ceilings:
+            self.store.add_ceiling(ceiling)
+        return ceilings
+
+    def handle(self, report: Report) -> Gain | None:
+        """Commit a report; returns what the session gained, if anything. Raises SessionError."""
         match report:
             case EnvironmentKnown(environment=environment):
-                self._device = environment.device(self._device_id)
-                self.store.add_environment(environment, self._device_id)
+                self.store.add_environment(environment, self._device.id)
             case OutcomeRecorded(job=job, implementation=implementation, outcome=outcome):
                 self._remember(implementation)
                 return self.store.add_outcome(job, implementation, outcome)
             case CeilingRecorded(ceiling=ceiling):
-                self._measured.append(ceiling)
+                self._probed.append(ceiling)
                 self.store.add_ceiling(ceiling)
                 return ceiling
-            case CeilingsComplete() if self._device:
-                self._cache.save(self._device, tuple(self._measured))
+            case CeilingsComplete():
+                self._cache.save(self._key(), self._probed)
             case TraceRecorded(job=job, implementation=implementation, chrome_json_gz=trace):
                 self._remember(implementation)
                 return self.store.add_trace(job, implementation, trace)
             case _:
                 pass
         return None
+
+    def _key(self) -> CacheKey:
+        return CacheKey.of(self._device, package_version("torch"))
 
     def _remember(self, implementation: Implementation) -> None:
         """Keep the spec and the sources behind an outcome, once."""

@@ -16,8 +16,8 @@ from profiling.outcome import (
     Failed,
     FailureKind,
     Outcome,
-    Skipped,
     SkipKind,
+    Skipped,
     Stage,
 )
 from profiling.protocol import (
@@ -305,7 +305,8 @@ class Supervisor:
 
     def _progress(self, now: float) -> Progressed:
         stage = self._stage
-        item = _task_label(self._current) if self._current else "starting the worker"
+        starting = "starting the worker" if self._worker is _Worker.STARTING else ""
+        item = _task_label(self._current) if self._current else starting
         if stage and stage.implementation:
             item = f"{item} / {stage.implementation.label}"
         elapsed = now - self._started_at

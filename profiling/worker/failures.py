@@ -3,9 +3,9 @@
 Classified once, by exception type, CUDA error code and stage, never by message text.
 """
 
-from msgspec import Struct
+import traceback
 
-from profiling.outcome import Failed, FailureKind, Skipped, SkipKind, Stage
+from profiling.outcome import Failed, FailureKind, SkipKind, Skipped, Stage
 
 
 class Refusal(Exception):
@@ -46,12 +46,47 @@ class CancelRequested(Exception):
     """The parent asked to stop; raised between blocks and stages only."""
 
 
-class Classified(Struct, frozen=True):
-    """An exception as an outcome, and whether the device can be used afterwards."""
+def classify(error: Exception, *, what: str, stage: Stage, device_is_sound: bool) -> Failed | Skipped:
+    """The outcome that an exception in a stage amounts to. ``what`` names the implementation and sizes."""
+    import torch  # here, so that the launchers' Refusal import stays cheap
 
-    outcome: Failed | Skipped
-    device_is_sound: bool = True
+    if isinstance(error, Refusal):
+        return Skipped(error.kind, str(error))
+    if not device_is_sound:
+        message = f"{what} broke the GPU's context ({_first_line(error)}); the worker was restarted."
+        return Failed(
+            FailureKind.DEVICE_FAULT, stage, f"{message} Run it under compute-sanitizer.", _log(error)
+        )
+    match error:
+        case BuildError():
+            return Failed(FailureKind.BUILD_ERROR, stage, f"{what} was not built: {error}", error.log)
+        case WrongResult():
+            return Failed(error.kind, stage, f"{what} {error}")
+        case torch.cuda.OutOfMemoryError() | MemoryError():
+            return Failed(
+                FailureKind.OUT_OF_MEMORY, stage, f"{what} ran out of device memory; choose smaller sizes."
+            )
+        case _:
+            # A compiler that works at the first call fails inside a call, not in the build stage.
+            kind = FailureKind.BUILD_ERROR if _is_compiler_error(error) else FailureKind.LAUNCH_ERROR
+            verb = "was not built" if kind is FailureKind.BUILD_ERROR else f"failed in its {stage} stage"
+            return Failed(kind, stage, f"{what} {verb}: {_first_line(error)}", _log(error))
 
 
-# CUDA errors after which the context answers every call with the same error ("sticky").
-_STICKY_CODES = frozenset({700, 701, 702, 710, 714, 715, 716, 717, 718, 719, 720, 721, 999})
+def _is_compiler_error(error: BaseException) -> bool:
+    """By the module that defines the exception's class: the compilers' own classes live there."""
+    modules = ("triton.compiler", "triton.runtime.errors", "torch._dynamo", "torch._inductor")
+    return any(
+        type(cause).__module__.startswith(modules)
+        for cause in (error, error.__cause__, error.__context__)
+        if cause is not None
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0][:300]
+
+
+def _log(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))

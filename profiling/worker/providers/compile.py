@@ -14,9 +14,7 @@ def build(request: BuildRequest) -> Built:
     # A fresh module has fresh code objects: Dynamo keeps at most 8 compilations per code object
     # and would fall back to eager in silence after that.
     module = load_module(request.folder / "eager.py")
-    compiled = torch.compile(
-        module.run, mode=request.implementation.variant, fullgraph=True, dynamic=False
-    )
+    compiled = torch.compile(module.run, mode=request.implementation.variant, fullgraph=True, dynamic=False)
     seconds: list[float] = []
 
     def call(*inputs: torch.Tensor) -> Tensors:

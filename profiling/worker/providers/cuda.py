@@ -6,6 +6,7 @@ which. Its kernels are ``extern "C"``; sizes are ``long long``.
 """
 
 import functools
+import importlib
 import importlib.util
 import time
 from pathlib import Path
@@ -21,12 +22,11 @@ from profiling.worker.failures import BuildError, Refusal, Unavailable
 from profiling.worker.providers import BuildRequest, Built, Tensors
 
 try:
-    from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
-except ImportError:
-    try:  # cuda-core before 0.5 kept everything under this name
-        from cuda.core.experimental import Device, LaunchConfig, Program, ProgramOptions, launch
-    except ImportError as error:
-        raise Unavailable("cuda.core is not installed here; install the `cuda-core` package.") from error
+    core: Any = importlib.import_module("cuda.core")
+    if not hasattr(core, "Program"):  # before 0.5 it lay under another name
+        core = importlib.import_module("cuda.core.experimental")
+except ImportError as error:
+    raise Unavailable("cuda.core is not installed here; install the `cuda-core` package.") from error
 
 _SCALAR = {Dtype.FLOAT32: "float", Dtype.FLOAT16: "__half", Dtype.BFLOAT16: "__nv_bfloat16"}
 # Architecture-specific features (wgmma, setmaxnreg, tcgen05) need the `a` target.
@@ -54,14 +54,17 @@ class CudaProgram:
         self.device = device
         self.launched: dict[str, Any] = {}
         self._module = compile_source(source, dtype, architecture)
-        self._cuda_device = Device(device.index or 0)
-        self._cuda_device.set_current()
+        self._device_handle = core.Device(device.index or 0)
+        self._device_handle.set_current()
+        self._streams: dict[int, Any] = {}
 
     @property
     def multiprocessor_count(self) -> int:
         return torch.cuda.get_device_properties(self.device).multi_processor_count
 
-    def launch(self, name: str, grid: Extent, block: Extent, *arguments: Argument, shared_bytes: int = 0) -> None:
+    def launch(
+        self, name: str, grid: Extent, block: Extent, *arguments: Argument, shared_bytes: int = 0
+    ) -> None:
         """Launch on torch's current stream. A grid without blocks does nothing.
 
         Tensors go as pointers, Python ints as ``long long``, numpy scalars as their own type;
@@ -70,9 +73,14 @@ class CudaProgram:
         if 0 in (grid if isinstance(grid, tuple) else (grid,)):
             return
         kernel = self.launched.get(name) or self._kernel(name, shared_bytes)
-        stream = self._cuda_device.create_stream(_Stream(torch.cuda.current_stream(self.device).cuda_stream))
-        config = LaunchConfig(grid=grid, block=block, shmem_size=shared_bytes)
-        launch(stream, config, kernel, *(_argument(value) for value in arguments))
+        config = core.LaunchConfig(grid=grid, block=block, shmem_size=shared_bytes)
+        core.launch(self._current_stream(), config, kernel, *(_argument(value) for value in arguments))
+
+    def _current_stream(self) -> Any:
+        handle = torch.cuda.current_stream(self.device).cuda_stream
+        if handle not in self._streams:
+            self._streams[handle] = self._device_handle.create_stream(_Stream(handle))
+        return self._streams[handle]
 
     def _kernel(self, name: str, shared_bytes: int) -> Any:
         kernel = self._module.get_kernel(name)
@@ -126,16 +134,17 @@ def architecture_of(capability: tuple[int, int]) -> str:
 
 def compile_source(source: Path, dtype: Dtype, architecture: str) -> Any:
     """Compile a ``.cu`` to a cubin; needs no GPU. Raises BuildError with NVRTC's log."""
-    options = ProgramOptions(
+    options = core.ProgramOptions(
         arch=architecture,
         std="c++17",
         include_path=[str(LIBRARY), str(cuda_include_folder())],
         define_macro=[("SCALAR", _SCALAR[dtype]), f"SCALAR_IS_{dtype.upper()}"],
     )
     try:
-        return Program(source.read_text(), "c++", options).compile("cubin")
-    except Exception as error:  # cuda.core raises its own and NVRTC's classes, by version
-        raise BuildError(f"{source.name} does not compile for {architecture} in {dtype}.", str(error)) from error
+        return core.Program(source.read_text(), "c++", options).compile("cubin")
+    except Exception as error:
+        message = f"{source.name} does not compile for {architecture} in {dtype}."
+        raise BuildError(message, str(error)) from error
 
 
 @functools.cache
@@ -150,7 +159,7 @@ def cuda_include_folder() -> Path:
 
 
 def _allow_shared_memory(kernel: Any, shared_bytes: int) -> None:
-    from cuda.bindings import driver
+    driver: Any = importlib.import_module("cuda.bindings.driver")
 
     attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     error, function = driver.cuKernelGetFunction(int(kernel.handle))

@@ -1,0 +1,213 @@
+"""The worker process: takes over stdio, says hello, obeys commands.
+
+File descriptor 1 carries the protocol and nothing else: it is duplicated and then pointed at
+descriptor 2, so that prints of kernels, of child processes and of C code land in the log.
+"""
+
+import os
+import queue
+import signal
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import IO
+
+from profiling.catalog import LIBRARY, Catalog, scan
+from profiling.devices import Device
+from profiling.outcome import Environment, Stage
+from profiling.protocol import (
+    PROTOCOL_VERSION,
+    Bye,
+    Cancel,
+    CeilingReady,
+    Close,
+    Command,
+    Event,
+    Hello,
+    Open,
+    Probe,
+    ProtocolError,
+    Run,
+    StageStarted,
+    TaskDone,
+    Trace,
+    command_decoder,
+    encode,
+)
+from profiling.roofline import Ceiling
+
+
+class Channel:
+    """Both directions of the conversation, and the cancel flag that may arrive at any time."""
+
+    def __init__(self, output_fd: int) -> None:
+        self._output_fd = output_fd
+        self._lock = threading.Lock()
+        self._commands: queue.Queue[Command] = queue.Queue()
+        self._cancelled: set[str] = set()
+
+    def emit(self, event: Event) -> None:
+        data = encode(event)
+        with self._lock:
+            while data:
+                data = data[os.write(self._output_fd, data) :]
+
+    def next_command(self) -> Command:
+        return self._commands.get()
+
+    def is_cancelled(self, task_id: str) -> bool:
+        return task_id in self._cancelled
+
+    def read_commands(self) -> None:
+        """Body of the reader thread. The end of stdin means that the parent is gone: end too."""
+        decoder = command_decoder()
+        while data := os.read(0, 1 << 16):
+            try:
+                for command in decoder.feed(data):
+                    if isinstance(command, Cancel):
+                        self._cancelled.add(command.id)
+                    else:
+                        self._commands.put(command)
+            except ProtocolError as error:
+                sys.stderr.write(f"{error}\n")
+        kill_group()
+
+
+class Worker:
+    """Carries out commands, one at a time."""
+
+    def __init__(self, channel: Channel, catalog: Catalog, environment: Environment) -> None:
+        self._channel = channel
+        self._catalog = catalog
+        self._environment = environment
+        self._locks: dict[str, IO[str]] = {}
+
+    def serve(self) -> str | None:
+        """Until told to close. Returns why the worker must end by itself, if it must."""
+        from profiling.worker.device_lock import DeviceBusy
+        from profiling.worker.executor import DeviceFault
+
+        while True:
+            command = self._channel.next_command()
+            if isinstance(command, Close | Open | Cancel):
+                return None
+            task_id = command.id if isinstance(command, Probe) else command.job.id
+            try:
+                problem = self._carry_out(command, task_id)
+            except DeviceFault as error:
+                self._channel.emit(Bye(str(error), restart=True))
+                return str(error)
+            except DeviceBusy as error:
+                self._channel.emit(Bye(str(error), restart=False))
+                return str(error)
+            self._channel.emit(TaskDone(task_id, problem))
+
+    def _carry_out(self, command: Run | Probe | Trace, task_id: str) -> str:
+        """Returns one sentence when the task failed as a whole, else nothing."""
+        from profiling.worker.device_lock import DeviceBusy
+        from profiling.worker.executor import DeviceFault, JobExecutor
+        from profiling.worker.failures import CancelRequested
+
+        def check_cancelled() -> None:
+            if self._channel.is_cancelled(task_id):
+                raise CancelRequested
+
+        try:
+            device = self._device(command.device if isinstance(command, Probe) else command.job.device)
+            if isinstance(command, Probe):
+                self._probe(device, task_id)
+                return ""
+            executor = JobExecutor(command.job, self._catalog, device, self._channel.emit, check_cancelled)
+            if isinstance(command, Trace):
+                executor.trace()
+            else:
+                executor.run()
+        except CancelRequested:
+            return ""
+        except (DeviceFault, DeviceBusy):
+            raise
+        except Exception as error:  # noqa: BLE001 - the queue goes on after a task that fails as a whole
+            traceback.print_exc()
+            return f"{_label(command)} failed: {str(error).strip() or type(error).__name__}"
+        finally:
+            _release_memory()
+        return ""
+
+    def _device(self, device_id: str) -> Device:
+        from profiling.worker.device_lock import lock_device
+
+        device = self._environment.device(device_id)
+        if device is None:
+            known = ", ".join(device.id for device in self._environment.devices)
+            raise ValueError(f"there is no device {device_id!r}; there are {known}.")
+        if device.uuid not in self._locks:
+            self._locks[device.uuid] = lock_device(device.uuid, device.name)
+        return device
+
+    def _probe(self, device: Device, task_id: str) -> None:
+        from profiling.worker.ceilings import measure_ceilings
+
+        def report(ceiling: Ceiling) -> None:
+            self._channel.emit(CeilingReady(task_id, ceiling))
+
+        def announce(detail: str, deadline_s: float) -> None:
+            self._channel.emit(StageStarted(task_id, Stage.MEASURE, deadline_s, None, detail))
+
+        measure_ceilings(device, report, lambda: self._channel.is_cancelled(task_id), announce)
+
+
+def main() -> int:
+    if os.getpid() != os.getsid(0):
+        os.setsid()  # our own group: whoever kills it takes nvcc, ptxas and inductor's helpers too
+    output_fd = os.dup(1)
+    os.dup2(2, 1)
+    channel = Channel(output_fd)
+    threading.Thread(target=channel.read_commands, daemon=True).start()
+    opening = channel.next_command()
+    if not isinstance(opening, Open):
+        channel.emit(Bye(f"The first command was {type(opening).__name__}, not open.", restart=False))
+        return 2
+    if opening.protocol != PROTOCOL_VERSION:
+        channel.emit(
+            Bye(f"This worker speaks protocol {PROTOCOL_VERSION}, not {opening.protocol}.", restart=False)
+        )
+        return 2
+    catalog = scan([LIBRARY, *map(Path, opening.kernel_roots)])
+    from profiling.worker.environment import read_environment
+
+    environment = read_environment()
+    channel.emit(Hello(PROTOCOL_VERSION, environment, catalog.hash))
+    ended_because = Worker(channel, catalog, environment).serve()
+    # Not sys.exit: a broken CUDA context can hang in the destructors that a clean exit runs.
+    sys.stderr.flush()
+    os._exit(1 if ended_because else 0)
+
+
+def kill_group() -> None:
+    os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
+def _label(command: Run | Probe | Trace) -> str:
+    match command:
+        case Probe(device=device):
+            return f"Measuring the ceilings of {device}"
+        case Trace(job=job):
+            return f"The trace of {job.implementations[0].key}"
+        case Run(job=job):
+            return job.workload.label
+
+
+def _release_memory() -> None:
+    """Give a task's memory back before the next one asks how much is free."""
+    import gc
+
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,241 @@
+"""One job through its stages: build, verify, settle, measure, check.
+
+Implementations are built and verified one after the other, measured in turn, and each ends in
+exactly one outcome. A wrong one ends before it is timed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import psutil
+import torch
+
+from profiling.catalog import Catalog, Kernel, load_module
+from profiling.devices import Device
+from profiling.outcome import Flag, Measured, Outcome, Stage, Verification
+from profiling.plan import Job
+from profiling.protocol import OutcomeReady, StageStarted, TraceReady
+from profiling.spec import Implementation
+from profiling.worker import providers
+from profiling.worker.failures import Refusal, TooLarge, classify
+from profiling.worker.inputs import InputMaker, InputSet, set_count
+from profiling.worker.providers import BuildRequest, Built
+from profiling.worker.rounds import STOP_RULES, Turn, measure, warm_up
+from profiling.worker.telemetry import state_reader
+from profiling.worker.timing import host_seconds, make_timer
+from profiling.worker.tracing import profile_kernels, record_trace
+from profiling.worker.verify import Verifier
+
+Value = TypeVar("Value")
+Emit = Callable[[OutcomeReady | StageStarted | TraceReady], None]
+
+_DEADLINE_S = {
+    Stage.BUILD: 120.0,
+    Stage.VERIFY: 240.0,  # compilers and autotuners that work at the first call do so here
+    Stage.SETTLE: 120.0,
+    Stage.MEASURE: 120.0,
+    Stage.CHECK: 120.0,
+}
+_SETTLE_CALLS = 3
+_HOT_ROUNDS = 5
+_DOUBLE = 8
+
+
+class DeviceFault(Exception):
+    """The device's context is broken; this worker must end."""
+
+
+@dataclass
+class _Contender:
+    """An implementation that is built and right."""
+
+    implementation: Implementation
+    built: Built
+    verification: Verification
+    turn: Turn | None = None
+    hot: Turn | None = None
+
+
+class JobExecutor:
+    """Runs one job on one device."""
+
+    def __init__(
+        self, job: Job, catalog: Catalog, device: Device, emit: Emit, check_cancelled: Callable[[], None]
+    ) -> None:
+        kernel = catalog.kernel(job.workload.kernel)
+        if kernel is None:
+            raise Refusal(f"This worker has no kernel {job.workload.kernel!r}.")
+        self._job = job
+        self._kernel: Kernel = kernel
+        self._description = device
+        self._device = torch.device(device.id)
+        self._emit = emit
+        self._check_cancelled = check_cancelled
+        self._read_state = state_reader(device)
+        self._maker = InputMaker(kernel.spec, job.workload.dtype, self._device, seed=2026)
+        reference = load_module(kernel.folder / "reference.py")
+        self._verifier = Verifier(kernel.spec, job.workload, reference.run, self._maker)
+
+    def run(self) -> None:
+        """Emit one outcome per implementation. Raises CancelRequested or DeviceFault."""
+        try:
+            self._require_memory()
+        except TooLarge as error:
+            for implementation in self._job.implementations:
+                self._conclude(
+                    implementation, classify(error, what="", stage=Stage.BUILD, device_is_sound=True)
+                )
+            return
+        contenders = [
+            contender
+            for implementation in self._job.implementations
+            if (
+                contender := self._guarded(
+                    implementation, Stage.BUILD, lambda i=implementation: self._prepare(i)
+                )
+            )
+        ]
+        sets = self._input_sets()
+        contenders = [
+            contender
+            for contender in contenders
+            if self._guarded(
+                contender.implementation, Stage.SETTLE, lambda c=contender: self._settle(c, sets) or c
+            )
+        ]
+        if contenders:
+            self._measure(contenders)
+        for contender in contenders:
+            outcome = self._guarded(
+                contender.implementation, Stage.CHECK, lambda c=contender: self._check(c, sets)
+            )
+            if outcome:
+                self._conclude(contender.implementation, outcome)
+
+    def trace(self) -> None:
+        """Record a trace of the job's one implementation. Raises what the build raises."""
+        implementation = self._job.implementations[0]
+        self._start(Stage.BUILD, implementation)
+        built = self._build(implementation)
+        inputs = self._maker.make(self._job.workload.sizes)
+        for _ in range(_SETTLE_CALLS):
+            built.call(*inputs)
+        self._start(Stage.CHECK, implementation)
+        self._emit(TraceReady(self._job.id, implementation, record_trace(built.call, [inputs])))
+
+    def _prepare(self, implementation: Implementation) -> _Contender:
+        built = self._build(implementation)
+        self._start(Stage.VERIFY, implementation)
+        return _Contender(implementation, built, self._verifier.verify(built.call))
+
+    def _build(self, implementation: Implementation) -> Built:
+        request = BuildRequest(implementation, self._kernel.folder, self._job.workload, self._device)
+        return providers.build(request)
+
+    def _settle(self, contender: _Contender, sets: list[InputSet]) -> None:
+        """Make everything that the first calls make, then freeze the timed path."""
+        for _ in range(_SETTLE_CALLS):
+            contender.built.call(*sets[0])
+        contender.turn = Turn(make_timer(contender.built.call, sets, self._device))
+        if self._device.type == "cuda":
+            contender.hot = Turn(make_timer(contender.built.call, sets[:1], self._device))
+
+    def _measure(self, contenders: list[_Contender]) -> None:
+        self._start(Stage.MEASURE, contenders[0].implementation, f"{len(contenders)} in turn")
+        turns = [contender.turn for contender in contenders if contender.turn]
+        warm_up(turns, self._job.regime, self._read_state)
+        measure(turns, STOP_RULES[self._job.quality], self._read_state, self._check_cancelled)
+        for contender in contenders:
+            if contender.hot:
+                contender.hot.timer.block()
+                contender.hot.samples_s += [contender.hot.timer.block() for _ in range(_HOT_ROUNDS)]
+
+    def _check(self, contender: _Contender, sets: list[InputSet]) -> Outcome:
+        """Verify what the timed path writes for contents it has never seen; then profile."""
+        assert contender.turn is not None
+        timer = contender.turn.timer
+        self._maker.refresh(sets[0])
+        self._verifier.check_again(sets[0], timer.call_on_first_set())
+        on_gpu = self._device.type == "cuda"
+        host_s = host_seconds(contender.built.call, sets[0]) if on_gpu else None
+        stats = contender.turn.stats
+        return Measured(
+            time=stats,
+            method=timer.method,
+            method_reason=timer.reason,
+            verification=contender.verification,
+            build=contender.built.info(),
+            evidence=contender.turn.evidence,
+            host_s=host_s,
+            hot=contender.hot.stats if contender.hot else None,
+            kernels=profile_kernels(contender.built.call, sets) if on_gpu else (),
+            flags=(Flag.UNSTABLE,) if stats.relative_half_width > 0.05 else (),
+        )
+
+    def _guarded(
+        self, implementation: Implementation, stage: Stage, act: Callable[[], Value]
+    ) -> Value | None:
+        """Run one implementation's stage; whatever it raises becomes its outcome."""
+        self._check_cancelled()
+        self._start(stage, implementation)
+        try:
+            result = act()
+            self._synchronize()
+            return result
+        except Exception as error:  # noqa: BLE001 - a kernel may raise anything
+            sound = self._device_is_sound()
+            what = f"{implementation.kernel} / {implementation.label} at {self._job.workload.size_label}"
+            outcome = classify(error, what=what, stage=self._stage, device_is_sound=sound)
+            # The message and log are kept as text: the traceback would keep tensors alive.
+            error.__traceback__ = None
+            self._conclude(implementation, outcome)
+            if not sound:
+                raise DeviceFault(outcome.message) from None
+            return None
+
+    def _conclude(self, implementation: Implementation, outcome: Outcome) -> None:
+        self._emit(OutcomeReady(self._job.id, implementation, outcome))
+
+    def _start(self, stage: Stage, implementation: Implementation, detail: str = "") -> None:
+        self._stage = stage
+        self._emit(StageStarted(self._job.id, stage, _DEADLINE_S[stage], implementation, detail))
+
+    def _synchronize(self) -> None:
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
+
+    def _device_is_sound(self) -> bool:
+        """A broken context answers every call with its error: ask it."""
+        try:
+            self._synchronize()
+            torch.ones(1, device=self._device).item()
+        except torch.cuda.OutOfMemoryError:
+            return True
+        except RuntimeError:
+            return False
+        return True
+
+    def _input_sets(self) -> list[InputSet]:
+        cache_bytes = self._description.last_level_cache_bytes or 0
+        count = set_count(self._job.work.byte_count, cache_bytes, self._free_bytes())
+        return [self._maker.make(self._job.workload.sizes) for _ in range(count)]
+
+    def _require_memory(self) -> None:
+        """Refuse what cannot fit, before anything is allocated. Raises TooLarge."""
+        work, itemsize = self._job.work, self._job.workload.dtype.itemsize
+        # One set, and its float64 twins for the reference.
+        needed = work.byte_count + work.byte_count // itemsize * _DOUBLE
+        free = self._free_bytes()
+        if needed > free:
+            raise TooLarge(
+                f"{self._job.workload.label} needs about {needed / 2**30:.1f} GiB with its reference; "
+                f"{free / 2**30:.1f} GiB are free. Choose smaller sizes."
+            )
+
+    def _free_bytes(self) -> int:
+        if self._device.type == "cuda":
+            free, _ = torch.cuda.mem_get_info(self._device)
+            reserved = torch.cuda.memory_reserved(self._device) - torch.cuda.memory_allocated(self._device)
+            return free + reserved
+        return psutil.virtual_memory().available

@@ -1,0 +1,17 @@
+"""The state of the device between blocks, through NVML."""
+
+from collections.abc import Callable
+
+from profiling.devices import Device, DeviceKind, DeviceState
+from profiling.nvml import NvmlReader, NvmlUnavailable
+
+
+def state_reader(device: Device) -> Callable[[], DeviceState]:
+    """A function that reads the device's state; on a CPU or without NVML it knows nothing."""
+    if device.kind is DeviceKind.CPU:
+        return DeviceState
+    try:
+        reader = NvmlReader()
+    except NvmlUnavailable:
+        return DeviceState
+    return lambda: reader.state(device.uuid)

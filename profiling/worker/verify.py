@@ -1,0 +1,111 @@
+"""Is a result right? Against a float64 reference, before any timing and after it."""
+
+import math
+from collections.abc import Callable
+
+import torch
+
+from profiling.outcome import FailureKind, Verification
+from profiling.spec import KernelSpec, Workload
+from profiling.worker.failures import WrongResult
+from profiling.worker.inputs import TORCH_DTYPE, InputMaker, InputSet, as_tuple
+from profiling.worker.providers import Tensors
+
+Call = Callable[..., Tensors]
+
+
+class Verifier:
+    """Checks implementations of one workload against its reference."""
+
+    def __init__(self, spec: KernelSpec, workload: Workload, reference: Call, maker: InputMaker) -> None:
+        self._spec = spec
+        self._workload = workload
+        self._reference = reference
+        self._maker = maker
+        self._tolerance = spec.tolerance.of(workload.dtype)
+
+    def verify(self, call: Call) -> Verification:
+        """Measured size, one odd size and large magnitudes, on fresh inputs. Raises WrongResult."""
+        sizes, odd = self._workload.sizes, self._spec.odd_sizes[:1]
+        errors = [self._error_at(call, choice, 1.0) for choice in (sizes, *odd)]
+        # At the odd size when there is one: large inputs test the arithmetic, not the indexing.
+        large = self._error_at(call, odd[0] if odd else sizes, self._spec.large_magnitude)
+        return Verification(max(errors), large, self._tolerance, shape_count=len(errors))
+
+    def check_again(self, inputs: InputSet, outputs: tuple[torch.Tensor, ...]) -> None:
+        """Compare what a timed call wrote with the reference of what its inputs hold now."""
+        self._compare(inputs, outputs, "with contents never seen before")
+
+    def _error_at(self, call: Call, sizes: dict[str, int], magnitude: float) -> float:
+        inputs = self._maker.make(sizes, magnitude)
+        label = ", ".join(f"{name}={size}" for name, size in sizes.items())
+        if magnitude != 1.0:
+            label += f" with inputs up to {magnitude:g}"
+        before = [tensor.clone() for tensor in inputs]
+        self._poison(sizes)
+        outputs = as_tuple(call(*inputs))
+        if any(not torch.equal(tensor, kept) for tensor, kept in zip(inputs, before, strict=True)):
+            raise WrongResult(
+                FailureKind.INPUT_CHANGED, f"changed its input at {label}; it must not write to it."
+            )
+        del before
+        return self._compare(inputs, outputs, f"at {label}")
+
+    def _poison(self, sizes: dict[str, int]) -> None:
+        """Leave NaN in the memory that the allocator hands out next.
+
+        Whoever returns memory without writing it then returns NaN and not yesterday's right answer.
+        """
+        dtype, device = TORCH_DTYPE[self._workload.dtype], self._maker.device
+        stains = [
+            torch.full(self._spec.shape(tensor, sizes), math.nan, dtype=dtype, device=device)
+            for tensor in self._spec.outputs
+        ]
+        del stains
+
+    def _compare(self, inputs: InputSet, outputs: tuple[torch.Tensor, ...], where: str) -> float:
+        expected = as_tuple(self._reference(*(tensor.double() for tensor in inputs)))
+        if len(outputs) != len(expected):
+            raise WrongResult(
+                FailureKind.WRONG_SHAPE, f"returned {len(outputs)} tensors {where}, not {len(expected)}."
+            )
+        return max(
+            self._relative_error(output, reference, where)
+            for output, reference in zip(outputs, expected, strict=True)
+        )
+
+    def _relative_error(self, output: torch.Tensor, expected: torch.Tensor, where: str) -> float:
+        dtype = TORCH_DTYPE[self._workload.dtype]
+        if output.shape != expected.shape:
+            raise WrongResult(
+                FailureKind.WRONG_SHAPE,
+                f"returned shape {tuple(output.shape)} {where}, not {tuple(expected.shape)}.",
+            )
+        if output.dtype != dtype:
+            raise WrongResult(FailureKind.WRONG_DTYPE, f"returned {output.dtype} {where}, not {dtype}.")
+        error = relative_error(output, expected)
+        if error is None:
+            raise WrongResult(
+                FailureKind.WRONG_VALUES, f"returned NaN or infinity {where}, where the result is finite."
+            )
+        if error > self._tolerance:
+            raise WrongResult(
+                FailureKind.WRONG_VALUES,
+                f"is off by {error:.2g} {where}, more than the tolerance of {self._tolerance:.2g}.",
+            )
+        return error
+
+
+def relative_error(output: torch.Tensor, expected: torch.Tensor) -> float | None:
+    """norm(output - expected) / norm(expected) in float64; None where the output is not finite.
+
+    0 for empty tensors; the absolute norm where the expected norm is 0.
+    """
+    if output.numel() == 0:
+        return 0.0
+    # In place on the one copy: at large sizes each float64 temporary is gigabytes.
+    difference = torch.linalg.vector_norm(output.double().sub_(expected)).item()
+    if not math.isfinite(difference):
+        return None
+    norm = torch.linalg.vector_norm(expected).item()
+    return difference / norm if norm else difference
