@@ -93,7 +93,7 @@ def _resolve(app: QApplication, scheme: Scheme) -> Theme:
 
 def _style_sheet(theme: Theme) -> str:
     return f"""
-QToolTip {{ background: {theme.raised}; color: {theme.text}; border: 1px solid {theme.border}; padding: 5px; }}
+QToolTip {{ background: {theme.raised}; color: {theme.text}; border: 1px solid {theme.border}; padding: 5px }}
 QSplitter::handle {{ background: {theme.window}; }}
 QMainWindow::separator {{ background: {theme.window}; width: 6px; height: 6px; }}
 QDockWidget::title {{ background: {theme.window}; padding: 7px 10px; }}

@@ -19,7 +19,7 @@ def test_text_has_enough_contrast(theme: Theme) -> None:
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 def test_markers_have_enough_contrast(theme: Theme) -> None:
     for provider in Provider:
-        assert contrast(theme.provider(provider), theme.surface) >= 2.9, provider
+        assert contrast(theme.provider(provider), theme.surface) >= 3, provider
 
 
 def test_every_provider_has_its_own_colour_and_marker() -> None:

@@ -1,0 +1,72 @@
+"""The judgement of a point as one sentence, for the details pane, the hover card and reports."""
+
+from app.formatting import bandwidth_text, flop_rate_text, percent_text, ratio_text, time_short_text
+from profiling.outcome import Cancelled, Failed, Flag, Skipped
+from profiling.roofline import Ceiling
+from profiling.session import Point
+from profiling.verdict import Verdict, VerdictKind
+
+WARNING_FLAGS = frozenset((Flag.ABOVE_ROOF, Flag.UNSTABLE, Flag.PROFILER_DISAGREES))
+
+
+def verdict_sentence(point: Point, verdict: Verdict) -> str:
+    """Judge in words: ``Memory-bound: 91 % of the DRAM copy ceiling; the 9 % left is worth 12 µs``."""
+    match point.outcome:
+        case Skipped(message=message):
+            return f"Not run: {_ended(message)}"
+        case Failed(kind=kind, message=message):
+            return f"Failed ({kind}): {_ended(message)}"
+        case Cancelled(message=message):
+            return f"Cancelled: {_ended(message)}"
+        case _:
+            return _measured_sentence(verdict)
+
+
+def ceiling_name(ceiling: Ceiling) -> str:
+    """For prose: ``DRAM copy``, ``BF16``."""
+    name = ceiling.bound.upper()
+    return f"{name} {ceiling.mix}" if ceiling.mix else name
+
+
+def ceiling_value_text(ceiling: Ceiling) -> str:
+    """``4.28 TB/s`` or ``796 TFLOP/s``."""
+    return bandwidth_text(ceiling.value) if ceiling.bound.is_memory else flop_rate_text(ceiling.value)
+
+
+def _measured_sentence(verdict: Verdict) -> str:
+    if verdict.limiter is None or verdict.fraction_of_roof is None:
+        launch = f"Launch-bound: {_launch(verdict)}. " if verdict.launch_s is not None else ""
+        return f"{launch}No ceiling is measured for this kernel yet, so nothing can be said of what is left."
+    reached = f"{percent_text(verdict.fraction_of_roof)} of the {ceiling_name(verdict.limiter)} ceiling"
+    match verdict.kind:
+        case VerdictKind.ABOVE_ROOF:
+            return (
+                f"Above the roof: {reached}, which cannot be. Check the kernel's FLOP and byte formulas, "
+                "or measure the ceilings again."
+            )
+        case VerdictKind.CACHE_RESIDENT:
+            return (
+                f"Cache-resident: the data fits the last-level cache, so {reached} says little of memory; "
+                "choose a larger size."
+            )
+        case VerdictKind.LAUNCH_BOUND:
+            return f"Launch-bound: {_launch(verdict)}. On the device it reaches {reached}{_left(verdict)}."
+        case _:
+            return f"{str(verdict.kind).capitalize()}: {reached}{_left(verdict)}."
+
+
+def _launch(verdict: Verdict) -> str:
+    return f"a caller waits {time_short_text(verdict.launch_s)} longer than the device works"
+
+
+def _left(verdict: Verdict) -> str:
+    fraction, headroom_s = verdict.fraction_of_roof, verdict.headroom_s
+    if fraction is None or not headroom_s or fraction >= 0.995:
+        return "; nothing is left"
+    if fraction < 0.5:
+        return f"; {ratio_text(1 / fraction)} is left, worth {time_short_text(headroom_s)} a call"
+    return f"; the {percent_text(1 - fraction)} left is worth {time_short_text(headroom_s)} a call"
+
+
+def _ended(message: str) -> str:
+    return message if message.endswith((".", "!", "?")) else f"{message}."

@@ -1,0 +1,133 @@
+"""What limits a point and what is left: SI values only, the sentence is made by the window."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from profiling.devices import DeviceKind
+from profiling.outcome import Cancelled, Failed, Flag, Measured, Skipped
+from profiling.roofline import Ceiling, Roof
+from profiling.session import Point, Session
+
+# A measured ceiling is itself known to about 2 %: a reading within that is on its roof, not above it.
+CEILING_UNCERTAINTY = 0.02
+
+# Host time over device time from which a caller waits for launches and not for the device.
+LAUNCH_BOUND_RATIO = 1.5
+
+
+class VerdictKind(StrEnum):
+    """What decides the time of a point; one of the last four where there is no time to judge."""
+
+    MEMORY_BOUND = "memory-bound"
+    COMPUTE_BOUND = "compute-bound"
+    LAUNCH_BOUND = "launch-bound"
+    CACHE_RESIDENT = "cache-resident"
+    ABOVE_ROOF = "above the roof"
+    NO_CEILING = "no ceiling"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Verdict(Struct, frozen=True):
+    """The judgement of one point. Without a time or a ceiling only ``kind`` and ``flags`` are set."""
+
+    kind: VerdictKind
+    limiter: Ceiling | None = None
+    least_time_s: float | None = None  # what the limiter allows
+    fraction_of_roof: float | None = None  # least time over measured time; above 1 is kept, never clamped
+    headroom_s: float | None = None  # seconds a call that the roof leaves; 0 above the roof
+    launch_s: float | None = None  # host time over device time, when launch-bound
+    flags: tuple[Flag, ...] = ()
+
+    @property
+    def speedup_left(self) -> float | None:
+        """Factor between the measured time and the least one."""
+        return 1 / self.fraction_of_roof if self.fraction_of_roof else None
+
+
+def verdict(point: Point, session: Session) -> Verdict:
+    """Judge a point against the session's newest ceilings."""
+    match point.outcome:
+        case Skipped():
+            return Verdict(VerdictKind.SKIPPED)
+        case Failed():
+            return Verdict(VerdictKind.FAILED)
+        case Cancelled():
+            return Verdict(VerdictKind.CANCELLED)
+        case Measured() as measured:
+            return _judge(point, measured, session)
+
+
+def flags_of(point: Point, session: Session) -> tuple[Flag, ...]:
+    """The flags the worker set and those that follow from ceilings and cache, in Flag's order."""
+    measured = point.measured
+    if measured is None:
+        return ()
+    found = set(measured.flags)
+    if measured.host_s and measured.host_s > LAUNCH_BOUND_RATIO * measured.time.median_s:
+        found.add(Flag.LAUNCH_BOUND)
+    roof = limiting_roof(point, session)
+    above = roof is not None and is_above(roof, measured)
+    if above:
+        found.add(Flag.ABOVE_ROOF)
+    if fits_in_cache(point, session) and (above or _is_cpu(session)):
+        found.add(Flag.CACHE_RESIDENT)
+    return tuple(flag for flag in Flag if flag in found)
+
+
+def limiting_roof(point: Point, session: Session) -> Roof | None:
+    """The ceiling under which the point's work takes longest; None without ceilings or spec."""
+    if point.implementation.kernel not in session.specs:
+        return None
+    return session.roofline.limiter(point.job.work, session.bound_of(point))
+
+
+def is_above(roof: Roof, measured: Measured) -> bool:
+    """Whether even the slow end of the interval beats the roof by more than the roof's own error."""
+    return measured.time.high_s < roof.least_time_s * (1 - CEILING_UNCERTAINTY)
+
+
+def fits_in_cache(point: Point, session: Session) -> bool:
+    """Whether one call's bytes fit the last-level cache.
+
+    GPU points are timed cold on rotated buffers, so for them this explains only a reading above the
+    DRAM roof, and the hot reading.
+    """
+    cache_bytes = session.device.last_level_cache_bytes if session.device else None
+    return cache_bytes is not None and 0 < point.job.work.byte_count <= cache_bytes
+
+
+def _judge(point: Point, measured: Measured, session: Session) -> Verdict:
+    flags = flags_of(point, session)
+    launch_s = None
+    if Flag.LAUNCH_BOUND in flags and measured.host_s:
+        launch_s = max(0.0, measured.host_s - measured.time.median_s)
+    roof = limiting_roof(point, session)
+    if roof is None:
+        kind = VerdictKind.LAUNCH_BOUND if launch_s is not None else VerdictKind.NO_CEILING
+        return Verdict(kind, launch_s=launch_s, flags=flags)
+    return Verdict(
+        kind=_kind(roof, flags),
+        limiter=roof.ceiling,
+        least_time_s=roof.least_time_s,
+        fraction_of_roof=roof.least_time_s / measured.time.median_s,
+        headroom_s=max(0.0, measured.time.median_s - roof.least_time_s),
+        launch_s=launch_s,
+        flags=flags,
+    )
+
+
+def _kind(roof: Roof, flags: tuple[Flag, ...]) -> VerdictKind:
+    if Flag.CACHE_RESIDENT in flags and roof.ceiling.bound.is_memory:
+        return VerdictKind.CACHE_RESIDENT
+    if Flag.ABOVE_ROOF in flags:
+        return VerdictKind.ABOVE_ROOF
+    if Flag.LAUNCH_BOUND in flags:
+        return VerdictKind.LAUNCH_BOUND
+    return VerdictKind.MEMORY_BOUND if roof.ceiling.bound.is_memory else VerdictKind.COMPUTE_BOUND
+
+
+def _is_cpu(session: Session) -> bool:
+    return session.device is not None and session.device.kind is DeviceKind.CPU

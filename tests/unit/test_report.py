@@ -1,0 +1,85 @@
+"""Exports carry every point, raw values and their units."""
+
+import csv
+import io
+import json
+
+from profiling.outcome import Failed, Measured
+from profiling.report import COLUMNS, csv_report, json_report
+from profiling.verdict import verdict
+from tests.sessions import CEILINGS, empty_session, make_session
+
+SESSION = make_session(full=True)
+
+
+def rows() -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(csv_report(SESSION))))
+
+
+def test_csv_has_a_row_for_every_point_failures_with_their_reason() -> None:
+    found = rows()
+    assert [int(row["number"]) for row in found] == [point.number for point in SESSION.points]
+    for row, point in zip(found, SESSION.points, strict=True):
+        if isinstance(point.outcome, Measured):
+            assert row["outcome"] == "measured"
+        else:
+            assert row["message"] == point.outcome.message
+            assert row["median_s"] == ""
+            assert row["achieved_flop_per_s"] == ""
+        if isinstance(point.outcome, Failed):
+            assert (row["outcome"], row["outcome_kind"]) == ("failed", str(point.outcome.kind))
+            assert row["stage"] == str(point.outcome.stage)
+
+
+def test_csv_values_are_raw_and_read_back_exactly() -> None:
+    for row, point in zip(rows(), SESSION.points, strict=True):
+        if (measured := point.measured) is None:
+            continue
+        assert float(row["median_s"]) == measured.time.median_s
+        assert float(row["achieved_bandwidth_byte_per_s"]) == point.achieved_bandwidth
+        assert float(row["achieved_flop_per_s"]) == point.achieved_flop_rate
+        assert float(row["fraction_of_roof"]) == verdict(point, SESSION).fraction_of_roof
+
+
+def test_csv_names_hardware_and_versions_in_every_row() -> None:
+    for row in rows():
+        assert row["device"] == "NVIDIA H200"
+        assert row["driver_version"] == "580.159.03"
+        assert (row["torch_version"], row["triton_version"]) == ("2.11.0+cu130", "3.6.0")
+
+
+def test_every_column_with_a_dimension_names_its_unit() -> None:
+    units = ("_s", "_bytes", "_hz", "_w", "_c", "_byte_per_s", "_flop_per_s", "_flop_per_byte", "_count")
+    text = {column for column in COLUMNS if not column.endswith(units)}
+    numeric = {column for row in rows() for column in text if _is_float(row[column])}
+    assert numeric <= {
+        *("number", "kernel_calls", "calls_per_block", "registers"),
+        *("relative_error", "large_relative_error", "tolerance", "fraction_of_roof", "source_sha256"),
+    }
+
+
+def test_json_holds_sizes_samples_and_ceilings() -> None:
+    document = json.loads(json_report(SESSION))
+    assert len(document["points"]) == len(SESSION.points)
+    assert len(document["ceilings"]) == len(CEILINGS)
+    first, point = document["points"][0], SESSION.points[0]
+    assert point.measured is not None
+    assert first["sizes"] == point.job.workload.sizes
+    assert first["samples_s"] == list(point.measured.time.samples_s)
+    memory = [row for row in document["ceilings"] if row["bound"] == "dram"]
+    assert {row["mix"] for row in memory} == {"read", "write", "copy", "triad", None}
+    assert all("value_byte_per_s" in row for row in memory)
+
+
+def test_an_empty_session_gives_a_header_and_an_empty_list() -> None:
+    session = empty_session()
+    assert csv_report(session).splitlines() == [",".join(COLUMNS)]
+    assert json.loads(json_report(session))["points"] == []
+
+
+def _is_float(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

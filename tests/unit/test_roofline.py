@@ -1,0 +1,85 @@
+"""Roofline arithmetic against numbers worked out by hand."""
+
+import pytest
+
+from profiling.roofline import (
+    Bound,
+    Mix,
+    Roofline,
+    Source,
+    attainable,
+    compute_bound,
+    ridge_point,
+)
+from profiling.spec import Dtype, Pipe, Work
+from tests.sessions import CEILINGS, ceiling
+
+ROOFLINE = Roofline(CEILINGS)
+
+
+def test_the_ridge_is_where_both_ceilings_allow_the_same() -> None:
+    memory, compute = ceiling(Bound.DRAM, 4e12), ceiling(Bound.FP32, 50e12)
+    assert ridge_point(memory, compute) == 12.5
+    assert attainable(12.5, memory, compute) == 50e12
+    assert attainable(1.0, memory, compute) == 4e12
+    assert attainable(100.0, memory, compute) == 50e12
+
+
+def test_the_roof_drawn_is_the_envelope_of_the_measured_mixes() -> None:
+    best = ROOFLINE.best(Bound.DRAM)
+    assert best is not None
+    assert (best.mix, best.value) == (Mix.WRITE, 4687e9)
+
+
+def test_measured_comes_before_nameplate_even_when_lower() -> None:
+    best = ROOFLINE.best(Bound.BF16)
+    assert best is not None
+    assert (best.source, best.value) == (Source.MEASURED_BURST, 796e12)
+    only_nameplate = Roofline(tuple(c for c in CEILINGS if c.source is Source.NAMEPLATE))
+    best = only_nameplate.best(Bound.BF16)
+    assert best is not None
+    assert best.value == 1070e12
+    assert ROOFLINE.best(Bound.FP64) is None
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "mix"),
+    [(100, 0, Mix.READ), (0, 100, Mix.WRITE), (50, 50, Mix.COPY), (67, 33, Mix.TRIAD), (90, 10, Mix.READ)],
+)
+def test_a_point_is_judged_by_the_access_mix_nearest_its_own(read: int, written: int, mix: Mix) -> None:
+    found = ROOFLINE.memory_ceiling(Work(0, read, written))
+    assert found is not None
+    assert found.mix is mix
+
+
+def test_the_limiter_is_the_slower_of_memory_and_pipe() -> None:
+    memory = ROOFLINE.limiter(Work(10**9, 10**9, 10**9), Bound.FP32)
+    assert memory is not None
+    assert memory.ceiling.bound is Bound.DRAM
+    assert memory.least_time_s == pytest.approx(2e9 / 4277e9)
+    compute = ROOFLINE.limiter(Work(10**15, 10**9, 10**9), Bound.BF16)
+    assert compute is not None
+    assert compute.ceiling.bound is Bound.BF16
+    assert compute.least_time_s == pytest.approx(1e15 / 796e12)
+
+
+def test_work_without_flops_is_limited_by_memory_and_no_work_by_nothing() -> None:
+    copy = ROOFLINE.limiter(Work(0, 500, 500), Bound.FP32)
+    assert copy is not None
+    assert copy.ceiling.mix is Mix.COPY
+    assert ROOFLINE.limiter(Work(0, 0, 0), Bound.FP32) is None
+    assert Roofline(()).limiter(Work(1, 1, 1), Bound.FP32) is None
+
+
+def test_vector_arithmetic_runs_on_fp32_units_whatever_the_storage() -> None:
+    assert compute_bound(Pipe.VECTOR, Dtype.BFLOAT16) is Bound.FP32
+    assert compute_bound(Pipe.TENSOR, Dtype.FLOAT32) is Bound.FP32  # IEEE, not TF32
+    assert compute_bound(Pipe.TENSOR, Dtype.FLOAT16) is Bound.FP16
+    assert compute_bound(Pipe.TENSOR, Dtype.BFLOAT16) is Bound.BF16
+
+
+def test_ceilings_of_a_bound_come_highest_first() -> None:
+    values = [c.value for c in ROOFLINE.of(Bound.DRAM)]
+    assert values == sorted(values, reverse=True)
+    assert len(values) == 5
+    assert [c.value for c in ROOFLINE.of(Bound.BF16, Source.MEASURED_SUSTAINED)] == [642e12]

@@ -1,0 +1,124 @@
+"""What limits a point, and the sentence that says so."""
+
+import msgspec
+import pytest
+
+from app.verdict_text import verdict_sentence
+from profiling.devices import DeviceKind
+from profiling.outcome import Flag, Measured, Outcome
+from profiling.session import Point, Session
+from profiling.spec import Dtype
+from profiling.verdict import VerdictKind, flags_of, limiting_roof, verdict
+from tests import sessions
+
+# One gelu call at n = 2**27 float32 moves 2**30 bytes; half of them read, so its roof is the copy's.
+COPY_S = 2**30 / 4277e9
+
+
+def point_of(
+    outcome: Outcome, kernel: str = "gelu", dtype: Dtype = Dtype.FLOAT32, preset: str = "large"
+) -> Point:
+    job = sessions.job(kernel, dtype, preset, "job-1")
+    return Point(1, job, job.implementations[0], outcome, sessions.RECORDED_AT)
+
+
+def session_with(point: Point, **device: object) -> Session:
+    session = sessions.empty_session(ceilings=sessions.CEILINGS)
+    session.points = (point,)
+    session.device = msgspec.structs.replace(sessions.DEVICE, **device)
+    return session
+
+
+def test_memory_bound_point_is_judged_against_its_own_access_mix() -> None:
+    point = point_of(sessions.measured(COPY_S / 0.91))
+    judged = verdict(point, session_with(point))
+    assert judged.kind is VerdictKind.MEMORY_BOUND
+    assert judged.limiter is not None
+    assert judged.limiter.mix == "copy"
+    assert judged.fraction_of_roof == pytest.approx(0.91)
+    assert judged.headroom_s == pytest.approx(COPY_S / 0.91 - COPY_S)
+    assert judged.speedup_left == pytest.approx(1 / 0.91)
+    assert (
+        verdict_sentence(point, judged)
+        == "Memory-bound: 91 % of the DRAM copy ceiling; the 9.0 % left is worth 25 µs a call."
+    )
+
+
+def test_matmul_is_judged_against_the_pipe_of_its_dtype() -> None:
+    least_s = 2 * 8192**3 / 796e12
+    point = point_of(sessions.measured(least_s / 0.4), "matmul", Dtype.BFLOAT16)
+    judged = verdict(point, session_with(point))
+    assert judged.kind is VerdictKind.COMPUTE_BOUND
+    assert judged.least_time_s == pytest.approx(least_s)
+    assert "40 % of the BF16 ceiling; 2.50× is left" in verdict_sentence(point, judged)
+
+
+def test_a_point_above_its_roof_is_flagged_and_not_clamped() -> None:
+    point = point_of(sessions.measured(COPY_S / 1.3))
+    judged = verdict(point, session_with(point))
+    assert judged.kind is VerdictKind.ABOVE_ROOF
+    assert judged.fraction_of_roof == pytest.approx(1.3)
+    assert judged.headroom_s == 0
+    assert judged.flags == (Flag.ABOVE_ROOF,)
+    assert "130 %" in verdict_sentence(point, judged)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "half_width", "above"),
+    [(1.015, 0.001, False), (1.03, 0.001, True), (1.03, 0.03, False)],
+)
+def test_a_reading_within_the_errors_is_on_the_roof(fraction: float, half_width: float, above: bool) -> None:
+    point = point_of(sessions.measured(COPY_S / fraction, half_width=half_width))
+    assert (Flag.ABOVE_ROOF in flags_of(point, session_with(point))) is above
+
+
+def test_launch_bound_needs_half_as_much_again_on_the_host() -> None:
+    slow = point_of(sessions.measured(10e-6, host_s=15.1e-6), preset="small")
+    fast = point_of(sessions.measured(10e-6, host_s=14.9e-6), preset="small")
+    assert verdict(slow, session_with(slow)).kind is VerdictKind.LAUNCH_BOUND
+    assert verdict(fast, session_with(fast)).kind is VerdictKind.MEMORY_BOUND
+    judged = verdict(slow, session_with(slow))
+    assert judged.launch_s == pytest.approx(5.1e-6)
+    assert verdict_sentence(slow, judged).startswith("Launch-bound: a caller waits 5.1 µs longer")
+
+
+def test_a_cpu_point_inside_the_cache_says_so() -> None:
+    small = point_of(sessions.measured(1e-3, host_s=1e-3), preset="small")  # 8 MiB
+    on_cpu = session_with(small, kind=DeviceKind.CPU, last_level_cache_bytes=32 * 1024**2)
+    assert verdict(small, on_cpu).kind is VerdictKind.CACHE_RESIDENT
+    assert "last-level cache" in verdict_sentence(small, verdict(small, on_cpu))
+    tiny_cache = session_with(small, kind=DeviceKind.CPU, last_level_cache_bytes=2**20)
+    assert verdict(small, tiny_cache).kind is VerdictKind.MEMORY_BOUND
+    assert flags_of(small, session_with(small)) == ()  # a GPU is timed cold
+
+
+def test_without_ceilings_nothing_is_claimed() -> None:
+    point = point_of(sessions.measured(1e-3))
+    session = session_with(point)
+    session.ceilings = ()
+    judged = verdict(point, session)
+    assert (judged.kind, judged.limiter, judged.fraction_of_roof) == (VerdictKind.NO_CEILING, None, None)
+    assert "No ceiling" in verdict_sentence(point, judged)
+
+
+def test_a_session_that_lost_its_spec_still_answers() -> None:
+    point = point_of(sessions.measured(1e-3))
+    session = session_with(point)
+    session.specs = {}
+    assert limiting_roof(point, session) is None
+    assert verdict(point, session).kind is VerdictKind.NO_CEILING
+
+
+def test_points_without_a_time_have_a_sentence_with_their_reason() -> None:
+    session = sessions.make_session(full=True)
+    kinds = {VerdictKind.FAILED: "Failed", VerdictKind.SKIPPED: "Not run", VerdictKind.CANCELLED: "Cancelled"}
+    seen: set[VerdictKind] = set()
+    for point in session.points:
+        if isinstance(point.outcome, Measured):
+            continue
+        judged = verdict(point, session)
+        seen.add(judged.kind)
+        sentence = verdict_sentence(point, judged)
+        assert sentence.startswith(kinds[judged.kind])
+        assert point.outcome.message in sentence
+    assert seen == set(kinds)
