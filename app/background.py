@@ -1,8 +1,8 @@
 """Runs slow questions off the window's thread and brings the answer back to it."""
 
-import threading
 from collections.abc import Callable
-from typing import TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, Qt, Signal
 
@@ -10,40 +10,35 @@ Answer = TypeVar("Answer")
 
 
 class Background(QObject):
-    """Plain threads: the few questions of the window are short and rare.
+    """A few threads for the few slow questions of the window."""
 
-    A question that raises delivers nothing but tells ``failed`` one sentence.
-    """
-
-    failed = Signal(str)
+    failed = Signal(str)  # one sentence: a question that raised delivers nothing
     _answered = Signal(object, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._threads: list[threading.Thread] = []
+        self._threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="roofscope")
         self._answered.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+        self._is_closed = False
 
     def ask(self, question: Callable[[], Answer], deliver: Callable[[Answer], object]) -> None:
         """Call ``question`` in a thread, then ``deliver`` its answer in this object's thread."""
 
-        def work() -> None:
-            try:
-                answer = question()
-            except Exception as error:  # an own thread's error would otherwise vanish in a log
-                self.failed.emit(f"{type(error).__name__}: {error}")
-                return
-            self._answered.emit(deliver, answer)
+        def answered(future: Future[Answer]) -> None:
+            if not future.cancelled() and not self._is_closed:
+                self._answered.emit(deliver, future)
 
-        self._threads = [thread for thread in self._threads if thread.is_alive()]
-        thread = threading.Thread(target=work, daemon=True)
-        self._threads.append(thread)
-        thread.start()
+        self._threads.submit(question).add_done_callback(answered)
 
-    def finish(self, timeout_s: float = 5.0) -> None:
-        """Wait for what is still asked; its answers are dropped."""
-        self._answered.disconnect(self._deliver)
-        for thread in self._threads:
-            thread.join(timeout_s)
+    def finish(self) -> None:
+        """Wait for what is under way; its answers are dropped."""
+        self._is_closed = True
+        self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _deliver(self, deliver: Callable[[object], object], answer: object) -> None:
-        deliver(answer)
+    def _deliver(self, deliver: Callable[[object], object], future: Future[Any]) -> None:
+        if self._is_closed:
+            return
+        if error := future.exception():
+            self.failed.emit(f"{type(error).__name__}: {error}")
+        else:
+            deliver(future.result())

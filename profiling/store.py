@@ -14,7 +14,6 @@ from typing import Self, TypeVar
 import msgspec
 
 from profiling.catalog import SourceFile
-from profiling.devices import Device
 from profiling.outcome import Environment, Measured, Outcome
 from profiling.plan import Job
 from profiling.roofline import Ceiling
@@ -148,17 +147,7 @@ class SessionStore:
 
     def save_as(self, path: Path) -> None:
         """Write a complete copy to another file, replacing it. Raises SessionError."""
-        copy = path.with_name(path.name + ".part")
-        try:
-            copy.unlink(missing_ok=True)
-            target = sqlite3.connect(copy)
-            with target:
-                self._connection.backup(target)
-            target.execute("PRAGMA journal_mode = DELETE")
-            target.close()
-            copy.replace(path)
-        except (OSError, sqlite3.Error) as error:
-            raise SessionError(f"The session cannot be saved as {path}: {error}.") from error
+        _copy(self._connection, path)
 
     def close(self) -> None:
         """Fold the write-ahead log into the file, so that the session is one plain file."""
@@ -211,10 +200,35 @@ def load_trace(path: Path, number: int) -> bytes:
     return row[0]
 
 
+def copy(path: Path, target: Path) -> None:
+    """Write a complete copy of a session that is only looked at. Raises SessionError."""
+    connection = _connect(path, "ro")
+    try:
+        _copy(connection, target)
+    finally:
+        connection.close()
+
+
+def _copy(connection: sqlite3.Connection, path: Path) -> None:
+    part = path.with_name(path.name + ".part")
+    try:
+        part.unlink(missing_ok=True)
+        target = sqlite3.connect(part)
+        with target:
+            connection.backup(target)
+        target.execute("PRAGMA journal_mode = DELETE")
+        target.close()
+        part.replace(path)
+    except (OSError, sqlite3.Error) as error:
+        raise SessionError(f"The session cannot be saved as {path}: {error}.") from error
+
+
 def _read(path: Path, connection: sqlite3.Connection) -> Session:
     created_at = connection.execute("SELECT created_at FROM session").fetchone()[0]
     session = Session(path, created_at)
-    newest = connection.execute("SELECT value, device_id FROM environment ORDER BY id DESC LIMIT 1").fetchone()
+    newest = connection.execute(
+        "SELECT value, device_id FROM environment ORDER BY id DESC LIMIT 1"
+    ).fetchone()
     if newest:
         session.environment = _value(newest[0], Environment)
         session.device = session.environment.device(newest[1])
@@ -247,7 +261,9 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
         raise SessionError(f"There is no file {path}.")
     connection: sqlite3.Connection | None = None
     try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None)
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None
+        )
         application_id = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     except sqlite3.Error as error:

@@ -2,6 +2,7 @@
 
 from PySide6.QtCore import QObject, Signal
 
+from profiling.outcome import Environment
 from profiling.plan import Job
 from profiling.roofline import Ceiling
 from profiling.session import Point, Session, TraceInfo
@@ -18,6 +19,7 @@ class SessionModel(QObject):
     replaced = Signal()  # another session: forget everything
     point_added = Signal(object)  # Point
     ceilings_changed = Signal()
+    environment_changed = Signal()
     trace_added = Signal(object)  # TraceInfo
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
@@ -31,6 +33,12 @@ class SessionModel(QObject):
     def replace(self, session: Session) -> None:
         self._session = session
         self.replaced.emit()
+
+    def know_environment(self, environment: Environment, device_id: str) -> None:
+        """The worker told where results come from."""
+        self._session.environment = environment
+        self._session.device = environment.device(device_id) or self._session.device
+        self.environment_changed.emit()
 
     def add_kernel(self, spec: KernelSpec) -> None:
         self._session.specs[spec.name] = spec

@@ -1,0 +1,43 @@
+"""Why an implementation cannot run on the chosen device, as far as is known before trying."""
+
+from collections.abc import Callable
+
+from profiling.devices import Device, DeviceKind
+from profiling.host import package_version
+from profiling.outcome import Failed, Outcome, SkipKind, Skipped
+from profiling.spec import Implementation, Provider
+
+_NAMES = {Provider.CUDA: "CUDA C++", Provider.TRITON: "Triton"}
+
+
+class Availability:
+    """Facts of this machine, and what runs of this window have shown."""
+
+    def __init__(self, version: Callable[[str], str | None] = package_version) -> None:
+        self._version = version
+        self._refused: dict[tuple[str, str], str] = {}  # by device and source
+
+    def reason(self, implementation: Implementation, device: Device | None) -> str:
+        """One sentence; "" when nothing speaks against it."""
+        if device is None:
+            return ""
+        if self._version("torch") is None:
+            return "PyTorch is not installed here, so nothing can be measured; see Help, Doctor."
+        name = _NAMES.get(implementation.provider)
+        if name and device.kind is DeviceKind.CPU:
+            return f"{name} kernels need an NVIDIA GPU; the chosen device is the CPU."
+        if implementation.provider is Provider.TRITON and self._version("triton") is None:
+            return "Triton is not installed here; see Help, Doctor."
+        return self._refused.get((device.uuid, implementation.source_hash), "")
+
+    def learn(self, device: Device, implementation: Implementation, outcome: Outcome) -> bool:
+        """Remember a refusal that holds until the files change; tell whether there was one."""
+        match outcome:
+            case Skipped(kind=SkipKind.UNAVAILABLE | SkipKind.PAUSED, message=message):
+                pass
+            case Failed(kind=kind, message=message) if kind.pauses:
+                message = f"{message} It is paused until its file changes."
+            case _:
+                return False
+        self._refused[device.uuid, implementation.source_hash] = message
+        return True

@@ -1,0 +1,292 @@
+"""What the user wants becomes plans; what comes back goes into the session file and then on screen."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from PySide6.QtCore import QObject, Signal
+
+from app.availability import Availability
+from app.models.plan_choice import PlanChoice, plan
+from app.models.session_model import SessionModel
+from app.session_keeper import SessionKeeper
+from app.worker_link import WorkerLink
+from profiling.catalog import Catalog
+from profiling.devices import Device
+from profiling.outcome import Cancelled
+from profiling.plan import Job, PlanError
+from profiling.protocol import Probe, Run, Trace
+from profiling.reports import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
+from profiling.roofline import Ceiling
+from profiling.session import Point, TraceInfo
+from profiling.spec import Implementation
+from profiling.store import SessionError
+from profiling.supervisor import Task
+
+Checked = Mapping[str, Sequence[Implementation]]
+
+
+class Controller(QObject):
+    """The only writer to the session file. Views call it and listen to its signals."""
+
+    noticed = Signal(str)  # one sentence for the banner
+    said = Signal(str)  # one sentence for the status line
+    running_changed = Signal(bool)
+    progressed = Signal(object)  # Progressed
+    worker_lost = Signal(object)  # WorkerLost
+    refused = Signal()  # an implementation turned out not to run here
+    catalog_changed = Signal(object)  # Catalog
+    session_changed = Signal()  # another file, or the same under another name
+
+    def __init__(
+        self,
+        model: SessionModel,
+        keeper: SessionKeeper,
+        link: WorkerLink,
+        availability: Availability,
+        scan: Callable[[], Catalog],
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._keeper = keeper
+        self._link = link
+        self._availability = availability
+        self._scan = scan
+        self._catalog = scan()
+        self._device: Device | None = None  # of the run under way
+        self._unfinished: dict[tuple[str, str], Job] = {}
+        self._is_running = False
+        for recorded in (
+            link.environment_known,
+            link.outcome_recorded,
+            link.ceiling_recorded,
+            link.ceilings_complete,
+            link.trace_recorded,
+        ):
+            recorded.connect(self._record)
+        link.progressed.connect(self._progress)
+        link.banner.connect(self._pass_banner)
+        link.worker_lost.connect(self._lose_worker)
+        link.became_idle.connect(self._end_run)
+
+    @property
+    def catalog(self) -> Catalog:
+        return self._catalog
+
+    @property
+    def keeper(self) -> SessionKeeper:
+        return self._keeper
+
+    @property
+    def is_running(self) -> bool:
+        return self._is_running
+
+    def reason(self, implementation: Implementation, device: Device | None) -> str:
+        return self._availability.reason(implementation, device)
+
+    # Files
+
+    def open(self, path: Path) -> bool:
+        """Show a session file; on trouble say so and keep what is shown."""
+        if self._is_running:
+            self.noticed.emit("A run is under way; stop it before opening another session.")
+            return False
+        if not self._try(lambda: self._keeper.open(path)):
+            return False
+        self.session_changed.emit()
+        count = len(self._model.session.points)
+        self.said.emit(f"{path.name}: {count} {'result' if count == 1 else 'results'}")
+        return True
+
+    def new_session(self, device: Device | None) -> None:
+        if self._is_running:
+            self.noticed.emit("A run is under way; stop it before starting a new session.")
+            return
+        self._keeper.show_empty(device)
+        self.session_changed.emit()
+
+    def save_as(self, target: Path) -> None:
+        """Carry on in the copy, unless a run is under way: that one ends where it began."""
+        save = self._keeper.save_copy if self._is_running else self._keeper.save_as
+        if self._try(lambda: save(target)):
+            self.session_changed.emit()
+            self.said.emit(f"Saved as {target}")
+
+    # Runs
+
+    def run(self, choice: PlanChoice, device: Device, checked: Checked) -> None:
+        """Measure the choice; its results go to the open session if that belongs to the device."""
+        if self._is_running:
+            return
+        self._rescan()
+        try:
+            jobs = plan(choice, self._catalog.kernels, self._newest(checked), self._next_job())
+        except PlanError as error:
+            self.noticed.emit(str(error))
+            return
+        if self._begin(device):
+            self._submit([*self._probe_if_needed(device), *(Run(job) for job in jobs)])
+
+    def probe(self, device: Device) -> None:
+        """Measure the device's ceilings anew."""
+        if not self._is_running and self._begin(device):
+            self._submit([Probe("ceilings", device.id)])
+
+    def trace(self, point: Point, devices: Sequence[Device]) -> None:
+        """Record a profiler trace of a point's implementation on its workload."""
+        if self._is_running:
+            return
+        self._rescan()
+        session = self._model.session
+        device = next((d for d in devices if session.device and d.uuid == session.device.uuid), None)
+        if device is None:
+            name = session.device.name if session.device else "an unknown device"
+            self.noticed.emit(
+                f"This point was measured on {name}, which is not in this machine; run it here first."
+            )
+            return
+        kernel = self._catalog.kernel(point.implementation.kernel)
+        implementation = kernel.implementation(point.implementation.stem) if kernel else None
+        if implementation != point.implementation:
+            self.noticed.emit(
+                f"The files of {point.label} changed since it was measured; run it again first."
+            )
+            return
+        job = msgspec.structs.replace(
+            point.job, id=f"job-{self._next_job()}", device=device.id, implementations=(point.implementation,)
+        )
+        if self._begin(device):
+            self._submit([Trace(job)])
+
+    def stop(self) -> None:
+        if self._is_running:
+            self._link.stop()
+
+    def restart(self) -> None:
+        """Go on with what a lost worker left undone."""
+        jobs: dict[str, Job] = {}
+        for (job_id, _), job in self._unfinished.items():
+            left = tuple(i for i in job.implementations if (job_id, i.key) in self._unfinished)
+            jobs[job_id] = msgspec.structs.replace(job, implementations=left)
+        if self._device is None or self._is_running:
+            return
+        if not jobs:
+            self.said.emit("Nothing was left undone; press Run to measure again.")
+        elif self._begin(self._device):
+            self._submit([*self._probe_if_needed(self._device), *map(Run, jobs.values())])
+
+    def close(self) -> None:
+        """End the worker, close the file. What was measured is in it."""
+        self._link.close()
+        self._keeper.close()
+
+    def _begin(self, device: Device) -> bool:
+        def prepare() -> None:
+            old = self._model.session.path
+            _, why_new = self._keeper.recorder_for(device)
+            if why_new:
+                self.said.emit(f"New session on {device.name}: {why_new}.")
+            if self._model.session.path != old or why_new:
+                self.session_changed.emit()
+
+        self._device = device
+        return self._try(prepare)
+
+    def _probe_if_needed(self, device: Device) -> list[Task]:
+        return [] if self._keeper.has_measured_ceilings else [Probe("ceilings", device.id)]
+
+    def _submit(self, tasks: Sequence[Task]) -> None:
+        self._unfinished = {
+            (task.job.id, implementation.key): task.job
+            for task in tasks
+            if isinstance(task, Run)
+            for implementation in task.job.implementations
+        }
+        self._is_running = True
+        self.running_changed.emit(True)
+        self._link.submit(tasks)
+
+    def _rescan(self) -> None:
+        catalog = self._scan()
+        if catalog.hash != self._catalog.hash:
+            self._catalog = catalog
+            self._link.catalog_changed(catalog.hash)
+            self._keeper.close()  # its recorder knows the old sources
+            self.catalog_changed.emit(catalog)
+
+    def _newest(self, checked: Checked) -> Checked:
+        """The ticked implementations as their files are now."""
+        newest: dict[str, tuple[Implementation, ...]] = {}
+        for kernel in self._catalog.kernels:
+            stems = {implementation.stem for implementation in checked.get(kernel.spec.name, ())}
+            newest[kernel.spec.name] = tuple(i for i in kernel.implementations if i.stem in stems)
+        return newest
+
+    def _next_job(self) -> int:
+        """One more than any job of the session, so that an id names one job of a file."""
+        jobs = [*(point.job for point in self._model.session.points), *self._unfinished.values()]
+        numbers = [int(digits) for job in jobs if (digits := job.id.rpartition("-")[2]).isdecimal()]
+        return max(numbers, default=0) + 1
+
+    # Reports of the worker
+
+    def _record(self, report: Report) -> None:
+        if self._device is None:
+            return
+        if isinstance(report, OutcomeRecorded):
+            self._note_outcome(report)
+        self._try(lambda: self._commit(report))
+
+    def _commit(self, report: Report) -> None:
+        assert self._device is not None
+        recorder, _ = self._keeper.recorder_for(self._device)
+        gained = recorder.handle(report)
+        match gained:
+            case Point():
+                kernel = self._catalog.kernel(gained.implementation.kernel)
+                if kernel:
+                    self._model.add_kernel(kernel.spec)
+                self._model.add_point(gained)
+            case Ceiling():
+                self._model.add_ceiling(gained)
+            case TraceInfo():
+                self._model.add_trace(gained)
+            case None:
+                self._learn_environment(report)
+
+    def _learn_environment(self, report: Report) -> None:
+        environment = getattr(report, "environment", None)
+        if environment is not None and self._device is not None:
+            self._model.know_environment(environment, self._device.id)
+
+    def _note_outcome(self, report: OutcomeRecorded) -> None:
+        if not isinstance(report.outcome, Cancelled):
+            self._unfinished.pop((report.job.id, report.implementation.key), None)
+        if self._device and self._availability.learn(self._device, report.implementation, report.outcome):
+            self.refused.emit()
+
+    def _progress(self, report: Progressed) -> None:
+        self.progressed.emit(report)
+
+    def _pass_banner(self, report: Banner) -> None:
+        self.noticed.emit(report.text)
+
+    def _lose_worker(self, report: WorkerLost) -> None:
+        self.worker_lost.emit(report)
+
+    def _end_run(self) -> None:
+        if self._is_running:
+            self._is_running = False
+            self.running_changed.emit(False)
+
+    def _try(self, act: Callable[[], object]) -> bool:
+        """Do it; a session file that cannot be used gives a notice and stops a run."""
+        try:
+            act()
+        except SessionError as error:
+            self.noticed.emit(str(error))
+            if self._is_running:
+                self._link.stop()
+            return False
+        return True

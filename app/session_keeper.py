@@ -1,0 +1,133 @@
+"""The open session file: looked at until something is to be written, then one writer."""
+
+import os
+import re
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from app.models.session_model import SessionModel
+from profiling import store
+from profiling.catalog import Catalog
+from profiling.ceiling_cache import CeilingCache
+from profiling.devices import Device
+from profiling.host import environment
+from profiling.recorder import Recorder
+from profiling.roofline import Source
+from profiling.session import Session
+from profiling.store import SUFFIX, SessionStore
+
+
+class SessionKeeper:
+    """Decides whether a run goes into the session that is open or into a new one."""
+
+    def __init__(
+        self,
+        model: SessionModel,
+        catalog: Callable[[], Catalog],
+        cache: CeilingCache,
+        folder: Path,
+        assets: Path,
+    ) -> None:
+        self._model = model
+        self._catalog = catalog
+        self._cache = cache
+        self._folder = folder
+        self._assets = assets
+        self._recorder: Recorder | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """The file shown; None for a session that is not written yet."""
+        path = self._model.session.path
+        return path if path.is_file() else None
+
+    @property
+    def is_example(self) -> bool:
+        """Whether the session came with the program: for viewing only."""
+        return self._model.session.path.is_relative_to(self._assets)
+
+    @property
+    def is_autosaved(self) -> bool:
+        """Whether the file lies where the program put it, and not where the user did."""
+        return self._model.session.path.is_relative_to(self._folder)
+
+    def open(self, path: Path) -> None:
+        """Show another session. Raises SessionError, and then the one shown stays."""
+        session = store.load(path.absolute())
+        self.close()
+        self._model.replace(session)
+
+    def show_empty(self, device: Device | None) -> None:
+        """Show a session without points; its file is made when something comes in."""
+        self.close()
+        name = _file_name(device)
+        path = self._folder / f"{name}{SUFFIX}"
+        count = 2
+        while path.exists():
+            path = self._folder / f"{name} ({count}){SUFFIX}"
+            count += 1
+        self._model.replace(Session(path, store.timestamp(), device=device))
+
+    def recorder_for(self, device: Device) -> tuple[Recorder, str]:
+        """The writer for results of this device, and why a new session was begun ("" when none was).
+
+        Raises SessionError.
+        """
+        why_new = self._why_new(device)
+        if self._recorder and not why_new:
+            return self._recorder, ""
+        if why_new:
+            self.show_empty(device)
+        path = self._model.session.path
+        session_store = SessionStore.append(path) if path.exists() else SessionStore.create(path)
+        self._recorder = Recorder(session_store, self._catalog(), device, self._cache)
+        if self._model.session.environment is None:
+            # Known before the worker greets, so that even a file left by a crash names its device.
+            here = environment([device], [])
+            session_store.add_environment(here, device.id)
+            self._model.know_environment(here, device.id)
+        if not self._model.session.ceilings:
+            for ceiling in self._recorder.known_ceilings():
+                self._model.add_ceiling(ceiling)
+        return self._recorder, why_new
+
+    @property
+    def has_measured_ceilings(self) -> bool:
+        sources = {ceiling.source for ceiling in self._model.session.ceilings}
+        return bool(sources & {Source.MEASURED_BURST, Source.MEASURED_SUSTAINED})
+
+    def save_as(self, target: Path) -> None:
+        """Copy the session to another file and carry on in that one. Raises SessionError."""
+        if self._recorder:
+            self._recorder.store.save_as(target)
+        else:
+            store.copy(self._model.session.path, target)
+        self.close()
+        self._model.session.path = target.absolute()
+
+    def save_copy(self, target: Path) -> None:
+        """Copy the session and carry on in the file that is open. Raises SessionError."""
+        if self._recorder:
+            self._recorder.store.save_as(target)
+
+    def close(self) -> None:
+        """Leave one plain file behind."""
+        if self._recorder:
+            self._recorder.store.close()
+            self._recorder = None
+
+    def _why_new(self, device: Device) -> str:
+        session = self._model.session
+        if session.device and session.device.uuid != device.uuid:
+            return f"the one that was open belongs to {session.device.name}"
+        if self.is_example:
+            return "the example is for viewing only"
+        if self.path and not os.access(self.path, os.W_OK):
+            return f"{self.path.name} is read-only"
+        return ""
+
+
+def _file_name(device: Device | None) -> str:
+    name = re.sub(r"[^A-Za-z0-9]+", "-", device.name if device else "session").strip("-").lower()
+    return f"{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}_{name[:40]}"
