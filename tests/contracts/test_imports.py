@@ -1,25 +1,35 @@
 """Who may import whom: by the source (import-linter) and by what a fresh interpreter really loads."""
 
+import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 
-IMPORT_ALL = """
-import importlib, pathlib, sys
+WINDOW = ["PySide6", "shiboken6", "pyqtgraph", "app"]
+ENGINES = ["torch", "triton", "cuda", "profiling.worker"]
 
-package, without, unwanted = sys.argv[1], sys.argv[2], sys.argv[3:]
-# By file name: pkgutil.walk_packages would import the packages that are left out.
-for path in sorted(pathlib.Path(package).rglob("*.py")):
-    name = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
-    if not (name + ".").startswith(without + ".") and path.stem != "__main__":
-        importlib.import_module(name)
-loaded = [name for name in unwanted if name in sys.modules]
-sys.exit(f"importing {package} loads {', '.join(loaded)}" if loaded else 0)
+IMPORT = """
+import importlib, sys
+
+names, unwanted = sys.argv[1].split(), sys.argv[2].split()
+for name in names:
+    importlib.import_module(name)
+    loaded = [module for module in unwanted if module in sys.modules]
+    if loaded:
+        sys.exit(f"importing {name} loads {', '.join(loaded)}")
 """
+
+
+def modules(pattern: str, without: str = "-") -> list[str]:
+    """Names of the modules whose files match; pkgutil would import the packages that are left out."""
+    paths = sorted(path.relative_to(ROOT) for path in ROOT.glob(pattern) if path.stem != "__main__")
+    names = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in paths]
+    return [name for name in names if not f"{name}.".startswith(f"{without}.")]
 
 
 def test_import_contracts_hold() -> None:
@@ -33,16 +43,19 @@ def test_import_contracts_hold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("package", "without", "unwanted"),
+    ("names", "unwanted"),
     [
-        ("app", "nothing", ["torch", "triton", "profiling.worker"]),
-        ("profiling", "profiling.worker", ["torch", "triton", "PySide6", "pyqtgraph", "app"]),
+        (modules("app/**/*.py"), ENGINES),
+        (modules("profiling/**/*.py", without="profiling.worker"), ENGINES + WINDOW),
+        (modules("kernels/*/spec.py"), ENGINES + WINDOW),
+        (["main", *modules("app/cli/*.py"), "app.roofline_svg", "app.verdict_text"], ENGINES + WINDOW[:-1]),
     ],
-    ids=["app", "profiling"],
+    ids=["app", "profiling", "specs", "command-line"],
 )
-def test_a_fresh_interpreter_stays_free_of(package: str, without: str, unwanted: list[str]) -> None:
+def test_a_fresh_interpreter_does_not_load(names: list[str], unwanted: list[str]) -> None:
+    assert names
     result = subprocess.run(
-        [sys.executable, "-c", IMPORT_ALL, package, without, *unwanted],
+        [sys.executable, "-c", IMPORT, " ".join(names), " ".join(unwanted)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -50,3 +63,18 @@ def test_a_fresh_interpreter_stays_free_of(package: str, without: str, unwanted:
     )
     if result.returncode != 0:
         pytest.fail(result.stderr, pytrace=False)
+
+
+def imported_packages(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.split(".")[0]
+
+
+def test_kernels_import_nothing_of_the_window() -> None:
+    """By reading, because import-linter sees packages only and a kernel's folder is none."""
+    paths = sorted((ROOT / "kernels").rglob("*.py"))
+    assert paths
+    assert [path for path in paths if not set(WINDOW).isdisjoint(imported_packages(path))] == []
