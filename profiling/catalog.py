@@ -12,6 +12,7 @@ from msgspec import Struct
 from profiling.spec import Implementation, KernelSpec, Provider
 
 LIBRARY = Path(__file__).resolve().parent.parent / "kernels"
+_ROLES = ("__init__", "spec", "reference", "eager")
 _VARIANT = re.compile(r"(triton|cuda)_([a-z0-9_]+)")
 
 
@@ -117,9 +118,22 @@ def _implementations(kernel: str, folder: Path) -> Iterable[Implementation]:
     for provider, variant in found:
         stem = f"{provider}_{variant}" if variant else str(provider)
         digest = hashlib.sha256(stem.encode())
-        for path in _paths(folder, stem):
+        for path in (*_paths(folder, stem), *_shared(folder, provider)):
             digest.update(path.read_bytes())
         yield Implementation(kernel, provider, variant, digest.hexdigest())
+
+
+def _shared(folder: Path, provider: Provider) -> tuple[Path, ...]:
+    """Files that several implementations use: an edit of them is an edit of each."""
+    if provider in (Provider.EAGER, Provider.COMPILE):
+        return ()
+    suffix = ".cuh" if provider is Provider.CUDA else ".py"
+    own = [
+        path
+        for path in sorted(folder.glob(f"*{suffix}"))
+        if path.stem not in _ROLES and not _VARIANT.fullmatch(path.stem)
+    ]
+    return (*own, *(sorted(LIBRARY.glob("*.cuh")) if provider is Provider.CUDA else ()))
 
 
 def _unpaired(folder: Path) -> Iterable[CatalogProblem]:

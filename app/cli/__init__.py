@@ -1,0 +1,1 @@
+"""The command line: the same engine and session files as the window, no Qt."""

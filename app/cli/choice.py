@@ -1,0 +1,79 @@
+"""From words of the command line to jobs; every mistake is one sentence."""
+
+from collections.abc import Iterable, Sequence
+
+from app.cli.errors import refuse, unknown
+from profiling.catalog import Catalog, Kernel
+from profiling.devices import Device, DeviceKind
+from profiling.plan import Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
+from profiling.spec import Dtype, Provider
+
+
+def choose_kernels(catalog: Catalog, names: Sequence[str]) -> list[Kernel]:
+    """Kernels by name; all of them for ``all`` or no name."""
+    if not names or list(names) == ["all"]:
+        return list(catalog.kernels)
+    found: list[Kernel] = []
+    for name in names:
+        kernel = catalog.kernel(name)
+        if kernel is None:
+            unknown("kernel", name, [kernel.spec.name for kernel in catalog.kernels])
+        found.append(kernel)
+    return found
+
+
+def choose_device(devices: tuple[Device, ...], name: str | None, default: Device) -> Device:
+    """A device by torch's name for it; ``cuda`` means ``cuda:0``."""
+    if name is None:
+        return default
+    wanted = "cuda:0" if name == "cuda" else name
+    found = next((device for device in devices if device.id == wanted), None)
+    if found is None:
+        unknown("device", name, [device.id for device in devices])
+    return found
+
+
+def choose_sizes(words: Iterable[str], presets: Sequence[str], device: Device) -> list[SizeChoice]:
+    """Presets, and ``axis=number`` words laid over the first of them."""
+    default = "large" if device.kind is DeviceKind.CUDA else "medium"
+    names = list(presets) or [default]
+    sizes: dict[str, int] = {}
+    for word in words:
+        for part in word.split(","):
+            axis, _, number = part.partition("=")
+            try:
+                sizes[axis.strip()] = int(number.replace("_", ""))
+            except ValueError:
+                refuse(f"The size {part!r} cannot be read; write axis=number, such as rows=4096.")
+    return [SizeChoice(names[0], sizes)] if sizes else [SizeChoice(name) for name in names]
+
+
+def make_jobs(
+    kernels: Sequence[Kernel],
+    device: Device,
+    *,
+    providers: Sequence[Provider],
+    implementations: Sequence[str],
+    dtypes: Sequence[Dtype],
+    sizes: Sequence[SizeChoice],
+    quality: Quality,
+    regime: Regime,
+) -> tuple[Job, ...]:
+    """The plan, or a refusal."""
+    stems = {found.stem for kernel in kernels for found in kernel.implementations}
+    for stem in implementations:
+        if stem not in stems:
+            unknown("implementation", stem, sorted(stems))
+    try:
+        return plan_jobs(
+            kernels,
+            device=device.id,
+            dtypes=dtypes or [Dtype.FLOAT32],
+            size_choices=sizes,
+            providers=providers or tuple(Provider),
+            stems=implementations,
+            quality=quality,
+            regime=regime,
+        )
+    except PlanError as error:
+        refuse(str(error))

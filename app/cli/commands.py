@@ -1,0 +1,176 @@
+"""The commands and their options; what they do lies beside this file."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.cli.choice import choose_device, choose_kernels, choose_sizes, make_jobs
+from app.cli.doctor import print_checks
+from app.cli.errors import refuse
+from app.cli.export import export_session, write_svg
+from app.cli.run import run_jobs
+from app.places import new_session_path, session_folder
+from profiling.catalog import LIBRARY, Catalog, scan
+from profiling.local_devices import default_device, local_devices
+from profiling.plan import Quality, Regime
+from profiling.spec import Dtype, Provider
+from profiling.store import SessionError, load
+
+cli = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Roofscope: CUDA, Triton, eager and compiled kernels, verified, timed, on a measured roofline. "
+    "Without a command the window opens.",
+)
+
+
+@cli.callback(invoke_without_command=True)
+def start(context: typer.Context) -> None:
+    """Open the window; with no screen, measure a quick plan here and now."""
+    if context.invoked_subcommand is not None:
+        return
+    if has_screen():
+        raise typer.Exit(_open_window([]))
+    typer.echo("There is no screen, so Roofscope measures a quick plan here on the terminal.")
+    typer.echo("(`main.py --help` lists the commands; sessions open in the window on any machine.)")
+    raise typer.Exit(_run(kernels=[]))
+
+
+@cli.command()
+def run(
+    kernels: Annotated[list[str] | None, typer.Argument(help="Kernel names; none or 'all' for all.")] = None,
+    provider: Annotated[list[Provider] | None, typer.Option(help="cuda, triton, eager, compile.")] = None,
+    implementation: Annotated[list[str] | None, typer.Option(help="Such as triton_online.")] = None,
+    dtype: Annotated[list[Dtype] | None, typer.Option(help="Element types; float32 if none.")] = None,
+    size: Annotated[list[str] | None, typer.Option(help="axis=number, over the preset's sizes.")] = None,
+    preset: Annotated[list[str] | None, typer.Option(help="small, medium, large.")] = None,
+    device: Annotated[str | None, typer.Option(help="cuda:0, cpu; the first GPU if there is one.")] = None,
+    exact: Annotated[bool, typer.Option(help="0.25 % intervals instead of 1 %.")] = False,
+    sustained: Annotated[bool, typer.Option(help="Heat the device for 3 s first.")] = False,
+    fresh_ceilings: Annotated[bool, typer.Option(help="Measure the ceilings again.")] = False,
+    library: Annotated[list[Path] | None, typer.Option(help="More folders of kernels.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The session file to write.")] = None,
+) -> None:
+    """Verify and time kernels; print a table and write a session file."""
+    raise typer.Exit(
+        _run(
+            kernels=kernels or [],
+            providers=provider or [],
+            implementations=implementation or [],
+            dtypes=dtype or [],
+            sizes=size or [],
+            presets=preset or [],
+            device_name=device,
+            quality=Quality.EXACT if exact else Quality.QUICK,
+            regime=Regime.SUSTAINED if sustained else Regime.BURST,
+            fresh_ceilings=fresh_ceilings,
+            roots=library or [],
+            out=out,
+        )
+    )
+
+
+@cli.command()
+def export(
+    file: Annotated[Path, typer.Argument(help="A .roofscope session.")],
+    csv: Annotated[bool, typer.Option("--csv", help="Points as CSV, SI units.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Points, ceilings and environment as JSON.")] = False,
+    png: Annotated[bool, typer.Option("--png", help="The roofline as PNG.")] = False,
+    svg: Annotated[bool, typer.Option("--svg", help="The roofline as SVG.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="The file to write; beside the session if not given.")
+    ] = None,
+) -> None:
+    """Write a session's points or roofline in another format."""
+    wanted = {"csv": csv, "json": json, "png": png, "svg": svg}
+    formats = [name for name, is_wanted in wanted.items() if is_wanted]
+    if not formats:
+        refuse("Say what to export: --csv, --json, --png or --svg.")
+    for path in export_session(file, formats, out):
+        typer.echo(str(path))
+
+
+@cli.command()
+def doctor() -> None:
+    """Say what is available here, what is missing, and the exact fix."""
+    print_checks()
+
+
+@cli.command(name="open")
+def open_file(file: Annotated[Path, typer.Argument(help="A .roofscope session.")]) -> None:
+    """Open a session in the window."""
+    try:
+        load(file)
+    except SessionError as error:
+        refuse(str(error))
+    if not has_screen():
+        refuse("There is no screen to open a window on; try `main.py export FILE --svg`.")
+    raise typer.Exit(_open_window([file]))
+
+
+def has_screen() -> bool:
+    """Whether Qt could open a window here, or was told to draw without one."""
+    if sys.platform != "linux" or os.environ.get("QT_QPA_PLATFORM"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _open_window(files: list[Path]) -> int:
+    try:
+        from app.application import run_window
+    except ImportError as error:
+        refuse(f"The window cannot start ({error}); run `main.py doctor`, or install the `window` group.")
+    return run_window(files)
+
+
+def _scan(roots: list[Path]) -> Catalog:
+    catalog = scan([LIBRARY, *roots])
+    for problem in catalog.problems:
+        typer.secho(problem.message, err=True, fg=typer.colors.YELLOW)
+    return catalog
+
+
+def _run(
+    *,
+    kernels: list[str],
+    providers: list[Provider] | None = None,
+    implementations: list[str] | None = None,
+    dtypes: list[Dtype] | None = None,
+    sizes: list[str] | None = None,
+    presets: list[str] | None = None,
+    device_name: str | None = None,
+    quality: Quality = Quality.QUICK,
+    regime: Regime = Regime.BURST,
+    fresh_ceilings: bool = False,
+    roots: list[Path] | None = None,
+    out: Path | None = None,
+) -> int:
+    folders = [root.resolve() for root in roots or []]
+    catalog = _scan(folders)
+    devices = local_devices()
+    device = choose_device(devices, device_name, default_device(devices))
+    jobs = make_jobs(
+        choose_kernels(catalog, kernels),
+        device,
+        providers=providers or [],
+        implementations=implementations or [],
+        dtypes=dtypes or [],
+        sizes=choose_sizes(sizes or [], presets or [], device),
+        quality=quality,
+        regime=regime,
+    )
+    path = out or new_session_path(session_folder())
+    try:
+        code = run_jobs(
+            catalog, [str(root) for root in folders], device, jobs, path, fresh_ceilings=fresh_ceilings
+        )
+        picture = path.with_suffix(".svg")
+        write_svg(load(path), picture)
+    except SessionError as error:
+        refuse(str(error))
+    typer.echo(f"Session:  {path}\nRoofline: {picture}")
+    return code

@@ -1,0 +1,24 @@
+"""A session's roofline as a picture, drawn by the same chart as the window's."""
+
+from pathlib import Path
+
+from PySide6.QtWidgets import QApplication
+
+from app.models.selection import Selection
+from app.models.session_model import SessionModel
+from app.theme import apply_theme
+from app.tokens import Scheme
+from app.views.roofline_chart import RooflineChart
+from profiling.session import Session
+
+_SIZE = (1280, 800)
+
+
+def render_roofline_png(session: Session, path: Path, scheme: Scheme = Scheme.LIGHT) -> None:
+    """Write a PNG at twice the chart's size of 1280 x 800. Raises OSError."""
+    application = QApplication.instance() or QApplication(["roofscope"])
+    assert isinstance(application, QApplication)
+    theme = apply_theme(application, scheme)
+    chart = RooflineChart(SessionModel(session), Selection(), theme)
+    chart.resize(*_SIZE)
+    chart.render_png(path)
