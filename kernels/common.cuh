@@ -1,0 +1,143 @@
+// Shared by the CUDA kernels: 16-byte accesses, conversions to float, fast math, reductions.
+//
+// SCALAR is the element type, float, __half or __nv_bfloat16. Arithmetic is done in float.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+constexpr int WARP = 32;
+constexpr unsigned WHOLE_WARP = 0xffffffffu;
+constexpr float LOG2_E = 1.4426950408889634f;
+#define NEGATIVE_INFINITY __int_as_float(0xff800000)  // NVRTC knows no INFINITY
+
+// ---- Conversions -------------------------------------------------------------------------------
+
+__device__ __forceinline__ float to_float(float value) { return value; }
+__device__ __forceinline__ float to_float(__half value) { return __half2float(value); }
+__device__ __forceinline__ float to_float(__nv_bfloat16 value) { return __bfloat162float(value); }
+
+__device__ __forceinline__ void from_float(float value, float& out) { out = value; }
+__device__ __forceinline__ void from_float(float value, __half& out) { out = __float2half_rn(value); }
+__device__ __forceinline__ void from_float(float value, __nv_bfloat16& out) { out = __float2bfloat16_rn(value); }
+
+// Two at once: one instruction for the 16-bit types.
+__device__ __forceinline__ void from_floats(float low, float high, float* out) {
+    out[0] = low;
+    out[1] = high;
+}
+__device__ __forceinline__ void from_floats(float low, float high, __half* out) {
+    *reinterpret_cast<__half2*>(out) = __floats2half2_rn(low, high);
+}
+__device__ __forceinline__ void from_floats(float low, float high, __nv_bfloat16* out) {
+    *reinterpret_cast<__nv_bfloat162*>(out) = __floats2bfloat162_rn(low, high);
+}
+
+// ---- Packs: the 16 bytes one thread moves in one access ----------------------------------------
+
+constexpr int PACK = 16 / sizeof(SCALAR);  // elements
+
+struct alignas(16) Pack {
+    SCALAR element[PACK];
+};
+
+__device__ __forceinline__ bool is_aligned(const SCALAR* address) {
+    return (reinterpret_cast<unsigned long long>(address) & 15) == 0;
+}
+
+// Data that is used once is marked "evict first", so that it does not push out what is used again.
+__device__ __forceinline__ Pack load_streamed(const SCALAR* address) {
+    const uint4 bits = __ldcs(reinterpret_cast<const uint4*>(address));
+    return reinterpret_cast<const Pack&>(bits);
+}
+
+__device__ __forceinline__ Pack load_cached(const SCALAR* address) {
+    const uint4 bits = __ldg(reinterpret_cast<const uint4*>(address));
+    return reinterpret_cast<const Pack&>(bits);
+}
+
+__device__ __forceinline__ void store_streamed(SCALAR* address, const Pack& pack) {
+    __stcs(reinterpret_cast<uint4*>(address), reinterpret_cast<const uint4&>(pack));
+}
+
+__device__ __forceinline__ void unpack(const Pack& pack, float (&values)[PACK]) {
+#pragma unroll
+    for (int i = 0; i < PACK; ++i) values[i] = to_float(pack.element[i]);
+}
+
+__device__ __forceinline__ Pack to_pack(const float (&values)[PACK]) {
+    Pack pack;
+#pragma unroll
+    for (int i = 0; i < PACK; i += 2) from_floats(values[i], values[i + 1], &pack.element[i]);
+    return pack;
+}
+
+// ---- Runs of any length at any alignment -------------------------------------------------------
+
+// A run of elements as whole aligned packs and the few elements before and after them.
+//
+// The edges are at most 2 * (PACK - 1) <= 14 elements, so thread t of a warp or more takes the
+// t-th of them, if there is one, and every other access moves 16 bytes.
+struct Cut {
+    int head;         // elements before the first pack
+    int edges;        // elements outside the packs, before and after
+    long long packs;
+
+    __device__ __forceinline__ Cut(const SCALAR* start, long long length) {
+        const int past = static_cast<int>(reinterpret_cast<unsigned long long>(start) & 15) / sizeof(SCALAR);
+        head = past ? PACK - past : 0;
+        if (head > length) head = static_cast<int>(length);
+        packs = (length - head) / PACK;
+        edges = static_cast<int>(length - packs * PACK);
+    }
+
+    // Index in the run of edge number `edge` and of the first element of pack number `pack`.
+    __device__ __forceinline__ long long edge_at(int edge) const {
+        return edge < head ? edge : edge + packs * PACK;
+    }
+    __device__ __forceinline__ long long pack_at(long long pack) const { return head + pack * PACK; }
+};
+
+// ---- Fast math ---------------------------------------------------------------------------------
+
+// One instruction each. Relative error about 2^-22; subnormal results become 0, infinity and NaN
+// behave as in IEEE arithmetic. The intrinsics without "ftz" take four.
+__device__ __forceinline__ float fast_exp2(float exponent) {
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(exponent));
+    return result;
+}
+
+__device__ __forceinline__ float fast_reciprocal(float value) {
+    float result;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
+    return result;
+}
+
+// ---- Reductions --------------------------------------------------------------------------------
+
+// Butterflies: every lane gets the result. fmaxf passes over NaN, the sum keeps it.
+__device__ __forceinline__ float warp_sum(float value) {
+#pragma unroll
+    for (int offset = WARP / 2; offset; offset /= 2) value += __shfl_xor_sync(WHOLE_WARP, value, offset);
+    return value;
+}
+
+__device__ __forceinline__ float warp_max(float value) {
+#pragma unroll
+    for (int offset = WARP / 2; offset; offset /= 2) {
+        value = fmaxf(value, __shfl_xor_sync(WHOLE_WARP, value, offset));
+    }
+    return value;
+}
+
+// Sum over a block of whole warps, at most 32; every thread gets it. One barrier: a caller that
+// reduces more than once puts another between two calls.
+__device__ __forceinline__ float block_sum(float value) {
+    __shared__ float partial[WARP];
+    const int lane = threadIdx.x % WARP;
+    value = warp_sum(value);
+    if (lane == 0) partial[threadIdx.x / WARP] = value;
+    __syncthreads();
+    return warp_sum(lane < blockDim.x / WARP ? partial[lane] : 0.0f);
+}

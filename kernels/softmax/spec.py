@@ -1,0 +1,41 @@
+"""Softmax over the rows of a matrix.
+
+Compulsory work of rows x cols: 5 rows cols FLOP (maximum, difference, exp, sum, division), 2 rows cols
+elements moved: a row that is kept on chip is read once, although its maximum must be known before its sum.
+"""
+
+from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+
+SPEC = KernelSpec(
+    name="softmax",
+    title="Softmax of rows",
+    formula="y[r, c] = exp(x[r, c] - max_c x[r, c]) / sum_c exp(x[r, c] - max_c x[r, c])",
+    axes=(Axis("rows", "rows of x"), Axis("cols", "columns of x, normalised together")),
+    inputs=(TensorSpec("x", ("rows", "cols")),),
+    outputs=(TensorSpec("y", ("rows", "cols")),),
+    work=WorkFormula(flop_count="5*rows*cols", read_bytes="rows*cols*s", write_bytes="rows*cols*s"),
+    # float32: a hardware exponential of 2^-22 of a rounded exponent, and a sum of up to 2^17 positive terms.
+    # float16: results below 6.1e-5, usual in rows of more than 20 k columns, are subnormal and carry
+    # fewer bits: 2e-3 at 131072 columns. bfloat16: the final rounding, at most 2^-8.
+    tolerance=Tolerance(float32=5e-6, float16=4e-3, bfloat16=8e-3),
+    presets=(
+        Preset("small", {"rows": 4096, "cols": 1024}),
+        Preset("medium", {"rows": 4096, "cols": 4096}),
+        Preset("large", {"rows": 32768, "cols": 4096}),
+    ),
+    # An odd number of columns puts every row at another alignment.
+    odd_sizes=(
+        {"rows": 37, "cols": 1031},
+        {"rows": 1, "cols": 4097},
+        {"rows": 257, "cols": 1},
+        {"rows": 0, "cols": 1024},
+        {"rows": 3, "cols": 0},
+        {"rows": 1, "cols": 1},
+        {"rows": 5, "cols": 7},
+        {"rows": 19, "cols": 4104},
+        {"rows": 3, "cols": 17001},
+        {"rows": 2, "cols": 98432},
+        {"rows": 4097, "cols": 1031},
+    ),
+    large_magnitude=1e4,  # exp(1e4) overflows every type: the maximum must come off first
+)

@@ -1,0 +1,39 @@
+"""Weighted sum of each row of a matrix, the product of a matrix and a vector: one long read.
+
+Compulsory work of rows x cols: 2 rows cols FLOP (an FMA an element); the matrix and the weights are read
+once, one sum a row is written.
+"""
+
+from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+
+SPEC = KernelSpec(
+    name="weighted_sum",
+    title="Weighted sum of rows",
+    formula="y[r] = sum_d x[r, d] w[d]",
+    axes=(Axis("rows", "rows of x"), Axis("cols", "columns of x, elements of w")),
+    inputs=(TensorSpec("x", ("rows", "cols")), TensorSpec("w", ("cols",))),
+    outputs=(TensorSpec("y", ("rows",)),),
+    work=WorkFormula(flop_count="2*rows*cols", read_bytes="(rows*cols + cols)*s", write_bytes="rows*s"),
+    # float32: a sum of d terms of either sign, taken one by one, is off by about sqrt(d) 2^-24, which is
+    # 4e-6 at 4096. The 16-bit types are summed in float32: the rounding of the sum is what remains.
+    tolerance=Tolerance(float32=1e-5, float16=1e-3, bfloat16=8e-3),
+    presets=(
+        Preset("small", {"rows": 4096, "cols": 1024}),
+        Preset("medium", {"rows": 8192, "cols": 2048}),
+        Preset("large", {"rows": 100_000, "cols": 4096}),
+    ),
+    # An odd number of columns puts every row at another alignment.
+    odd_sizes=(
+        {"rows": 37, "cols": 1031},
+        {"rows": 1, "cols": 4097},
+        {"rows": 257, "cols": 1},
+        {"rows": 0, "cols": 1024},
+        {"rows": 3, "cols": 0},
+        {"rows": 1, "cols": 1},
+        {"rows": 5, "cols": 7},
+        {"rows": 19, "cols": 4104},
+        {"rows": 2, "cols": 98432},
+        {"rows": 4097, "cols": 1031},
+    ),
+    large_magnitude=10.0,  # sums of 131072 products of up to 10 x 10 stay within float16's 65504
+)
