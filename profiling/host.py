@@ -51,7 +51,7 @@ def cpu_device() -> Device:
         core_count=available_core_count(),
         max_clock_hz=_frequency_hz("max"),
         memory_bytes=available_memory_bytes(),
-        last_level_cache_bytes=l3_bytes(),
+        last_level_cache_bytes=last_level_cache_bytes(),
     )
 
 
@@ -90,7 +90,7 @@ def available_core_count(cpus: Path = _SYSTEM_CPUS) -> int | None:
     return len(siblings)
 
 
-def l3_bytes(cpus: Path = _SYSTEM_CPUS) -> int | None:
+def last_level_cache_bytes(cpus: Path = _SYSTEM_CPUS) -> int | None:
     """Size of the last cache level that this process's CPUs share, all instances together."""
     instances: dict[str, int] = {}
     level = 0

@@ -132,6 +132,11 @@ class NvmlReader:
         version = self._ask(self._nvml.nvmlSystemGetCudaDriverVersion)
         return (version // 1000, version % 1000 // 10) if version else None
 
+    @property
+    def gpu_count(self) -> int:
+        """GPUs and MIG slices that are present, hidden ones included."""
+        return len(self._gpus)
+
     def devices(self, own_pids: Collection[int] | None = None) -> tuple[Device, ...]:
         """The GPUs this process may use, numbered as torch does with CUDA_DEVICE_ORDER=PCI_BUS_ID.
 

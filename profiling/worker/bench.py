@@ -25,7 +25,7 @@ class Pace(Struct, frozen=True):
     matmul_call_s: float  # a larger matrix is tried only if one call is expected to stay below this
 
 
-_PACES = {
+PACES = {
     # 5 ms: the 2 us of launch and event at either end vanish.
     DeviceKind.CUDA: Pace(5e-3, 21, 11, 2.0, 0.02, (1024, 2048, 4096, 8192), 0.04),
     DeviceKind.CPU: Pace(2e-2, 21, 5, 0.5, 0.0, (256, 512, 1024, 2048, 4096), 0.15),
@@ -38,7 +38,7 @@ class Bench:
     def __init__(self, device: Device, should_stop: Callable[[], bool]) -> None:
         self.device = device
         self.torch_device = torch.device(device.id)
-        self.pace = _PACES[device.kind]
+        self.pace = PACES[device.kind]
         self._should_stop = should_stop
         self._arrays: tuple[torch.Tensor, ...] = ()
 

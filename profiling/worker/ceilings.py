@@ -133,7 +133,7 @@ def _fastest(times_s: list[float]) -> float:
 
 def _matmul(bench: Bench, dtype: torch.dtype, precision: str = "highest") -> Reading | None:
     """Square matrices of uniform noise in [-1, 1]; zeros would run 7 to 15 % too fast."""
-    with _float32_matmul_precision(precision):
+    with float32_matmul_precision(precision):
         side = _largest_side(bench, dtype)
         sides = [smaller for smaller in bench.pace.matmul_sides if smaller in (side // 2, side)]
         return max((_matmul_at(bench, dtype, side) for side in sides), key=lambda reading: reading.value)
@@ -167,7 +167,7 @@ def _matmul_call(bench: Bench, dtype: torch.dtype, side: int) -> Callable[[], ob
 
 
 @contextmanager
-def _float32_matmul_precision(precision: str) -> Generator[None]:
+def float32_matmul_precision(precision: str) -> Generator[None]:
     """``highest`` is IEEE FP32, ``high`` allows TF32; what was set before comes back."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision(precision)

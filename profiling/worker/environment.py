@@ -20,10 +20,11 @@ def read_environment() -> Environment:
     missing: list[str] = []
     # NVML before CUDA: processes seen now are others', whatever their numbers in this container.
     described, nvml_problem = _read_nvml()
-    devices = [*_cuda_devices(described, missing), host.cpu_device()]
-    if nvml_problem and len(devices) > 1:
+    gpus = list(_cuda_devices(described, missing))
+    if gpus and nvml_problem:
         missing.append(nvml_problem)
-    missing += _missing_tools(has_gpu=len(devices) > 1)
+    devices = [*gpus, host.cpu_device()]
+    missing += _missing_tools(has_gpu=bool(gpus))
     missing += filter(None, map(nameplate_gap, devices))
     return host.environment(devices, missing)
 

@@ -1,0 +1,78 @@
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from profiling.ceiling_cache import CacheKey, CeilingCache
+from profiling.devices import Device, DeviceKind
+from profiling.roofline import Bound, Ceiling, Mix, Source
+
+GPU = Device("cuda:0", DeviceKind.CUDA, "NVIDIA H200", "GPU-1", driver_version="580.159", power_limit_w=700.0)
+KEY = CacheKey.of(GPU, "2.11.0")
+CEILINGS = (
+    Ceiling(Bound.DRAM, Source.MEASURED_BURST, 4.49e12, "By reading.", "GPU-1", "now", Mix.READ),
+    Ceiling(Bound.BF16, Source.MEASURED_BURST, 7.96e14, "By multiplying.", "GPU-1", "now"),
+)
+
+
+@pytest.fixture
+def notices() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def cache(tmp_path: Path, notices: list[str]) -> CeilingCache:
+    return CeilingCache(notices.append, tmp_path / "deep" / "ceilings")
+
+
+def test_ceilings_come_back(cache: CeilingCache, notices: list[str]) -> None:
+    cache.save(KEY, CEILINGS)
+    assert cache.load(KEY) == CEILINGS
+    assert notices == []
+    assert [path.suffix for path in cache.folder.iterdir()] == [".json"]
+
+
+def test_saving_again_replaces(cache: CeilingCache) -> None:
+    cache.save(KEY, CEILINGS)
+    cache.save(KEY, CEILINGS[:1])
+    assert cache.load(KEY) == CEILINGS[:1]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        CacheKey.of(replace(GPU, uuid="GPU-2"), "2.11.0"),
+        CacheKey.of(replace(GPU, driver_version="590.1"), "2.11.0"),
+        CacheKey.of(replace(GPU, power_limit_w=500.0), "2.11.0"),
+        CacheKey.of(replace(GPU, core_count=1), "2.11.0"),
+        CacheKey.of(GPU, "2.15.0"),
+        replace(KEY, method_version=KEY.method_version + 1),
+    ],
+)
+def test_another_key_finds_nothing(cache: CeilingCache, notices: list[str], key: CacheKey) -> None:
+    cache.save(KEY, CEILINGS)
+    assert cache.load(key) == ()
+    assert notices == []
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"key": 1}', b"\xff\xfe", b"null"])
+def test_broken_file_is_told_and_measured_anew(
+    cache: CeilingCache, notices: list[str], content: bytes
+) -> None:
+    cache.save(KEY, CEILINGS)
+    (path,) = cache.folder.iterdir()
+    path.write_bytes(content)
+    assert cache.load(KEY) == ()
+    assert len(notices) == 1
+    assert str(path) in notices[0]
+    cache.save(KEY, CEILINGS)
+    assert cache.load(KEY) == CEILINGS
+
+
+def test_unwritable_folder_is_told(tmp_path: Path, notices: list[str]) -> None:
+    obstacle = tmp_path / "file"
+    obstacle.write_text("")
+    cache = CeilingCache(notices.append, obstacle / "ceilings")
+    cache.save(KEY, CEILINGS)
+    assert cache.load(KEY) == ()
+    assert "cannot be kept" in notices[0]

@@ -1,0 +1,143 @@
+"""Each check on machines that are well and on machines that are not."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from profiling import doctor
+from profiling.catalog import CatalogProblem
+from profiling.devices import Device, DeviceKind, GpuProcess
+from profiling.doctor import Check, CheckState
+
+GPU = Device("cuda:0", DeviceKind.CUDA, "NVIDIA H200", "GPU-1", compute_capability=(9, 0))
+
+
+def assert_bad(check: Check | None, state: CheckState, *words: str) -> None:
+    assert check is not None
+    assert check.state is state
+    assert check.fix, "a finding without a fix helps nobody"
+    for word in words:
+        assert word in check.finding + check.fix
+
+
+def test_this_machine_is_examined() -> None:
+    checks = doctor.examine()
+    names = [check.name for check in checks]
+    assert names[0] == "Python"
+    assert {"torch", "Triton", "Cache", "NVIDIA driver"} <= set(names)
+    assert all(check.finding for check in checks)
+    assert all(bool(check.fix) == (check.state is not CheckState.OK) for check in checks)
+
+
+def test_examining_imports_neither_torch_nor_qt() -> None:
+    code = (
+        "import sys; from profiling.doctor import examine; examine();"
+        "sys.exit(any(name in sys.modules for name in ('torch', 'triton', 'PySide6')))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
+
+
+@pytest.mark.parametrize("version", [(3, 11), (3, 12), (3, 14)])
+def test_python_within_the_range(version: tuple[int, int]) -> None:
+    assert doctor.check_python(version).state is CheckState.OK
+
+
+@pytest.mark.parametrize("version", [(3, 10), (3, 15)])
+def test_python_outside_the_range(version: tuple[int, int]) -> None:
+    assert_bad(doctor.check_python(version), CheckState.MISSING, "3.11 to 3.14")
+
+
+@pytest.mark.parametrize(
+    ("pyside", "python"), [("6.11.3", (3, 11)), ("6.12.0", (3, 12)), ("6.10.3", (3, 14))]
+)
+def test_window_with_a_sound_pair(pyside: str, python: tuple[int, int]) -> None:
+    assert doctor.check_window(pyside, python).state is CheckState.OK
+
+
+def test_window_with_the_pair_that_aborts() -> None:
+    assert_bad(doctor.check_window("6.12.0", (3, 11)), CheckState.MISSING, "6.12.0", "3.11", "<6.12")
+    assert_bad(doctor.check_window(None, (3, 12)), CheckState.MISSING, "uv sync")
+
+
+def test_screen() -> None:
+    assert doctor.check_screen("linux", ":0", None).state is CheckState.OK
+    assert doctor.check_screen("linux", None, "wayland-0").state is CheckState.OK
+    assert doctor.check_screen("win32", None, None).state is CheckState.OK
+    assert_bad(doctor.check_screen("linux", None, None), CheckState.WARNING, "main.py run")
+
+
+def test_quiet_gpu_is_one_line() -> None:
+    (check,) = doctor.check_gpus([GPU])
+    assert (check.state, check.name) == (CheckState.OK, "GPU cuda:0")
+    assert "9.0" in check.finding
+
+
+def test_disturbed_gpu_is_told() -> None:
+    shared = replace(GPU, processes=(GpuProcess(42), GpuProcess(43)), mig_enabled=True)
+    _, processes, mig = doctor.check_gpus([shared])
+    assert_bad(processes, CheckState.WARNING, "42, 43", "42,43")
+    assert_bad(mig, CheckState.WARNING, "MIG")
+
+
+def test_visible_devices() -> None:
+    assert doctor.check_visible(None, 2, 2) is None
+    chosen = doctor.check_visible("1", 2, 1)
+    assert chosen is not None
+    assert chosen.state is CheckState.OK
+    assert_bad(doctor.check_visible("-1", 2, 0), CheckState.MISSING, "unset")
+
+
+@pytest.mark.parametrize("driver", [None, (13, 0), (14, 1)])
+def test_torch_that_suits_the_driver(driver: tuple[int, int] | None) -> None:
+    check = doctor.check_torch("2.11.0", "13.2", driver)
+    assert check.state is CheckState.OK
+    assert "13.2" in check.finding
+
+
+def test_torch_that_does_not() -> None:
+    assert_bad(doctor.check_torch(None, None, None), CheckState.MISSING, "uv sync")
+    assert_bad(doctor.check_torch("2.11.0", "13.0", (12, 8)), CheckState.MISSING, "12.8", "driver")
+    assert_bad(doctor.check_torch("2.11.0", None, (13, 0)), CheckState.MISSING, "CPU only")
+    assert doctor.check_torch("2.11.0", None, None).state is CheckState.OK
+
+
+def test_torch_cuda_version_agrees_with_torch() -> None:
+    torch = pytest.importorskip("torch")
+    assert doctor.torch_cuda_version() == torch.version.cuda
+
+
+def test_triton_and_cuda() -> None:
+    assert doctor.check_triton("3.6.0", "linux").state is CheckState.OK
+    assert_bad(doctor.check_triton(None, "linux"), CheckState.MISSING, "uv sync")
+    assert_bad(doctor.check_triton(None, "darwin"), CheckState.MISSING, "Linux only")
+    assert doctor.check_cuda_cpp("1.2.2", "NVRTC 13.2").state is CheckState.OK
+    assert_bad(doctor.check_cuda_cpp(None, "NVRTC 13.2"), CheckState.MISSING, "uv sync")
+    assert_bad(doctor.check_cuda_cpp("1.2.2", None), CheckState.MISSING, "nvidia-cuda-nvrtc")
+
+
+def test_compilers() -> None:
+    header = Path("/usr/include/python3.11/Python.h")
+    well = list(doctor.check_compilers("/usr/bin/gcc", "/usr/bin/g++", header, has_gpu=True))
+    assert [check.state for check in well] == [CheckState.OK] * 3
+    for check in doctor.check_compilers(None, None, None, has_gpu=True):
+        assert_bad(check, CheckState.MISSING, "apt install")
+    # Without a GPU nothing here needs a C compiler.
+    assert len(list(doctor.check_compilers(None, "/usr/bin/g++", header, has_gpu=False))) == 2
+
+
+def test_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "not" / "yet" / "there"
+    monkeypatch.setattr(doctor, "LEAST_FREE_BYTES", 0)
+    assert doctor.check_disk(folder).state is CheckState.OK
+    monkeypatch.setattr(doctor, "LEAST_FREE_BYTES", 10**30)
+    assert_bad(doctor.check_disk(folder), CheckState.WARNING, str(tmp_path), "XDG_CACHE_HOME")
+
+
+def test_kernels() -> None:
+    (well,) = doctor.check_kernels([])
+    assert well.state is CheckState.OK
+    (bad,) = doctor.check_kernels([CatalogProblem("kernels/mine", "mine/spec.py cannot be used.")])
+    assert_bad(bad, CheckState.WARNING, "mine/spec.py", "kernels/mine")
