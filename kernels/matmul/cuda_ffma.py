@@ -1,0 +1,41 @@
+"""Launcher of cuda_ffma.cu: tiles on the FMA units, for every dtype and size."""
+
+import torch
+
+from profiling.worker.failures import Refusal
+from profiling.worker.providers.cuda import CudaProgram
+
+# Rows and columns of a block's tile, threads. The larger the tile, the fewer bytes a FLOP needs.
+TILES = {
+    "matmul_256x128": (256, 128, 256),
+    "matmul_128x128": (128, 128, 256),
+    "matmul_64x64": (64, 64, 128),
+    "matmul_64x64_any": (64, 64, 128),
+}
+
+
+def run(program: CudaProgram, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """A (m x k) times B (k x n), both contiguous. Raises Refusal beyond 32-bit sizes."""
+    (m, k), n = a.shape, b.shape[1]
+    if max(m, n, k) >= 2**31 - 256:
+        raise Refusal("matmul/cuda_ffma counts rows and columns in 32 bits; these sizes are larger.")
+    if n % 4 or b.data_ptr() % 16:
+        return launch(program, "matmul_64x64_any", a, b)
+    # A tile so large that multiprocessors stay idle costs more than it saves.
+    for name in ("matmul_256x128", "matmul_128x128"):
+        if _blocks(name, m, n) >= program.multiprocessor_count:
+            return launch(program, name, a, b)
+    return launch(program, "matmul_64x64", a, b)
+
+
+def launch(program: CudaProgram, name: str, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Multiply with the kernel of this name, whatever its fitness."""
+    (m, k), n = a.shape, b.shape[1]
+    c = torch.empty((m, n), dtype=a.dtype, device=a.device)
+    program.launch(name, _blocks(name, m, n), TILES[name][2], a, b, c, m, n, k)
+    return c
+
+
+def _blocks(name: str, m: int, n: int) -> int:
+    rows, columns, _ = TILES[name]
+    return -(-m // rows) * -(-n // columns)

@@ -1,0 +1,111 @@
+"""C = A B in tiles, with the tiles of C visited in groups that share rows and columns in L2.
+
+One program computes one BLOCK_M x BLOCK_N tile of C, walking k in steps of BLOCK_K: 2 m n k FLOP on the
+tensor cores, or on the FMA units for float32, which means IEEE float32 here. A tile needs a band of A and a band of B. Programs
+that run together cover about GROUP_M rows of tiles by a few columns, so each band read from DRAM serves
+several programs. Sums are kept in float32. Works on any GPU and for any size.
+
+The idea is that of Triton's tutorial 03.
+"""
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+from kernels.matmul.tuning import bench, shared_memory_limit
+
+# Below this many products, or where rows are not 16-byte aligned, the first configuration is as good as any.
+_WORTH_TUNING = 2**29
+
+
+def _config(block_m: int, block_n: int, block_k: int, num_warps: int, num_stages: int) -> triton.Config:
+    blocks = {"BLOCK_M": block_m, "BLOCK_N": block_n, "BLOCK_K": block_k, "GROUP_M": 8}
+    return triton.Config(blocks, num_warps=num_warps, num_stages=num_stages)
+
+
+_TENSOR = (
+    _config(128, 128, 32, num_warps=4, num_stages=4),
+    _config(128, 128, 64, num_warps=4, num_stages=4),
+    _config(128, 256, 32, num_warps=8, num_stages=3),
+    _config(128, 256, 64, num_warps=8, num_stages=3),
+    _config(256, 128, 64, num_warps=8, num_stages=3),
+)
+_TENSOR_SMALL = _config(64, 64, 64, num_warps=4, num_stages=3)
+_FMA = (
+    _config(64, 64, 16, num_warps=4, num_stages=3),
+    _config(128, 64, 16, num_warps=4, num_stages=3),
+    _config(128, 128, 16, num_warps=8, num_stages=3),
+)
+_FMA_SMALL = _config(32, 64, 16, num_warps=4, num_stages=2)
+
+
+def _worth_trying(_: list[triton.Config], arguments: dict[str, Any], **__: object) -> list[triton.Config]:
+    a, m, n, k = (arguments[name] for name in ("a", "m", "n", "k"))
+    itemsize = a.element_size()
+    configs, small = (_FMA, _FMA_SMALL) if itemsize == 4 else (_TENSOR, _TENSOR_SMALL)
+    if a.device.type != "cuda" or m * n * k < _WORTH_TUNING:
+        return [small]
+    if n * itemsize % 16 or k * itemsize % 16:
+        return [configs[0]]
+    limit = shared_memory_limit(a.device)
+    return [config for config in configs if _shared_bytes(config, itemsize) <= limit]
+
+
+def _shared_bytes(config: triton.Config, itemsize: int) -> int:
+    blocks = config.kwargs
+    return (blocks["BLOCK_M"] + blocks["BLOCK_N"]) * blocks["BLOCK_K"] * config.num_stages * itemsize
+
+
+@triton.autotune(
+    configs=[*_TENSOR, _TENSOR_SMALL, *_FMA, _FMA_SMALL],
+    key=["m", "n", "k"],
+    prune_configs_by={"early_config_prune": _worth_trying},
+    do_bench=bench,
+)
+@triton.jit
+def _matmul(
+    a,
+    b,
+    c,
+    m,
+    n,
+    k,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    GROUP_M: tl.constexpr,
+):
+    rows_of_tiles = tl.cdiv(m, BLOCK_M)
+    tiles_per_group = GROUP_M * tl.cdiv(n, BLOCK_N)
+    group, place = tl.program_id(0) // tiles_per_group, tl.program_id(0) % tiles_per_group
+    group_height = min(rows_of_tiles - group * GROUP_M, GROUP_M)
+    tile_m = group * GROUP_M + place % group_height
+    tile_n = place // group_height
+
+    rows = tile_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
+    steps = tl.arange(0, BLOCK_K)
+    # Rows and columns beyond the edge wrap round: they need no mask, and their sums are not stored.
+    a_tile = a + (rows % m).to(tl.int64)[:, None] * k + steps[None, :]
+    b_tile = b + steps.to(tl.int64)[:, None] * n + (columns % n)[None, :]
+
+    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for start in range(0, k, BLOCK_K):
+        a_block = tl.load(a_tile, mask=steps[None, :] < k - start, other=0.0)
+        b_block = tl.load(b_tile, mask=steps[:, None] < k - start, other=0.0)
+        total = tl.dot(a_block, b_block, total, input_precision="ieee")
+        a_tile += BLOCK_K
+        b_tile += BLOCK_K * n
+    c_tile = c + rows.to(tl.int64)[:, None] * n + columns[None, :]
+    tl.store(c_tile, total.to(c.dtype.element_ty), mask=(rows[:, None] < m) & (columns[None, :] < n))
+
+
+def run(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """A (m x k) times B (k x n), both contiguous."""
+    (m, k), n = a.shape, b.shape[1]
+    c = torch.empty((m, n), dtype=a.dtype, device=a.device)
+    if c.numel():
+        _matmul[lambda meta: (triton.cdiv(m, meta["BLOCK_M"]) * triton.cdiv(n, meta["BLOCK_N"]),)](a, b, c, m, n, k)
+    return c
