@@ -1,0 +1,156 @@
+"""Messages that do not stop the work: notices, the example's card, the card of a lost worker."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.tokens import Theme
+from app.views.icons import icon, icon_pixmap
+from app.views.style import card, label
+from profiling.reports import WorkerLost
+
+_MOST_NOTICES = 3
+
+
+class CardColumn(QWidget):
+    """Cards above the chart, newest last; empty it takes no room."""
+
+    restart_asked = Signal()
+    measure_asked = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._notices: list[_Card] = []
+        self._lost: _Card | None = None
+        self._example: _Card | None = None
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(8, 8, 8, 0)
+        self._layout.setSpacing(6)
+        self.hide()
+
+    @property
+    def notice_texts(self) -> list[str]:
+        return [notice.text for notice in self._notices]
+
+    def set_theme(self, theme: Theme) -> None:
+        self._theme = theme
+        for shown in [*self._notices, self._lost, self._example]:
+            if shown:
+                shown.set_theme(theme)
+
+    def notice(self, text: str) -> None:
+        """Show one sentence until it is closed; the same sentence is not shown twice."""
+        if text in self.notice_texts:
+            return
+        if len(self._notices) == _MOST_NOTICES:
+            self._close(self._notices[0])
+        self._notices.append(self._add(_Card(text, "notice", "info", self._theme)))
+
+    def worker_lost(self, report: WorkerLost) -> None:
+        """One card: a later loss takes the place of an earlier one."""
+        self.forget_worker()
+        added = _Card(report.message, "bad", "circle-alert", self._theme)
+        added.setObjectName("workerCard")
+        if report.log_tail.strip():
+            added.add_log(report.log_tail)
+        if report.restarting:
+            added.add_line("A new worker goes on with the rest of the run.")
+        else:
+            added.add_button("Restart", self.restart_asked.emit)
+        self._lost = self._add(added)
+
+    def forget_worker(self) -> None:
+        if self._lost:
+            self._close(self._lost)
+
+    def show_example(self, text: str | None) -> None:
+        """Say that what is shown was recorded elsewhere; None takes the card away."""
+        if self._example:
+            self._close(self._example)
+        if text:
+            added = _Card(text, "example", "info", self._theme)
+            added.add_button("Measure this machine", self.measure_asked.emit, is_default=True)
+            self._example = self._add(added)
+
+    def _add(self, added: "_Card") -> "_Card":
+        added.closed.connect(lambda: self._close(added))
+        self._layout.addWidget(added)
+        self.show()
+        return added
+
+    def _close(self, closed: "_Card") -> None:
+        self._layout.removeWidget(closed)
+        closed.hide()
+        closed.deleteLater()
+        if closed in self._notices:
+            self._notices.remove(closed)
+        if closed is self._lost:
+            self._lost = None
+        if closed is self._example:
+            self._example = None
+        self.setVisible(bool(self._notices or self._lost or self._example))
+
+
+class _Card(QWidget):
+    closed = Signal()
+
+    def __init__(self, text: str, state: str, icon_name: str, theme: Theme) -> None:
+        super().__init__()
+        self.text = text
+        self._state, self._icon_name = state, icon_name
+        self._frame: QFrame = card(state)
+        self._icon = QLabel()
+        message = label(text, wraps=True)
+        self._close_button = QToolButton()
+        self._close_button.setAccessibleName("Close this message")
+        self._close_button.setToolTip("Close this message")
+        self._close_button.clicked.connect(self.closed)
+        self._line = QHBoxLayout()
+        self._line.setSpacing(8)
+        self._line.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        self._line.addWidget(message, 1)
+        self._line.addWidget(self._close_button, 0, Qt.AlignmentFlag.AlignTop)
+        self._body = QVBoxLayout(self._frame)
+        self._body.setContentsMargins(12, 8, 8, 8)
+        self._body.setSpacing(6)
+        self._body.addLayout(self._line)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._frame)
+        self.set_theme(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        colour = {"bad": theme.bad, "example": theme.accent}.get(self._state, theme.warning)
+        self._icon.setPixmap(icon_pixmap(self._icon_name, colour, 18, self.devicePixelRatioF()))
+        self._close_button.setIcon(icon("x", theme))
+
+    def add_button(self, text: str, act: object, *, is_default: bool = False) -> None:
+        button = QPushButton(text)
+        button.setAccessibleName(text)
+        button.setDefault(is_default)
+        button.clicked.connect(act)
+        self._line.insertWidget(self._line.count() - 1, button, 0, Qt.AlignmentFlag.AlignTop)
+
+    def add_line(self, text: str) -> None:
+        self._body.addWidget(label(text, "muted", wraps=True))
+
+    def add_log(self, text: str) -> None:
+        """The end of the log, scrolled to its last line, and a button that copies it."""
+        log = QPlainTextEdit(text.rstrip())
+        log.setReadOnly(True)
+        log.setAccessibleName("End of the worker's log")
+        log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        log.setFixedHeight(6 * log.fontMetrics().lineSpacing() + 16)
+        log.moveCursor(log.textCursor().MoveOperation.End)
+        self._body.addWidget(log)
+        self.add_button("Copy log", lambda: QGuiApplication.clipboard().setText(text))

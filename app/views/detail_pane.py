@@ -1,0 +1,152 @@
+"""Details of the selected point: the verdict first, then what it rests on."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollArea,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.detail_facts import Section, sections
+from app.models.point_row import PointRow
+from app.models.point_table import PointTable
+from app.models.selection import Selection
+from app.models.session_model import SessionModel
+from app.tokens import Theme
+from app.verdict_text import verdict_sentence
+from app.views.sample_strip import SampleStrip
+from app.views.style import label, placeholder, set_state
+from profiling.outcome import Failed
+
+
+class DetailPane(QWidget):
+    def __init__(
+        self,
+        model: SessionModel,
+        table: PointTable,
+        selection: Selection,
+        actions: tuple[QAction, QAction],
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("pane")
+        self._model = model
+        self._table = table
+        self._selection = selection
+        self._title = label("", "title", wraps=True)
+        self._subtitle = label("", "muted", wraps=True)
+        self._verdict = label("", "verdict", wraps=True)
+        self._strip = SampleStrip(theme)
+        self._facts = QWidget()
+        self._facts_layout = QVBoxLayout(self._facts)
+        self._facts_layout.setContentsMargins(0, 0, 0, 0)
+        self._log = QPlainTextEdit()
+        self._log.setReadOnly(True)
+        self._log.setAccessibleName("Log of the failure")
+        self._log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._log.setMinimumHeight(160)
+        self._empty = placeholder(
+            "Select a point in the chart or a row in the results to see what limits it."
+        )
+        self._scroll = QScrollArea()
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setWidget(self._content(actions))
+        self._scroll.setAccessibleName("Details of the selected point")
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(self._scroll)
+        selection.changed.connect(self._refresh)
+        table.counts_changed.connect(self._refresh)
+        self._refresh()
+
+    def set_theme(self, theme: Theme) -> None:
+        self._strip.set_theme(theme)
+
+    def _content(self, actions: tuple[QAction, QAction]) -> QWidget:
+        buttons = QHBoxLayout()
+        buttons.setSpacing(6)
+        for action in actions:
+            buttons.addWidget(_button(action))
+        buttons.addStretch(1)
+        content = QWidget()
+        content.setObjectName("pane")
+        layout = QVBoxLayout(content)
+        layout.setContentsMargins(12, 10, 12, 12)
+        layout.setSpacing(8)
+        layout.addWidget(self._title)
+        layout.addWidget(self._subtitle)
+        layout.addWidget(self._verdict)
+        layout.addLayout(buttons)
+        layout.addWidget(self._strip)
+        layout.addWidget(self._log)
+        layout.addWidget(self._facts)
+        layout.addStretch(1)
+        return content
+
+    def _refresh(self) -> None:
+        number = self._selection.number
+        row = self._table.row_for(number) if number is not None else None
+        if row is None:
+            self._stack.setCurrentWidget(self._empty)
+            return
+        self._stack.setCurrentWidget(self._scroll)
+        self._show(row)
+
+    def _show(self, row: PointRow) -> None:
+        point = row.point
+        self._title.setText(point.label)
+        self._subtitle.setText(f"{point.job.workload.dtype}, {point.job.workload.size_label}")
+        self._verdict.setText(verdict_sentence(point, row.verdict))
+        set_state(self._verdict, "" if point.measured else "bad")
+        measured = point.measured
+        self._strip.show_time(measured.time if measured else None, point.implementation.provider)
+        log = point.outcome.log if isinstance(point.outcome, Failed) else ""
+        self._log.setPlainText(log)
+        self._log.setVisible(bool(log))
+        _clear(self._facts_layout)
+        for section in sections(row, self._model.session):
+            self._facts_layout.addWidget(label(section.title, "section"))
+            self._facts_layout.addLayout(_grid(section))
+
+
+def _grid(section: Section) -> QGridLayout:
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(12)
+    grid.setVerticalSpacing(3)
+    grid.setColumnStretch(1, 1)
+    for row, fact in enumerate(section.facts):
+        name, value = label(fact.name, "muted"), label(fact.value, wraps=True)
+        name.setMinimumWidth(104)
+        name.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        for widget in (name, value):
+            widget.setToolTip(fact.tip)
+        grid.addWidget(name, row, 0)
+        grid.addWidget(value, row, 1)
+    return grid
+
+
+def _clear(layout: QVBoxLayout | QGridLayout) -> None:
+    while (item := layout.takeAt(0)) is not None:
+        if widget := item.widget():
+            widget.hide()
+            widget.deleteLater()
+        elif isinstance(inner := item.layout(), QGridLayout):
+            _clear(inner)
+
+
+def _button(action: QAction) -> QPushButton:
+    button = QPushButton(action.text().replace("&", ""))
+    button.setToolTip(action.toolTip())
+    button.setAccessibleName(action.text().replace("&", ""))
+    button.setEnabled(action.isEnabled())
+    button.clicked.connect(action.trigger)
+    action.enabledChanged.connect(button.setEnabled)
+    return button

@@ -1,0 +1,112 @@
+"""The doctor: what is available here, what is missing, the exact fix."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.tokens import Theme
+from app.views.icons import icon_pixmap
+from app.views.style import label
+from profiling.doctor import Check, CheckState
+
+_ICONS = {
+    CheckState.OK: "circle-check",
+    CheckState.WARNING: "triangle-alert",
+    CheckState.MISSING: "circle-x",
+}
+
+
+class DoctorDialog(QDialog):
+    """Opens at once and fills when the checks are done."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setWindowTitle("Doctor")
+        self.setAccessibleName("Doctor: what is available here and what is missing")
+        self.resize(720, 560)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._summary = label("Looking at this machine...", "title", wraps=True)
+        self._list = QVBoxLayout()
+        self._list.setSpacing(12)
+        content = QWidget()
+        content.setObjectName("pane")
+        column = QVBoxLayout(content)
+        column.setContentsMargins(16, 12, 16, 12)
+        column.addLayout(self._list)
+        column.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setWidget(content)
+        scroll.setAccessibleName("Checks")
+        close = QPushButton("Close")
+        close.setAccessibleName("Close")
+        close.clicked.connect(self.accept)
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        buttons.addWidget(close)
+        layout = QVBoxLayout(self)
+        layout.setSpacing(10)
+        layout.addWidget(self._summary)
+        layout.addWidget(scroll, 1)
+        layout.addLayout(buttons)
+
+    def show_checks(self, checks: Sequence[Check]) -> None:
+        missing = [check for check in checks if check.state is not CheckState.OK]
+        self._summary.setText(
+            f"{len(missing)} of {len(checks)} things want attention" if missing else "Everything is here"
+        )
+        order = (CheckState.MISSING, CheckState.WARNING, CheckState.OK)
+        for check in sorted(checks, key=lambda check: order.index(check.state)):
+            self._list.addLayout(self._row(check))
+
+    def _row(self, check: Check) -> QHBoxLayout:
+        colour = {
+            CheckState.OK: self._theme.good,
+            CheckState.WARNING: self._theme.warning,
+            CheckState.MISSING: self._theme.bad,
+        }[check.state]
+        mark = QLabel()
+        mark.setPixmap(icon_pixmap(_ICONS[check.state], colour, 18, self.devicePixelRatioF()))
+        mark.setAccessibleName(str(check.state))
+        name = label(check.name)
+        name.setFixedWidth(130)
+        name.setWordWrap(True)
+        text = QVBoxLayout()
+        text.setSpacing(4)
+        text.addWidget(label(check.finding, wraps=True))
+        if check.fix:
+            text.addLayout(_fix(check))
+        row = QHBoxLayout()
+        row.setSpacing(10)
+        row.addWidget(mark, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(name, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(text, 1)
+        return row
+
+
+def _fix(check: Check) -> QHBoxLayout:
+    line = QLineEdit(check.fix)
+    line.setReadOnly(True)
+    line.setCursorPosition(0)
+    line.setAccessibleName(f"Fix for {check.name}")
+    line.setToolTip(check.fix)
+    copy = QPushButton("Copy")
+    copy.setAccessibleName(f"Copy the fix for {check.name}")
+    copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(check.fix))
+    row = QHBoxLayout()
+    row.setSpacing(6)
+    row.addWidget(line, 1)
+    row.addWidget(copy)
+    return row

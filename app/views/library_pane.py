@@ -1,0 +1,144 @@
+"""The library: what can be measured, with check boxes and a search."""
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLineEdit,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolButton,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.models.library_model import LibraryModel, LibraryRole
+from app.tokens import Theme
+from app.views.icons import provider_icon
+from app.views.style import label
+from profiling.spec import Provider
+
+_MARK_SIZE = 14
+
+
+class LibraryPane(QWidget):
+    """A tree over the library model; below it, why some of it is grey."""
+
+    def __init__(self, model: LibraryModel, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("pane")
+        self._model = model
+        self._search = QLineEdit()
+        self._search.setPlaceholderText("Search kernels")
+        self._search.setAccessibleName("Search the library")
+        self._search.setClearButtonEnabled(True)
+        self._search.textChanged.connect(self._filter)
+        self._delegate = _MarkDelegate(theme, self)
+        self.tree = QTreeView()
+        self.tree.setModel(model)
+        self.tree.setItemDelegate(self._delegate)
+        self.tree.setHeaderHidden(True)
+        self.tree.setUniformRowHeights(True)
+        self.tree.setIndentation(14)
+        self.tree.setAccessibleName("Kernels and implementations")
+        self._all = _button("All", "Tick everything", lambda: model.set_all(True))
+        self._none = _button("None", "Untick everything", lambda: model.set_all(False))
+        self._count = label("", "muted")
+        self._reasons = label("", "muted", wraps=True)
+        self._arrange()
+        model.modelReset.connect(self._show_all)
+        model.checks_changed.connect(self._tell)
+        self._show_all()
+        self._tell()
+
+    def set_theme(self, theme: Theme) -> None:
+        self._delegate.theme = theme
+        self.tree.viewport().update()
+
+    def focus_search(self) -> None:
+        self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._search.selectAll()
+
+    def _arrange(self) -> None:
+        buttons = QHBoxLayout()
+        buttons.setSpacing(2)
+        buttons.addWidget(self._count, 1)
+        buttons.addWidget(self._all)
+        buttons.addWidget(self._none)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 8)
+        layout.setSpacing(6)
+        layout.addWidget(self._search)
+        layout.addLayout(buttons)
+        layout.addWidget(self.tree, 1)
+        layout.addWidget(self._reasons)
+
+    def _show_all(self) -> None:
+        self.tree.expandAll()
+        self._filter(self._search.text())
+
+    def _filter(self, text: str) -> None:
+        """Show the implementations that match, or all of a kernel that matches itself."""
+        words = text.lower().split()
+        for row in range(self._model.rowCount()):
+            kernel = self._model.index(row, 0)
+            kernel_matches = _matches(kernel, words)
+            any_shown = False
+            for child in range(self._model.rowCount(kernel)):
+                shown = kernel_matches or _matches(self._model.index(child, 0, kernel), words)
+                self.tree.setRowHidden(child, kernel, not shown)
+                any_shown = any_shown or shown
+            self.tree.setRowHidden(row, QModelIndex(), not (any_shown or kernel_matches))
+
+    def _tell(self) -> None:
+        count = sum(len(found) for found in self._model.checked().values())
+        total = sum(len(kernel.implementations) for kernel in self._model.kernels)
+        self._count.setText(f"{count} of {total} chosen" if total else "No kernels found")
+        self._reasons.setText("\n".join([*self._distinct_reasons(), *self._problems()]))
+        self._reasons.setVisible(bool(self._reasons.text()))
+
+    def _distinct_reasons(self) -> list[str]:
+        reasons: dict[str, None] = {}
+        for row in range(self._model.rowCount()):
+            kernel = self._model.index(row, 0)
+            for child in range(self._model.rowCount(kernel)):
+                if reason := self._model.index(child, 0, kernel).data(LibraryRole.REASON):
+                    reasons[reason] = None
+        return list(reasons)[:3]
+
+    def _problems(self) -> list[str]:
+        return [problem.message for problem in self._model.catalog.problems[:3]]
+
+
+class _MarkDelegate(QStyledItemDelegate):
+    """Puts the provider's mark of the chart before each implementation."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.theme = theme
+
+    def initStyleOption(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        super().initStyleOption(option, index)
+        provider = index.data(LibraryRole.PROVIDER)
+        if isinstance(provider, Provider):
+            option.icon = provider_icon(provider, self.theme)  # type: ignore[attr-defined]
+            option.features |= QStyleOptionViewItem.ViewItemFeature.HasDecoration  # type: ignore[attr-defined]
+            option.decorationSize = QSize(_MARK_SIZE, _MARK_SIZE)  # type: ignore[attr-defined]
+        else:
+            option.font.setBold(True)  # type: ignore[attr-defined]
+
+
+def _matches(index: QModelIndex, words: list[str]) -> bool:
+    text = index.data(LibraryRole.SEARCH) or ""
+    return all(word in text for word in words)
+
+
+def _button(text: str, tip: str, act: object) -> QToolButton:
+    button = QToolButton()
+    button.setText(text)
+    button.setToolTip(tip)
+    button.setAccessibleName(tip)
+    button.clicked.connect(act)
+    return button

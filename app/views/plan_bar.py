@@ -1,0 +1,246 @@
+"""The plan bar: on which device, in which types and sizes, how carefully; Run, Stop, progress."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QProgressBar,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.formatting import duration_text
+from app.models.plan_choice import PRESETS, PlanChoice
+from app.views.elided_label import ElidedLabel
+from app.views.style import label, set_state
+from profiling.devices import Device, DeviceKind
+from profiling.outcome import Stage
+from profiling.plan import Quality, Regime
+from profiling.reports import Progressed
+from profiling.spec import Dtype
+
+Choice = TypeVar("Choice")
+
+_DTYPE_TEXTS = {Dtype.FLOAT32: "fp32", Dtype.FLOAT16: "fp16", Dtype.BFLOAT16: "bf16"}
+_STAGE_TEXTS = {
+    Stage.BUILD: "compiling",
+    Stage.VERIFY: "verifying",
+    Stage.SETTLE: "settling",
+    Stage.MEASURE: "measuring",
+    Stage.CHECK: "checking",
+}
+
+
+class PlanBar(QFrame):
+    """Holds a PlanChoice; tells when it changes."""
+
+    changed = Signal()
+    device_changed = Signal()
+
+    def __init__(self, run: QAction, stop: QAction, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("planBar")
+        self._devices: tuple[Device, ...] = ()
+        self._presets_touched = False
+        self.device_box = QComboBox()
+        self.device_box.setAccessibleName("Device")
+        self.device_box.setMinimumContentsLength(16)
+        self.device_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.device_box.currentIndexChanged.connect(self._device_chosen)
+        self.dtypes = {
+            dtype: _segment(text, f"Measure in {dtype}", on=dtype is Dtype.FLOAT32)
+            for dtype, text in _DTYPE_TEXTS.items()
+        }
+        self.presets = {name: _segment(name, f"The kernels' {name} sizes") for name in PRESETS}
+        self.own_sizes = QLineEdit()
+        self.own_sizes.setAccessibleName("Own sizes")
+        self.own_sizes.setPlaceholderText("own: rows=4096, cols=1000")
+        self.own_sizes.setToolTip("Own sizes; several lists split by a semicolon. 4Ki is 4096, 1M a million.")
+        self.own_sizes.setClearButtonEnabled(True)
+        self.own_sizes.setMinimumWidth(120)
+        self.own_sizes.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.regimes = {
+            Regime.BURST: _segment("burst", "At the clock a fresh device holds", on=True),
+            Regime.SUSTAINED: _segment("sustained", "After 3 s and more of the same work"),
+        }
+        self.qualities = {
+            Quality.QUICK: _segment("quick", "Interval of 1 %, at most 2 s each", on=True),
+            Quality.EXACT: _segment("exact", "Interval of 0.25 %, at most 10 s each"),
+        }
+        for choice in (self.regimes, self.qualities):
+            self._exclusive(choice.values())
+        self._run_button = _action_button(run, "run")
+        self._stop_button = _action_button(stop, "stop")
+        self._message = ElidedLabel("muted")
+        self._progress = QProgressBar()
+        self._progress.setTextVisible(False)
+        self._progress.setFixedWidth(220)
+        self._progress.setAccessibleName("Progress of the run")
+        self._progress.hide()
+        self._arrange()
+        self._connect()
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        return self._devices
+
+    def device(self) -> Device | None:
+        index = self.device_box.currentIndex()
+        return self._devices[index] if 0 <= index < len(self._devices) else None
+
+    def choice(self) -> PlanChoice | None:
+        """The state of the bar; None while no device is known."""
+        device = self.device()
+        if device is None:
+            return None
+        return PlanChoice(
+            device=device.id,
+            dtypes=tuple(dtype for dtype, button in self.dtypes.items() if button.isChecked()),
+            presets=tuple(name for name, button in self.presets.items() if button.isChecked()),
+            own_sizes=self.own_sizes.text(),
+            regime=_chosen(self.regimes),
+            quality=_chosen(self.qualities),
+        )
+
+    def set_devices(self, devices: Sequence[Device], chosen: Device) -> None:
+        self._devices = tuple(devices)
+        self.device_box.blockSignals(True)
+        self.device_box.clear()
+        for device in devices:
+            kind = "CPU: " if device.kind is DeviceKind.CPU else f"{device.id}: "
+            self.device_box.addItem(f"{kind}{device.name}")
+            self.device_box.setItemData(
+                self.device_box.count() - 1, f"{kind}{device.name}", Qt.ItemDataRole.ToolTipRole
+            )
+        self.device_box.setCurrentIndex(self._devices.index(chosen))
+        self.device_box.blockSignals(False)
+        self._device_chosen()
+
+    def set_running(self, running: bool) -> None:
+        for widget in (
+            self.device_box,
+            self.own_sizes,
+            *self.dtypes.values(),
+            *self.presets.values(),
+            *self.regimes.values(),
+            *self.qualities.values(),
+        ):
+            widget.setEnabled(not running)
+        self._progress.setVisible(running)
+        self._progress.setRange(0, 0)
+
+    def show_progress(self, progress: Progressed) -> None:
+        self._progress.setRange(0, max(1, progress.total))
+        self._progress.setValue(progress.done)
+        self.set_message(progress_text(progress))
+
+    def set_message(self, text: str, *, is_problem: bool = False) -> None:
+        """One line below the choice: what Run would do, what is wrong, or the progress."""
+        self._message.set_text(text, "bad" if is_problem else "muted")
+
+    def mark_sizes(self, is_bad: bool) -> None:
+        set_state(self.own_sizes, "bad" if is_bad else "")
+
+    def _arrange(self) -> None:
+        choices = QHBoxLayout()
+        choices.setSpacing(14)
+        choices.addLayout(_captioned("Device", [self.device_box]), 3)
+        choices.addLayout(_captioned("Data types", self.dtypes.values()))
+        choices.addLayout(_captioned("Sizes", [*self.presets.values(), self.own_sizes]), 4)
+        choices.addLayout(_captioned("Regime", self.regimes.values()))
+        choices.addLayout(_captioned("Precision", self.qualities.values()))
+        choices.addLayout(_captioned("", [self._run_button, self._stop_button]))
+        status = QHBoxLayout()
+        status.setSpacing(12)
+        status.addWidget(self._message, 1)
+        status.addWidget(self._progress)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 6, 12, 8)
+        layout.setSpacing(6)
+        layout.addLayout(choices)
+        layout.addLayout(status)
+
+    def _connect(self) -> None:
+        for button in self.presets.values():
+            button.clicked.connect(self._touch_presets)
+        for group in (self.dtypes, self.presets, self.regimes, self.qualities):
+            for button in group.values():
+                button.toggled.connect(self.changed)
+        self.own_sizes.textChanged.connect(self.changed)
+
+    def _exclusive(self, buttons: Iterable[QToolButton]) -> None:
+        group = QButtonGroup(self)
+        for button in buttons:
+            group.addButton(button)
+
+    def _touch_presets(self) -> None:
+        self._presets_touched = True
+
+    def _device_chosen(self) -> None:
+        device = self.device()
+        if device and not self._presets_touched:
+            # A laptop's CPU needs minutes for what a GPU is too fast to be judged below.
+            default = "medium" if device.kind is DeviceKind.CPU else "large"
+            for name, button in self.presets.items():
+                button.setChecked(name == default)
+        self.device_changed.emit()
+        self.changed.emit()
+
+
+def progress_text(progress: Progressed) -> str:
+    """``12 of 48, softmax / triton online, compiling, about 2 min left``."""
+    parts = [f"{progress.done} of {progress.total}", progress.item]
+    if progress.stage:
+        parts.append(_STAGE_TEXTS[progress.stage])
+    if progress.detail:
+        parts.append(progress.detail)
+    if progress.remaining_s is not None and progress.done < progress.total:
+        parts.append(f"about {duration_text(progress.remaining_s)} left")
+    return ", ".join(parts)
+
+
+def _chosen(buttons: dict[Choice, QToolButton]) -> Choice:
+    return next(value for value, button in buttons.items() if button.isChecked())
+
+
+def _segment(text: str, tip: str, *, on: bool = False) -> QToolButton:
+    button = QToolButton()
+    button.setText(text)
+    button.setToolTip(tip)
+    button.setAccessibleName(f"{text}: {tip}")
+    button.setCheckable(True)
+    button.setChecked(on)
+    button.setProperty("role", "segment")
+    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    return button
+
+
+def _action_button(action: QAction, role: str) -> QToolButton:
+    button = QToolButton()
+    button.setDefaultAction(action)
+    button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    button.setProperty("role", role)
+    button.setAccessibleName(action.text().replace("&", ""))
+    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    return button
+
+
+def _captioned(caption: str, widgets: Iterable[QWidget]) -> QVBoxLayout:
+    row = QHBoxLayout()
+    row.setSpacing(4)
+    for widget in widgets:
+        row.addWidget(widget)
+    column = QVBoxLayout()
+    column.setSpacing(3)
+    column.addWidget(label(caption, "caption"))
+    column.addLayout(row)
+    return column

@@ -1,0 +1,228 @@
+"""The results: one row a point, linked with the chart; filter, baseline, copy."""
+
+from PySide6.QtCore import QItemSelection, QMimeData, QModelIndex, QPersistentModelIndex, QSize, Qt
+from PySide6.QtGui import QAction, QColor, QGuiApplication, QPalette
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QHBoxLayout,
+    QLineEdit,
+    QStackedWidget,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.models.point_columns import COLUMNS
+from app.models.point_table import PointRole, PointTable
+from app.models.selection import Selection
+from app.models.session_model import SessionModel
+from app.table_text import html_table, markdown_table, tab_separated
+from app.tokens import PROVIDER_NAMES, Theme
+from app.views.icons import provider_icon
+from app.views.style import label, placeholder
+from profiling.report import VERSIONED_PACKAGES, version
+from profiling.session import Session
+from profiling.spec import Provider
+
+_MARK_COLUMN = next(i for i, column in enumerate(COLUMNS) if column.title == "Implementation")
+_STATUS_COLUMN = next(i for i, column in enumerate(COLUMNS) if column.title == "Status")
+_MAX_WIDTH = 320
+_BASELINES = (Provider.EAGER, Provider.COMPILE, Provider.TRITON, Provider.CUDA)
+
+
+class ResultsPane(QWidget):
+    def __init__(
+        self,
+        model: SessionModel,
+        table: PointTable,
+        selection: Selection,
+        actions: tuple[QAction, QAction],
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("pane")
+        self._model = model
+        self._points = table
+        self._selection = selection
+        self._delegate = _PointDelegate(theme, self)
+        self._filter = QLineEdit()
+        self._filter.setPlaceholderText("Filter rows")
+        self._filter.setAccessibleName("Filter the results")
+        self._filter.setClearButtonEnabled(True)
+        self._filter.setMaximumWidth(260)
+        self._filter.textChanged.connect(table.set_filter)
+        self._baseline = QComboBox()
+        self._baseline.setAccessibleName("Baseline of the speed-up")
+        self._baseline.setToolTip("Whom the column Speed-up compares with")
+        for provider in _BASELINES:
+            self._baseline.addItem(PROVIDER_NAMES[provider])
+        self._baseline.activated.connect(self._choose_baseline)
+        self._count = label("", "muted")
+        self._copy, self._copy_markdown = actions
+        self.view = QTableView()
+        self._set_up_view()
+        self._empty = placeholder(
+            "No results yet.\nTick kernels in the library and press Run (F5) to measure them."
+        )
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(self.view)
+        self._arrange()
+        table.counts_changed.connect(self._tell)
+        model.replaced.connect(self._fit_columns)
+        selection.changed.connect(self._show_selected)
+        self._tell()
+        self._fit_columns()
+
+    def set_theme(self, theme: Theme) -> None:
+        self._delegate.set_theme(theme)
+        self.view.viewport().update()
+
+    def focus_filter(self) -> None:
+        self._filter.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._filter.selectAll()
+
+    def copy(self) -> None:
+        """Put the selected rows, or all, on the clipboard as tab-separated text and as HTML."""
+        table = self._points.texts(self._chosen_rows())
+        data = QMimeData()
+        data.setText(tab_separated(table))
+        data.setHtml(html_table(table))
+        QGuiApplication.clipboard().setMimeData(data)
+
+    def copy_markdown(self) -> None:
+        """As a Markdown table with hardware and versions in its foot."""
+        table = self._points.texts(self._chosen_rows())
+        QGuiApplication.clipboard().setText(markdown_table(table, _foot(self._model.session)))
+
+    def _set_up_view(self) -> None:
+        view = self.view
+        view.setModel(self._points)
+        view.setItemDelegate(self._delegate)
+        view.setAccessibleName("Results")
+        view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        view.setShowGrid(False)
+        view.setWordWrap(False)
+        view.setTabKeyNavigation(False)
+        view.verticalHeader().hide()
+        view.verticalHeader().setDefaultSectionSize(view.fontMetrics().height() + 10)
+        header = view.horizontalHeader()
+        header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        header.setSectionsMovable(True)
+        header.setHighlightSections(False)
+        view.setSortingEnabled(True)
+        view.selectionModel().selectionChanged.connect(self._row_chosen)
+        view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        view.addActions([self._copy, self._copy_markdown])
+
+    def _arrange(self) -> None:
+        bar = QHBoxLayout()
+        bar.setSpacing(8)
+        bar.addWidget(self._filter, 1)
+        bar.addWidget(label("Speed-up over", "muted"))
+        bar.addWidget(self._baseline)
+        bar.addStretch(1)
+        bar.addWidget(self._count)
+        bar.addWidget(_action_button(self._copy, "Copy"))
+        bar.addWidget(_action_button(self._copy_markdown, "Copy Markdown"))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 6, 8, 0)
+        layout.setSpacing(6)
+        layout.addLayout(bar)
+        layout.addWidget(self._stack, 1)
+
+    def _chosen_rows(self) -> list[int]:
+        rows = sorted({index.row() for index in self.view.selectionModel().selectedRows()})
+        return rows if len(rows) > 1 else list(range(self._points.rowCount()))
+
+    def _choose_baseline(self, index: int) -> None:
+        if index < len(_BASELINES):
+            self._points.set_baseline(_BASELINES[index])
+
+    def _tell(self) -> None:
+        shown, total = self._points.rowCount(), self._points.total_count
+        self._count.setText(f"{shown} of {total}" if shown != total else f"{total} points" if total else "")
+        self._stack.setCurrentWidget(self.view if total else self._empty)
+        self._show_baseline()
+
+    def _show_baseline(self) -> None:
+        pinned = self._points.pinned
+        point = self._model.point(pinned) if pinned is not None else None
+        while self._baseline.count() > len(_BASELINES):
+            self._baseline.removeItem(len(_BASELINES))
+        if point:
+            self._baseline.addItem(f"pinned: {point.label}")
+            self._baseline.setCurrentIndex(len(_BASELINES))
+        else:
+            self._baseline.setCurrentIndex(_BASELINES.index(self._points.baseline_provider))
+
+    def _fit_columns(self) -> None:
+        self.view.resizeColumnsToContents()
+        for column in range(len(COLUMNS)):
+            self.view.setColumnWidth(column, min(_MAX_WIDTH, self.view.columnWidth(column) + 8))
+
+    def _row_chosen(self, _chosen: QItemSelection, _dropped: QItemSelection) -> None:
+        rows = self.view.selectionModel().selectedRows()
+        if len(rows) == 1:
+            self._selection.select(self._points.point_at(rows[0].row()).number)
+
+    def _show_selected(self, number: int | None) -> None:
+        row = self._points.row_of(number)
+        if row is None:
+            self.view.clearSelection()
+            return
+        if row not in {index.row() for index in self.view.selectionModel().selectedRows()}:
+            self.view.selectRow(row)
+        self.view.scrollTo(self._points.index(row, 0))
+
+
+class _PointDelegate(QStyledItemDelegate):
+    """Provider marks; rows without a time are muted, failures red."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def set_theme(self, theme: Theme) -> None:
+        self._theme = theme
+
+    def initStyleOption(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        super().initStyleOption(option, index)
+        if index.column() == _MARK_COLUMN:
+            option.icon = provider_icon(index.data(PointRole.PROVIDER), self._theme)  # type: ignore[attr-defined]
+            option.features |= QStyleOptionViewItem.ViewItemFeature.HasDecoration  # type: ignore[attr-defined]
+            option.decorationSize = QSize(14, 14)  # type: ignore[attr-defined]
+        if not index.data(PointRole.HAS_TIME):
+            is_bad = index.data(PointRole.HAS_FAILED) and index.column() == _STATUS_COLUMN
+            colour = QColor(self._theme.bad if is_bad else self._theme.text_muted)
+            option.palette.setColor(QPalette.ColorRole.Text, colour)  # type: ignore[attr-defined]
+            option.palette.setColor(QPalette.ColorRole.HighlightedText, colour)  # type: ignore[attr-defined]
+
+
+def _foot(session: Session) -> str:
+    """Hardware and versions behind the numbers."""
+    device = session.device
+    parts = [device.name if device else "unknown device"]
+    if device and device.driver_version:
+        parts.append(f"driver {device.driver_version}")
+    versions = ((package, version(session, package)) for package in VERSIONED_PACKAGES)
+    parts += [f"{package} {number}" for package, number in versions if number]
+    return f"Measured with Roofscope on {', '.join(parts)}."
+
+
+def _action_button(action: QAction, text: str) -> QToolButton:
+    button = QToolButton()
+    button.setToolTip(action.toolTip())
+    button.setText(text)
+    button.setAccessibleName(text)
+    button.clicked.connect(action.trigger)
+    return button

@@ -1,0 +1,100 @@
+"""The samples of a measurement as a strip: each block a dot, the median a line, the interval a band."""
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from app.formatting import time_text
+from app.tokens import Theme
+from profiling.outcome import TimeStats
+from profiling.spec import Provider
+
+_MARGIN = 6
+_DOT = 2.5
+
+
+class SampleStrip(QWidget):
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._time: TimeStats | None = None
+        self._provider = Provider.EAGER
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Samples of the measurement")
+
+    def set_theme(self, theme: Theme) -> None:
+        self._theme = theme
+        self.update()
+
+    def show_time(self, time: TimeStats | None, provider: Provider) -> None:
+        self._time, self._provider = time, provider
+        self.setVisible(time is not None)
+        if time:
+            self.setAccessibleDescription(
+                f"{len(time.samples_s)} blocks from {time_text(min(time.samples_s))}"
+                f" to {time_text(max(time.samples_s))}, median {time_text(time.median_s)}"
+            )
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, 76 + self.fontMetrics().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._time is None:
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(self._theme.border)))
+        painter.setBrush(QColor(self._theme.window))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+        self._paint_interval(painter, self._time)
+        self._paint_dots(painter, self._time)
+        self._paint_scale(painter, self._time)
+        painter.end()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent) and self._time:
+            QToolTip.showText(event.globalPos(), self.accessibleDescription(), self)
+            return True
+        return super().event(event)
+
+    def _paint_interval(self, painter: QPainter, time: TimeStats) -> None:
+        plot = self._plot()
+        top, bottom = self._y(time.high_s), self._y(time.low_s)
+        band = QColor(self._theme.provider(self._provider))
+        band.setAlpha(50)
+        painter.fillRect(QRectF(plot.left(), top, plot.width(), max(1.0, bottom - top)), band)
+        painter.setPen(QPen(QColor(self._theme.provider(self._provider)), 1.5))
+        middle = self._y(time.median_s)
+        painter.drawLine(QPointF(plot.left(), middle), QPointF(plot.right(), middle))
+
+    def _paint_dots(self, painter: QPainter, time: TimeStats) -> None:
+        plot = self._plot()
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._theme.text))
+        # More dots than pixels only make a bar: paint every n-th.
+        step = max(1, len(time.samples_s) // max(1, int(plot.width())))
+        shown = time.samples_s[::step]
+        for place, sample in enumerate(shown):
+            x = plot.left() + plot.width() * (place + 0.5) / len(shown)
+            painter.drawEllipse(QPointF(x, self._y(sample)), _DOT, _DOT)
+
+    def _paint_scale(self, painter: QPainter, time: TimeStats) -> None:
+        plot = self._plot()
+        painter.setPen(QColor(self._theme.text_muted))
+        line = QRectF(plot.left(), self.height() - self.fontMetrics().height() - 3, plot.width(), 20)
+        side = Qt.AlignmentFlag.AlignTop
+        painter.drawText(line, Qt.AlignmentFlag.AlignLeft | side, f"min {time_text(min(time.samples_s))}")
+        painter.drawText(line, Qt.AlignmentFlag.AlignRight | side, f"max {time_text(max(time.samples_s))}")
+
+    def _plot(self) -> QRectF:
+        below = self.fontMetrics().height() + 4
+        return QRectF(self.rect()).adjusted(_MARGIN + 2, _MARGIN + 2, -_MARGIN - 2, -below - 2)
+
+    def _y(self, seconds: float) -> float:
+        assert self._time is not None
+        low = min(*self._time.samples_s, self._time.low_s)
+        high = max(*self._time.samples_s, self._time.high_s)
+        plot = self._plot()
+        share = (seconds - low) / (high - low) if high > low else 0.5
+        return plot.bottom() - 3 - share * (plot.height() - 6)

@@ -1,0 +1,105 @@
+"""Style of the window's own widgets, by their object names; the theme styles Qt's."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
+
+from app.tokens import Theme
+
+
+def window_style(theme: Theme) -> str:
+    """A style sheet for the main window."""
+    return f"""
+QLabel[role="muted"], QLabel[role="caption"] {{ color: {theme.text_muted}; }}
+QLabel[role="bad"] {{ color: {theme.bad}; }}
+QLabel[role="warning"] {{ color: {theme.warning}; }}
+QLabel[role="section"] {{ color: {theme.text_muted}; font-weight: 600; padding-top: 6px; }}
+QLabel[role="title"] {{ font-size: 12pt; font-weight: 600; }}
+QLabel[role="verdict"] {{
+  background: {theme.selected_row}; border-radius: 6px; padding: 8px 10px; color: {theme.text};
+}}
+QLabel[role="verdict"][state="bad"] {{ background: {theme.window}; border: 1px solid {theme.bad}; }}
+QFrame[role="card"] {{ background: {theme.raised}; border: 1px solid {theme.border}; border-radius: 8px; }}
+QFrame[role="card"][state="bad"] {{ border-color: {theme.bad}; }}
+QFrame[role="card"][state="example"] {{ border-color: {theme.accent}; }}
+QFrame#planBar {{ background: {theme.surface}; border: none; border-bottom: 1px solid {theme.border}; }}
+QLineEdit, QComboBox, QPlainTextEdit {{
+  background: {theme.surface}; border: 1px solid {theme.border}; border-radius: 6px; padding: 4px 8px;
+  selection-background-color: {theme.accent}; selection-color: {theme.on_accent};
+}}
+QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus {{ border-color: {theme.accent}; }}
+QLineEdit[state="bad"] {{ border-color: {theme.bad}; }}
+QComboBox::drop-down {{ border: none; width: 18px; }}
+QComboBox QAbstractItemView {{ background: {theme.raised}; border: 1px solid {theme.border}; padding: 2px; }}
+QToolButton[role="segment"] {{ border: 1px solid {theme.border}; padding: 4px 8px; }}
+QToolButton[role="segment"]:checked {{ background: {theme.selected_row}; border-color: {theme.accent}; }}
+QToolButton[role="segment"]:disabled {{ color: {theme.axis}; }}
+QToolButton[role="run"] {{ background: {theme.accent}; color: {theme.on_accent}; padding: 5px 14px; }}
+QToolButton[role="run"]:hover {{ border-color: {theme.text}; }}
+QToolButton[role="run"]:disabled {{ background: {theme.hover}; color: {theme.axis}; }}
+QToolButton[role="stop"] {{ border-color: {theme.border}; padding: 5px 12px; }}
+QProgressBar {{
+  background: {theme.hover}; border: none; border-radius: 3px; min-height: 6px; max-height: 6px;
+}}
+QProgressBar::chunk {{ background: {theme.accent}; border-radius: 3px; }}
+QTreeView, QTableView {{ border-radius: 0px; border: none; }}
+QTreeView::item {{ padding: 3px 2px; }}
+QTreeView::item:hover, QTableView::item:hover {{ background: {theme.hover}; }}
+QTreeView::item:selected, QTableView::item:selected {{
+  background: {theme.selected_row}; color: {theme.text};
+}}
+QScrollArea {{ border: none; background: {theme.surface}; }}
+QWidget#pane {{ background: {theme.surface}; }}
+QStatusBar {{ background: {theme.surface}; border-top: 1px solid {theme.border}; }}
+QTabBar::tab {{
+  background: transparent; border: none; border-bottom: 2px solid transparent; padding: 6px 14px;
+  color: {theme.text_muted};
+}}
+QTabBar::tab:selected {{ color: {theme.text}; border-bottom-color: {theme.accent}; }}
+QTabBar::tab:focus {{ color: {theme.accent}; }}
+QTabWidget::pane {{ border: none; }}
+QMenuBar {{ background: {theme.surface}; border-bottom: 1px solid {theme.border}; padding: 2px; }}
+QMenuBar::item {{ padding: 4px 10px; border-radius: 4px; background: transparent; }}
+QMenuBar::item:selected {{ background: {theme.hover}; }}
+QMenu {{ background: {theme.raised}; border: 1px solid {theme.border}; padding: 4px; }}
+QMenu::item {{ padding: 5px 24px 5px 12px; border-radius: 4px; }}
+QMenu::item:selected {{ background: {theme.selected_row}; }}
+QMenu::item:disabled {{ color: {theme.axis}; }}
+QMenu::separator {{ height: 1px; background: {theme.border}; margin: 4px 8px; }}
+QMenu::icon {{ padding-left: 8px; }}
+"""
+
+
+def label(text: str = "", role: str = "", *, wraps: bool = False) -> QLabel:
+    """A label with one of the roles above; its text can be selected where it wraps."""
+    made = QLabel(text)
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    if role:
+        made.setProperty("role", role)
+    if wraps:
+        made.setWordWrap(True)
+        made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        made.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+    return made
+
+
+def card(state: str) -> QFrame:
+    frame = QFrame()
+    frame.setProperty("role", "card")
+    frame.setProperty("state", state)
+    return frame
+
+
+def set_state(widget: QWidget, state: str) -> None:
+    """Give the style another state, such as "bad"."""
+    if widget.property("state") != state:
+        widget.setProperty("state", state)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
+def placeholder(text: str) -> QLabel:
+    """What an empty pane says to do next."""
+    made = label(text, "muted", wraps=True)
+    made.setAlignment(Qt.AlignmentFlag.AlignCenter)
+    made.setMargin(24)
+    return made

@@ -1,0 +1,168 @@
+"""The profiler trace of the selected point: its kernel table, and the file itself."""
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFileDialog,
+    QHBoxLayout,
+    QHeaderView,
+    QPushButton,
+    QStackedWidget,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.background import Background
+from app.formatting import count_text
+from app.models.selection import Selection
+from app.models.session_model import SessionModel
+from app.models.trace_table import TraceTable
+from app.views.elided_label import ElidedLabel
+from app.views.style import placeholder
+from profiling.session import TraceInfo
+from profiling.store import SessionError, load_trace
+from profiling.trace import TraceError, TraceSummary, read_trace, unpack
+
+_FILTER = "Chrome trace (*.json);;Chrome trace, packed (*.json.gz)"
+
+
+class TracePane(QWidget):
+    """Reads a trace when a point that has one is selected; the reading is done in the background."""
+
+    failed = Signal(str)
+    exported = Signal(str)
+
+    def __init__(
+        self,
+        model: SessionModel,
+        selection: Selection,
+        background: Background,
+        record: QAction,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("pane")
+        self._model = model
+        self._selection = selection
+        self._background = background
+        self._record = record
+        self._shown: TraceInfo | None = None
+        self._line = ElidedLabel("muted")
+        self._table = TraceTable(self)
+        self.view = QTableView()
+        self._set_up_view()
+        self._empty = placeholder("")
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(self.view)
+        self._record_button = QPushButton("Record trace")
+        self._record_button.setAccessibleName("Record trace")
+        self._record_button.setToolTip(record.toolTip())
+        self._record_button.clicked.connect(record.trigger)
+        record.enabledChanged.connect(self._record_button.setEnabled)
+        self._export_button = QPushButton("Export trace...")
+        self._export_button.setAccessibleName("Export trace")
+        self._export_button.setToolTip("Write the trace as Chrome JSON, for Perfetto or chrome://tracing")
+        self._export_button.clicked.connect(self._ask_where)
+        self._arrange()
+        selection.changed.connect(self._refresh)
+        model.trace_added.connect(self._refresh)
+        model.replaced.connect(self._refresh)
+        self._refresh()
+
+    def export(self, path: Path) -> None:
+        """Write the shown trace; packed when the name ends in ``.gz``."""
+        if self._shown is None:
+            return
+        try:
+            packed = load_trace(self._model.session.path, self._shown.number)
+            path.write_bytes(packed if path.suffix == ".gz" else unpack(packed))
+        except (OSError, SessionError, TraceError) as error:
+            self.failed.emit(f"The trace cannot be written to {path}: {error}")
+            return
+        self.exported.emit(f"Trace written to {path}")
+
+    def _set_up_view(self) -> None:
+        self.view.setModel(self._table)
+        self.view.setAccessibleName("Kernels of the trace")
+        self.view.setShowGrid(False)
+        self.view.setWordWrap(False)
+        self.view.setTabKeyNavigation(False)
+        self.view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.view.verticalHeader().hide()
+        self.view.verticalHeader().setDefaultSectionSize(self.view.fontMetrics().height() + 10)
+        header = self.view.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+
+    def _arrange(self) -> None:
+        bar = QHBoxLayout()
+        bar.setSpacing(8)
+        bar.addWidget(self._line, 1)
+        bar.addWidget(self._record_button)
+        bar.addWidget(self._export_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 6, 8, 0)
+        layout.setSpacing(6)
+        layout.addLayout(bar)
+        layout.addWidget(self._stack, 1)
+
+    def _refresh(self) -> None:
+        number = self._selection.number
+        point = self._model.point(number) if number is not None else None
+        trace = self._model.trace_of(point) if point else None
+        self._record_button.setEnabled(self._record.isEnabled())
+        if trace is not None and trace == self._shown:
+            return
+        self._shown = trace
+        self._export_button.setEnabled(trace is not None)
+        self._table.show(None)
+        self._stack.setCurrentWidget(self._empty)
+        if point is None:
+            self._say("", "Select a point to see the kernels it ran.")
+        elif trace is None:
+            self._say(point.label, "No trace of this point yet.\nRecord one to see every kernel it ran.")
+        else:
+            self._say(point.label, "Reading the trace...")
+            path = self._model.session.path
+            self._background.ask(lambda: _read(path, trace), lambda found: self._show(trace, found))
+
+    def _say(self, line: str, empty: str) -> None:
+        self._line.set_text(line)
+        self._empty.setText(empty)
+
+    def _show(self, trace: TraceInfo, found: TraceSummary | str) -> None:
+        if trace != self._shown:
+            return  # another point was selected meanwhile
+        label = f"{trace.implementation.kernel} / {trace.implementation.label}"
+        if isinstance(found, str):
+            self._say(label, found)
+            return
+        what = "device kernels" if found.on_device else "CPU operators, own time"
+        line = f"{label}: {what}; {count_text(found.event_count)} events"
+        if found.dropped_count:
+            line += f", {count_text(found.dropped_count)} more could not be read"
+        self._line.set_text(line)
+        self._table.show(found)
+        self._stack.setCurrentWidget(self.view)
+
+    def _ask_where(self) -> None:
+        dialog = QFileDialog(self, "Export trace", "", _FILTER)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("json")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(lambda name: self.export(Path(name)))
+        dialog.open()
+
+
+def _read(path: Path, trace: TraceInfo) -> TraceSummary | str:
+    """The summary, or one sentence why there is none."""
+    try:
+        return read_trace(load_trace(path, trace.number))
+    except (SessionError, TraceError) as error:
+        return str(error)
