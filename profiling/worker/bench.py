@@ -28,7 +28,7 @@ class Pace(Struct, frozen=True):
 PACES = {
     # 5 ms: the 2 us of launch and event at either end vanish.
     DeviceKind.CUDA: Pace(5e-3, 21, 11, 2.0, 0.02, (1024, 2048, 4096, 8192), 0.04),
-    DeviceKind.CPU: Pace(2e-2, 21, 5, 0.5, 0.0, (256, 512, 1024, 2048, 4096), 0.15),
+    DeviceKind.CPU: Pace(2e-2, 21, 5, 0.6, 0.0, (256, 512, 1024, 2048, 4096), 0.15),
 }
 
 
