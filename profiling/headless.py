@@ -1,5 +1,6 @@
 """The supervisor over a plain subprocess: for the command line and for tests."""
 
+import contextlib
 import os
 import queue
 import signal
@@ -29,6 +30,7 @@ class HeadlessRun:
         self._on_report = on_report
         self._target = target
         self._process: subprocess.Popen[bytes] | None = None
+        self._reader: threading.Thread | None = None
         self._inbox: queue.Queue[Event | ProtocolError | None] = queue.Queue()
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         self._idle = False
@@ -51,8 +53,7 @@ class HeadlessRun:
                 self._process.wait(timeout=5)
             except subprocess.TimeoutExpired:
                 self._signal(signal.SIGKILL)
-                self._process.wait()
-            self._process = None
+            self._let_go()
         self._log.close()
 
     @property
@@ -99,7 +100,8 @@ class HeadlessRun:
             stderr=self._log,
             start_new_session=True,
         )
-        threading.Thread(target=self._read, args=(self._process,), daemon=True).start()
+        self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
+        self._reader.start()
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
         decoder = event_decoder()
@@ -128,12 +130,21 @@ class HeadlessRun:
     def _reap(self) -> None:
         if self._process is None:
             return
+        code = self._let_go()
+        self._apply(self._supervisor.exited(describe_exit(code), self._tail(), time.monotonic()))
+
+    def _let_go(self) -> int:
+        """Wait for the process and its reader, close the pipes; the exit code."""
+        assert self._process is not None
+        assert self._reader is not None
         code = self._process.wait()
+        self._reader.join()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe:
-                pipe.close()
+                with contextlib.suppress(BrokenPipeError):  # a last command nobody reads
+                    pipe.close()
         self._process = None
-        self._apply(self._supervisor.exited(describe_exit(code), self._tail(), time.monotonic()))
+        return code
 
     def _tail(self) -> str:
         size = self._log.seek(0, os.SEEK_END)

@@ -71,7 +71,7 @@ class StopRule(Struct, frozen=True):
         """8, 10, 13, 16, 20, 25 ... rounds: each a quarter more than the one before."""
         checkpoint = self.first_checkpoint
         while checkpoint < rounds:
-            checkpoint = max(checkpoint + 1, int(checkpoint * 1.25))
+            checkpoint = max(checkpoint + 1, int(checkpoint * 1.25 + 0.5))
         return checkpoint == rounds
 
     def is_met(self, rounds: int, intervals: Sequence[Interval]) -> bool:

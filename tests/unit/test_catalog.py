@@ -1,0 +1,108 @@
+"""Adding a kernel touches one folder, and a broken one takes nothing else down."""
+
+from pathlib import Path
+
+import pytest
+
+from profiling.catalog import Kernel, scan
+from profiling.spec import Provider
+
+SPEC = """
+from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+SPEC = KernelSpec(
+    name="doubled", title="Doubled", formula="y = 2x", axes=(Axis("n", "elements"),),
+    inputs=(TensorSpec("x", ("n",)),), outputs=(TensorSpec("y", ("n",)),),
+    work=WorkFormula("n", "n*s", "n*s"), tolerance=Tolerance(1e-6, 1e-3, 1e-2),
+    presets=(Preset("small", {"n": 4096}),), odd_sizes=({"n": 5},), large_magnitude=100.0,
+)
+"""
+EAGER = "def run(x):\n    return x * 2\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "doubled"
+    folder.mkdir()
+    (folder / "spec.py").write_text(SPEC)
+    (folder / "reference.py").write_text(EAGER)
+    (folder / "eager.py").write_text(EAGER)
+    return folder
+
+
+def only_kernel(root: Path) -> Kernel:
+    [kernel] = scan([root]).kernels
+    return kernel
+
+
+def test_one_folder_is_one_kernel(folder: Path) -> None:
+    kernel = only_kernel(folder.parent)
+    assert [i.stem for i in kernel.implementations] == ["eager", "compile_default"]
+
+
+def test_one_file_is_one_implementation_and_cuda_takes_a_pair(folder: Path) -> None:
+    (folder / "triton_tiles.py").write_text("def run(x): ...")
+    (folder / "cuda_packed.py").write_text("def run(program, x): ...")
+    assert "cuda_packed" not in [i.stem for i in only_kernel(folder.parent).implementations]
+    (folder / "cuda_packed.cu").write_text("// kernel")
+    found = {i.stem: i.provider for i in only_kernel(folder.parent).implementations}
+    assert found["cuda_packed"] is Provider.CUDA
+    assert found["triton_tiles"] is Provider.TRITON
+
+
+def test_a_hash_follows_the_implementations_own_files(folder: Path) -> None:
+    (folder / "cuda_packed.py").write_text("def run(program, x): ...")
+    (folder / "cuda_packed.cu").write_text("// one")
+    before = {i.stem: i.source_hash for i in only_kernel(folder.parent).implementations}
+    (folder / "cuda_packed.cu").write_text("// two")
+    after = {i.stem: i.source_hash for i in only_kernel(folder.parent).implementations}
+    assert {stem for stem in before if before[stem] != after[stem]} == {"cuda_packed"}
+
+
+def test_a_shared_file_is_part_of_each_that_may_use_it(folder: Path) -> None:
+    (folder / "triton_tiles.py").write_text("def run(x): ...")
+    before = {i.stem: i.source_hash for i in only_kernel(folder.parent).implementations}
+    (folder / "tuning.py").write_text("CONFIGS = ()")
+    after = {i.stem: i.source_hash for i in only_kernel(folder.parent).implementations}
+    assert {stem for stem in before if before[stem] != after[stem]} == {"triton_tiles"}
+
+
+def test_sources_are_read_with_their_hashes(folder: Path) -> None:
+    kernel = only_kernel(folder.parent)
+    eager = kernel.implementation("eager")
+    assert eager is not None
+    assert [(source.name, source.text) for source in kernel.sources(eager)] == [("eager.py", EAGER)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("SPEC = 1", "must define SPEC"),
+        ("raise RuntimeError('half written')", "half written"),
+        ("def (", "cannot be used"),
+        ("", "cannot be used"),
+    ],
+)
+def test_a_broken_spec_is_told_and_left_out(folder: Path, text: str, words: str) -> None:
+    broken = folder.parent / "broken"
+    broken.mkdir()
+    (broken / "spec.py").write_text(text)
+    catalog = scan([folder.parent])
+    assert [kernel.spec.name for kernel in catalog.kernels] == ["doubled"]
+    [problem] = catalog.problems
+    assert words in problem.message
+
+
+def test_a_source_without_its_launcher_is_told(folder: Path) -> None:
+    (folder / "cuda_packed.cu").write_text("// kernel")
+    [problem] = scan([folder.parent]).problems
+    assert "no launcher cuda_packed.py" in problem.message
+
+
+def test_the_library_itself_has_no_problem() -> None:
+    catalog = scan()
+    assert catalog.problems == ()
+    names = {kernel.spec.name for kernel in catalog.kernels}
+    assert {"vector_add", "weighted_sum", "gelu", "softmax", "matmul"} <= names
+    for kernel in catalog.kernels:
+        providers = {implementation.provider for implementation in kernel.implementations}
+        assert providers == set(Provider), kernel.spec.name

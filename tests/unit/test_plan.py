@@ -1,0 +1,61 @@
+from pathlib import Path
+
+import pytest
+
+from profiling.catalog import Kernel
+from profiling.plan import PlanError, SizeChoice, plan_jobs
+from profiling.spec import Dtype, Implementation, Provider
+from tests.sessions import make_session
+
+SOFTMAX = Kernel(
+    make_session().specs["softmax"],
+    Path("softmax"),
+    (
+        Implementation("softmax", Provider.EAGER, "", "a"),
+        Implementation("softmax", Provider.COMPILE, "default", "b"),
+        Implementation("softmax", Provider.CUDA, "warp", "c"),
+    ),
+)
+SMALL = SizeChoice(SOFTMAX.spec.presets[0].name)
+
+
+def test_a_plan_is_the_product_and_a_job_keeps_rivals_together() -> None:
+    jobs = plan_jobs(
+        [SOFTMAX],
+        device="cuda:0",
+        dtypes=[Dtype.FLOAT32, Dtype.FLOAT16],
+        size_choices=[SMALL, SizeChoice(SMALL.preset, {"rows": 7})],
+        first_id=5,
+    )
+    assert [job.id for job in jobs] == ["job-5", "job-6", "job-7", "job-8"]
+    assert {len(job.implementations) for job in jobs} == {3}
+    assert jobs[2].workload.sizes["rows"] == 7
+    assert jobs[0].work == SOFTMAX.spec.work_at(jobs[0].workload.sizes, Dtype.FLOAT32)
+
+
+def test_providers_and_stems_narrow_it() -> None:
+    [job] = plan_jobs(
+        [SOFTMAX],
+        device="cpu",
+        dtypes=[Dtype.FLOAT32],
+        size_choices=[SMALL],
+        providers=[Provider.EAGER, Provider.CUDA],
+        stems=["cuda_warp", "compile_default"],
+    )
+    assert [found.stem for found in job.implementations] == ["cuda_warp"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "providers", "words"),
+    [
+        (SizeChoice("gigantic"), [Provider.EAGER], "no preset 'gigantic'"),
+        (SizeChoice(SMALL.preset, {"depth": 2}), [Provider.EAGER], "no axis 'depth'"),
+        (SizeChoice(SMALL.preset, {"rows": -5}), [Provider.EAGER], "got -5"),
+        (SMALL, [Provider.TRITON], "Nothing to run"),
+    ],
+)
+def test_what_cannot_be_planned_gets_one_sentence(
+    choice: SizeChoice, providers: list[Provider], words: str
+) -> None:
+    with pytest.raises(PlanError, match=words):
+        plan_jobs([SOFTMAX], device="cpu", dtypes=[Dtype.FLOAT32], size_choices=[choice], providers=providers)

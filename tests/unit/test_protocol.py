@@ -1,0 +1,39 @@
+import pytest
+
+from profiling.protocol import (
+    Cancel,
+    Close,
+    Event,
+    Notice,
+    ProtocolError,
+    TraceReady,
+    command_decoder,
+    encode,
+    event_decoder,
+)
+from profiling.spec import Implementation, Provider
+
+
+def test_messages_survive_any_cut() -> None:
+    events: list[Event] = [
+        Notice("x" * 50),
+        TraceReady("job-1", Implementation("gelu", Provider.EAGER, "", "h"), bytes(range(256))),
+        Notice("µs and a newline \n inside"),
+    ]
+    stream = b"".join(map(encode, events))
+    for size in (1, 7, len(stream)):
+        decoder = event_decoder()
+        found = [e for at in range(0, len(stream), size) for e in decoder.feed(stream[at : at + size])]
+        assert found == events
+
+
+def test_commands_and_events_do_not_mix() -> None:
+    assert command_decoder().feed(encode(Cancel("job-1")) + encode(Close())) == [Cancel("job-1"), Close()]
+    with pytest.raises(ProtocolError):
+        event_decoder().feed(encode(Cancel("job-1")))
+
+
+@pytest.mark.parametrize("line", [b"hello\n", b'{"type":"unheard"}\n', b'{"type":"notice"}\n', b"\xff\xfe\n"])
+def test_anything_else_is_told_apart(line: bytes) -> None:
+    with pytest.raises(ProtocolError, match="something else than a message"):
+        event_decoder().feed(line)

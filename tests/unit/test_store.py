@@ -1,0 +1,152 @@
+"""The session file: what goes in comes out, whatever happens in between."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from profiling.catalog import SourceFile
+from profiling.session import Session
+from profiling.store import SessionError, SessionStore, load, load_trace
+from tests.sessions import make_session
+
+
+def write(path: Path, session: Session) -> None:
+    with SessionStore.create(path) as store:
+        assert session.environment is not None
+        assert session.device is not None
+        store.add_environment(session.environment, session.device.id)
+        for spec in session.specs.values():
+            store.add_kernel(spec)
+        for ceiling in session.ceilings:
+            store.add_ceiling(ceiling)
+        for point in session.points:
+            store.add_outcome(point.job, point.implementation, point.outcome)
+
+
+def comparable(session: Session) -> list[tuple[object, ...]]:
+    return [(point.number, point.job, point.implementation, point.outcome) for point in session.points]
+
+
+def test_a_session_survives_the_file(tmp_path: Path) -> None:
+    session, path = make_session(), tmp_path / "a.roofscope"
+    write(path, session)
+    loaded = load(path)
+    assert comparable(loaded) == comparable(session)
+    assert loaded.environment == session.environment
+    assert loaded.device == session.device
+    assert loaded.specs == session.specs
+    assert loaded.ceilings == session.ceilings
+    assert sorted(tmp_path.iterdir()) == [path]  # no log beside a closed session
+
+
+def test_samples_can_be_read_by_any_sqlite_tool(tmp_path: Path) -> None:
+    session, path = make_session(), tmp_path / "a.roofscope"
+    write(path, session)
+    count = sum(len(point.measured.time.samples_s) for point in session.points if point.measured)
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT count(*) FROM sample").fetchone() == (count,)
+    connection.close()
+
+
+def test_sources_and_traces_are_kept(tmp_path: Path) -> None:
+    point, path = make_session().points[0], tmp_path / "a.roofscope"
+    with SessionStore.create(path) as store:
+        store.add_sources(point.implementation, [SourceFile("eager.py", "ab", "def run(): ...")])
+        trace = store.add_trace(point.job, point.implementation, b"gzip")
+    loaded = load(path)
+    assert loaded.sources[point.implementation.source_hash][0].text == "def run(): ..."
+    assert [found.number for found in loaded.traces] == [trace.number]
+    assert load_trace(path, trace.number) == b"gzip"
+    with pytest.raises(SessionError, match="holds no trace 7"):
+        load_trace(path, 7)
+
+
+def test_saving_elsewhere_copies_all_and_appending_goes_on(tmp_path: Path) -> None:
+    session = make_session()
+    first, second = tmp_path / "a.roofscope", tmp_path / "b.roofscope"
+    write(first, session)
+    point = session.points[0]
+    with SessionStore.append(first) as store:
+        store.add_outcome(point.job, point.implementation, point.outcome)
+        store.save_as(second)
+    assert len(load(second).points) == len(session.points) + 1
+    assert comparable(load(second)) == comparable(load(first))
+
+
+_WRITE_AND_DIE = """
+import os, signal, sys
+from pathlib import Path
+from profiling.store import SessionStore
+from tests.sessions import make_session
+store = SessionStore.create(Path(sys.argv[1]))
+for point in make_session().points[:5]:
+    store.add_outcome(point.job, point.implementation, point.outcome)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_writer_killed_in_mid_run_loses_nothing_committed(tmp_path: Path) -> None:
+    path = tmp_path / "a.roofscope"
+    died = subprocess.run([sys.executable, "-c", _WRITE_AND_DIE, path], check=False, cwd=Path.cwd())
+    assert died.returncode == -signal.SIGKILL
+    assert len(load(path).points) == 5
+    with SessionStore.append(path):
+        pass
+    assert len(load(path).points) == 5
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "not a Roofscope session"),
+        (b"not a database at all, but long enough to be read as one" * 40, "not a Roofscope session"),
+    ],
+)
+def test_a_foreign_file_is_refused_in_one_sentence(tmp_path: Path, content: bytes, words: str) -> None:
+    path = tmp_path / "a.roofscope"
+    path.write_bytes(content)
+    with pytest.raises(SessionError, match=words):
+        load(path)
+
+
+def test_another_programs_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.roofscope"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE session (x)")
+    connection.close()
+    with pytest.raises(SessionError, match="not a Roofscope session"):
+        load(path)
+
+
+def test_a_truncated_session_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.roofscope"
+    write(path, make_session())
+    os.truncate(path, path.stat().st_size // 2)
+    with pytest.raises(SessionError, match="damaged"):
+        load(path)
+
+
+def test_a_newer_format_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "a.roofscope"
+    SessionStore.create(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(SessionError, match="session format 99"):
+        load(path)
+
+
+def test_missing_files_and_unwritable_places(tmp_path: Path) -> None:
+    with pytest.raises(SessionError, match="There is no file"):
+        load(tmp_path / "none.roofscope")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(SessionError, match="cannot be written"):
+        SessionStore.create(tmp_path / "file" / "a.roofscope")
+    SessionStore.create(tmp_path / "a.roofscope").close()
+    with pytest.raises(SessionError, match="exists already"):
+        SessionStore.create(tmp_path / "a.roofscope")

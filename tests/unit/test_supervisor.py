@@ -1,0 +1,224 @@
+"""The supervisor as a pure machine: what happened goes in, what to do comes out."""
+
+import msgspec
+import pytest
+
+from profiling.outcome import (
+    BuildInfo,
+    Cancelled,
+    Environment,
+    Evidence,
+    Failed,
+    FailureKind,
+    Measured,
+    Method,
+    Outcome,
+    SkipKind,
+    Skipped,
+    Stage,
+    TimeStats,
+    Verification,
+)
+from profiling.plan import Job
+from profiling.protocol import (
+    PROTOCOL_VERSION,
+    Bye,
+    Cancel,
+    Hello,
+    OutcomeReady,
+    Probe,
+    Run,
+    StageStarted,
+    TaskDone,
+)
+from profiling.reports import Banner, BecameIdle, CeilingsComplete, OutcomeRecorded, Progressed, WorkerLost
+from profiling.spec import Dtype, Implementation, Provider, Work, Workload
+from profiling.supervisor import Effect, Kill, Send, Spawn, Supervisor, Terminate
+
+EAGER = Implementation("gelu", Provider.EAGER, "", "hash-eager")
+TRITON = Implementation("gelu", Provider.TRITON, "tiles", "hash-triton")
+CUDA = Implementation("gelu", Provider.CUDA, "packed", "hash-cuda")
+ENVIRONMENT = Environment("host", "Linux", "3.12.0", (), ())
+MEASURED = Measured(
+    TimeStats(1e-3, 1e-3, 1e-3, (1e-3,), 10),
+    Method.WALL_CLOCK,
+    "",
+    Verification(0.0, 0.0, 1e-6, 2),
+    BuildInfo(0.0),
+    Evidence(),
+)
+
+
+def job(number: int = 1, implementations: tuple[Implementation, ...] = (EAGER, TRITON, CUDA)) -> Job:
+    workload = Workload("gelu", Dtype.FLOAT32, {"n": 8})
+    return Job(f"job-{number}", "cuda:0", workload, Work(72, 32, 32), implementations)
+
+
+def hello(catalog: str = "catalog", protocol: int = PROTOCOL_VERSION) -> Hello:
+    return Hello(protocol, ENVIRONMENT, catalog)
+
+
+def started(*jobs: Job) -> Supervisor:
+    """A supervisor whose worker is up and has the first job."""
+    supervisor = Supervisor([], "catalog")
+    supervisor.submit([Run(each) for each in jobs], now=0.0)
+    supervisor.feed(hello(), now=1.0)
+    return supervisor
+
+
+def sent(effects: list[Effect]) -> list[object]:
+    return [effect.command for effect in effects if isinstance(effect, Send)]
+
+
+def recorded(effects: list[Effect]) -> list[tuple[str, Outcome]]:
+    return [(e.implementation.stem, e.outcome) for e in effects if isinstance(e, OutcomeRecorded)]
+
+
+def of_kind(effects: list[Effect], kind: type) -> list[object]:
+    return [effect for effect in effects if isinstance(effect, kind)]
+
+
+def test_a_run_goes_from_spawn_to_idle() -> None:
+    supervisor = Supervisor([], "catalog")
+    effects = supervisor.submit([Run(job(1, (EAGER,)))], now=0.0)
+    assert of_kind(effects, Spawn)
+    assert sent(supervisor.feed(hello(), now=1.0)) == [Run(job(1, (EAGER,)))]
+    effects = supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=2.0)
+    assert recorded(effects) == [("eager", MEASURED)]
+    effects = supervisor.feed(TaskDone("job-1"), now=3.0)
+    assert of_kind(effects, BecameIdle)
+    assert supervisor.is_idle
+
+
+def test_progress_counts_implementations_and_extrapolates() -> None:
+    supervisor = started(job())
+    progress = of_kind(supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=10.0), Progressed)[0]
+    assert isinstance(progress, Progressed)
+    assert (progress.done, progress.total) == (1, 3)
+    assert progress.remaining_s == pytest.approx(20.0)
+
+
+def test_a_lost_worker_costs_the_implementation_in_flight_and_no_other() -> None:
+    supervisor = started(job(1), job(2, (EAGER,)))
+    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=2.0)
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 60.0, CUDA), now=3.0)
+    effects = supervisor.exited("killed by SIGSEGV", "the log's end", now=4.0)
+
+    [(stem, outcome)] = recorded(effects)
+    assert stem == "cuda_packed"
+    assert isinstance(outcome, Failed)
+    assert outcome.kind is FailureKind.WORKER_LOST
+    assert "SIGSEGV" in outcome.message
+    assert outcome.log == "the log's end"
+    assert of_kind(effects, WorkerLost)
+    assert of_kind(effects, Spawn)
+    again = sent(supervisor.feed(hello(), now=5.0))
+    assert again == [Run(msgspec.structs.replace(job(1), implementations=(TRITON,)))]
+
+
+def test_a_blamed_implementation_is_paused_until_its_source_changes() -> None:
+    supervisor = started(job(1, (CUDA,)))
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 60.0, CUDA), now=1.0)
+    supervisor.exited("killed by SIGKILL", "", now=2.0)
+    edited = msgspec.structs.replace(CUDA, source_hash="hash-cuda-2")
+
+    supervisor.submit([Run(job(2, (CUDA, EAGER)))], now=3.0)
+    effects = supervisor.feed(hello(), now=4.0)
+    [(stem, outcome)] = recorded(effects)
+    assert stem == "cuda_packed"
+    assert isinstance(outcome, Skipped)
+    assert outcome.kind is SkipKind.PAUSED
+    assert sent(effects) == [Run(job(2, (EAGER,)))]
+    supervisor.feed(TaskDone("job-2"), now=5.0)
+    assert sent(supervisor.submit([Run(job(3, (edited,)))], now=6.0)) == [Run(job(3, (edited,)))]
+
+
+def test_a_deadline_kills_and_blames() -> None:
+    supervisor = started(job(1, (TRITON,)))
+    supervisor.feed(StageStarted("job-1", Stage.BUILD, 60.0, TRITON), now=10.0)
+    assert supervisor.tick(now=69.0) == []
+    assert of_kind(supervisor.tick(now=70.0), Kill)
+    [(_, outcome)] = recorded(supervisor.exited("killed by SIGKILL", "", now=70.5))
+    assert isinstance(outcome, Failed)
+    assert outcome.kind is FailureKind.TIMEOUT
+
+
+def test_a_device_fault_already_reported_blames_nobody_else() -> None:
+    supervisor = started(job(1, (CUDA, EAGER)))
+    fault = Failed(FailureKind.DEVICE_FAULT, Stage.VERIFY, "gelu / cuda packed broke the context.")
+    supervisor.feed(OutcomeReady("job-1", CUDA, fault), now=2.0)
+    supervisor.feed(Bye("gelu / cuda packed broke the context.", restart=True), now=2.1)
+    effects = supervisor.exited("exit code 1", "", now=2.2)
+    assert recorded(effects) == []
+    assert of_kind(effects, Spawn)
+    assert sent(supervisor.feed(hello(), now=3.0)) == [Run(job(1, (EAGER,)))]
+
+
+def test_stop_cancels_then_terminates_then_kills() -> None:
+    supervisor = started(job(1), job(2))
+    assert sent(supervisor.stop(now=1.0)) == [Cancel("job-1")]
+    assert supervisor.tick(now=2.0) == []
+    assert of_kind(supervisor.tick(now=4.1), Terminate)
+    assert of_kind(supervisor.tick(now=6.2), Kill)
+    effects = supervisor.exited("killed by SIGKILL", "", now=6.3)
+    assert all(isinstance(outcome, Cancelled) for _, outcome in recorded(effects))
+    assert of_kind(effects, BecameIdle)
+
+
+def test_a_second_stop_kills_at_once() -> None:
+    supervisor = started(job(1))
+    supervisor.stop(now=1.0)
+    assert of_kind(supervisor.stop(now=1.1), Kill)
+
+
+def test_a_cancelled_job_that_ends_by_itself_leaves_the_worker_alive() -> None:
+    supervisor = started(job(1), job(2))
+    supervisor.stop(now=1.0)
+    effects = supervisor.feed(TaskDone("job-1"), now=1.5)
+    assert of_kind(effects, BecameIdle)
+    assert supervisor.tick(now=100.0) == []
+    assert sent(supervisor.submit([Run(job(3))], now=101.0)) == [Run(job(3))]
+
+
+def test_a_worker_that_does_not_start_stops_the_queue() -> None:
+    supervisor = Supervisor([], "catalog")
+    supervisor.submit([Run(job())], now=0.0)
+    effects = supervisor.exited("exit code 1", "ImportError: torch", now=1.0)
+    [lost] = of_kind(effects, WorkerLost)
+    assert isinstance(lost, WorkerLost)
+    assert not lost.restarting
+    assert "ImportError" in lost.log_tail
+    assert not of_kind(effects, Spawn)
+    assert supervisor.is_idle
+
+
+@pytest.mark.parametrize("greeting", [hello(catalog="another"), hello(protocol=99)])
+def test_a_worker_of_another_revision_is_refused(greeting: Hello) -> None:
+    supervisor = Supervisor([], "catalog")
+    supervisor.submit([Run(job())], now=0.0)
+    effects = supervisor.feed(greeting, now=1.0)
+    [banner] = of_kind(effects, Banner)
+    assert isinstance(banner, Banner)
+    assert "same revision" in banner.text
+    assert supervisor.exited("exit code 0", "", now=2.0) == []
+    assert supervisor.is_idle
+
+
+def test_a_busy_device_stops_the_queue_with_one_banner() -> None:
+    supervisor = started(job(1), job(2))
+    supervisor.feed(Bye("Another Roofscope is measuring on it.", restart=False), now=2.0)
+    effects = supervisor.exited("exit code 1", "", now=2.1)
+    assert of_kind(effects, Banner) == [Banner("Another Roofscope is measuring on it.")]
+    assert not of_kind(effects, Spawn)
+    assert supervisor.is_idle
+
+
+def test_only_a_complete_probe_may_be_cached() -> None:
+    supervisor = Supervisor([], "catalog")
+    supervisor.submit([Probe("p", "cpu")], now=0.0)
+    supervisor.feed(hello(), now=1.0)
+    assert of_kind(supervisor.feed(TaskDone("p"), now=2.0), CeilingsComplete) == [CeilingsComplete("cpu")]
+
+    supervisor.submit([Probe("p", "cpu")], now=3.0)
+    supervisor.stop(now=4.0)
+    assert not of_kind(supervisor.feed(TaskDone("p"), now=5.0), CeilingsComplete)

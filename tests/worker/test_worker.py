@@ -1,0 +1,230 @@
+"""A real worker process on the CPU: verification, failures, survival."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from profiling.catalog import LIBRARY, Catalog, scan
+from profiling.headless import HeadlessRun
+from profiling.outcome import Failed, FailureKind, Measured, Method, Outcome, SkipKind, Skipped
+from profiling.plan import Job, SizeChoice, plan_jobs
+from profiling.protocol import Run, Trace
+from profiling.reports import Banner, OutcomeRecorded, Report, TraceRecorded, WorkerLost
+from profiling.spec import Dtype, Provider
+from profiling.supervisor import Supervisor
+from profiling.trace import read_trace
+from profiling.transport import LocalTarget
+from tests.worker.toys import REFERENCE, add_toy
+
+GOOD = REFERENCE
+CACHED = """
+seen = {}
+def run(x):
+    key = (x.data_ptr(), len(x))
+    if key not in seen:
+        seen[key] = (x, x * 2)
+    return seen[key][1]
+"""
+BAD = {
+    "wrong_values": ("def run(x):\n    return x * 2.01\n", FailureKind.WRONG_VALUES),
+    "wrong_shape": ("def run(x):\n    return (x * 2)[:-1]\n", FailureKind.WRONG_SHAPE),
+    "wrong_dtype": ("def run(x):\n    return (x * 2).double()\n", FailureKind.WRONG_DTYPE),
+    "two_outputs": ("def run(x):\n    return x * 2, x\n", FailureKind.WRONG_SHAPE),
+    "mutates": ("def run(x):\n    y = x * 2\n    x[0] += 1\n    return y\n", FailureKind.INPUT_CHANGED),
+    "nan_when_large": (
+        "import torch\ndef run(x):\n    return torch.where(x.abs() > 50, x * float('nan'), x * 2)\n",
+        FailureKind.WRONG_VALUES,
+    ),
+    "wrong_at_odd_sizes": (
+        "def run(x):\n    y = x.clone()\n    n = len(x) // 8 * 8\n    y[:n] = x[:n] * 2\n    return y\n",
+        FailureKind.WRONG_VALUES,
+    ),
+    "raises": ("def run(x):\n    raise ValueError('no such luck')\n", FailureKind.LAUNCH_ERROR),
+    "result_cached_by_address": (
+        CACHED,
+        FailureKind.WRONG_VALUES,
+    ),
+}
+CRASH = "import os, signal\ndef run(x):\n    os.kill(os.getpid(), signal.SIGSEGV)\n"
+CHATTY = "import os\nprint('hello from import')\ndef run(x):\n    os.write(1, b'{}\\n')\n    return x * 2\n"
+
+
+def jobs_of(catalog: Catalog, names: list[str]) -> list[Job]:
+    kernels = [kernel for name in names if (kernel := catalog.kernel(name))]
+    assert len(kernels) == len(names)
+    return list(
+        plan_jobs(
+            kernels,
+            device="cpu",
+            dtypes=[Dtype.FLOAT32],
+            size_choices=[SizeChoice("small")],
+            providers=[Provider.EAGER],
+        )
+    )
+
+
+class Watched:
+    """A headless run that keeps its reports."""
+
+    def __init__(self, root: Path, also: Callable[[Report], None] = lambda _: None) -> None:
+        self.catalog = scan([root])
+        self.reports: list[Report] = []
+        self._also = also
+        # The worker scans the library too: both must know the same kernels.
+        supervisor = Supervisor([str(root)], scan([LIBRARY, root]).hash)
+        self.run = HeadlessRun(supervisor, self._see, LocalTarget())
+
+    def _see(self, report: Report) -> None:
+        self.reports.append(report)
+        self._also(report)
+
+    @property
+    def outcomes(self) -> dict[str, Outcome]:
+        return {r.implementation.kernel: r.outcome for r in self.reports if isinstance(r, OutcomeRecorded)}
+
+    def of_kind(self, kind: type) -> list[Report]:
+        return [report for report in self.reports if isinstance(report, kind)]
+
+
+def test_right_is_measured_and_wrong_has_a_reason_and_no_time(tmp_path: Path) -> None:
+    for name, (source, _) in BAD.items():
+        add_toy(tmp_path, name, source)
+    add_toy(tmp_path, "good", GOOD)
+    add_toy(tmp_path, "chatty", CHATTY)
+    watched = Watched(tmp_path)
+    watched.run.run([Run(job) for job in jobs_of(watched.catalog, [*BAD, "good", "chatty"])])
+    watched.run.close()
+
+    for name, (_, kind) in BAD.items():
+        outcome = watched.outcomes[name]
+        assert isinstance(outcome, Failed), (name, outcome)
+        assert outcome.kind is kind, (name, outcome)
+        assert name in outcome.message
+    for name in ("good", "chatty"):
+        outcome = watched.outcomes[name]
+        assert isinstance(outcome, Measured), (name, outcome)
+        assert outcome.method is Method.WALL_CLOCK
+        assert 0 < outcome.time.low_s <= outcome.time.median_s <= outcome.time.high_s
+        assert outcome.verification.relative_error <= outcome.verification.tolerance
+        assert outcome.verification.shape_count == 2
+    assert not watched.of_kind(Banner)
+
+
+def test_a_crash_costs_one_implementation_and_the_run_goes_on(tmp_path: Path) -> None:
+    add_toy(tmp_path, "crash", CRASH)
+    add_toy(tmp_path, "good", GOOD)
+    watched = Watched(tmp_path)
+    watched.run.run([Run(job) for job in jobs_of(watched.catalog, ["crash", "good"])])
+    watched.run.close()
+    crashed = watched.outcomes["crash"]
+    assert isinstance(crashed, Failed)
+    assert crashed.kind is FailureKind.WORKER_LOST
+    assert "SIGSEGV" in crashed.message
+    assert isinstance(watched.outcomes["good"], Measured)
+    assert len(watched.of_kind(WorkerLost)) == 1
+
+
+def test_kill_minus_nine_in_mid_run_loses_one_point_only(tmp_path: Path) -> None:
+    for name in ("first", "second", "third"):
+        add_toy(tmp_path, name, GOOD)
+    killed: list[int] = []
+
+    def kill_after_first(report: Report) -> None:
+        if isinstance(report, OutcomeRecorded) and not killed and watched.run.worker_pid:
+            killed.append(watched.run.worker_pid)
+            os.kill(watched.run.worker_pid, signal.SIGKILL)
+
+    watched = Watched(tmp_path, kill_after_first)
+    watched.run.run([Run(job) for job in jobs_of(watched.catalog, ["first", "second", "third"])])
+    watched.run.close()
+    assert isinstance(watched.outcomes["first"], Measured)
+    assert isinstance(watched.outcomes["third"], Measured)
+    assert watched.of_kind(WorkerLost)
+
+
+def test_too_large_a_size_is_refused_before_anything_is_allocated(tmp_path: Path) -> None:
+    add_toy(tmp_path, "good", GOOD)
+    watched = Watched(tmp_path)
+    [job] = jobs_of(watched.catalog, ["good"])
+    kernel = watched.catalog.kernel("good")
+    assert kernel is not None
+    sizes = {"n": 10**15}
+    huge = msgspec.structs.replace(
+        job,
+        workload=msgspec.structs.replace(job.workload, sizes=sizes),
+        work=kernel.spec.work_at(sizes, Dtype.FLOAT32),
+    )
+    watched.run.run([Run(huge)])
+    watched.run.close()
+    outcome = watched.outcomes["good"]
+    assert isinstance(outcome, Skipped)
+    assert outcome.kind is SkipKind.TOO_LARGE
+    assert "Choose smaller sizes" in outcome.message
+
+
+def test_without_a_gpu_cuda_and_triton_are_refused_with_the_reason(tmp_path: Path) -> None:
+    folder = add_toy(tmp_path, "good", GOOD)
+    (folder / "triton_tiles.py").write_text("def run(x): ...")
+    (folder / "cuda_packed.py").write_text("def run(program, x): ...")
+    (folder / "cuda_packed.cu").write_text("// kernel")
+    watched = Watched(tmp_path)
+    [kernel] = watched.catalog.kernels
+    jobs = plan_jobs(
+        [kernel],
+        device="cpu",
+        dtypes=[Dtype.FLOAT32],
+        size_choices=[SizeChoice("small")],
+        providers=[Provider.TRITON, Provider.CUDA],
+    )
+    watched.run.run(map(Run, jobs))
+    watched.run.close()
+    outcomes = [r.outcome for r in watched.reports if isinstance(r, OutcomeRecorded)]
+    assert len(outcomes) == 2
+    for outcome in outcomes:
+        assert isinstance(outcome, Skipped)
+        assert "need an NVIDIA GPU" in outcome.message
+
+
+def test_a_trace_names_what_ran(tmp_path: Path) -> None:
+    add_toy(tmp_path, "good", GOOD)
+    watched = Watched(tmp_path)
+    watched.run.run([Trace(job) for job in jobs_of(watched.catalog, ["good"])])
+    watched.run.close()
+    [recorded] = watched.of_kind(TraceRecorded)
+    assert isinstance(recorded, TraceRecorded)
+    summary = read_trace(recorded.chrome_json_gz)
+    assert any("mul" in row.name for row in summary.rows)
+
+
+def test_an_unknown_device_is_one_banner(tmp_path: Path) -> None:
+    add_toy(tmp_path, "good", GOOD)
+    watched = Watched(tmp_path)
+    [job] = jobs_of(watched.catalog, ["good"])
+    watched.run.run([Run(msgspec.structs.replace(job, device="cuda:77"))])
+    watched.run.close()
+    [banner] = watched.of_kind(Banner)
+    assert isinstance(banner, Banner)
+    assert "no device 'cuda:77'" in banner.text
+
+
+@pytest.mark.slow
+def test_torch_compile_is_measured_too(tmp_path: Path) -> None:
+    add_toy(tmp_path, "good", GOOD)
+    watched = Watched(tmp_path)
+    [kernel] = watched.catalog.kernels
+    jobs = plan_jobs(
+        [kernel],
+        device="cpu",
+        dtypes=[Dtype.FLOAT32],
+        size_choices=[SizeChoice("small")],
+        providers=[Provider.COMPILE],
+    )
+    watched.run.run(map(Run, jobs))
+    watched.run.close()
+    outcome = watched.outcomes["good"]
+    assert isinstance(outcome, Measured)
+    assert outcome.build.compile_s > 0
