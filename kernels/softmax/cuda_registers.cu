@@ -47,7 +47,8 @@ __device__ __forceinline__ void store(SCALAR* address, const Pack& pack, bool al
     }
 }
 
-// What one thread keeps of a row: every so-manyth pack, and one element of its edges.
+// What one thread keeps of a row: every so-manyth pack, and one element of its edges. What lies outside the
+// row is -inf, of which the power is 0. A row here is short enough for 32-bit indices.
 template <int PACKS>
 struct Share {
     float values[PACKS][PACK];
@@ -55,20 +56,18 @@ struct Share {
 
     __device__ __forceinline__ void load(const SCALAR* row, const Cut& cut, int thread, int threads) {
         Pack packs[PACKS];
+        float nothing[PACK];
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) nothing[i] = NEGATIVE_INFINITY;
 #pragma unroll
         for (int p = 0; p < PACKS; ++p) {
-            const long long pack = thread + p * threads;
-            if (pack < cut.packs) packs[p] = load_streamed(row + cut.pack_at(pack));
+            const int pack = thread + p * threads;
+            packs[p] = to_pack(nothing);
+            if (pack < static_cast<int>(cut.packs)) packs[p] = load_streamed(row + cut.head + pack * PACK);
         }
         edge = thread < cut.edges ? to_float(row[cut.edge_at(thread)]) : NEGATIVE_INFINITY;
 #pragma unroll
-        for (int p = 0; p < PACKS; ++p) {
-            const bool inside = thread + p * threads < cut.packs;
-#pragma unroll
-            for (int i = 0; i < PACK; ++i) {
-                values[p][i] = inside ? to_float(packs[p].element[i]) : NEGATIVE_INFINITY;
-            }
-        }
+        for (int p = 0; p < PACKS; ++p) unpack(packs[p], values[p]);
     }
 
     // Turns the elements into powers relative to this thread's maximum.
@@ -97,11 +96,11 @@ struct Share {
         if (thread < cut.edges) from_float(edge * scale, row[cut.edge_at(thread)]);
 #pragma unroll
         for (int p = 0; p < PACKS; ++p) {
-            const long long pack = thread + p * threads;
-            if (pack >= cut.packs) continue;
+            const int pack = thread + p * threads;
+            if (pack >= static_cast<int>(cut.packs)) continue;
 #pragma unroll
             for (int i = 0; i < PACK; ++i) values[p][i] *= scale;
-            store(row + cut.pack_at(pack), to_pack(values[p]), aligned);
+            store(row + cut.head + pack * PACK, to_pack(values[p]), aligned);
         }
     }
 };

@@ -14,9 +14,10 @@ SPEC = KernelSpec(
     inputs=(TensorSpec("x", ("rows", "cols")), TensorSpec("w", ("cols",))),
     outputs=(TensorSpec("y", ("rows",)),),
     work=WorkFormula(flop_count="2*rows*cols", read_bytes="(rows*cols + cols)*s", write_bytes="rows*s"),
-    # float32: a sum of d terms of either sign, taken one by one, is off by about sqrt(d) 2^-24, which is
-    # 4e-6 at 4096. The 16-bit types are summed in float32: the rounding of the sum is what remains.
-    tolerance=Tolerance(float32=1e-5, float16=1e-3, bfloat16=8e-3),
+    # float32: a sum of d terms of either sign, taken one by one, is off by about sqrt(d/2) 2^-25 of its usual
+    # size: 7e-6 at 98432, and a single row may come out smaller than usual. The 16-bit types are summed in
+    # float32: the rounding of the sum is what remains.
+    tolerance=Tolerance(float32=2e-5, float16=1e-3, bfloat16=8e-3),
     presets=(
         Preset("small", {"rows": 4096, "cols": 1024}),
         Preset("medium", {"rows": 8192, "cols": 2048}),
