@@ -9,6 +9,7 @@ from collections.abc import Mapping
 MISSING = "–"
 
 _PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
+_POWERS = {2: "²", 3: "³"}
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi")
 
 
@@ -142,7 +143,9 @@ def count_text(count: int | None) -> str:
 
 
 def sizes_text(sizes: Mapping[str, int]) -> str:
-    """Sizes short enough for a chart: ``32Ki × 4Ki``; whole powers of 1024 are folded."""
+    """Sizes short enough for a chart: ``32Ki × 4Ki``, ``8Ki³``; whole powers of 1024 are folded."""
+    if len(sizes) in _POWERS and len(set(sizes.values())) == 1:
+        return _folded(next(iter(sizes.values()))) + _POWERS[len(sizes)]
     return " × ".join(_folded(size) for size in sizes.values())
 
 

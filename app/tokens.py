@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from profiling.roofline import Source
 from profiling.spec import Provider
 
 
@@ -16,12 +17,12 @@ class Scheme(StrEnum):
 
 
 class Marker(StrEnum):
-    """Marker shapes; the values are pyqtgraph's own names."""
+    """Marker shapes; MARKER_CORNERS has their outlines."""
 
-    CIRCLE = "o"
-    SQUARE = "s"
-    TRIANGLE = "t1"
-    DIAMOND = "d"
+    CIRCLE = "circle"
+    SQUARE = "square"
+    TRIANGLE = "triangle"
+    DIAMOND = "diamond"
 
 
 class Theme(Struct, frozen=True):
@@ -69,11 +70,27 @@ PROVIDER_MARKERS = {
     Provider.COMPILE: Marker.DIAMOND,
 }
 
+# Corners round (0, 0) for a marker of size 1, y downwards; areas are alike. A circle has none.
+MARKER_CORNERS: dict[Marker, tuple[tuple[float, float], ...]] = {
+    Marker.CIRCLE: (),
+    Marker.SQUARE: ((-0.45, -0.45), (0.45, -0.45), (0.45, 0.45), (-0.45, 0.45)),
+    Marker.TRIANGLE: ((0.0, -0.6), (0.57, 0.45), (-0.57, 0.45)),
+    Marker.DIAMOND: ((0.0, -0.65), (0.52, 0.0), (0.0, 0.65), (-0.52, 0.0)),
+}
+
 PROVIDER_NAMES = {
     Provider.CUDA: "CUDA",
     Provider.TRITON: "Triton",
     Provider.EAGER: "Eager",
     Provider.COMPILE: "torch.compile",
+}
+
+# A ceiling's line tells its provenance: dash and gap in line widths.
+SOURCE_DASHES: dict[Source, tuple[float, ...]] = {
+    Source.MEASURED_BURST: (),
+    Source.MEASURED_SUSTAINED: (7, 3),
+    Source.NAMEPLATE_HELD: (5, 2, 1, 2),
+    Source.NAMEPLATE: (1.5, 2.5),
 }
 
 LIGHT = Theme(

@@ -93,6 +93,7 @@ def test_axis_ticks(log10_value: float, text: str) -> None:
 
 def test_sizes_fold_powers_of_1024() -> None:
     assert f.sizes_text({"rows": 32768, "cols": 4096}) == "32Ki × 4Ki"
+    assert f.sizes_text({"m": 8192, "n": 8192, "k": 8192}) == "8Ki³"
     assert f.sizes_text({"n": 1001}) == "1001"
     assert f.sizes_text({"n": 0}) == "0"
 

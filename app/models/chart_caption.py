@@ -1,0 +1,69 @@
+"""The words round a roofline: title, legend and foot, the same on the screen and in files."""
+
+from app.formatting import memory_text, power_text
+from app.models.chart_scene import ChartScene
+from profiling.report import VERSIONED_PACKAGES, version
+from profiling.session import Session
+from profiling.spec import Provider
+
+INTENSITY_TITLE = "Arithmetic intensity (FLOP/B)"
+RATE_TITLE = "Performance (FLOP/s)"
+STRIP_TITLE = "Bandwidth (B/s) of kernels without FLOPs"
+EMPTY_TEXT = "No points yet. Check kernels on the left and press Run (F5)."
+FILTERED_TEXT = "The filter hides every point. Press Esc to show all."
+NO_CEILINGS_TEXT = "Ceilings not measured yet"
+
+
+def title_text(session: Session) -> str:
+    return f"Roofline of {session.device.name}" if session.device else "Roofline"
+
+
+def count_line(scene: ChartScene, session: Session) -> str:
+    """Such as ``38 points on the chart, 3 without a time``."""
+    shown = len(scene.points) + len(scene.strip)
+    untimed = sum(point.measured is None for point in session.points)
+    parts = [f"{shown} point{'' if shown == 1 else 's'} on the chart"]
+    if scene.ghosts:
+        parts.append(f"{len(scene.ghosts)} earlier")
+    if scene.hidden_count:
+        parts.append(f"{scene.hidden_count} filtered out")
+    if untimed:
+        parts.append(f"{untimed} without a time")
+    return ", ".join(parts)
+
+
+def providers_of(scene: ChartScene) -> tuple[Provider, ...]:
+    """Providers with a point, in the order of the legend."""
+    present = {point.provider for point in (*scene.points, *scene.strip)}
+    return tuple(provider for provider in Provider if provider in present)
+
+
+def foot_lines(session: Session) -> tuple[str, str]:
+    """Hardware and versions, so that a picture stands for itself."""
+    device, environment = session.device, session.environment
+    hardware: list[str] = []
+    if device:
+        hardware.append(device.name)
+        if device.driver_version:
+            hardware.append(f"driver {device.driver_version}")
+        if device.memory_bytes:
+            hardware.append(memory_text(device.memory_bytes))
+        if device.power_limit_w:
+            hardware.append(f"power limit {power_text(device.power_limit_w)}")
+    software = [
+        f"{package} {found}" for package in VERSIONED_PACKAGES if (found := version(session, package))
+    ]
+    if environment:
+        software = [f"Python {environment.python}", *software, environment.operating_system]
+    return " · ".join(hardware), " · ".join(software)
+
+
+def summary(scene: ChartScene, session: Session) -> str:
+    """For a screen reader: what a glance at the chart tells."""
+    if scene.is_empty:
+        return EMPTY_TEXT if not scene.hidden_count else FILTERED_TEXT
+    kernels = ", ".join(dict.fromkeys(point.kernel for point in (*scene.points, *scene.strip)))
+    ceilings = sum(line.is_main for line in scene.lines)
+    return f"{title_text(session)}: {count_line(scene, session)}; kernels {kernels}; " + (
+        f"{ceilings} ceilings." if ceilings else f"{NO_CEILINGS_TEXT}."
+    )

@@ -1,0 +1,117 @@
+"""Labels of points that never overlap: greedy, first free slot wins, the rest show on hover."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from app.models.chart_layout import MARKER
+from app.models.chart_points import PointGroup
+from app.models.chart_scene import ChartScene
+from app.models.chart_view import Box, Font, View
+
+MOST_LABELS = 100
+
+
+class PointLabel(Struct, frozen=True):
+    """A text tied to a point: offsets in pixels to its left end and baseline, so that it moves along."""
+
+    text: str
+    x: float  # the point, log10
+    y: float
+    dx: float
+    dy: float
+    width: float
+    has_leader: bool  # far enough from its point that a thin line must tie them
+
+    def leader_end(self, font_size: float) -> tuple[float, float]:
+        """Offset from the point to the text's nearest side, in pixels."""
+        right = self.dx + self.width
+        nearest = self.dx - 2 if self.dx > 0 else right + 2 if right < 0 else 0.0
+        above = 0.0 if nearest == 0.0 and self.dy < 0 else font_size * 0.35
+        return nearest, self.dy - (font_size if nearest == 0.0 and self.dy > 0 else above)
+
+
+def place_labels(
+    scene: ChartScene, view: View, font: Font, taken: Sequence[Box] = ()
+) -> tuple[PointLabel, ...]:
+    """Place a label a group, the selected point's first, then from the top of the chart down."""
+    points = (*scene.points, *scene.ghosts)
+    obstacles = _Obstacles(len(taken) + len(points) + MOST_LABELS)
+    for box in taken:
+        obstacles.add(box)
+    for point in points:
+        obstacles.add(_around(view.px(point.x), view.py(point.y), MARKER + 3))
+    placed: list[PointLabel] = []
+    for group in sorted(scene.groups, key=lambda group: _rank(group, scene)):
+        if len(placed) == MOST_LABELS:
+            break
+        if label := _placed(group, view, font, obstacles):
+            placed.append(label)
+    return tuple(placed)
+
+
+def label_box(label: PointLabel, view: View, font: Font) -> Box:
+    """Where a placed label stands in a view."""
+    return Box(
+        view.px(label.x) + label.dx,
+        view.py(label.y) + label.dy - font.ascent,
+        label.width,
+        font.height,
+    )
+
+
+class _Obstacles:
+    """Boxes in one array, so that a slot is tested against all of them at once."""
+
+    def __init__(self, capacity: int) -> None:
+        self._boxes: NDArray[np.float64] = np.empty((capacity, 4))
+        self._count = 0
+
+    def add(self, box: Box) -> None:
+        self._boxes[self._count] = (box.left, box.top, box.right, box.bottom)
+        self._count += 1
+
+    def leave_free(self, box: Box) -> bool:
+        left, top, right, bottom = self._boxes[: self._count].T
+        return not np.any((left < box.right) & (box.left < right) & (top < box.bottom) & (box.top < bottom))
+
+
+def _rank(group: PointGroup, scene: ChartScene) -> tuple[bool, float]:
+    is_selected = scene.target is not None and scene.target.point in group.points
+    return not is_selected, -group.points[0].y
+
+
+def _placed(group: PointGroup, view: View, font: Font, obstacles: _Obstacles) -> PointLabel | None:
+    width = font.width(group.label)
+    for distance in (MARKER * 0.9, MARKER * 2.2, MARKER * 4):
+        for point in group.points:
+            x, y = view.px(point.x), view.py(point.y)
+            if not view.box.holds(_around(x, y, 0)):
+                continue
+            for box in _slots(x, y, width, font.height, distance):
+                if view.box.holds(box) and obstacles.leave_free(box):
+                    obstacles.add(box)
+                    dx, dy = box.left - x, box.top + font.ascent - y
+                    is_far = distance > MARKER
+                    return PointLabel(group.label, point.x, point.y, dx, dy, width, is_far)
+    return None
+
+
+def _slots(x: float, y: float, width: float, height: float, distance: float) -> Iterator[Box]:
+    """Eight places round a point, right and below first: the roof is above."""
+    diagonal = distance * math.sqrt(0.5)
+    yield Box(x + distance, y - height / 2, width, height)
+    yield Box(x + diagonal, y + diagonal, width, height)
+    yield Box(x - distance - width, y - height / 2, width, height)
+    yield Box(x - width / 2, y + distance, width, height)
+    yield Box(x - diagonal - width, y - diagonal - height, width, height)
+    yield Box(x - width / 2, y - distance - height, width, height)
+    yield Box(x + diagonal, y - diagonal - height, width, height)
+    yield Box(x - diagonal - width, y + diagonal, width, height)
+
+
+def _around(x: float, y: float, size: float) -> Box:
+    return Box(x - size / 2, y - size / 2, size, size)

@@ -1,0 +1,114 @@
+"""Points as a chart needs them, made once each: log10 coordinates, provider, names and warnings."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from msgspec import Struct
+
+from app.formatting import sizes_text
+from app.verdict_text import WARNING_FLAGS
+from profiling.roofline import Bound
+from profiling.session import Point, Session
+from profiling.spec import Dtype, Provider
+from profiling.verdict import flags_of
+
+SHORT_DTYPES = {Dtype.FLOAT32: "f32", Dtype.FLOAT16: "f16", Dtype.BFLOAT16: "bf16"}
+
+
+class ChartPoint(Struct, frozen=True):
+    """A measured point with an arithmetic intensity; y with the ends of its 95 % interval."""
+
+    number: int
+    x: float
+    y: float
+    y_low: float
+    y_high: float
+    provider: Provider
+    kernel: str
+    dtype: Dtype
+    sizes: str
+    name: str  # implementation, for people: ``triton online``
+    bound: Bound
+    warns: bool
+
+
+class StripPoint(Struct, frozen=True):
+    """A measured point of a kernel without FLOPs: log10 of its achieved byte/s."""
+
+    number: int
+    x: float
+    x_low: float
+    x_high: float
+    provider: Provider
+    kernel: str
+    dtype: Dtype
+    sizes: str
+    name: str
+    warns: bool
+
+
+AnyPoint = TypeVar("AnyPoint", ChartPoint, StripPoint, ChartPoint | StripPoint)
+
+
+class PointGroup(Struct, frozen=True):
+    """The versions of one workload, fastest first: they share a label."""
+
+    label: str
+    points: tuple[ChartPoint, ...]
+
+
+def chart_point(point: Point, session: Session) -> ChartPoint | StripPoint | None:
+    """None for an outcome without a time: it is a row with a reason, never a dot."""
+    measured, work, workload = point.measured, point.job.work, point.job.workload
+    if measured is None or workload.kernel not in session.specs or not work.byte_count:
+        return None
+    time = measured.time
+    if min(time.low_s, time.median_s, time.high_s) <= 0:
+        return None
+    implementation = point.implementation
+    warns = not WARNING_FLAGS.isdisjoint(flags_of(point, session))
+    sizes = sizes_text(workload.sizes)
+    amount = work.flop_count or work.byte_count
+    middle, low, high = (math.log10(amount / s) for s in (time.median_s, time.high_s, time.low_s))
+    if work.arithmetic_intensity is None:
+        return StripPoint(
+            *(point.number, middle, low, high, implementation.provider, workload.kernel),
+            *(workload.dtype, sizes, implementation.label, warns),
+        )
+    return ChartPoint(
+        *(point.number, math.log10(work.arithmetic_intensity), middle, low, high, implementation.provider),
+        *(workload.kernel, workload.dtype, sizes, implementation.label, session.bound_of(point), warns),
+    )
+
+
+def all_points(session: Session) -> list[ChartPoint | StripPoint]:
+    made = (chart_point(point, session) for point in session.points)
+    return [point for point in made if point is not None]
+
+
+def newest_first(points: Iterable[AnyPoint]) -> tuple[list[AnyPoint], list[AnyPoint]]:
+    """The newest point of each implementation and workload, and the earlier ones."""
+    newest: dict[tuple[str, str, Dtype, str], AnyPoint] = {}
+    older: list[AnyPoint] = []
+    for point in points:
+        key = (point.kernel, point.name, point.dtype, point.sizes)
+        if key in newest:
+            older.append(newest[key])
+        newest[key] = point
+    return list(newest.values()), older
+
+
+def grouped(points: Sequence[ChartPoint]) -> tuple[PointGroup, ...]:
+    """Points by workload; a label names dtype and sizes only where the kernel alone is ambiguous."""
+    groups: dict[tuple[str, Dtype, str], list[ChartPoint]] = {}
+    for point in points:
+        groups.setdefault((point.kernel, point.dtype, point.sizes), []).append(point)
+    dtypes = {dtype for _, dtype, _ in groups}
+    found: list[PointGroup] = []
+    for (kernel, dtype, sizes), members in groups.items():
+        label = f"{kernel} {SHORT_DTYPES[dtype]}" if len(dtypes) > 1 else kernel
+        if sum(other[:2] == (kernel, dtype) for other in groups) > 1:
+            label = f"{label} {sizes}"
+        found.append(PointGroup(label, tuple(sorted(members, key=lambda point: -point.y))))
+    return tuple(found)

@@ -1,0 +1,245 @@
+"""What the roofline shows, in log10 coordinates: x is FLOP/byte, y is FLOP/s.
+
+No Qt and no pixels: the window's chart and the SVG are both drawn from one scene, so they cannot
+disagree. Axes come from the machine's ceilings, not from the points, so that two pictures of one
+machine can be laid side by side; a point outside widens them by whole decades.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from app.models.chart_points import ChartPoint, PointGroup, StripPoint, grouped, newest_first
+from profiling.roofline import Bound, Ceiling, Roofline, Source, ridge_point
+from profiling.session import Session
+from profiling.spec import Dtype
+from profiling.verdict import limiting_roof
+
+FAR = 30.0  # decades: beyond any view, so that lines run on while the user pans
+
+_MEASURED = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED)
+
+
+class Range(Struct, frozen=True):
+    """Ends of an axis, log10."""
+
+    low: float
+    high: float
+
+    @property
+    def span(self) -> float:
+        return self.high - self.low
+
+    def widened_to(self, values: Iterable[float]) -> "Range":
+        """Whole decades added until every value is inside."""
+        low, high = self.low, self.high
+        for value in values:
+            if value < low:
+                low -= math.ceil(low - value + 0.05)
+            if value > high:
+                high += math.ceil(value - high + 0.05)
+        return Range(low, high)
+
+
+class RoofLine(Struct, frozen=True):
+    """A straight piece of a ceiling. ``lit`` when it can bound what is shown or selected."""
+
+    ceiling: Ceiling
+    start: tuple[float, float]
+    end: tuple[float, float]
+    lit: bool
+    is_main: bool  # gets a label; the other access mixes of a memory are thin lines beside it
+
+
+class RidgePoint(Struct, frozen=True):
+    """Where a memory and a compute ceiling meet."""
+
+    x: float
+    y: float
+    lit: bool
+    compute: Ceiling
+
+
+class Target(Struct, frozen=True):
+    """The selected point and the place straight above it on the ceiling that limits it."""
+
+    point: ChartPoint
+    roof_y: float
+    ceiling: Ceiling
+    factor: float  # measured time over the least time; below 1 where the point is above its roof
+
+
+class ChartOptions(Struct, frozen=True):
+    """What the user asked to see. ``sources`` None: measured ones, nameplates if there are none."""
+
+    sources: frozenset[Source] | None = None
+    dtype: Dtype | None = None
+    kernel: str | None = None
+    selected: int | None = None
+
+
+class ChartScene(Struct, frozen=True):
+    """One picture of a session."""
+
+    x_range: Range
+    y_range: Range
+    lines: tuple[RoofLine, ...]
+    ridges: tuple[RidgePoint, ...]
+    points: tuple[ChartPoint, ...]
+    ghosts: tuple[ChartPoint, ...]  # earlier runs of the same workload and implementation
+    strip: tuple[StripPoint, ...]  # kernels without FLOPs have no intensity: a bandwidth strip
+    groups: tuple[PointGroup, ...]
+    sources: frozenset[Source]  # those drawn
+    known_sources: tuple[Source, ...]
+    target: Target | None
+    has_ceilings: bool
+    hidden_count: int  # points left out by the kernel or dtype filter
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.points and not self.strip
+
+    def point(self, number: int | None) -> ChartPoint | None:
+        return next((point for point in (*self.points, *self.ghosts) if point.number == number), None)
+
+
+def build_scene(
+    session: Session,
+    points: Sequence[ChartPoint | StripPoint],
+    options: ChartOptions = ChartOptions(),  # noqa: B008 - frozen
+) -> ChartScene:
+    """Lay a session's points (see ``chart_points.all_points``) under its ceilings."""
+    roofline = session.roofline
+    shown = [
+        point
+        for point in points
+        if options.dtype in (None, point.dtype) and options.kernel in (None, point.kernel)
+    ]
+    newest, older = newest_first(shown)
+    placed = tuple(point for point in newest if isinstance(point, ChartPoint))
+    known = tuple(source for source in Source if any(c.source is source for c in roofline.ceilings))
+    sources = _default_sources(known) if options.sources is None else options.sources
+    lit = _lit_bounds(placed, options)
+    lines, ridges = _roof(roofline, sources, lit)
+    x_range, y_range = _machine_ranges(roofline) or _data_ranges(points)
+    everywhere = [point for point in points if isinstance(point, ChartPoint)]
+    return ChartScene(
+        x_range=x_range.widened_to(point.x for point in everywhere),
+        y_range=y_range.widened_to(point.y for point in everywhere),
+        lines=lines,
+        ridges=ridges,
+        points=placed,
+        ghosts=tuple(point for point in older if isinstance(point, ChartPoint)),
+        strip=tuple(point for point in newest if isinstance(point, StripPoint)),
+        groups=grouped(placed),
+        sources=sources,
+        known_sources=known,
+        target=_target(session, placed, options.selected),
+        has_ceilings=bool(lines),
+        hidden_count=len(points) - len(shown),
+    )
+
+
+def _target(session: Session, points: Sequence[ChartPoint], selected: int | None) -> Target | None:
+    placed = next((point for point in points if point.number == selected), None)
+    point = next((point for point in session.points if point.number == selected), None)
+    if placed is None or point is None or point.measured is None:
+        return None
+    roof = limiting_roof(point, session)
+    if roof is None:
+        return None
+    factor = point.measured.time.median_s / roof.least_time_s
+    return Target(placed, placed.y + math.log10(factor), roof.ceiling, factor)
+
+
+def _default_sources(known: Sequence[Source]) -> frozenset[Source]:
+    measured = frozenset(known) & frozenset(_MEASURED)
+    return measured or frozenset(known)
+
+
+def _lit_bounds(points: Sequence[ChartPoint], options: ChartOptions) -> frozenset[Bound] | None:
+    """Compute bounds of the selected point, else of all points shown; None lights everything."""
+    selected = [point.bound for point in points if point.number == options.selected]
+    return frozenset(selected or [point.bound for point in points]) or None
+
+
+def _roof(
+    roofline: Roofline, sources: frozenset[Source], lit: frozenset[Bound] | None
+) -> tuple[tuple[RoofLine, ...], tuple[RidgePoint, ...]]:
+    lines: list[RoofLine] = []
+    ridges: list[RidgePoint] = []
+    for source in Source:
+        if source not in sources:
+            continue
+        compute = [c for bound in Bound if not bound.is_memory for c in roofline.of(bound, source)]
+        own_memory = roofline.of(Bound.DRAM, source)
+        memory = own_memory[0] if own_memory else roofline.best(Bound.DRAM)
+        for ceiling in compute:
+            is_lit = lit is None or ceiling.bound in lit
+            lines.append(_compute_line(ceiling, memory, is_lit))
+            if memory:
+                x, y = math.log10(ridge_point(memory, ceiling)), math.log10(ceiling.value)
+                ridges.append(RidgePoint(x, y, is_lit, ceiling))
+        tops = [c.value for c in compute]
+        lit_tops = [c.value for c in compute if lit is None or c.bound in lit]
+        for index, ceiling in enumerate(own_memory):
+            lines.extend(_memory_lines(ceiling, tops, lit_tops, is_main=index == 0))
+        for ceiling in roofline.of(Bound.L2, source)[:1]:
+            lines.extend(_memory_lines(ceiling, tops, [], is_main=True))
+    return tuple(lines), tuple(ridges)
+
+
+def _compute_line(ceiling: Ceiling, memory: Ceiling | None, lit: bool) -> RoofLine:
+    y = math.log10(ceiling.value)
+    start = math.log10(ridge_point(memory, ceiling)) if memory else -FAR
+    return RoofLine(ceiling, (start, y), (FAR, y), lit, is_main=True)
+
+
+def _memory_lines(
+    ceiling: Ceiling, tops: Sequence[float], lit_tops: Sequence[float], *, is_main: bool
+) -> list[RoofLine]:
+    """The slope up to the highest lit compute ceiling, and dim from there to the highest of all."""
+    slope = math.log10(ceiling.value)
+    top = math.log10(max(tops)) - slope if tops else FAR
+    lit_top = math.log10(max(lit_tops)) - slope if lit_tops else (FAR if not tops else -FAR)
+    pieces: list[RoofLine] = []
+    if lit_top > -FAR:
+        pieces.append(RoofLine(ceiling, (-FAR, slope - FAR), (lit_top, lit_top + slope), True, is_main))
+    if top > lit_top:
+        pieces.append(RoofLine(ceiling, (lit_top, lit_top + slope), (top, top + slope), False, is_main))
+    return pieces
+
+
+def _machine_ranges(roofline: Roofline) -> tuple[Range, Range] | None:
+    """Two and a half decades left of the lowest ridge, one right of the highest; quarter decades."""
+    memory = roofline.best(Bound.DRAM)
+    compute = [ceiling.value for ceiling in roofline.ceilings if not ceiling.bound.is_memory]
+    if memory is None or not compute:
+        return None
+    slope = math.log10(memory.value)
+    x_low = _floor(math.log10(min(compute)) - slope - 2.4)
+    x_high = _ceil(math.log10(max(compute)) - slope + 1.1)
+    y_low = _floor(slope + x_low - 0.6)
+    y_high = _ceil(math.log10(max(compute)) + 0.3)
+    return Range(x_low, x_high), Range(y_low, y_high)
+
+
+def _data_ranges(points: Sequence[ChartPoint | StripPoint]) -> tuple[Range, Range]:
+    """Before the ceilings are measured the points are all there is to go by."""
+    placed = [point for point in points if isinstance(point, ChartPoint)]
+    if not placed:
+        return Range(-2.0, 4.0), Range(9.0, 15.0)
+    xs, ys = [point.x for point in placed], [point.y for point in placed]
+    return (
+        Range(math.floor(min(xs) - 0.3), math.ceil(max(xs) + 0.3)),
+        Range(math.floor(min(ys) - 0.3), math.ceil(max(ys) + 0.3)),
+    )
+
+
+def _floor(value: float) -> float:
+    return math.floor(value * 4) / 4
+
+
+def _ceil(value: float) -> float:
+    return math.ceil(value * 4) / 4
