@@ -1,0 +1,297 @@
+// C = A B on the tensor cores by warp-wide mma.sync (sm_80 and later), float16 or bfloat16, sums in float32.
+//
+// Work: 2 m n k FLOP. A block computes a BM x BN tile of C in steps of BK along k. Its warps share the tile in
+// warp tiles of WM x WN, made of m16n8k16 products; a lane holds WM WN / 32 sums in registers. For 64 x 64, eight
+// ldmatrix (4 KiB of shared memory) feed 32 products. A block reads (BM + BN) k elements, most of them from L2.
+//
+// Shared memory holds a ring of stages. cp.async fills the one furthest ahead while ldmatrix reads the next
+// 16 ks into registers and the tensor cores work on the present ones. Both tiles lie row by row in chunks of
+// 8 elements (16 bytes); a chunk's place in its row is XORed with the row's number, so that the 8 rows that one
+// phase of ldmatrix reads, and the 8 chunks that one phase of cp.async writes, fall in different banks.
+//
+// The ideas are those of CUTLASS's multistage kernels for Ampere. wgmma on Hopper is faster still: mma.sync
+// reaches about 0.6 of its rate there.
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#if !defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 800
+
+namespace {
+
+constexpr int kChunk = 8;        // elements of a chunk
+constexpr int kChunkBytes = 16;
+
+__device__ __forceinline__ unsigned shared_address(const void* pointer)
+{
+    return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
+// Copies a chunk, or zeros where it is not inside; perhaps not before wait_for_copies.
+__device__ __forceinline__ void copy_chunk(unsigned char* to, const SCALAR* from, bool inside)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
+                 "r"(inside ? kChunkBytes : 0));
+}
+
+// The same at once and for any alignment: `inside` elements, the rest of the chunk zero.
+__device__ __forceinline__ void gather_chunk(unsigned char* to, const SCALAR* from, long long inside)
+{
+    union {
+        unsigned short elements[kChunk];
+        uint4 chunk;
+    } values;
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+        values.elements[i] = i < inside ? reinterpret_cast<const unsigned short*>(from)[i] : 0;
+    }
+    *reinterpret_cast<uint4*>(to) = values.chunk;
+}
+
+__device__ __forceinline__ void commit_copies()
+{
+    asm volatile("cp.async.commit_group;");
+}
+
+// Waits for all but the newest Pending commits of this thread.
+template <int Pending>
+__device__ __forceinline__ void wait_for_copies()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+}
+
+// Four 8 x 8 matrices, their rows at the addresses that lanes 0-7, 8-15, 16-23 and 24-31 give.
+__device__ __forceinline__ void load_matrices(unsigned (&to)[4], const unsigned char* from)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(shared_address(from))
+                 : "memory");
+}
+
+__device__ __forceinline__ void load_transposed(unsigned (&to)[4], const unsigned char* from)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(shared_address(from))
+                 : "memory");
+}
+
+#ifdef SCALAR_IS_FLOAT16
+#define OPERANDS "f16.f16"
+#else
+#define OPERANDS "bf16.bf16"
+#endif
+
+// sum (16 x 8) += a (16 x 16) b (16 x 8).
+__device__ __forceinline__ void multiply_add(float (&sum)[4], const unsigned (&a)[4], unsigned b0, unsigned b1)
+{
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." OPERANDS ".f32 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ unsigned pack(float low, float high)
+{
+#ifdef SCALAR_IS_FLOAT16
+    const __half2 pair = __floats2half2_rn(low, high);
+#else
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+#endif
+    return *reinterpret_cast<const unsigned*>(&pair);
+}
+
+// Word j of lane i of each four lanes becomes word i of lane j.
+__device__ __forceinline__ void transpose_quad(unsigned (&words)[4], int lane)
+{
+#pragma unroll
+    for (int distance = 1; distance <= 2; distance *= 2) {
+        const bool upper = lane & distance;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            if (i & distance) continue;
+            const unsigned sent = upper ? words[i] : words[i + distance];
+            const unsigned received = __shfl_xor_sync(0xffffffffu, sent, distance);
+            (upper ? words[i] : words[i + distance]) = received;
+        }
+    }
+}
+
+// Chunks are copied and stored whole if Chunks: then k and n are multiples of 8, A and B 16-byte aligned.
+template <int WarpsM, int WarpsN, int WM, int WN, int BK, int Stages, bool Chunks>
+__device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCALAR* __restrict__ b,
+                                         SCALAR* __restrict__ c, long long m, long long n, int k)
+{
+    constexpr int kThreads = WarpsM * WarpsN * 32;
+    constexpr int kBlockM = WarpsM * WM;
+    constexpr int kBlockN = WarpsN * WN;
+    constexpr int kRowA = BK * 2;  // bytes
+    constexpr int kRowB = kBlockN * 2;
+    constexpr int kStageA = kBlockM * kRowA;
+    constexpr int kStage = kStageA + BK * kRowB;
+    constexpr int kSteps = BK / 16;
+    static_assert(kSteps % 2 == 0 && BK <= 64 && kBlockN >= 64);
+    extern __shared__ __align__(128) unsigned char stages[];
+
+    // Groups of 2048 rows, column by column: blocks that run together share bands of A and B in L2.
+    constexpr unsigned kGroup = 2048 / kBlockM;
+    const unsigned rows_of_tiles = (m + kBlockM - 1) / kBlockM;
+    const unsigned tiles_per_group = kGroup * static_cast<unsigned>((n + kBlockN - 1) / kBlockN);
+    const unsigned group = blockIdx.x / tiles_per_group;
+    const unsigned place = blockIdx.x % tiles_per_group;
+    const unsigned height = min(rows_of_tiles - group * kGroup, kGroup);
+    const long long row0 = static_cast<long long>(group * kGroup + place % height) * kBlockM;
+    const long long column0 = static_cast<long long>(place / height) * kBlockN;
+
+    // Rows of A are 64 or 128 bytes: with 64, two rows fill the banks, and a pair of rows has the same XOR.
+    const auto chunk_a = [](int row, int chunk) { return (chunk ^ (row / (64 / BK) % (BK / kChunk))) * kChunkBytes; };
+    const auto chunk_b = [](int row, int chunk) { return (chunk ^ (row % 8)) * kChunkBytes; };
+
+    // Filling: a thread copies one chunk of every kPassA-th row of A and of every kPassB-th row of B.
+    constexpr int kPassA = kThreads / (BK / kChunk);
+    constexpr int kPassB = kThreads / (kBlockN / kChunk);
+    constexpr int kFillsA = kBlockM / kPassA;
+    constexpr int kFillsB = BK / kPassB;
+    static_assert(kPassA % 8 == 0 && kPassB % 8 == 0 && kFillsA * kPassA == kBlockM && kFillsB * kPassB == BK);
+    const int thread = threadIdx.x;
+    const int a_row = thread / (BK / kChunk);
+    const int a_k = thread % (BK / kChunk) * kChunk;
+    const int b_k = thread / (kBlockN / kChunk);
+    const int b_column = thread % (kBlockN / kChunk) * kChunk;
+    unsigned char* const to_a = stages + a_row * kRowA + chunk_a(a_row, a_k / kChunk);
+    unsigned char* const to_b = stages + kStageA + b_k * kRowB + chunk_b(b_k, b_column / kChunk);
+    const SCALAR* from_a = a + (row0 + a_row) * k + a_k;
+    const SCALAR* from_b = b + b_k * n + column0 + b_column;
+    const long long pass_a = static_cast<long long>(kPassA) * k;
+    const long long b_columns = n - column0 - b_column;
+    unsigned a_inside = 0;
+#pragma unroll
+    for (int i = 0; i < kFillsA; ++i) a_inside |= (row0 + a_row + i * kPassA < m) << i;
+    int left = k;
+
+    const auto fill_next = [&](int offset) {
+        const unsigned inside = a_k < left ? a_inside : 0;
+#pragma unroll
+        for (int i = 0; i < kFillsA; ++i) {
+            const SCALAR* from = from_a + i * pass_a;
+            unsigned char* to = to_a + offset + i * kPassA * kRowA;
+            if constexpr (Chunks) copy_chunk(to, from, inside >> i & 1);
+            else gather_chunk(to, from, inside >> i & 1 ? left - a_k : 0);
+        }
+#pragma unroll
+        for (int i = 0; i < kFillsB; ++i) {
+            const SCALAR* from = from_b + i * kPassB * n;
+            unsigned char* to = to_b + offset + i * kPassB * kRowB;
+            const bool inside_k = b_k + i * kPassB < left;
+            if constexpr (Chunks) copy_chunk(to, from, inside_k && b_columns > 0);
+            else gather_chunk(to, from, inside_k ? b_columns : 0);
+        }
+        commit_copies();
+        from_a += BK;
+        from_b += BK * n;
+        left -= BK;
+    };
+
+    const int lane = thread % 32;
+    const int warp_row = thread / 32 / WarpsN * WM;
+    const int warp_column = thread / 32 % WarpsN * WN;
+    const int read_row = lane % 16;
+    const int read_chunk = lane / 16;
+
+    float sum[WM / 16][WN / 8][4] = {};
+    unsigned slice_a[2][WM / 16][4];
+    unsigned slice_b[2][WN / 16][4];
+    const auto read_slice = [&](int buffer, int offset, int step) {
+#pragma unroll
+        for (int i = 0; i < WM / 16; ++i) {
+            load_matrices(slice_a[buffer][i], stages + offset + (warp_row + i * 16 + read_row) * kRowA +
+                                                  chunk_a(read_row, step * 2 + read_chunk));
+        }
+#pragma unroll
+        for (int j = 0; j < WN / 16; ++j) {
+            load_transposed(slice_b[buffer][j], stages + offset + kStageA + (step * 16 + read_row) * kRowB +
+                                                    chunk_b(read_row, warp_column / kChunk + j * 2 + read_chunk));
+        }
+    };
+
+#pragma unroll
+    for (int stage = 0; stage < Stages - 1; ++stage) fill_next(stage * kStage);
+    wait_for_copies<Stages - 2>();
+    __syncthreads();
+    read_slice(0, 0, 0);
+
+    int read_offset = 0;
+    int fill_offset = (Stages - 1) * kStage;
+    for (int k0 = 0; k0 < k; k0 += BK) {
+#pragma unroll
+        for (int step = 0; step < kSteps; ++step) {
+            if (step == kSteps - 1) {
+                // All warps have read this stage's last slice into registers, so it is the next to be filled.
+                wait_for_copies<Stages - 2>();
+                __syncthreads();
+                fill_offset = read_offset;
+                read_offset = read_offset == (Stages - 1) * kStage ? 0 : read_offset + kStage;
+            }
+            read_slice((step + 1) % 2, read_offset, (step + 1) % kSteps);
+            if (step == 0) fill_next(fill_offset);
+#pragma unroll
+            for (int i = 0; i < WM / 16; ++i) {
+#pragma unroll
+                for (int j = 0; j < WN / 8; ++j) {
+                    // To and fro, so that neighbouring products share a register of B at the turns.
+                    const int there = i % 2 ? WN / 8 - 1 - j : j;
+                    const unsigned(&four)[4] = slice_b[step % 2][there / 2];
+                    multiply_add(sum[i][there], slice_a[step % 2][i], four[there % 2 * 2], four[there % 2 * 2 + 1]);
+                }
+            }
+        }
+    }
+
+    // A lane holds columns 2 q and 2 q + 1 of rows g and g + 8 of every product, with g = lane / 4, q = lane % 4.
+#pragma unroll
+    for (int i = 0; i < WM / 16 * 2; ++i) {
+        const long long row = row0 + warp_row + i * 8 + lane / 4;
+#pragma unroll
+        for (int j = 0; j < WN / 8; j += 4) {
+            unsigned words[4];
+#pragma unroll
+            for (int l = 0; l < 4; ++l) {
+                const float(&four)[4] = sum[i / 2][j + l];
+                words[l] = pack(four[i % 2 * 2], four[i % 2 * 2 + 1]);
+            }
+            transpose_quad(words, lane);  // now words are 8 neighbours of product j + lane % 4
+            const long long column = column0 + warp_column + (j + lane % 4) * 8;
+            if (row >= m || column >= n) continue;
+            SCALAR* to = c + row * n + column;
+            if constexpr (Chunks) {
+                *reinterpret_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+            } else {
+#pragma unroll
+                for (int l = 0; l < 8; ++l) {
+                    const auto bits = static_cast<unsigned short>(words[l / 2] >> l % 2 * 16);
+                    if (column + l < n) reinterpret_cast<unsigned short*>(to)[l] = bits;
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+
+// Named by the tile of a block and its step along k; `_any` takes every size and alignment.
+#define MATMUL(NAME, WARPS_M, WARPS_N, WM, WN, BK, STAGES, CHUNKS)                                             \
+    extern "C" __global__ void __launch_bounds__(WARPS_M * WARPS_N * 32)                                        \
+        NAME(const SCALAR* __restrict__ a, const SCALAR* __restrict__ b, SCALAR* __restrict__ c, long long m,  \
+             long long n, long long k)                                                                          \
+    {                                                                                                           \
+        multiply<WARPS_M, WARPS_N, WM, WN, BK, STAGES, CHUNKS>(a, b, c, m, n, static_cast<int>(k));             \
+    }
+
+MATMUL(matmul_128x256x64, 2, 4, 64, 64, 64, 3, true)
+MATMUL(matmul_128x256x32, 2, 4, 64, 64, 32, 4, true)
+MATMUL(matmul_128x128x32, 2, 2, 64, 64, 32, 4, true)
+MATMUL(matmul_64x64x64, 2, 2, 32, 32, 64, 3, true)
+MATMUL(matmul_64x64x64_any, 2, 2, 32, 32, 64, 3, false)
+
+#endif
