@@ -46,18 +46,21 @@ def median_interval(values: Sequence[float]) -> Interval:
 
     The spread is the median absolute deviation, so that a few disturbed blocks do not widen it;
     neighbours that resemble each other (lag-1 autocorrelation r) count as (1 - r) / (1 + r) blocks.
-    Raises ValueError on no values.
+    Values are positive. Raises ValueError on no values.
     """
     if not values:
         raise ValueError("an interval needs at least one value")
     median = statistics.median(values)
     if len(values) == 1:
         return Interval(median, median, median)
-    sigma = _MAD_TO_SIGMA * statistics.median(abs(value - median) for value in values)
-    correlation = autocorrelation(values)
+    # In logarithms: times are positive and disturbances multiply, so no bound falls below zero.
+    logs = [math.log(value) for value in values]
+    centre = statistics.median(logs)
+    sigma = _MAD_TO_SIGMA * statistics.median(abs(value - centre) for value in logs)
+    correlation = autocorrelation(logs)
     effective = max(2.0, len(values) * (1 - correlation) / (1 + correlation))
     half = _t95(effective - 1) * _MEDIAN_PENALTY * sigma / math.sqrt(effective)
-    return Interval(median, median - half, median + half)
+    return Interval(median, median * math.exp(-half), median * math.exp(half))
 
 
 class StopRule(Struct, frozen=True):

@@ -1,5 +1,6 @@
 """Carries a plan out on the terminal: progress, one line per outcome, a table at the end."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,7 +38,8 @@ def run_jobs(
     fresh_ceilings: bool = False,
 ) -> int:
     """Measure into a new session file; returns the exit code. Raises SessionError."""
-    console = Console()
+    # A pipe has no width of its own; the usual 80 columns would fold every row.
+    console = Console(width=None if sys.stdout.isatty() else 140)
     cache = CeilingCache(console.print)
     with SessionStore.create(path) as store:
         recorder = Recorder(store, catalog, device, cache)

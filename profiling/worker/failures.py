@@ -4,8 +4,11 @@ Classified once, by exception type, CUDA error code and stage, never by message 
 """
 
 import traceback
+from pathlib import Path
 
 from profiling.outcome import Failed, FailureKind, SkipKind, Skipped, Stage
+
+_OUR_CODE = Path(__file__).resolve().parent
 
 
 class Refusal(Exception):
@@ -58,6 +61,9 @@ def classify(error: Exception, *, what: str, stage: Stage, device_is_sound: bool
             FailureKind.DEVICE_FAULT, stage, f"{message} Run it under compute-sanitizer.", _log(error)
         )
     match error:
+        case _ if _is_our_own(error):
+            message = f"{what} met an error of Roofscope's own ({_first_line(error)}); please report its log."
+            return Failed(FailureKind.INTERNAL, stage, message, _log(error))
         case BuildError():
             return Failed(FailureKind.BUILD_ERROR, stage, f"{what} was not built: {error}", error.log)
         case WrongResult():
@@ -71,6 +77,14 @@ def classify(error: Exception, *, what: str, stage: Stage, device_is_sound: bool
             kind = FailureKind.BUILD_ERROR if _is_compiler_error(error) else FailureKind.LAUNCH_ERROR
             verb = "was not built" if kind is FailureKind.BUILD_ERROR else f"failed in its {stage} stage"
             return Failed(kind, stage, f"{what} {verb}: {_first_line(error)}", _log(error))
+
+
+def _is_our_own(error: BaseException) -> bool:
+    """Whether our code raised it by accident: a kernel's error comes from its file or a library."""
+    if isinstance(error, BuildError | WrongResult | RuntimeError | MemoryError):
+        return False
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and Path(frames[-1].filename).resolve().is_relative_to(_OUR_CODE)
 
 
 def _is_compiler_error(error: BaseException) -> bool:

@@ -41,6 +41,11 @@ def test_neighbours_that_resemble_each_other_count_for_less() -> None:
     )
 
 
+def test_no_bound_of_a_time_falls_below_zero() -> None:
+    interval = median_interval([1.0, 1.1, 9.0, 1.2, 8.0, 1.0, 7.0, 1.3])
+    assert 0 < interval.low < interval.median < interval.high
+
+
 def test_no_values_is_an_error() -> None:
     with pytest.raises(ValueError, match="at least one"):
         median_interval([])

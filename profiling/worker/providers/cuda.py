@@ -96,9 +96,9 @@ class CudaProgram:
             return BuildInfo(compile_s=compile_s, architecture=self.architecture)
         return BuildInfo(
             compile_s=compile_s,
-            registers=max(a.num_regs() for a in attributes),
-            spill_bytes=max(a.local_size_bytes() for a in attributes),
-            shared_bytes=max(a.shared_size_bytes() for a in attributes),
+            registers=max(_fact(a.num_regs) for a in attributes),
+            spill_bytes=max(_fact(a.local_size_bytes) for a in attributes),
+            shared_bytes=max(_fact(a.shared_size_bytes) for a in attributes),
             architecture=self.architecture,
         )
 
@@ -167,6 +167,11 @@ def _allow_shared_memory(kernel: Any, shared_bytes: int) -> None:
         (error,) = driver.cuFuncSetAttribute(function, attribute, shared_bytes)
     if error != driver.CUresult.CUDA_SUCCESS:
         raise Refusal(f"This GPU gives a block less than the {shared_bytes} B of shared memory asked for.")
+
+
+def _fact(value: Any) -> int:
+    # A property since cuda-core 1.2, a method before.
+    return value() if callable(value) else value
 
 
 def _argument(value: Argument) -> object:
