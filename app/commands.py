@@ -175,7 +175,6 @@ class Actions:
             action = QAction(command.text, owner)
             action.setObjectName(command.id)
             action.setToolTip(tool_tip(command))
-            action.setStatusTip(command.tip)
             action.setCheckable(command.is_choice)
             if command.keys:
                 action.setShortcut(QKeySequence(command.keys, QKeySequence.SequenceFormat.PortableText))

@@ -44,6 +44,7 @@ class Controller(QObject):
         keeper: SessionKeeper,
         link: WorkerLink,
         availability: Availability,
+        catalog: Catalog,
         scan: Callable[[], Catalog],
         parent: QObject | None = None,
     ) -> None:
@@ -53,7 +54,7 @@ class Controller(QObject):
         self._link = link
         self._availability = availability
         self._scan = scan
-        self._catalog = scan()
+        self._catalog = catalog
         self._device: Device | None = None  # of the run under way
         self._unfinished: dict[tuple[str, str], Job] = {}
         self._is_running = False

@@ -1,12 +1,11 @@
 """The open session file: looked at until something is to be written, then one writer."""
 
 import os
-import re
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 
 from app.models.session_model import SessionModel
+from app.places import new_session_path
 from profiling import store
 from profiling.catalog import Catalog
 from profiling.ceiling_cache import CeilingCache
@@ -15,7 +14,7 @@ from profiling.host import environment
 from profiling.recorder import Recorder
 from profiling.roofline import Source
 from profiling.session import Session
-from profiling.store import SUFFIX, SessionStore
+from profiling.store import SessionStore
 
 
 class SessionKeeper:
@@ -61,12 +60,7 @@ class SessionKeeper:
     def show_empty(self, device: Device | None) -> None:
         """Show a session without points; its file is made when something comes in."""
         self.close()
-        name = _file_name(device)
-        path = self._folder / f"{name}{SUFFIX}"
-        count = 2
-        while path.exists():
-            path = self._folder / f"{name} ({count}){SUFFIX}"
-            count += 1
+        path = new_session_path(self._folder)
         self._model.replace(Session(path, store.timestamp(), device=device))
 
     def recorder_for(self, device: Device) -> tuple[Recorder, str]:
@@ -126,8 +120,3 @@ class SessionKeeper:
         if self.path and not os.access(self.path, os.W_OK):
             return f"{self.path.name} is read-only"
         return ""
-
-
-def _file_name(device: Device | None) -> str:
-    name = re.sub(r"[^A-Za-z0-9]+", "-", device.name if device else "session").strip("-").lower()
-    return f"{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}_{name[:40]}"

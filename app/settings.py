@@ -6,7 +6,11 @@ import platformdirs
 from msgspec import Struct
 from PySide6.QtCore import QByteArray, QSettings
 
+from app.places import session_folder
 from app.tokens import Scheme
+from profiling.ceiling_cache import default_folder
+
+ASSETS = Path(__file__).resolve().parent.parent / "assets"
 
 _LAYOUT_VERSION = 1  # raise when docks are renamed or rearranged: an older layout is then forgotten
 _RECENT_COUNT = 8
@@ -15,21 +19,23 @@ _RECENT_COUNT = 8
 class Places(Struct, frozen=True):
     """Folders and files of one user; tests and screenshots give temporary ones."""
 
-    data: Path  # sessions are written under it
+    sessions: Path  # runs are written here
     settings: Path
-    example: Path  # a session recorded elsewhere, for the first start
+    ceilings: Path  # measured ceilings kept between sessions
+    assets: Path = ASSETS  # what came with the program is for viewing only
+
+    @property
+    def example(self) -> Path:
+        """A session recorded on another machine, for the first start."""
+        return self.assets / "sessions" / "h200.roofscope"
 
     @classmethod
     def of_user(cls) -> "Places":
         return cls(
-            data=platformdirs.user_data_path("roofscope", appauthor=False),
+            sessions=session_folder(),
             settings=platformdirs.user_config_path("roofscope", appauthor=False) / "window.ini",
-            example=Path(__file__).resolve().parent.parent / "assets" / "sessions" / "h200.roofscope",
+            ceilings=default_folder(),
         )
-
-    @property
-    def sessions(self) -> Path:
-        return self.data / "sessions"
 
 
 class Settings:

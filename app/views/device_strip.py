@@ -97,7 +97,7 @@ def device_title(device: Device) -> str:
 
 
 def _of(value: str, limit: str) -> str:
-    if value == MISSING or limit == MISSING:
+    if MISSING in (value, limit):
         return value
     amount, _, unit = value.rpartition(" ")
     return f"{amount} / {limit}" if limit.endswith(f" {unit}") else f"{value} / {limit}"

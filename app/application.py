@@ -1,0 +1,212 @@
+"""The composition root: the only place that builds the window's objects and joins them."""
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QObject
+from PySide6.QtWidgets import QApplication
+
+from app.availability import Availability
+from app.background import Background
+from app.commands import Actions, CommandId
+from app.controller import Controller
+from app.device_source import DeviceSource, LocalDevices
+from app.models.library_model import LibraryModel
+from app.models.point_table import PointTable
+from app.models.selection import Selection
+from app.models.session_model import SessionModel
+from app.plan_watch import PlanWatch
+from app.session_keeper import SessionKeeper
+from app.settings import Places, Settings
+from app.theme import ThemeSwitch
+from app.views.cards import CardColumn
+from app.views.detail_pane import DetailPane
+from app.views.device_strip import DeviceStrip
+from app.views.file_dialogs import FileDialogs
+from app.views.library_pane import LibraryPane
+from app.views.main_window import MainWindow, Panes
+from app.views.plan_bar import PlanBar
+from app.views.results_pane import ResultsPane
+from app.views.roofline_chart import RooflineChart
+from app.views.trace_pane import TracePane
+from app.window_commands import WindowCommands
+from app.worker_link import WorkerLink
+from profiling.catalog import LIBRARY, scan
+from profiling.ceiling_cache import CeilingCache
+from profiling.local_devices import default_device
+from profiling.session import Session
+from profiling.store import timestamp
+from profiling.supervisor import Supervisor
+from profiling.transport import LocalTarget
+
+
+def run_window(argv_files: Sequence[Path] = ()) -> int:
+    """Open the window on a session file, or on the last one; returns the exit code."""
+    app = QApplication.instance() or QApplication(sys.argv[:1])
+    assert isinstance(app, QApplication)
+    QCoreApplication.setApplicationName("Roofscope")
+    application = build_window(app, Places.of_user())
+    application.start(argv_files)
+    application.window.show()
+    return app.exec()
+
+
+def build_window(
+    app: QApplication,
+    places: Places,
+    *,
+    source: DeviceSource | None = None,
+    target: LocalTarget | None = None,
+    kernel_roots: Sequence[Path] = (),
+) -> "Application":
+    """Build the window without showing it. Tests and screenshots give their own places, devices and worker.
+
+    ``kernel_roots`` are folders of kernels besides the program's own.
+    """
+    return Application(app, places, source or LocalDevices(), target or LocalTarget(), tuple(kernel_roots))
+
+
+class Application(QObject):
+    """Everything that lives as long as the window."""
+
+    def __init__(
+        self,
+        app: QApplication,
+        places: Places,
+        source: DeviceSource,
+        target: LocalTarget,
+        kernel_roots: tuple[Path, ...],
+    ) -> None:
+        super().__init__()
+        self._places = places
+        self._source = source
+        self.settings = Settings(places.settings)
+        self.background = Background(self)
+        self.model = SessionModel(Session(places.sessions / "none.roofscope", timestamp()), self)
+        self.selection = Selection(self)
+        self.theme_switch = ThemeSwitch(app, self.settings.scheme)
+        catalog = scan((LIBRARY, *kernel_roots))
+        self.library = LibraryModel(catalog, self)
+        self.table = PointTable(self.model, self)
+        supervisor = Supervisor([str(root.resolve()) for root in kernel_roots], catalog.hash)
+        self.link = WorkerLink(supervisor, target, self)
+        keeper = SessionKeeper(
+            self.model,
+            lambda: self.controller.catalog,
+            CeilingCache(lambda text: self.panes.cards.notice(text), places.ceilings),
+            places.sessions,
+            places.assets,
+        )
+        self.controller = Controller(
+            self.model,
+            keeper,
+            self.link,
+            Availability(),
+            catalog,
+            partial(scan, (LIBRARY, *kernel_roots)),
+            self,
+        )
+        self.window = MainWindow()
+        self.panes = self._make_panes(self.window.actions_of)
+        self.window.place(self.panes)
+        self.watch = PlanWatch(
+            self.library,
+            self.panes.plan_bar,
+            self.window.actions_of[CommandId.RUN],
+            lambda: self.controller.is_running,
+            self,
+        )
+        self.commands = WindowCommands(self, FileDialogs(self.window, self.settings), places.example)
+        self._join()
+
+    def start(self, files: Sequence[Path] = ()) -> None:
+        """Show the file asked for, else the last session, else the example, and look for devices."""
+        self._restore_layout()
+        recent = [path for path in self.settings.recent_sessions if path.is_file()]
+        example = [self._places.example] if self._places.example.is_file() else []
+        candidates = [Path(file) for file in files] or [*recent[:1], *example[:1]][:1]
+        if not (candidates and self.controller.open(candidates[0])):
+            self.controller.new_session(None)
+        self.background.ask(self._source.find, self._devices_found)
+
+    def close(self) -> None:
+        """End the worker, close the file, remember the window. Called when the window closes."""
+        self.panes.strip.stop()
+        self.settings.save_layout(self.window.saveGeometry(), self.window.saveState())
+        self.controller.close()
+        self.background.finish()
+        self._source.close()
+        self.settings.sync()
+
+    def _make_panes(self, actions: Actions) -> Panes:
+        theme = self.theme_switch.theme
+        model, table, selection = self.model, self.table, self.selection
+        return Panes(
+            plan_bar=PlanBar(actions[CommandId.RUN], actions[CommandId.STOP]),
+            cards=CardColumn(theme),
+            chart=RooflineChart(model, selection, theme),
+            library=LibraryPane(self.library, theme),
+            results=ResultsPane(
+                model,
+                table,
+                selection,
+                (actions[CommandId.COPY], actions[CommandId.COPY_MARKDOWN]),
+                theme,
+            ),
+            details=DetailPane(
+                model, table, selection, (actions[CommandId.TRACE], actions[CommandId.PIN]), theme
+            ),
+            trace=TracePane(model, selection, self.background, actions[CommandId.TRACE]),
+            strip=DeviceStrip(self._source),
+        )
+
+    def _join(self) -> None:
+        panes, controller = self.panes, self.controller
+        controller.noticed.connect(panes.cards.notice)
+        controller.said.connect(self.window.say)
+        controller.progressed.connect(panes.plan_bar.show_progress)
+        controller.worker_lost.connect(panes.cards.worker_lost)
+        controller.catalog_changed.connect(self.library.set_catalog)
+        controller.refused.connect(self._tell_reasons)
+        panes.cards.restart_asked.connect(self.commands.restart)
+        panes.cards.measure_asked.connect(self.commands.measure_here)
+        panes.plan_bar.device_changed.connect(self._device_chosen)
+        panes.trace.failed.connect(panes.cards.notice)
+        panes.trace.exported.connect(self.window.say)
+        self.background.failed.connect(panes.cards.notice)
+        self.window.file_dropped.connect(controller.open)
+        self.window.closing.connect(self.close)
+        self.theme_switch.changed.connect(self._restyle)
+        self._restyle()
+        self._tell_reasons()
+
+    def _restyle(self) -> None:
+        theme = self.theme_switch.theme
+        self.window.style_with(theme)
+        self.window.show_scheme(self.theme_switch.scheme)
+        panes = self.panes
+        for pane in (panes.chart, panes.library, panes.results, panes.details, panes.cards):
+            pane.set_theme(theme)
+
+    def _devices_found(self, devices: object) -> None:
+        assert isinstance(devices, tuple)
+        self.panes.plan_bar.set_devices(devices, default_device(devices))
+
+    def _device_chosen(self) -> None:
+        self.panes.strip.show_device(self.panes.plan_bar.device())
+        self._tell_reasons()
+
+    def _tell_reasons(self) -> None:
+        device = self.panes.plan_bar.device()
+        self.library.set_reasons(lambda implementation: self.controller.reason(implementation, device))
+
+    def _restore_layout(self) -> None:
+        self.window.resize(1280, 800)
+        if layout := self.settings.layout:
+            geometry, state = layout
+            self.window.restoreGeometry(geometry)
+            self.window.restoreState(state)
+        else:
+            self.window.fit_docks()

@@ -1,0 +1,67 @@
+"""Says at once what Run would do with the ticks and the plan bar as they are."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction
+
+from app.models.library_model import LibraryModel
+from app.models.plan_choice import plan, sizes_hint
+from app.views.plan_bar import PlanBar
+from profiling.plan import PlanError
+
+
+class PlanWatch(QObject):
+    """Checks the plan by making it, so that the sentence and Run never disagree."""
+
+    def __init__(
+        self,
+        library: LibraryModel,
+        bar: PlanBar,
+        run: QAction,
+        is_running: Callable[[], bool],
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._library = library
+        self._bar = bar
+        self._run = run
+        self._is_running = is_running
+        library.checks_changed.connect(self.refresh)
+        bar.changed.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        if self._is_running():
+            return
+        choice = self._bar.choice()
+        if choice is None:
+            self._run.setEnabled(False)
+            self._bar.set_message("Looking for devices...")
+            return
+        try:
+            text = self._summary()
+        except PlanError as error:
+            self._run.setEnabled(False)
+            self._bar.set_message(str(error), is_problem=True)
+            self._bar.mark_sizes(bool(choice.own_sizes))
+            return
+        self._run.setEnabled(True)
+        self._bar.set_message(text)
+        self._bar.mark_sizes(False)
+
+    def _summary(self) -> str:
+        choice = self._bar.choice()
+        assert choice is not None
+        checked = self._library.checked()
+        jobs = plan(choice, self._library.kernels, checked, first_id=1)
+        kernels = [kernel for kernel in self._library.kernels if checked.get(kernel.spec.name)]
+        hint = sizes_hint(choice.own_sizes, kernels) if choice.own_sizes.strip() else ""
+        count = sum(len(job.implementations) for job in jobs)
+        names = {job.workload.kernel for job in jobs}
+        what = f"{_counted(count, 'point')} of {_counted(len(names), 'kernel')}"
+        return f"Run measures {what} on {choice.device}, {choice.quality}, {choice.regime}. {hint}".rstrip()
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,63 @@
+"""Asks for files: open, save as, export. Never blocks the window."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.settings import Settings
+from profiling.store import SUFFIX
+
+_SESSIONS = f"Roofscope sessions (*{SUFFIX})"
+_EXPORTS = ";;".join(
+    (
+        "Chart as PNG (*.png)",
+        "Chart as SVG (*.svg)",
+        "Results as CSV (*.csv)",
+        "Results and ceilings as JSON (*.json)",
+    )
+)
+
+
+class FileDialogs:
+    """Starts each dialog in the folder of the last one."""
+
+    def __init__(self, window: QWidget, settings: Settings) -> None:
+        self._window = window
+        self._settings = settings
+
+    def ask_open(self, deliver: Callable[[Path], object]) -> None:
+        dialog = self._dialog("Open session", f"{_SESSIONS};;All files (*)", deliver)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.open()
+
+    def ask_save(self, name: str, deliver: Callable[[Path], object]) -> None:
+        dialog = self._dialog("Save session as", _SESSIONS, deliver)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix(SUFFIX[1:])
+        dialog.selectFile(name)
+        dialog.open()
+
+    def ask_export(self, stem: str, deliver: Callable[[Path], object]) -> None:
+        dialog = self._dialog("Export", _EXPORTS, deliver)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("png")
+        # The suffix follows the kind chosen: "(*.csv)" -> "csv".
+        dialog.filterSelected.connect(
+            lambda kind: dialog.setDefaultSuffix(kind.partition("*.")[2].rstrip(")"))
+        )
+        dialog.selectFile(stem)
+        dialog.open()
+
+    def _dialog(self, title: str, kinds: str, deliver: Callable[[Path], object]) -> QFileDialog:
+        dialog = QFileDialog(self._window, title, str(self._settings.folder), kinds)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+
+        def chosen(name: str) -> None:
+            path = Path(name)
+            self._settings.folder = path.parent
+            deliver(path)
+
+        dialog.fileSelected.connect(chosen)
+        return dialog

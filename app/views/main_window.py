@@ -1,0 +1,174 @@
+"""The main window: places the panes, remembers where they are, takes dropped files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QToolBar, QVBoxLayout, QWidget
+
+from app.commands import COMMANDS, Actions, CommandId, Menu
+from app.tokens import Scheme, Theme
+from app.views.cards import CardColumn
+from app.views.detail_pane import DetailPane
+from app.views.device_strip import DeviceStrip
+from app.views.elided_label import ElidedLabel
+from app.views.icons import application_icon, icon
+from app.views.library_pane import LibraryPane
+from app.views.plan_bar import PlanBar
+from app.views.results_pane import ResultsPane
+from app.views.style import window_style
+from app.views.trace_pane import TracePane
+
+SCHEME_COMMANDS = {
+    CommandId.THEME_SYSTEM: Scheme.SYSTEM,
+    CommandId.THEME_LIGHT: Scheme.LIGHT,
+    CommandId.THEME_DARK: Scheme.DARK,
+}
+_LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
+_RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
+_BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
+
+
+class Panes(Struct, frozen=True):
+    """The window's parts, made by the composition root."""
+
+    plan_bar: PlanBar
+    cards: CardColumn
+    chart: QWidget
+    library: LibraryPane
+    results: ResultsPane
+    details: DetailPane
+    trace: TracePane
+    strip: DeviceStrip
+
+
+class MainWindow(QMainWindow):
+    file_dropped = Signal(object)  # Path
+    closing = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWindowTitle("Roofscope")
+        self.setWindowIcon(application_icon())
+        self.setAcceptDrops(True)
+        self.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AnimatedDocks)
+        self.actions_of = Actions(self)
+        self.docks: dict[str, QDockWidget] = {}
+        self._said = ElidedLabel("muted")
+        self._default_state = QByteArray()
+        self.recent_menu = QMenu("Open &recent", self)
+
+    def place(self, panes: Panes) -> None:
+        """Put the panes in; called once."""
+        bar = QToolBar("Plan")
+        bar.setObjectName("plan")
+        bar.setMovable(False)
+        bar.setFloatable(False)
+        bar.toggleViewAction().setVisible(False)
+        bar.addWidget(panes.plan_bar)
+        self.addToolBar(Qt.ToolBarArea.TopToolBarArea, bar)
+        centre = QWidget()
+        column = QVBoxLayout(centre)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(panes.cards)
+        column.addWidget(panes.chart, 1)
+        self.setCentralWidget(centre)
+        self._dock("Library", panes.library, _LEFT)
+        self._dock("Details", panes.details, _RIGHT)
+        self._dock("Results", panes.results, _BOTTOM)
+        self._dock("Trace", panes.trace, _BOTTOM)
+        self.setCorner(Qt.Corner.BottomRightCorner, _RIGHT)
+        self.setCorner(Qt.Corner.BottomLeftCorner, _BOTTOM)
+        self.setTabPosition(_BOTTOM, self.tabPosition(_RIGHT).North)
+        self.tabifyDockWidget(self.docks["Results"], self.docks["Trace"])
+        self.docks["Results"].raise_()
+        self._fill_menus()
+        status = self.statusBar()
+        status.setSizeGripEnabled(False)
+        status.addPermanentWidget(self._said, 1)
+        status.addPermanentWidget(panes.strip, 2)
+        self._default_state = self.saveState()
+
+    def say(self, text: str) -> None:
+        """One line in the status bar."""
+        self._said.set_text(text)
+
+    @property
+    def said(self) -> str:
+        return self._said.whole_text
+
+    def style_with(self, theme: Theme) -> None:
+        self.setStyleSheet(window_style(theme))
+        for command in COMMANDS:
+            if command.icon:
+                colour = theme.on_accent if command.id is CommandId.RUN else ""
+                self.actions_of[command.id].setIcon(icon(command.icon, theme, colour))
+
+    def show_scheme(self, scheme: Scheme) -> None:
+        for command, its_scheme in SCHEME_COMMANDS.items():
+            self.actions_of[command].setChecked(its_scheme is scheme)
+
+    def show_recent(self, paths: Sequence[Path]) -> None:
+        self.recent_menu.clear()
+        for path in paths:
+            action = self.recent_menu.addAction(path.name)
+            action.setToolTip(str(path))
+            action.triggered.connect(lambda _checked=False, path=path: self.file_dropped.emit(path))
+        self.recent_menu.setEnabled(bool(paths))
+
+    def reset_layout(self) -> None:
+        """Every pane back in its first place, at sizes that suit the window."""
+        self.restoreState(self._default_state)
+        for dock in self.docks.values():
+            dock.setFloating(False)
+            dock.show()
+        self.fit_docks()
+        self.docks["Results"].raise_()
+
+    def fit_docks(self) -> None:
+        width, height = self.width(), self.height()
+        sides = [max(216, min(300, width // 6)), max(320, min(460, width // 4))]
+        self.resizeDocks([self.docks["Library"], self.docks["Details"]], sides, Qt.Orientation.Horizontal)
+        bottom = max(190, min(420, height * 3 // 10))
+        self.resizeDocks([self.docks["Results"]], [bottom], Qt.Orientation.Vertical)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        files = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+        if files:
+            event.acceptProposedAction()
+            self.file_dropped.emit(Path(files[0]))
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self.closing.emit()
+        event.accept()
+
+    def _dock(self, title: str, pane: QWidget, area: Qt.DockWidgetArea) -> None:
+        dock = QDockWidget(title)
+        dock.setObjectName(title)
+        dock.setAccessibleName(title)
+        dock.setWidget(pane)
+        self.addDockWidget(area, dock)
+        self.docks[title] = dock
+
+    def _fill_menus(self) -> None:
+        menus = {menu: self.menuBar().addMenu(menu) for menu in Menu}
+        schemes = QActionGroup(self)
+        for command in COMMANDS:
+            action = self.actions_of[command.id]
+            if command.starts_group:
+                menus[command.menu].addSeparator()
+            menus[command.menu].addAction(action)
+            if command.is_choice:
+                schemes.addAction(action)
+            if command.id is CommandId.OPEN:
+                menus[command.menu].addMenu(self.recent_menu)
+        menus[Menu.VIEW].addSeparator()
+        for dock in self.docks.values():
+            menus[Menu.VIEW].addAction(dock.toggleViewAction())

@@ -1,0 +1,215 @@
+"""What each command does, and which of them can be given right now."""
+
+from pathlib import Path
+from typing import Protocol
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QMessageBox
+
+from app.background import Background
+from app.commands import CommandId
+from app.controller import Controller
+from app.exporting import ExportError, export
+from app.models.library_model import LibraryModel
+from app.models.point_table import PointTable
+from app.models.selection import Selection
+from app.models.session_model import SessionModel
+from app.plan_watch import PlanWatch
+from app.settings import Settings
+from app.theme import ThemeSwitch
+from app.views.doctor_dialog import DoctorDialog
+from app.views.file_dialogs import FileDialogs
+from app.views.main_window import SCHEME_COMMANDS, MainWindow, Panes
+from app.views.shortcuts_dialog import ShortcutsDialog
+from profiling.doctor import examine
+from profiling.session import Point
+
+
+class Parts(Protocol):
+    """The objects that commands act on."""
+
+    settings: Settings
+    background: Background
+    model: SessionModel
+    selection: Selection
+    theme_switch: ThemeSwitch
+    library: LibraryModel
+    table: PointTable
+    controller: Controller
+    window: MainWindow
+    panes: Panes
+    watch: PlanWatch
+
+
+class WindowCommands(QObject):
+    def __init__(self, parts: Parts, dialogs: FileDialogs, example: Path) -> None:
+        super().__init__(parts.window)
+        self._parts = parts
+        self._dialogs = dialogs
+        self._example = example
+        self._actions = parts.window.actions_of
+        self._connect()
+        parts.controller.running_changed.connect(self._running_changed)
+        parts.controller.session_changed.connect(self._session_changed)
+        parts.model.environment_changed.connect(self._session_changed)
+        parts.model.point_added.connect(self._refresh)
+        parts.selection.changed.connect(self._refresh)
+        parts.panes.plan_bar.device_changed.connect(self._refresh)
+        self._session_changed()
+
+    def measure_here(self) -> None:
+        """From the example's card: everything, on this machine's best device."""
+        self._parts.library.set_all(True)
+        self.run()
+
+    def run(self) -> None:
+        parts = self._parts
+        choice, device = parts.panes.plan_bar.choice(), parts.panes.plan_bar.device()
+        if choice is None or device is None:
+            parts.window.say("Still looking for devices; press Run again in a moment.")
+            return
+        parts.panes.cards.forget_worker()
+        parts.controller.run(choice, device, parts.library.checked())
+
+    def restart(self) -> None:
+        self._parts.panes.cards.forget_worker()
+        self._parts.controller.restart()
+
+    def _connect(self) -> None:
+        parts, window = self._parts, self._parts.window
+        self._actions.connect(
+            {
+                CommandId.OPEN: lambda: self._dialogs.ask_open(parts.controller.open),
+                CommandId.NEW: lambda: parts.controller.new_session(parts.panes.plan_bar.device()),
+                CommandId.SAVE: self._save,
+                CommandId.SAVE_AS: self._save_as,
+                CommandId.EXPORT: lambda: self._dialogs.ask_export(
+                    parts.model.session.path.stem, self.export
+                ),
+                CommandId.QUIT: window.close,
+                CommandId.COPY: parts.panes.results.copy,
+                CommandId.COPY_MARKDOWN: parts.panes.results.copy_markdown,
+                CommandId.FIND: self._find,
+                CommandId.RUN: self.run,
+                CommandId.STOP: self._stop,
+                CommandId.PROBE: self._probe,
+                CommandId.TRACE: self._trace,
+                CommandId.PIN: self._pin,
+                CommandId.RESET_LAYOUT: window.reset_layout,
+                CommandId.DOCTOR: self._show_doctor,
+                CommandId.SHORTCUTS: lambda: ShortcutsDialog(window).open(),
+                CommandId.ABOUT: self._show_about,
+                **{command: self._scheme_setter(command) for command in SCHEME_COMMANDS},
+            }
+        )
+
+    def export(self, path: Path) -> None:
+        try:
+            export(self._parts.model.session, self._parts.panes.chart, path)
+        except ExportError as error:
+            self._parts.panes.cards.notice(str(error))
+            return
+        self._parts.window.say(f"Written to {path}")
+
+    def _scheme_setter(self, command: CommandId) -> object:
+        def choose() -> None:
+            scheme = SCHEME_COMMANDS[command]
+            self._parts.settings.scheme = scheme
+            self._parts.theme_switch.choose(scheme)
+            self._parts.window.show_scheme(scheme)
+
+        return choose
+
+    def _selected(self) -> Point | None:
+        number = self._parts.selection.number
+        return self._parts.model.point(number) if number is not None else None
+
+    def _save(self) -> None:
+        keeper = self._parts.controller.keeper
+        if keeper.path and not keeper.is_autosaved and not keeper.is_example:
+            self._parts.window.say(f"Every result is already in {keeper.path}")
+        else:
+            self._save_as()
+
+    def _save_as(self) -> None:
+        if self._parts.controller.keeper.path is None:
+            self._parts.panes.cards.notice("There is nothing to save yet; run something first.")
+            return
+        self._dialogs.ask_save(self._parts.model.session.path.name, self._parts.controller.save_as)
+
+    def _find(self) -> None:
+        """The results if they have the focus, else the library."""
+        panes = self._parts.panes
+        if panes.results.isAncestorOf(self._parts.window.focusWidget() or panes.library):
+            panes.results.focus_filter()
+        else:
+            self._parts.window.docks["Library"].show()
+            panes.library.focus_search()
+
+    def _stop(self) -> None:
+        self._parts.controller.stop()
+        self._parts.window.say("Stopping after the current block; press Stop again to end the worker.")
+
+    def _probe(self) -> None:
+        if device := self._parts.panes.plan_bar.device():
+            self._parts.controller.probe(device)
+
+    def _trace(self) -> None:
+        if point := self._selected():
+            self._parts.window.docks["Trace"].show()
+            self._parts.window.docks["Trace"].raise_()
+            self._parts.controller.trace(point, self._parts.panes.plan_bar.devices)
+
+    def _pin(self) -> None:
+        table, point = self._parts.table, self._selected()
+        if point:
+            table.pin(None if table.pinned == point.number else point.number)
+
+    def _show_doctor(self) -> None:
+        dialog = DoctorDialog(self._parts.theme_switch.theme, self._parts.window)
+        dialog.open()
+        self._parts.background.ask(examine, dialog.show_checks)
+
+    def _show_about(self) -> None:
+        box = QMessageBox(self._parts.window)
+        box.setWindowTitle("About Roofscope")
+        box.setText(
+            "Roofscope measures CUDA, Triton, eager and compiled versions of a kernel"
+            " and sets them on a measured roofline."
+        )
+        box.setInformativeText("MIT licence. Icons by Lucide, ISC licence.")
+        box.open()
+
+    def _running_changed(self, running: bool) -> None:
+        self._parts.panes.plan_bar.set_running(running)
+        self._refresh()
+        if not running:
+            self._parts.watch.refresh()
+            if self._parts.window.said.startswith("Stopping"):
+                self._parts.window.say("Stopped; what was measured is kept.")
+
+    def _session_changed(self) -> None:
+        parts = self._parts
+        keeper, session = parts.controller.keeper, parts.model.session
+        name = keeper.path.stem if keeper.path else "new session"
+        parts.window.setWindowTitle(f"{name} - Roofscope")
+        if keeper.path and not keeper.is_example:
+            parts.settings.remember_session(keeper.path)
+        parts.window.show_recent(parts.settings.recent_sessions)
+        device = session.device.name if session.device else "another machine"
+        parts.panes.cards.show_example(f"Example, recorded on one {device}." if keeper.is_example else None)
+        if parts.selection.number is not None and parts.model.point(parts.selection.number) is None:
+            parts.selection.select(None)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        running = self._parts.controller.is_running
+        point = self._selected()
+        measured = point is not None and point.measured is not None
+        has_device = self._parts.panes.plan_bar.device() is not None
+        self._actions[CommandId.STOP].setEnabled(running)
+        self._actions[CommandId.PROBE].setEnabled(has_device and not running)
+        self._actions[CommandId.TRACE].setEnabled(measured and has_device and not running)
+        self._actions[CommandId.PIN].setEnabled(measured)
+        if running:
+            self._actions[CommandId.RUN].setEnabled(False)
