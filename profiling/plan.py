@@ -40,10 +40,11 @@ class PlanError(ValueError):
 
 
 class SizeChoice(Struct, frozen=True):
-    """Either a preset's name, or explicit sizes laid over the preset's."""
+    """A preset's name, and explicit sizes laid over the preset's."""
 
     preset: str
     sizes: dict[str, int] = {}
+    or_any: bool = False  # a default, not the user's word: a kernel without it takes what it has
 
 
 def plan_jobs(
@@ -97,6 +98,8 @@ def plan_jobs(
 
 def _sizes(kernel: Kernel, choice: SizeChoice) -> dict[str, int]:
     preset = kernel.spec.preset(choice.preset)
+    if preset is None and choice.or_any and kernel.spec.presets:
+        preset = kernel.spec.presets[-1]
     if preset is None:
         known = ", ".join(preset.name for preset in kernel.spec.presets)
         raise PlanError(f"{kernel.spec.name} has no preset {choice.preset!r}; it has {known}.")

@@ -35,8 +35,8 @@ def choose_device(devices: tuple[Device, ...], name: str | None, default: Device
 
 def choose_sizes(words: Iterable[str], presets: Sequence[str], device: Device) -> list[SizeChoice]:
     """Presets, and ``axis=number`` words laid over the first of them."""
-    default = "large" if device.kind is DeviceKind.CUDA else "medium"
-    names = list(presets) or [default]
+    names = list(presets) or ["large" if device.kind is DeviceKind.CUDA else "medium"]
+    by_default = not presets
     sizes: dict[str, int] = {}
     for word in words:
         for part in word.split(","):
@@ -45,7 +45,9 @@ def choose_sizes(words: Iterable[str], presets: Sequence[str], device: Device) -
                 sizes[axis.strip()] = int(number.replace("_", ""))
             except ValueError:
                 refuse(f"The size {part!r} cannot be read; write axis=number, such as rows=4096.")
-    return [SizeChoice(names[0], sizes)] if sizes else [SizeChoice(name) for name in names]
+    if sizes:
+        return [SizeChoice(names[0], sizes, by_default)]
+    return [SizeChoice(name, or_any=by_default) for name in names]
 
 
 def make_jobs(

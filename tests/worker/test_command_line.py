@@ -1,0 +1,146 @@
+"""The command line as a user runs it: a child process, its output and its exit code."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from profiling.ceiling_cache import CacheKey, CeilingCache
+from profiling.host import cpu_device, package_version
+from profiling.outcome import Failed, Measured, Skipped
+from profiling.roofline import Bound, Ceiling, Mix, Source
+from profiling.store import SessionStore, load
+from tests.worker.toys import REFERENCE, add_toy
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+def keep_ceilings(cache_home: Path) -> None:
+    """Spare each test the probe: the device is known from before."""
+    device = cpu_device()
+    ceilings = [
+        Ceiling(Bound.DRAM, Source.MEASURED_BURST, 2e10, "test", device.uuid, "2026-01-01", Mix.COPY),
+        Ceiling(Bound.FP32, Source.MEASURED_BURST, 2e11, "test", device.uuid, "2026-01-01"),
+    ]
+    cache = CeilingCache(print, cache_home / "roofscope" / "ceilings")
+    cache.save(CacheKey.of(device, package_version("torch")), ceilings)
+
+
+def main(tmp_path: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+    }
+    environment.pop("QT_QPA_PLATFORM", None)
+    environment.pop("DISPLAY", None)
+    return subprocess.run(
+        [sys.executable, "main.py", *map(str, words)],
+        cwd=CHECKOUT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_sixth_kernel_is_one_folder(tmp_path: Path) -> None:
+    """From a folder anywhere to verified points, a picture and a CSV; nothing else is touched."""
+    keep_ceilings(tmp_path / "cache")
+    folder = add_toy(tmp_path / "mine", "doubled", REFERENCE)
+    (folder / "triton_tiles.py").write_text("def run(x): ...")
+    out = tmp_path / "a.roofscope"
+    done = main(tmp_path, "run", "doubled", "--library", tmp_path / "mine", "--device", "cpu",
+                "--provider", "eager", "--provider", "triton", "--size", "n=70000", "--out", out)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "✓ doubled / eager float32" in done.stdout
+    session = load(out)
+    eager, triton = session.points
+    assert isinstance(eager.outcome, Measured)
+    assert isinstance(triton.outcome, Skipped)
+    assert eager.job.workload.sizes == {"n": 70000}
+    assert session.specs["doubled"].formula == "y = 2x"
+    assert session.sources[eager.implementation.source_hash][0].text == REFERENCE
+    assert session.environment is not None
+    assert {package.name for package in session.environment.packages} >= {"torch", "numpy"}
+    assert "doubled" in out.with_suffix(".svg").read_text()
+
+    exported = main(tmp_path, "export", out, "--csv", "--json")
+    assert exported.returncode == 0, exported.stderr
+    assert "doubled" in out.with_suffix(".csv").read_text()
+    assert len(json.loads(out.with_suffix(".json").read_text())["points"]) == 2
+
+
+def test_a_wrong_kernel_is_exit_code_one_and_the_rest_is_done(tmp_path: Path) -> None:
+    keep_ceilings(tmp_path / "cache")
+    add_toy(tmp_path / "mine", "right", REFERENCE)
+    add_toy(tmp_path / "mine", "wrong", "def run(x):\n    return x * 3\n")
+    out = tmp_path / "a.roofscope"
+    done = main(tmp_path, "run", "wrong", "right", "--library", tmp_path / "mine", "--device", "cpu",
+                "--provider", "eager", "--preset", "small", "--out", out)  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    wrong, right = load(out).points
+    assert isinstance(wrong.outcome, Failed)
+    assert isinstance(right.outcome, Measured)
+    assert "1 failed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["run", "sofmax"], "did you mean 'softmax'?"),
+        (["run", "softmax", "--device", "cuda:9"], "There is no device 'cuda:9'"),
+        (["run", "softmax", "--device", "cpu", "--size", "rows"], "write axis=number"),
+        (["run", "softmax", "--device", "cpu", "--size", "depth=3"], "has no axis 'depth'"),
+        (["run", "softmax", "--device", "cpu", "--size", "rows=-3"], "got -3"),
+        (["run", "softmax", "--device", "cpu", "--preset", "huge"], "has no preset 'huge'"),
+        (["run", "softmax", "--device", "cpu", "--implementation", "triton_onlin"], "did you mean"),
+        (["run", "softmax", "--dtype", "float8"], "float8"),
+        (["export", "none.roofscope", "--csv"], "There is no file none.roofscope"),
+        (["export", "README.md", "--csv"], "not a Roofscope session"),
+        (["export", "README.md"], "Say what to export"),
+        (["open", "README.md"], "not a Roofscope session"),
+        (["frobnicate"], "frobnicate"),
+    ],
+)
+def test_a_users_mistake_is_one_sentence_and_exit_code_two(
+    tmp_path: Path, words: list[str], sentence: str
+) -> None:
+    done = main(tmp_path, *words)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_existing_session_is_never_overwritten(tmp_path: Path) -> None:
+    SessionStore.create(tmp_path / "a.roofscope").close()
+    done = main(tmp_path, "run", "softmax", "--device", "cpu", "--out", tmp_path / "a.roofscope")
+    assert done.returncode == 2
+    assert "exists already" in done.stderr
+
+
+def test_the_doctor_names_what_is_here(tmp_path: Path) -> None:
+    done = main(tmp_path, "doctor")
+    assert done.returncode == 0, done.stderr
+    for name in ("Python", "torch", "Triton", "NVIDIA driver"):
+        assert name in done.stdout
+
+
+def test_opening_without_a_screen_says_what_works_instead(tmp_path: Path) -> None:
+    SessionStore.create(tmp_path / "a.roofscope").close()
+    environment = {name: value for name, value in os.environ.items() if name != "WAYLAND_DISPLAY"}
+    environment.pop("DISPLAY", None)
+    environment.pop("QT_QPA_PLATFORM", None)
+    done = subprocess.run(
+        [sys.executable, "main.py", "open", str(tmp_path / "a.roofscope")],
+        cwd=CHECKOUT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "no screen" in done.stderr
