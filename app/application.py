@@ -95,7 +95,7 @@ class Application(QObject):
         keeper = SessionKeeper(
             self.model,
             lambda: self.controller.catalog,
-            CeilingCache(lambda text: self.panes.cards.notice(text), places.ceilings),
+            CeilingCache(self._notice, places.ceilings),
             places.sessions,
             places.assets,
         )
@@ -129,6 +129,7 @@ class Application(QObject):
         candidates = [Path(file) for file in files] or [*recent[:1], *example[:1]][:1]
         if not (candidates and self.controller.open(candidates[0])):
             self.controller.new_session(None)
+        self.panes.chart.setFocus()
         self.background.ask(self._source.find, self._devices_found)
 
     def close(self) -> None:
@@ -139,6 +140,9 @@ class Application(QObject):
         self.background.finish()
         self._source.close()
         self.settings.sync()
+
+    def _notice(self, text: str) -> None:
+        self.panes.cards.notice(text)
 
     def _make_panes(self, actions: Actions) -> Panes:
         theme = self.theme_switch.theme

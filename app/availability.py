@@ -7,7 +7,7 @@ from profiling.host import package_version
 from profiling.outcome import Failed, Outcome, SkipKind, Skipped
 from profiling.spec import Implementation, Provider
 
-_NAMES = {Provider.CUDA: "CUDA C++", Provider.TRITON: "Triton"}
+_ON_GPU_ONLY = (Provider.CUDA, Provider.TRITON)
 
 
 class Availability:
@@ -23,9 +23,8 @@ class Availability:
             return ""
         if self._version("torch") is None:
             return "PyTorch is not installed here, so nothing can be measured; see Help, Doctor."
-        name = _NAMES.get(implementation.provider)
-        if name and device.kind is DeviceKind.CPU:
-            return f"{name} kernels need an NVIDIA GPU; the chosen device is the CPU."
+        if implementation.provider in _ON_GPU_ONLY and device.kind is DeviceKind.CPU:
+            return "CUDA and Triton kernels need an NVIDIA GPU; the chosen device is the CPU."
         if implementation.provider is Provider.TRITON and self._version("triton") is None:
             return "Triton is not installed here; see Help, Doctor."
         return self._refused.get((device.uuid, implementation.source_hash), "")

@@ -184,16 +184,16 @@ class LibraryModel(QAbstractItemModel):
 
 def implementation_label(implementation: Implementation) -> str:
     """For people: ``torch.compile`` instead of ``compile default``, ``eager PyTorch``."""
+    variant = implementation.variant.replace("_", " ")
     match implementation.provider:
         case Provider.EAGER:
             return "eager PyTorch"
         case Provider.COMPILE:
-            mode = implementation.variant
-            return "torch.compile" if mode == "default" else f"torch.compile {mode}"
+            return "torch.compile" if variant == "default" else f"torch.compile {variant}"
         case Provider.TRITON:
-            return f"Triton {implementation.variant}"
+            return f"Triton {variant}"
         case Provider.CUDA:
-            return f"CUDA {implementation.variant}"
+            return f"CUDA {variant}"
 
 
 _MEANING = {

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from app.formatting import (
-    MISSING,
     bandwidth_text,
     count_text,
     error_text,
@@ -40,7 +39,7 @@ def _measured(row: PointRow) -> Measured | None:
 def _time_text(row: PointRow) -> str:
     measured = _measured(row)
     if measured is None:
-        return MISSING
+        return status_text(row.point)  # the reader looks here first
     return f"{time_text(measured.time.median_s)} {interval_text(measured.time.relative_half_width)}"
 
 
@@ -101,15 +100,7 @@ COLUMNS = (
         lambda row: float(row.point.job.work.byte_count),
         is_number=False,
     ),
-    _name("Status", "Measured, or why not", lambda row: status_text(row.point)),
     Column("Time", "Median device time of a call, with its 95 % interval", _time_text, _time),
-    _number(
-        "Bandwidth",
-        "Compulsory bytes over the time",
-        lambda row: row.point.achieved_bandwidth,
-        bandwidth_text,
-    ),
-    _number("FLOP/s", "Floating-point operations over the time", _flop_rate, flop_rate_text),
     _number(
         "Of roof",
         "Share of what the limiting ceiling allows",
@@ -117,6 +108,13 @@ COLUMNS = (
         percent_text,
     ),
     _number("Speed-up", "Baseline's time over this time, on the same workload", _speed_up, ratio_text),
+    _number(
+        "Bandwidth",
+        "Compulsory bytes over the time",
+        lambda row: row.point.achieved_bandwidth,
+        bandwidth_text,
+    ),
+    _number("FLOP/s", "Floating-point operations over the time", _flop_rate, flop_rate_text),
     _number("Error", "Relative error against the float64 reference", _error, error_text),
     _name("Flags", "What a reader of the time must know", _flags),
     _number("Registers", "Registers a thread", _build(lambda build: build.registers), _count),
@@ -125,5 +123,6 @@ COLUMNS = (
     ),
     _number("Shared", "Shared memory a block", _build(lambda build: build.shared_bytes), memory_text),
     _number("Compile", "Time the compiler took", _build(lambda build: build.compile_s), time_text),
+    _name("Status", "Measured, or why not", lambda row: status_text(row.point)),
     _name("Reason", "Why there is no time, or why a fallback was used", lambda row: reason_text(row.point)),
 )

@@ -21,8 +21,10 @@ from app.models.session_model import SessionModel
 from app.tokens import Theme
 from app.verdict_text import verdict_sentence
 from app.views.sample_strip import SampleStrip
-from app.views.style import label, placeholder, set_state
+from app.views.style import as_pane, label, placeholder, set_state
 from profiling.outcome import Failed
+
+_MOST_LOG_LINES = 14
 
 
 class DetailPane(QWidget):
@@ -36,7 +38,7 @@ class DetailPane(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.setObjectName("pane")
+        as_pane(self)
         self._model = model
         self._table = table
         self._selection = selection
@@ -51,7 +53,6 @@ class DetailPane(QWidget):
         self._log.setReadOnly(True)
         self._log.setAccessibleName("Log of the failure")
         self._log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self._log.setMinimumHeight(160)
         self._empty = placeholder(
             "Select a point in the chart or a row in the results to see what limits it."
         )
@@ -77,7 +78,7 @@ class DetailPane(QWidget):
             buttons.addWidget(_button(action))
         buttons.addStretch(1)
         content = QWidget()
-        content.setObjectName("pane")
+        as_pane(content)
         layout = QVBoxLayout(content)
         layout.setContentsMargins(12, 10, 12, 12)
         layout.setSpacing(8)
@@ -111,6 +112,8 @@ class DetailPane(QWidget):
         log = point.outcome.log if isinstance(point.outcome, Failed) else ""
         self._log.setPlainText(log)
         self._log.setVisible(bool(log))
+        lines = min(_MOST_LOG_LINES, log.count("\n") + 2)
+        self._log.setFixedHeight(lines * self._log.fontMetrics().lineSpacing() + 24)
         _clear(self._facts_layout)
         for section in sections(row, self._model.session):
             self._facts_layout.addWidget(label(section.title, "section"))

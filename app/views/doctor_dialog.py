@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from app.tokens import Theme
 from app.views.icons import icon_pixmap
-from app.views.style import label
+from app.views.style import as_pane, label
 from profiling.doctor import Check, CheckState
 
 _ICONS = {
@@ -41,7 +41,7 @@ class DoctorDialog(QDialog):
         self._list = QVBoxLayout()
         self._list.setSpacing(12)
         content = QWidget()
-        content.setObjectName("pane")
+        as_pane(content)
         column = QVBoxLayout(content)
         column.setContentsMargins(16, 12, 16, 12)
         column.addLayout(self._list)

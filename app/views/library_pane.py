@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 from app.models.library_model import LibraryModel, LibraryRole
 from app.tokens import Theme
 from app.views.icons import provider_icon
-from app.views.style import label
+from app.views.style import as_pane, label
 from profiling.spec import Provider
 
 _MARK_SIZE = 14
@@ -26,7 +26,7 @@ class LibraryPane(QWidget):
 
     def __init__(self, model: LibraryModel, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("pane")
+        as_pane(self)
         self._model = model
         self._search = QLineEdit()
         self._search.setPlaceholderText("Search kernels")
@@ -121,9 +121,9 @@ class _MarkDelegate(QStyledItemDelegate):
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         super().initStyleOption(option, index)
-        provider = index.data(LibraryRole.PROVIDER)
-        if isinstance(provider, Provider):
-            option.icon = provider_icon(provider, self.theme)  # type: ignore[attr-defined]
+        provider = index.data(LibraryRole.PROVIDER)  # Qt hands it over as a plain str
+        if provider:
+            option.icon = provider_icon(Provider(provider), self.theme)  # type: ignore[attr-defined]
             option.features |= QStyleOptionViewItem.ViewItemFeature.HasDecoration  # type: ignore[attr-defined]
             option.decorationSize = QSize(_MARK_SIZE, _MARK_SIZE)  # type: ignore[attr-defined]
         else:

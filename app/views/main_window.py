@@ -83,6 +83,8 @@ class MainWindow(QMainWindow):
         self.setCorner(Qt.Corner.BottomRightCorner, _RIGHT)
         self.setCorner(Qt.Corner.BottomLeftCorner, _BOTTOM)
         self.setTabPosition(_BOTTOM, self.tabPosition(_RIGHT).North)
+        for title in ("Results", "Trace"):
+            self.docks[title].setTitleBarWidget(QWidget())  # its tab says it already
         self.tabifyDockWidget(self.docks["Results"], self.docks["Trace"])
         self.docks["Results"].raise_()
         self._fill_menus()

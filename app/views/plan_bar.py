@@ -30,6 +30,8 @@ from profiling.spec import Dtype
 
 Choice = TypeVar("Choice")
 
+_MOST_NAME = 22  # letters of a device that the box has room for
+
 _DTYPE_TEXTS = {Dtype.FLOAT32: "fp32", Dtype.FLOAT16: "fp16", Dtype.BFLOAT16: "bf16"}
 _STAGE_TEXTS = {
     Stage.BUILD: "compiling",
@@ -53,7 +55,8 @@ class PlanBar(QFrame):
         self._presets_touched = False
         self.device_box = QComboBox()
         self.device_box.setAccessibleName("Device")
-        self.device_box.setMinimumContentsLength(16)
+        self.device_box.setMinimumContentsLength(14)
+        self.device_box.setMaximumWidth(300)
         self.device_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.device_box.currentIndexChanged.connect(self._device_chosen)
         self.dtypes = {
@@ -63,10 +66,11 @@ class PlanBar(QFrame):
         self.presets = {name: _segment(name, f"The kernels' {name} sizes") for name in PRESETS}
         self.own_sizes = QLineEdit()
         self.own_sizes.setAccessibleName("Own sizes")
-        self.own_sizes.setPlaceholderText("own: rows=4096, cols=1000")
+        self.own_sizes.setPlaceholderText("own: rows=4096")
         self.own_sizes.setToolTip("Own sizes; several lists split by a semicolon. 4Ki is 4096, 1M a million.")
         self.own_sizes.setClearButtonEnabled(True)
-        self.own_sizes.setMinimumWidth(120)
+        self.own_sizes.setMinimumWidth(140)
+        self.own_sizes.setMaximumWidth(360)
         self.own_sizes.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.regimes = {
             Regime.BURST: _segment("burst", "At the clock a fresh device holds", on=True),
@@ -116,11 +120,10 @@ class PlanBar(QFrame):
         self.device_box.blockSignals(True)
         self.device_box.clear()
         for device in devices:
-            kind = "CPU: " if device.kind is DeviceKind.CPU else f"{device.id}: "
-            self.device_box.addItem(f"{kind}{device.name}")
-            self.device_box.setItemData(
-                self.device_box.count() - 1, f"{kind}{device.name}", Qt.ItemDataRole.ToolTipRole
+            self.device_box.addItem(
+                f"{'CPU' if device.kind is DeviceKind.CPU else device.id}: {_short(device.name)}"
             )
+            self.device_box.setItemData(self.device_box.count() - 1, device.name, Qt.ItemDataRole.ToolTipRole)
         self.device_box.setCurrentIndex(self._devices.index(chosen))
         self.device_box.blockSignals(False)
         self._device_chosen()
@@ -152,12 +155,13 @@ class PlanBar(QFrame):
 
     def _arrange(self) -> None:
         choices = QHBoxLayout()
-        choices.setSpacing(14)
-        choices.addLayout(_captioned("Device", [self.device_box]), 3)
+        choices.setSpacing(12)
+        choices.addLayout(_captioned("Device", [self.device_box]), 2)
         choices.addLayout(_captioned("Data types", self.dtypes.values()))
         choices.addLayout(_captioned("Sizes", [*self.presets.values(), self.own_sizes]), 4)
         choices.addLayout(_captioned("Regime", self.regimes.values()))
         choices.addLayout(_captioned("Precision", self.qualities.values()))
+        choices.addStretch(1)
         choices.addLayout(_captioned("", [self._run_button, self._stop_button]))
         status = QHBoxLayout()
         status.setSpacing(12)
@@ -194,6 +198,13 @@ class PlanBar(QFrame):
                 button.setChecked(name == default)
         self.device_changed.emit()
         self.changed.emit()
+
+
+def _short(name: str) -> str:
+    """A product's name without what every product has."""
+    for word in ("(R)", "(TM)", "(tm)", "NVIDIA ", " Processor", " CPU"):
+        name = name.replace(word, "")
+    return name if len(name) <= _MOST_NAME else f"{name[: _MOST_NAME - 1]}…"
 
 
 def progress_text(progress: Progressed) -> str:

@@ -23,13 +23,13 @@ from app.models.session_model import SessionModel
 from app.table_text import html_table, markdown_table, tab_separated
 from app.tokens import PROVIDER_NAMES, Theme
 from app.views.icons import provider_icon
-from app.views.style import label, placeholder
+from app.views.style import as_pane, label, placeholder
 from profiling.report import VERSIONED_PACKAGES, version
 from profiling.session import Session
 from profiling.spec import Provider
 
 _MARK_COLUMN = next(i for i, column in enumerate(COLUMNS) if column.title == "Implementation")
-_STATUS_COLUMN = next(i for i, column in enumerate(COLUMNS) if column.title == "Status")
+_STATE_COLUMNS = {i for i, column in enumerate(COLUMNS) if column.title in ("Time", "Status")}
 _MAX_WIDTH = 320
 _BASELINES = (Provider.EAGER, Provider.COMPILE, Provider.TRITON, Provider.CUDA)
 
@@ -45,7 +45,7 @@ class ResultsPane(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.setObjectName("pane")
+        as_pane(self)
         self._model = model
         self._points = table
         self._selection = selection
@@ -198,11 +198,11 @@ class _PointDelegate(QStyledItemDelegate):
     ) -> None:
         super().initStyleOption(option, index)
         if index.column() == _MARK_COLUMN:
-            option.icon = provider_icon(index.data(PointRole.PROVIDER), self._theme)  # type: ignore[attr-defined]
+            option.icon = provider_icon(Provider(index.data(PointRole.PROVIDER)), self._theme)  # type: ignore[attr-defined]
             option.features |= QStyleOptionViewItem.ViewItemFeature.HasDecoration  # type: ignore[attr-defined]
             option.decorationSize = QSize(14, 14)  # type: ignore[attr-defined]
         if not index.data(PointRole.HAS_TIME):
-            is_bad = index.data(PointRole.HAS_FAILED) and index.column() == _STATUS_COLUMN
+            is_bad = index.data(PointRole.HAS_FAILED) and index.column() in _STATE_COLUMNS
             colour = QColor(self._theme.bad if is_bad else self._theme.text_muted)
             option.palette.setColor(QPalette.ColorRole.Text, colour)  # type: ignore[attr-defined]
             option.palette.setColor(QPalette.ColorRole.HighlightedText, colour)  # type: ignore[attr-defined]

@@ -1,9 +1,13 @@
 """Style of the window's own widgets, by their object names; the theme styles Qt's."""
 
+from pathlib import Path
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
 
 from app.tokens import Theme
+
+_ICONS = Path(__file__).resolve().parent.parent.parent / "assets" / "icons"
 
 
 def window_style(theme: Theme) -> str:
@@ -21,28 +25,51 @@ QLabel[role="verdict"][state="bad"] {{ background: {theme.window}; border: 1px s
 QFrame[role="card"] {{ background: {theme.raised}; border: 1px solid {theme.border}; border-radius: 8px; }}
 QFrame[role="card"][state="bad"] {{ border-color: {theme.bad}; }}
 QFrame[role="card"][state="example"] {{ border-color: {theme.accent}; }}
-QFrame#planBar {{ background: {theme.surface}; border: none; border-bottom: 1px solid {theme.border}; }}
+QFrame#planBar {{ background: {theme.surface}; border: none; }}
+QToolBar {{
+  background: {theme.surface}; border: none; border-bottom: 1px solid {theme.border}; padding: 0; spacing: 0;
+}}
 QLineEdit, QComboBox, QPlainTextEdit {{
   background: {theme.surface}; border: 1px solid {theme.border}; border-radius: 6px; padding: 4px 8px;
   selection-background-color: {theme.accent}; selection-color: {theme.on_accent};
 }}
 QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus {{ border-color: {theme.accent}; }}
 QLineEdit[state="bad"] {{ border-color: {theme.bad}; }}
-QComboBox::drop-down {{ border: none; width: 18px; }}
+QComboBox::drop-down {{ border: none; width: 22px; }}
+QComboBox::down-arrow {{ image: url({_image("down", theme)}); width: 14px; height: 14px; }}
+QTreeView::indicator {{
+  width: 14px; height: 14px; border: 1px solid {theme.axis}; border-radius: 4px; background: {theme.surface};
+}}
+QTreeView::indicator:checked {{
+  background: {theme.accent}; border-color: {theme.accent}; image: url({_image("tick", theme)});
+}}
+QTreeView::indicator:indeterminate {{
+  background: {theme.accent}; border-color: {theme.accent}; image: url({_image("partly", theme)});
+}}
+QTreeView::indicator:disabled {{ background: {theme.window}; border-color: {theme.border}; image: none; }}
+QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
+QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}
+QScrollBar::handle {{ background: {theme.border}; border-radius: 3px; margin: 2px; }}
+QScrollBar::handle:vertical {{ min-height: 28px; }}
+QScrollBar::handle:horizontal {{ min-width: 28px; }}
+QScrollBar::handle:hover {{ background: {theme.axis}; }}
+QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
+QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
 QComboBox QAbstractItemView {{ background: {theme.raised}; border: 1px solid {theme.border}; padding: 2px; }}
-QToolButton[role="segment"] {{ border: 1px solid {theme.border}; padding: 4px 8px; }}
+QToolButton[role="segment"] {{ border: 1px solid {theme.border}; padding: 4px 7px; }}
 QToolButton[role="segment"]:checked {{ background: {theme.selected_row}; border-color: {theme.accent}; }}
 QToolButton[role="segment"]:disabled {{ color: {theme.axis}; }}
-QToolButton[role="run"] {{ background: {theme.accent}; color: {theme.on_accent}; padding: 5px 14px; }}
+QToolButton[role="run"] {{ background: {theme.accent}; color: {theme.on_accent}; padding: 5px 10px; }}
 QToolButton[role="run"]:hover {{ border-color: {theme.text}; }}
 QToolButton[role="run"]:disabled {{ background: {theme.hover}; color: {theme.axis}; }}
-QToolButton[role="stop"] {{ border-color: {theme.border}; padding: 5px 12px; }}
+QToolButton[role="stop"] {{ border-color: {theme.border}; padding: 5px 8px; }}
 QProgressBar {{
   background: {theme.hover}; border: none; border-radius: 3px; min-height: 6px; max-height: 6px;
 }}
 QProgressBar::chunk {{ background: {theme.accent}; border-radius: 3px; }}
 QTreeView, QTableView {{ border-radius: 0px; border: none; }}
 QTreeView::item {{ padding: 3px 2px; }}
+QTableView::item {{ padding: 0 6px; }}
 QTreeView::item:hover, QTableView::item:hover {{ background: {theme.hover}; }}
 QTreeView::item:selected, QTableView::item:selected {{
   background: {theme.selected_row}; color: {theme.text};
@@ -69,10 +96,16 @@ QMenu::icon {{ padding-left: 8px; }}
 """
 
 
+def _image(name: str, theme: Theme) -> str:
+    """A style sheet tints no image, so each theme has its own."""
+    return (_ICONS / f"{name}-on-{theme.name}.svg").as_posix()
+
+
 def label(text: str = "", role: str = "", *, wraps: bool = False) -> QLabel:
     """A label with one of the roles above; its text can be selected where it wraps."""
     made = QLabel(text)
     made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setIndent(0)
     if role:
         made.setProperty("role", role)
     if wraps:
@@ -80,6 +113,12 @@ def label(text: str = "", role: str = "", *, wraps: bool = False) -> QLabel:
         made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         made.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
     return made
+
+
+def as_pane(widget: QWidget) -> None:
+    """Give a widget the surface that panes have."""
+    widget.setObjectName("pane")
+    widget.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
 
 def card(state: str) -> QFrame:

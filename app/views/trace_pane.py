@@ -22,7 +22,7 @@ from app.models.selection import Selection
 from app.models.session_model import SessionModel
 from app.models.trace_table import TraceTable
 from app.views.elided_label import ElidedLabel
-from app.views.style import placeholder
+from app.views.style import as_pane, placeholder
 from profiling.session import TraceInfo
 from profiling.store import SessionError, load_trace
 from profiling.trace import TraceError, TraceSummary, read_trace, unpack
@@ -45,7 +45,7 @@ class TracePane(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.setObjectName("pane")
+        as_pane(self)
         self._model = model
         self._selection = selection
         self._background = background
