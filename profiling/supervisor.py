@@ -194,10 +194,12 @@ class Supervisor:
         if self._stopping:
             return [*self._cancel_rest(), *self._advance(now)]
         if bye and not bye.restart:
-            return [*self._give_up(), Banner(bye.reason), BecameIdle()]
+            self._give_up()
+            return [Banner(bye.reason), BecameIdle()]
         if was is _Worker.STARTING:
             message = f"The worker did not start ({description}); see its log, or run `main.py doctor`."
-            return [*self._give_up(), WorkerLost(message, log_tail, restarting=False), BecameIdle()]
+            self._give_up()
+            return [WorkerLost(message, log_tail, restarting=False), BecameIdle()]
         return self._survive(bye, timed_out, description, log_tail, now)
 
     def _survive(
@@ -237,7 +239,8 @@ class Supervisor:
             self._worker, self._deadline = _Worker.READY, None
             return [EnvironmentKnown(hello.environment), *self._advance(now)]
         self._worker = _Worker.ENDING
-        return [*self._give_up(), Banner(text), Send(Close()), BecameIdle()]
+        self._give_up()
+        return [Banner(text), Send(Close()), BecameIdle()]
 
     def _advance(self, now: float) -> list[Effect]:
         """Give a free worker its next task, or start the worker."""
@@ -295,9 +298,10 @@ class Supervisor:
         self._current, self._left, self._stage = None, [], None
         return effects
 
-    def _give_up(self) -> list[Effect]:
+    def _give_up(self) -> None:
+        """What could not be tried has no outcome: drop it."""
         self._queue.clear()
-        return self._cancel_rest()
+        self._current, self._left, self._stage = None, [], None
 
     def _kill(self) -> list[Effect]:
         self._deadline = None

@@ -2,7 +2,6 @@
 
 import fcntl
 import hashlib
-import os
 import tempfile
 from pathlib import Path
 from typing import IO
@@ -15,11 +14,14 @@ class DeviceBusy(Exception):
 def lock_device(uuid: str, name: str) -> IO[str]:
     """Take the device's lock; it goes with the returned file, or with the process.
 
-    Raises DeviceBusy. The file's name is a hash: a UUID may hold characters no file name may.
+    Raises DeviceBusy. One file for all users of the machine; its name is a hash, because a UUID may
+    hold characters that no file name may.
     """
     digest = hashlib.sha256(uuid.encode()).hexdigest()[:16]
-    path = Path(tempfile.gettempdir()) / f"roofscope-{os.getuid()}-{digest}.lock"
-    handle = path.open("a+")
+    path = Path(tempfile.gettempdir()) / f"roofscope-{digest}.lock"
+    if not path.exists():
+        path.touch(mode=0o644)
+    handle = path.open()  # reading is enough to lock, also a file of another user
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

@@ -209,6 +209,7 @@ def test_a_busy_device_stops_the_queue_with_one_banner() -> None:
     supervisor.feed(Bye("Another Roofscope is measuring on it.", restart=False), now=2.0)
     effects = supervisor.exited("exit code 1", "", now=2.1)
     assert of_kind(effects, Banner) == [Banner("Another Roofscope is measuring on it.")]
+    assert recorded(effects) == []
     assert not of_kind(effects, Spawn)
     assert supervisor.is_idle
 
