@@ -15,8 +15,8 @@ _home = tempfile.TemporaryDirectory(prefix="roofscope-tests-")
 
 # Before Qt is imported. A desktop that sets these for itself must not get windows, nor its settings changed.
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
-# Locks of devices lie in the temporary folder: a Roofscope at work beside the tests must not stop them. Compiled
-# kernels may be shared.
+# Locks of devices lie in the temporary folder: a Roofscope at work beside the tests must not stop them.
+# Compiled kernels may be shared.
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(tempfile.gettempdir(), "roofscope-tests-inductor")))
 os.environ["TMPDIR"] = _home.name
 for _variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
