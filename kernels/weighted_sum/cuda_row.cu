@@ -48,7 +48,9 @@ __device__ __forceinline__ float sum_packs(
     for (; pack < packs; pack += threads) {
         sum[0] = dot(load_streamed(x + pack * PACK), weights_at<PACKED>(w + pack * PACK), sum[0]);
     }
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+#pragma unroll
+    for (int u = 1; u < UNROLL; ++u) sum[0] += sum[u];
+    return sum[0];
 }
 
 __device__ __forceinline__ float partial_sum(

@@ -1,0 +1,187 @@
+"""Every implementation of every kernel on the GPU: numbers, odd sizes, NaN and infinity, and who writes where."""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import torch
+
+from profiling.catalog import Kernel
+from profiling.spec import Dtype, Implementation, Pipe, Provider, Workload
+from profiling.worker import providers
+from profiling.worker.failures import Refusal
+from profiling.worker.inputs import TORCH_DTYPE, as_tuple
+from tests.kernels.cases import (
+    Tensors,
+    eager,
+    implementations,
+    name_of,
+    random_inputs,
+    reference,
+    relative_error,
+    signature,
+    spoiled_inputs,
+)
+
+Call = Callable[..., Tensors]
+
+GUARD = 4096  # elements on either side: far enough for a whole block to miss by one
+OURS = list(implementations(Provider.TRITON, Provider.CUDA))
+ALL = list(implementations(*Provider))
+
+each_dtype = pytest.mark.parametrize("dtype", Dtype, ids=str)
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:TRITON_DEFAULT_FP_FUSION"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # torch's own, while it compiles
+    pytest.mark.filterwarnings("ignore::UserWarning:torch"),
+]
+
+
+def built(kernel: Kernel, version: Implementation, dtype: Dtype) -> Call:
+    """Build as the worker does. A refusal, now or at a call, skips the test."""
+    workload = Workload(kernel.spec.name, dtype, {})
+    request = providers.BuildRequest(version, kernel.folder, workload, torch.device("cuda", 0))
+    try:
+        run = providers.build(request).call
+    except Refusal as refusal:
+        pytest.skip(str(refusal))
+
+    def call(*inputs: torch.Tensor) -> Tensors:
+        try:
+            outputs = as_tuple(run(*inputs))
+        except Refusal as refusal:
+            pytest.skip(str(refusal))
+        torch.cuda.synchronize()
+        assert all(output.dtype == TORCH_DTYPE[dtype] for output in outputs)
+        return outputs
+
+    return call
+
+
+def embedded(values: torch.Tensor, around: float, offset: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    """A contiguous copy inside a longer tensor full of ``around``, which comes first."""
+    whole = torch.full((values.numel() + 2 * GUARD + offset,), around, dtype=values.dtype, device="cuda")
+    inner = whole[GUARD + offset : GUARD + offset + values.numel()].view(values.shape)
+    inner.copy_(values)
+    return whole, inner
+
+
+@contextmanager
+def guarded_allocations(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[torch.Tensor, torch.Tensor]]]:
+    """What is allocated inside lies between guards; gives the (whole, inner) pairs."""
+    pairs: list[tuple[torch.Tensor, torch.Tensor]] = []
+    empty, empty_like = torch.empty, torch.empty_like
+
+    def guarded(model: torch.Tensor) -> torch.Tensor:
+        if model.device.type != "cuda" or not model.dtype.is_floating_point:
+            return model
+        pairs.append(embedded(model, 7.25))
+        return pairs[-1][1]
+
+    def guarded_empty(*shape: Any, **options: Any) -> torch.Tensor:
+        return guarded(empty(*shape, **options))
+
+    def guarded_empty_like(*arguments: Any, **options: Any) -> torch.Tensor:
+        return guarded(empty_like(*arguments, **options))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "empty", guarded_empty)
+        patch.setattr(torch, "empty_like", guarded_empty_like)
+        yield pairs
+
+
+@each_dtype
+@pytest.mark.parametrize(("kernel", "version"), ALL, ids=name_of)
+def test_is_right(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
+    small = kernel.spec.preset("small")
+    assert small is not None
+    choices = [*kernel.spec.odd_sizes, small.sizes]
+    if version.provider is Provider.COMPILE:
+        choices = choices[:1]  # it takes seconds a shape
+    call = built(kernel, version, dtype)
+    for sizes in choices:
+        for magnitude in (1.0, kernel.spec.large_magnitude):
+            inputs = random_inputs(kernel, sizes, dtype, magnitude, "cuda")
+            before = [x.clone() for x in inputs]
+            error = relative_error(call(*inputs), reference(kernel, inputs))
+            assert error <= kernel.spec.tolerance.of(dtype), f"at {sizes} up to {magnitude:g}"
+            assert all(torch.equal(*pair) for pair in zip(inputs, before, strict=True)), f"input at {sizes}"
+
+
+@each_dtype
+@pytest.mark.parametrize("special", [math.nan, math.inf, -math.inf], ids=str)
+@pytest.mark.parametrize(("kernel", "version"), OURS, ids=name_of)
+def test_spreads_what_is_not_finite_as_eager_does(
+    kernel: Kernel, version: Implementation, special: float, dtype: Dtype
+) -> None:
+    inputs = spoiled_inputs(kernel, dtype, special, "cuda")
+    found = signature(built(kernel, version, dtype)(*inputs))
+    for mine, eagers in zip(found, signature(eager(kernel, inputs)), strict=True):
+        assert torch.equal(mine, eagers)
+
+
+@each_dtype
+@pytest.mark.parametrize(("kernel", "version"), OURS, ids=name_of)
+def test_keeps_inside_its_tensors(
+    kernel: Kernel, version: Implementation, dtype: Dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing outside the output is written, and nothing outside the inputs is used: it would be NaN."""
+    call = built(kernel, version, dtype)
+    for sizes in kernel.spec.odd_sizes:
+        inputs = random_inputs(kernel, sizes, dtype, device="cuda")
+        expected = reference(kernel, inputs)
+        inputs = tuple(embedded(x, math.nan)[1] for x in inputs)
+        with guarded_allocations(monkeypatch) as pairs:
+            results = call(*inputs)
+        assert relative_error(results, expected) <= kernel.spec.tolerance.of(dtype), f"at {sizes}"
+        addresses = {inner.data_ptr() for _, inner in pairs if inner.numel()}
+        assert {result.data_ptr() for result in results if result.numel()} <= addresses, "allocated elsewhere"
+        for whole, inner in pairs:
+            inner.fill_(7.25)
+            assert (whole == 7.25).all(), f"wrote outside its output at {sizes}"
+
+
+@each_dtype
+@pytest.mark.parametrize(
+    ("kernel", "version"),
+    [pair for pair in OURS if pair[0].spec.pipe is not Pipe.TENSOR],
+    ids=name_of,
+)
+def test_takes_inputs_at_any_alignment(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
+    """All inputs off by one element, and each by another number."""
+    call = built(kernel, version, dtype)
+    for sizes in kernel.spec.odd_sizes:
+        aligned = random_inputs(kernel, sizes, dtype, device="cuda")
+        for step in (0, 1):
+            inputs = tuple(embedded(x, math.nan, 1 + step * i)[1] for i, x in enumerate(aligned))
+            error = relative_error(call(*inputs), reference(kernel, aligned))
+            assert error <= kernel.spec.tolerance.of(dtype), f"at {sizes}"
+
+
+BEYOND_32_BITS = {
+    "vector_add": {"n": 2**31 + 4099},
+    "gelu": {"n": 2**31 + 4099},
+    "weighted_sum": {"rows": 2**21 + 3, "cols": 1031},
+    "softmax": {"rows": 2**21 + 3, "cols": 1031},
+}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "version"), [pair for pair in OURS if pair[0].spec.name in BEYOND_32_BITS], ids=name_of
+)
+def test_counts_beyond_32_bits(kernel: Kernel, version: Implementation) -> None:
+    """More than 2^31 elements: the last few are right too."""
+    sizes = BEYOND_32_BITS[kernel.spec.name]
+    shapes = [kernel.spec.shape(tensor, sizes) for tensor in kernel.spec.inputs]
+    free, _ = torch.cuda.mem_get_info()
+    if free < 4 * sum(math.prod(shape) for shape in shapes):
+        pytest.skip("this GPU has too little free memory for 2^31 elements")
+    inputs = tuple(torch.empty(s, dtype=torch.bfloat16, device="cuda").uniform_(-1, 1) for s in shapes)
+    results = built(kernel, version, Dtype.BFLOAT16)(*inputs)
+    first = inputs[0].shape[0]
+    last = tuple(x[-3:].clone() if x.shape[0] == first else x for x in inputs)
+    error = relative_error(tuple(result[-3:] for result in results), reference(kernel, last))
+    assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)

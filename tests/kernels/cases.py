@@ -1,0 +1,88 @@
+"""What the tests of the kernels share: the catalog, inputs to run on, and what counts as equal."""
+
+import math
+from collections.abc import Iterator
+
+import torch
+
+from profiling.catalog import Kernel, load_module, scan
+from profiling.spec import Dtype, Implementation, Provider
+from profiling.worker.inputs import TORCH_DTYPE, as_tuple
+
+CATALOG = scan()
+
+Tensors = tuple[torch.Tensor, ...]
+
+
+def implementations(*providers: Provider) -> Iterator[tuple[Kernel, Implementation]]:
+    """Every implementation by one of the providers, with its kernel."""
+    for kernel in CATALOG.kernels:
+        for implementation in kernel.implementations:
+            if implementation.provider in providers:
+                yield kernel, implementation
+
+
+def name_of(value: object) -> str | None:
+    """Names a parameter of a test."""
+    match value:
+        case Kernel():
+            return value.spec.name
+        case Implementation():
+            return value.stem
+        case dict():
+            return "x".join(map(str, value.values()))
+        case _:
+            return str(value)
+
+
+def element_count(kernel: Kernel, sizes: dict[str, int]) -> int:
+    """Elements of all inputs and outputs."""
+    return sum(math.prod(kernel.spec.shape(t, sizes)) for t in (*kernel.spec.inputs, *kernel.spec.outputs))
+
+
+def random_inputs(
+    kernel: Kernel, sizes: dict[str, int], dtype: Dtype, magnitude: float = 1.0, device: str = "cpu"
+) -> Tensors:
+    """Uniform in [-magnitude, magnitude], the same at every call."""
+    generator = torch.Generator().manual_seed(20_240_229)
+    shapes = [kernel.spec.shape(tensor, sizes) for tensor in kernel.spec.inputs]
+    uniform = [torch.rand(shape, generator=generator, dtype=torch.float64) * 2 - 1 for shape in shapes]
+    return tuple((values * magnitude).to(device, TORCH_DTYPE[dtype]) for values in uniform)
+
+
+def spoiled_inputs(kernel: Kernel, dtype: Dtype, special: float, device: str = "cpu") -> Tensors:
+    """Random inputs with NaN or an infinity near the start, in the middle, at the end, and in a whole row."""
+    inputs = random_inputs(kernel, kernel.spec.odd_sizes[0], dtype, device=device)
+    flat = inputs[0].view(-1)
+    flat[[3, flat.numel() // 2, flat.numel() - 1]] = special
+    if inputs[0].dim() == 2:
+        inputs[0][1] = special
+    return inputs
+
+
+def reference(kernel: Kernel, inputs: Tensors) -> Tensors:
+    return as_tuple(load_module(kernel.folder / "reference.py").run(*inputs))
+
+
+def eager(kernel: Kernel, inputs: Tensors) -> Tensors:
+    return as_tuple(load_module(kernel.folder / "eager.py").run(*inputs))
+
+
+def relative_error(results: Tensors, expected: Tensors) -> float:
+    """Largest norm(result - expected) / norm(expected); infinite where a result is not finite."""
+    assert [result.shape for result in results] == [wanted.shape for wanted in expected]
+    return max(_relative_error(*pair) for pair in zip(results, expected, strict=True))
+
+
+def _relative_error(result: torch.Tensor, expected: torch.Tensor) -> float:
+    difference = (result.double() - expected.to(result.device)).norm().item()
+    norm = expected.norm().item()
+    return (difference / norm if norm else difference) if math.isfinite(difference) else math.inf
+
+
+def signature(tensors: Tensors) -> list[torch.Tensor]:
+    """Where values are NaN, infinite with their sign, or finite; for comparison with torch.equal."""
+    return [
+        torch.where(t.isnan(), 2, torch.where(t.isinf(), t.sign().nan_to_num(), 0)).to("cpu", torch.int8)
+        for t in tensors
+    ]

@@ -1,0 +1,90 @@
+"""The judge, and the version everybody trusts: references and eager versions on the CPU."""
+
+import pytest
+import torch
+from torch.nn import functional
+
+from profiling.catalog import Kernel, load_module
+from profiling.spec import Dtype
+from tests.kernels.cases import (
+    CATALOG,
+    eager,
+    element_count,
+    name_of,
+    random_inputs,
+    reference,
+    relative_error,
+)
+
+# A formula of its own for each kernel, by operators that neither the reference nor the eager version uses.
+BY_OTHER_MEANS = {
+    "vector_add": lambda x, y: torch.stack((x, y)).sum(dim=0),
+    "weighted_sum": lambda x, w: functional.linear(x, w[None])[:, 0],
+    "gelu": lambda x: x * torch.sigmoid(2 * (2 / torch.pi) ** 0.5 * (x + 0.044715 * x * x * x)),
+    "softmax": lambda x: torch.exp(x - x.logsumexp(dim=1, keepdim=True)),
+    "matmul": lambda a, b: torch.einsum("mk,kn->mn", a, b),
+}
+MOST_ELEMENTS = 5_000_000
+SIZES = [
+    (kernel, sizes)
+    for kernel in CATALOG.kernels
+    for sizes in kernel.spec.odd_sizes
+    if element_count(kernel, sizes) <= MOST_ELEMENTS
+]
+
+
+@pytest.mark.parametrize(("kernel", "sizes"), SIZES, ids=name_of)
+def test_reference_agrees_in_float64(kernel: Kernel, sizes: dict[str, int]) -> None:
+    """With the eager version in float64 and, where one is known, with the formula in other operators."""
+    for magnitude in (1.0, kernel.spec.large_magnitude):
+        inputs = tuple(x.double() for x in random_inputs(kernel, sizes, Dtype.FLOAT32, magnitude))
+        expected = reference(kernel, inputs)
+        assert all(result.dtype == torch.float64 for result in expected)
+        assert relative_error(eager(kernel, inputs), expected) < 1e-12
+        if by_other_means := BY_OTHER_MEANS.get(kernel.spec.name):
+            # At 1e4 the logarithm of the sum has lost 13 of its 52 bits after the point.
+            assert relative_error((by_other_means(*inputs),), expected) < 1e-11
+
+
+@pytest.mark.parametrize("dtype", Dtype, ids=str)
+@pytest.mark.parametrize("kernel", CATALOG.kernels, ids=name_of)
+def test_reference_computes_in_float64_whatever_it_is_given(kernel: Kernel, dtype: Dtype) -> None:
+    inputs = random_inputs(kernel, kernel.spec.odd_sizes[0], dtype)
+    expected = reference(kernel, tuple(x.double() for x in inputs))
+    for result, wanted in zip(reference(kernel, inputs), expected, strict=True):
+        assert result.dtype == torch.float64
+        assert torch.equal(result, wanted)
+
+
+@pytest.mark.parametrize("dtype", Dtype, ids=str)
+@pytest.mark.parametrize(("kernel", "sizes"), SIZES, ids=name_of)
+def test_eager_is_right(kernel: Kernel, sizes: dict[str, int], dtype: Dtype) -> None:
+    for magnitude in (1.0, kernel.spec.large_magnitude):
+        inputs = random_inputs(kernel, sizes, dtype, magnitude)
+        results = eager(kernel, inputs)
+        assert all(result.dtype == inputs[0].dtype for result in results)
+        assert relative_error(results, reference(kernel, inputs)) <= kernel.spec.tolerance.of(dtype)
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT32], ids=str)
+def test_a_wrong_result_is_beyond_the_tolerance(dtype: Dtype) -> None:
+    """The textbook GELU by erf instead of tanh, and a softmax without its last column."""
+    gelu, softmax = CATALOG.kernel("gelu"), CATALOG.kernel("softmax")
+    assert gelu is not None
+    assert softmax is not None
+    (x,) = inputs = random_inputs(gelu, gelu.spec.odd_sizes[0], dtype)
+    assert relative_error((functional.gelu(x),), reference(gelu, inputs)) > gelu.spec.tolerance.of(dtype)
+    (x,) = inputs = random_inputs(softmax, softmax.spec.odd_sizes[0], dtype)
+    short = functional.pad(torch.softmax(x[:, :-1], dim=1), (0, 1))
+    assert relative_error((short,), reference(softmax, inputs)) > softmax.spec.tolerance.of(dtype)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # torch's own, while it compiles
+def test_a_compiled_eager_version_is_right() -> None:
+    kernel = CATALOG.kernel("softmax")
+    assert kernel is not None
+    compiled = torch.compile(load_module(kernel.folder / "eager.py").run, fullgraph=True, dynamic=False)
+    inputs = random_inputs(kernel, kernel.spec.odd_sizes[0], Dtype.FLOAT32)
+    error = relative_error((compiled(*inputs),), reference(kernel, inputs))
+    assert error <= kernel.spec.tolerance.of(Dtype.FLOAT32)

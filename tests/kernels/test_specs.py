@@ -1,0 +1,74 @@
+"""Each spec against the tensors it describes: bytes, FLOPs, presets, odd sizes."""
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from profiling.catalog import Kernel
+from profiling.spec import Dtype, Pipe
+from tests.kernels.cases import CATALOG, eager, element_count, name_of, random_inputs
+
+LAPTOP_BYTES = 256 * 2**20
+SIZES = [(kernel, sizes) for kernel in CATALOG.kernels for sizes in kernel.spec.odd_sizes]
+
+each_kernel = pytest.mark.parametrize("kernel", CATALOG.kernels, ids=name_of)
+
+
+def test_every_folder_is_a_kernel() -> None:
+    assert not CATALOG.problems
+    assert {"vector_add", "weighted_sum", "gelu", "softmax", "matmul"} <= {
+        kernel.spec.name for kernel in CATALOG.kernels
+    }
+
+
+@each_kernel
+def test_has_every_provider(kernel: Kernel) -> None:
+    assert {str(found.provider) for found in kernel.implementations} == {"eager", "compile", "triton", "cuda"}
+
+
+@pytest.mark.parametrize("dtype", Dtype, ids=str)
+@pytest.mark.parametrize(("kernel", "sizes"), SIZES, ids=name_of)
+def test_bytes_are_those_of_the_tensors(kernel: Kernel, sizes: dict[str, int], dtype: Dtype) -> None:
+    inputs = random_inputs(kernel, sizes, dtype)
+    outputs = eager(kernel, inputs)
+    assert [tuple(output.shape) for output in outputs] == [
+        kernel.spec.shape(tensor, sizes) for tensor in kernel.spec.outputs
+    ]
+    work = kernel.spec.work_at(sizes, dtype)
+    if work.flop_count:  # else nothing has to be read
+        assert work.read_bytes == sum(tensor.nbytes for tensor in inputs)
+    assert work.write_bytes == sum(tensor.nbytes for tensor in outputs)
+
+
+@pytest.mark.parametrize(
+    "kernel", [kernel for kernel in CATALOG.kernels if kernel.spec.pipe is Pipe.TENSOR], ids=name_of
+)
+def test_flops_are_those_torch_counts(kernel: Kernel) -> None:
+    for sizes in kernel.spec.odd_sizes:
+        with FlopCounterMode(display=False) as counter:
+            eager(kernel, random_inputs(kernel, sizes, Dtype.FLOAT32))
+        assert counter.get_total_flops() == kernel.spec.work_at(sizes, Dtype.FLOAT32).flop_count
+
+
+@each_kernel
+def test_presets_and_odd_sizes_fit_the_axes(kernel: Kernel) -> None:
+    choices = [preset.sizes for preset in kernel.spec.presets] + list(kernel.spec.odd_sizes)
+    assert [kernel.spec.problem_with(sizes) for sizes in choices] == [None] * len(choices)
+    assert [preset.name for preset in kernel.spec.presets] == ["small", "medium", "large"]
+    counts = [element_count(kernel, preset.sizes) for preset in kernel.spec.presets]
+    assert counts == sorted(counts)
+
+
+@each_kernel
+def test_medium_fits_a_laptop(kernel: Kernel) -> None:
+    medium = kernel.spec.preset("medium")
+    assert medium is not None
+    assert element_count(kernel, medium.sizes) * Dtype.FLOAT32.itemsize <= LAPTOP_BYTES
+
+
+@each_kernel
+def test_tolerances_are_no_looser_than_the_dtype_asks(kernel: Kernel) -> None:
+    tolerance = kernel.spec.tolerance
+    for dtype in Dtype:
+        rounding = torch.finfo(getattr(torch, dtype)).eps / 2
+        assert rounding / 2 < tolerance.of(dtype) < (500 if dtype is Dtype.FLOAT32 else 9) * rounding

@@ -1,0 +1,80 @@
+"""The Triton versions under Triton's interpreter on the CPU: their numbers, not their speed."""
+
+import math
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+
+from profiling.catalog import Kernel
+from profiling.spec import Dtype, Implementation, Pipe, Provider
+from profiling.worker.failures import Refusal
+from tests.kernels import interpreter
+from tests.kernels.cases import (
+    Tensors,
+    eager,
+    element_count,
+    implementations,
+    name_of,
+    random_inputs,
+    reference,
+    relative_error,
+    signature,
+    spoiled_inputs,
+)
+
+pytest.importorskip("triton", reason="Triton is not installed here")
+
+Run = Callable[[Kernel, Implementation, Tensors], Tensors]
+
+MOST_ELEMENTS = 250_000  # the interpreter takes milliseconds a block
+VERSIONS = list(implementations(Provider.TRITON))
+CASES = [
+    (kernel, version, sizes)
+    for kernel, version in VERSIONS
+    for sizes in kernel.spec.odd_sizes
+    if element_count(kernel, sizes) <= MOST_ELEMENTS
+]
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """Runs a Triton version on tensors, in the interpreting process."""
+    with interpreter.start() as pool:
+
+        def run(kernel: Kernel, version: Implementation, inputs: Tensors) -> Tensors:
+            dtype = str(inputs[0].dtype).removeprefix("torch.")
+            arrays = [x.double().numpy() for x in inputs]
+            path = kernel.folder / f"{version.stem}.py"
+            try:
+                outputs, dtypes = pool.submit(interpreter.run, path, dtype, arrays).result()
+            except Refusal as refusal:
+                pytest.skip(str(refusal))
+            assert dtypes == [dtype] * len(outputs)
+            return tuple(torch.from_numpy(output) for output in outputs)
+
+        yield run
+
+
+@pytest.mark.parametrize("dtype", Dtype, ids=str)
+@pytest.mark.parametrize(("kernel", "version", "sizes"), CASES, ids=name_of)
+def test_is_right(
+    run: Run, kernel: Kernel, version: Implementation, sizes: dict[str, int], dtype: Dtype
+) -> None:
+    if kernel.spec.pipe is Pipe.TENSOR and dtype is Dtype.BFLOAT16:
+        pytest.skip("the interpreter's tl.dot takes the bits of bfloat16 for integers")
+    for magnitude in (1.0, kernel.spec.large_magnitude):
+        inputs = random_inputs(kernel, sizes, dtype, magnitude)
+        error = relative_error(run(kernel, version, inputs), reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(dtype)
+
+
+@pytest.mark.parametrize("special", [math.nan, math.inf, -math.inf], ids=str)
+@pytest.mark.parametrize(("kernel", "version"), VERSIONS, ids=name_of)
+def test_spreads_what_is_not_finite_as_eager_does(
+    run: Run, kernel: Kernel, version: Implementation, special: float
+) -> None:
+    inputs = spoiled_inputs(kernel, Dtype.FLOAT32, special)
+    found = signature(run(kernel, version, inputs))
+    for mine, eagers in zip(found, signature(eager(kernel, inputs)), strict=True):
+        assert torch.equal(mine, eagers)
