@@ -90,15 +90,13 @@ COMMANDS = (
     Command(
         CommandId.QUIT, Menu.FILE, "&Quit", "Close the window; a run is stopped", "Ctrl+Q", starts_group=True
     ),
-    Command(
-        CommandId.COPY, Menu.EDIT, "&Copy rows", "Copy the selected rows as a table", "Ctrl+Shift+C", "copy"
-    ),
+    Command(CommandId.COPY, Menu.EDIT, "&Copy rows", "Copy the selected rows as a table", "Ctrl+C", "copy"),
     Command(
         CommandId.COPY_MARKDOWN,
         Menu.EDIT,
         "Copy as &Markdown",
         "Copy the selected rows as a Markdown table",
-        "Ctrl+Alt+C",
+        "Ctrl+Shift+C",
     ),
     Command(
         CommandId.FIND,

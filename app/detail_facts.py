@@ -21,7 +21,7 @@ from app.formatting import (
 )
 from app.models.point_row import PointRow
 from app.verdict_text import ceiling_name, ceiling_value_text
-from profiling.outcome import Failed, Measured
+from profiling.outcome import Failed, Measured, Method
 from profiling.report import VERSIONED_PACKAGES, version
 from profiling.session import Session
 
@@ -62,7 +62,11 @@ def _time(row: PointRow, measured: Measured) -> Section:
     speed_up = row.speed_up
     return _section(
         "Time",
-        Fact("Device time", f"{time_text(time.median_s)} {interval_text(time.relative_half_width)}"),
+        Fact(
+            "Time of a call" if measured.method is Method.WALL_CLOCK else "Device time",
+            f"{time_text(time.median_s)} {interval_text(time.relative_half_width)}",
+            "Median over the blocks, caches cold",
+        ),
         Fact("95 % interval", f"{time_text(time.low_s)} to {time_text(time.high_s)}"),
         Fact("From the host", time_text(measured.host_s), "Wall time a call, Python and launch included"),
         Fact("Hot cache", time_text(measured.hot.median_s) if measured.hot else "", "With one buffer set"),
@@ -72,7 +76,11 @@ def _time(row: PointRow, measured: Measured) -> Section:
             ratio_text(speed_up.ratio, speed_up.low, speed_up.high) if speed_up else "",
             "Over the baseline chosen in the results",
         ),
-        Fact("Blocks", f"{count_text(len(time.samples_s))} of {count_text(time.calls_per_block)} calls"),
+        Fact(
+            "Samples",
+            f"{count_text(len(time.samples_s))} blocks, {count_text(time.calls_per_block)} a block",
+            "Blocks timed, and calls in each",
+        ),
         Fact("Method", str(measured.method), measured.method_reason),
         Fact("Fallback", measured.method_reason),
         Fact("Flags", ", ".join(row.verdict.flags)),

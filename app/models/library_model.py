@@ -196,6 +196,11 @@ def implementation_label(implementation: Implementation) -> str:
             return f"CUDA {variant}"
 
 
+def point_title(implementation: Implementation) -> str:
+    """``softmax / Triton online``."""
+    return f"{implementation.kernel} / {implementation_label(implementation)}"
+
+
 _MEANING = {
     Provider.CUDA: "CUDA C++, compiled by NVRTC",
     Provider.TRITON: "a Triton kernel",

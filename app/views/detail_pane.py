@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.detail_facts import Section, sections
+from app.models.library_model import point_title
 from app.models.point_row import PointRow
 from app.models.point_table import PointTable
 from app.models.selection import Selection
@@ -103,7 +104,7 @@ class DetailPane(QWidget):
 
     def _show(self, row: PointRow) -> None:
         point = row.point
-        self._title.setText(point.label)
+        self._title.setText(point_title(point.implementation))
         self._subtitle.setText(f"{point.job.workload.dtype}, {point.job.workload.size_label}")
         self._verdict.setText(verdict_sentence(point, row.verdict))
         set_state(self._verdict, "" if point.measured else "bad")

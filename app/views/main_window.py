@@ -68,6 +68,8 @@ class MainWindow(QMainWindow):
         bar.setFloatable(False)
         bar.toggleViewAction().setVisible(False)
         bar.addWidget(panes.plan_bar)
+        bar.setContentsMargins(0, 0, 0, 0)
+        bar.layout().setContentsMargins(0, 0, 0, 0)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, bar)
         centre = QWidget()
         column = QVBoxLayout(centre)

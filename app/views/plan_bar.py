@@ -209,14 +209,14 @@ def _short(name: str) -> str:
 
 def progress_text(progress: Progressed) -> str:
     """``12 of 48, softmax / triton online, compiling, about 2 min left``."""
-    parts = [f"{progress.done} of {progress.total}", progress.item]
+    parts = [f"{progress.done} of {progress.total}", progress.item, progress.detail]
     if progress.stage:
-        parts.append(_STAGE_TEXTS[progress.stage])
-    if progress.detail:
-        parts.append(progress.detail)
+        parts.insert(2, _STAGE_TEXTS[progress.stage])
     if progress.remaining_s is not None and progress.done < progress.total:
-        parts.append(f"about {duration_text(progress.remaining_s)} left")
-    return ", ".join(parts)
+        # A guess: seconds beside minutes would promise too much.
+        coarse = progress.remaining_s if progress.remaining_s < 100 else 60 * round(progress.remaining_s / 60)
+        parts.append(f"about {duration_text(coarse)} left")
+    return ", ".join(part for part in parts if part)
 
 
 def _chosen(buttons: dict[Choice, QToolButton]) -> Choice:

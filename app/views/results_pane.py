@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.models.library_model import point_title
 from app.models.point_columns import COLUMNS
 from app.models.point_table import PointRole, PointTable
 from app.models.selection import Selection
@@ -140,7 +141,7 @@ class ResultsPane(QWidget):
 
     def _chosen_rows(self) -> list[int]:
         rows = sorted({index.row() for index in self.view.selectionModel().selectedRows()})
-        return rows if len(rows) > 1 else list(range(self._points.rowCount()))
+        return rows or list(range(self._points.rowCount()))
 
     def _choose_baseline(self, index: int) -> None:
         if index < len(_BASELINES):
@@ -158,7 +159,7 @@ class ResultsPane(QWidget):
         while self._baseline.count() > len(_BASELINES):
             self._baseline.removeItem(len(_BASELINES))
         if point:
-            self._baseline.addItem(f"pinned: {point.label}")
+            self._baseline.addItem(f"pinned: {point_title(point.implementation)}")
             self._baseline.setCurrentIndex(len(_BASELINES))
         else:
             self._baseline.setCurrentIndex(_BASELINES.index(self._points.baseline_provider))

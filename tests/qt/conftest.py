@@ -1,0 +1,98 @@
+"""The window with temporary places, invented devices and a worker that computes nothing."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.application import Application, build_window
+from app.settings import Places
+from profiling.devices import Device, DeviceState
+from profiling.host import cpu_device
+from profiling.store import SessionStore
+from profiling.transport import LocalTarget
+from tests.sessions import DEVICE, ENVIRONMENT, make_session
+
+OpenWindow = Callable[..., Application]
+
+
+class FakeTarget(LocalTarget, frozen=True):
+    mode: str = "quick"
+    marker: str = "/nonexistent"
+
+    def argv(self) -> tuple[str, ...]:
+        return (sys.executable, "-m", "tests.qt.fake_worker", self.mode, self.marker)
+
+
+class FakeDevices:
+    """An invented GPU, and this machine's CPU."""
+
+    def __init__(self, devices: tuple[Device, ...] | None = None) -> None:
+        self._devices = devices if devices is not None else (DEVICE, cpu_device())
+        self.reading_count = 0
+
+    def find(self) -> tuple[Device, ...]:
+        return self._devices
+
+    def state(self, device: Device) -> DeviceState:
+        self.reading_count += 1
+        return DeviceState(clock_hz=1980e6, power_w=412.0, event_reasons=("power cap",))
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places(
+        sessions=tmp_path / "sessions",
+        settings=tmp_path / "window.ini",
+        ceilings=tmp_path / "ceilings",
+        assets=tmp_path / "assets",
+    )
+
+
+@pytest.fixture
+def session_file(tmp_path: Path) -> Path:
+    """A file with the 44 invented points."""
+    path = tmp_path / "invented.roofscope"
+    write_session(path)
+    return path
+
+
+@pytest.fixture
+def open_window(qtbot: QtBot, qapp: QApplication, places: Places) -> Iterator[OpenWindow]:
+    """Opens windows that know their devices, and closes them after the test."""
+    opened: list[Application] = []
+
+    def open_one(*files: Path, mode: str = "quick", devices: FakeDevices | None = None) -> Application:
+        target = FakeTarget(mode, str(places.settings.with_name("crashed")))
+        application = build_window(qapp, places, source=devices or FakeDevices(), target=target)
+        opened.append(application)
+        application.start(files)
+        application.window.show()
+        qtbot.waitUntil(lambda: application.panes.plan_bar.device() is not None)
+        return application
+
+    yield open_one
+    for application in opened:
+        application.window.close()
+        application.window.deleteLater()
+        application.deleteLater()
+    qapp.processEvents()
+
+
+def write_session(path: Path) -> None:
+    session = make_session()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with SessionStore.create(path) as store:
+        store.add_environment(ENVIRONMENT, DEVICE.id)
+        for spec in session.specs.values():
+            store.add_kernel(spec)
+        for ceiling in session.ceilings:
+            store.add_ceiling(ceiling)
+        for point in session.points:
+            store.add_outcome(point.job, point.implementation, point.outcome)

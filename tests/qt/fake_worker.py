@@ -1,0 +1,105 @@
+"""A worker for tests of the window: speaks the protocol, computes nothing, times are invented.
+
+Run as a script with a mode: ``quick`` answers at once; ``slow`` takes 0.3 s per implementation and
+obeys cancel; ``stuck`` answers nothing after a task's first stage; ``crash`` kills itself in its
+first task; ``crash_once`` only if its marker file is not there yet; ``mute`` dies before it says hello.
+"""
+
+import gzip
+import json
+import os
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+
+from profiling.catalog import LIBRARY, scan
+from profiling.outcome import Cancelled, Stage
+from profiling.plan import Job
+from profiling.protocol import (
+    PROTOCOL_VERSION,
+    Cancel,
+    CeilingReady,
+    Close,
+    Event,
+    Hello,
+    LineDecoder,
+    Open,
+    OutcomeReady,
+    Probe,
+    Run,
+    StageStarted,
+    TaskDone,
+    Trace,
+    TraceReady,
+    command_decoder,
+    encode,
+)
+from tests.sessions import CEILINGS, ENVIRONMENT, measured
+
+
+def main(mode: str, marker: str) -> None:
+    if mode == "mute":
+        os.write(2, b"no module named invented\n")
+        sys.exit(3)
+    decoder = command_decoder()
+    while data := os.read(0, 1 << 16):
+        for command in decoder.feed(data):
+            match command:
+                case Open(kernel_roots=roots):
+                    catalog = scan((LIBRARY, *map(Path, roots)))
+                    say(Hello(PROTOCOL_VERSION, ENVIRONMENT, catalog.hash))
+                case Probe(id=task):
+                    say(StageStarted(task, Stage.MEASURE, 60.0))
+                    for ceiling in CEILINGS:
+                        say(CeilingReady(task, ceiling))
+                    say(TaskDone(task))
+                case Run(job=job):
+                    run(job, mode, Path(marker), decoder)
+                case Trace(job=job):
+                    say(TraceReady(job.id, job.implementations[0], trace()))
+                    say(TaskDone(job.id))
+                case Close():
+                    return
+                case _:
+                    pass
+
+
+def run(job: Job, mode: str, marker: Path, decoder: LineDecoder) -> None:
+    cancelled = False
+    for implementation in job.implementations:
+        say(StageStarted(job.id, Stage.MEASURE, 60.0, implementation))
+        if mode == "crash" or (mode == "crash_once" and not marker.exists()):
+            marker.touch()
+            os.write(2, b"invented: the last words of the worker\n")
+            os.kill(os.getpid(), signal.SIGKILL)
+        if mode == "stuck":
+            time.sleep(60)
+        if mode == "slow":
+            cancelled = cancelled or cancel_within(0.3, decoder)
+        outcome = Cancelled() if cancelled else measured(1e-3)
+        say(OutcomeReady(job.id, implementation, outcome))
+    say(TaskDone(job.id))
+
+
+def cancel_within(seconds: float, decoder: LineDecoder) -> bool:
+    if not select.select([0], [], [], seconds)[0]:
+        return False
+    data = os.read(0, 1 << 16)
+    if not data:
+        sys.exit(0)
+    return any(isinstance(command, Cancel) for command in decoder.feed(data))
+
+
+def trace() -> bytes:
+    event = {"ph": "X", "cat": "kernel", "name": "invented_kernel", "pid": 0, "tid": 7, "ts": 1, "dur": 2.5}
+    return gzip.compress(json.dumps({"traceEvents": [event, event]}).encode())
+
+
+def say(event: Event) -> None:
+    os.write(1, encode(event))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

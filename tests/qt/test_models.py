@@ -1,0 +1,146 @@
+"""The item models, each alone."""
+
+import pytest
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtTest import QAbstractItemModelTester
+from pytestqt.qtbot import QtBot
+
+from app.models.library_model import LibraryModel, LibraryRole
+from app.models.point_columns import COLUMNS
+from app.models.point_table import PointRole, PointTable
+from app.models.session_model import SessionModel
+from profiling.catalog import scan
+from profiling.spec import Implementation, Provider
+from tests.sessions import make_session
+
+FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
+TITLES = [column.title for column in COLUMNS]
+
+
+@pytest.fixture
+def table(qtbot: QtBot) -> PointTable:
+    return PointTable(SessionModel(make_session(full=True)))
+
+
+@pytest.fixture
+def library(qtbot: QtBot) -> LibraryModel:
+    return LibraryModel(scan())
+
+
+def keys(table: PointTable, title: str) -> list[object]:
+    column = TITLES.index(title)
+    return [table.index(row, column).data(PointRole.SORT_KEY) for row in range(table.rowCount())]
+
+
+def test_the_table_keeps_the_rules_of_models(table: PointTable):
+    tester = QAbstractItemModelTester(table, FATAL)
+    table.sort(TITLES.index("Time"))
+    table.set_filter("softmax bfloat16")
+    table.set_filter("")
+    assert tester.model() is table
+
+
+@pytest.mark.parametrize("title", ["Time", "Of roof", "Kernel", "Speed-up", "Size"])
+@pytest.mark.parametrize("order", list(Qt.SortOrder))
+def test_sorting_puts_rows_in_order_and_the_unknown_last(table: PointTable, title: str, order: Qt.SortOrder):
+    table.sort(TITLES.index(title), order)
+    found = keys(table, title)
+    known = [key for key in found if key is not None]
+    assert len(known) > 20
+    assert known == sorted(known, reverse=order is Qt.SortOrder.DescendingOrder)
+    assert all(key is None for key in found[len(known) :])
+
+
+def test_every_word_of_the_filter_must_match(table: PointTable):
+    table.set_filter("SOFTMAX triton bfloat16")
+    found = [table.point_at(row) for row in range(table.rowCount())]
+    assert {(p.implementation.kernel, p.implementation.provider) for p in found} == {
+        ("softmax", Provider.TRITON)
+    }
+    assert len(found) == 2  # two sizes
+    assert table.total_count == 120
+
+
+def test_speed_up_is_the_baselines_time_over_this_time(table: PointTable):
+    eager = next(p for p in table._model.session.points if p.implementation.provider is Provider.EAGER)
+    cuda = next(
+        p
+        for p in table._model.session.points
+        if p.implementation.provider is Provider.CUDA and p.job.workload == eager.job.workload
+    )
+    row = table.row_for(cuda.number)
+    assert row is not None
+    assert row.speed_up is not None
+    assert row.speed_up.ratio == pytest.approx(eager.measured.time.median_s / cuda.measured.time.median_s)
+    assert row.speed_up.low < row.speed_up.ratio < row.speed_up.high
+    table.pin(cuda.number)
+    pinned = table.row_for(cuda.number)
+    assert pinned is not None
+    assert pinned.speed_up is not None
+    assert pinned.speed_up.ratio == 1.0
+    of_eager = table.row_for(eager.number)
+    assert of_eager is not None
+    assert of_eager.speed_up is not None
+    assert of_eager.speed_up.ratio == pytest.approx(1 / row.speed_up.ratio)
+
+
+def test_a_failed_row_tells_its_reason(table: PointTable):
+    row = next(row for row in range(table.rowCount()) if table.index(row, 0).data(PointRole.HAS_FAILED))
+    point = table.point_at(row)
+    assert table.index(row, TITLES.index("Reason")).data() == point.outcome.message
+    assert table.index(row, TITLES.index("Time")).data() == str(point.outcome.kind)
+    assert point.outcome.message in table.index(row, 0).data(Qt.ItemDataRole.ToolTipRole)
+
+
+def test_the_current_row_stays_with_its_point(table: PointTable):
+    from PySide6.QtCore import QPersistentModelIndex
+
+    kept = QPersistentModelIndex(table.index(7, 3))
+    number = table.point_at(7).number
+    table.sort(TITLES.index("Time"))
+    assert table.point_at(kept.row()).number == number
+
+
+def test_the_library_keeps_the_rules_of_models(library: LibraryModel):
+    tester = QAbstractItemModelTester(library, FATAL)
+    library.set_all(False)
+    library.set_reasons(lambda _: "never")
+    library.set_catalog(scan())
+    assert tester.model() is library
+
+
+def test_everything_is_ticked_at_first(library: LibraryModel):
+    for kernel in library.kernels:
+        assert library.checked()[kernel.spec.name] == kernel.implementations
+
+
+def test_a_kernels_box_follows_and_leads_its_implementations(library: LibraryModel):
+    kernel = library.index(0, 0)
+    child = library.index(1, 0, kernel)
+    check = Qt.ItemDataRole.CheckStateRole
+    library.setData(child, Qt.CheckState.Unchecked, check)
+    assert library.data(kernel, check) == Qt.CheckState.PartiallyChecked
+    library.setData(kernel, Qt.CheckState.Unchecked, check)
+    assert library.checked()[kernel.data()] == ()
+    library.setData(kernel, Qt.CheckState.Checked, check)
+    assert library.data(child, check) == Qt.CheckState.Checked
+
+
+def test_what_cannot_run_is_grey_left_out_and_says_why(library: LibraryModel):
+    def reason(implementation: Implementation) -> str:
+        return "Needs a GPU." if implementation.provider is Provider.CUDA else ""
+
+    library.set_reasons(reason)
+    kernel = library.index(0, 0)
+    for row in range(library.rowCount(kernel)):
+        child = library.index(row, 0, kernel)
+        is_cuda = child.data(LibraryRole.PROVIDER) == Provider.CUDA
+        assert bool(library.flags(child) & Qt.ItemFlag.ItemIsEnabled) is not is_cuda
+        assert (child.data(Qt.ItemDataRole.ToolTipRole) == "Needs a GPU.") is is_cuda
+    assert all(i.provider is not Provider.CUDA for found in library.checked().values() for i in found)
+    library.set_reasons(lambda _: "")
+    assert any(i.provider is Provider.CUDA for found in library.checked().values() for i in found)
+
+
+def test_a_root_has_no_parent(library: LibraryModel):
+    assert library.parent(library.index(0, 0)) == QModelIndex()

@@ -1,0 +1,296 @@
+"""Runs from the window, with a worker in a process of its own that computes nothing."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QPlainTextEdit
+from pytestqt.qtbot import QtBot
+
+from app.application import Application
+from app.commands import CommandId
+from app.settings import Places
+from profiling.outcome import Cancelled, Failed, FailureKind, Measured
+from profiling.store import load
+from tests.qt.conftest import FakeDevices, OpenWindow
+from tests.sessions import DEVICE, ENVIRONMENT
+
+WAIT_MS = 20_000
+
+
+def tick_only(application: Application, *names: str) -> int:
+    """Tick these kernels only; returns the number of implementations."""
+    library = application.library
+    library.set_all(False)
+    for row in range(library.rowCount()):
+        index = library.index(row, 0)
+        if index.data() in names:
+            library.setData(index, Qt.CheckState.Checked, Qt.ItemDataRole.CheckStateRole)
+    return sum(map(len, library.checked().values()))
+
+
+def press(application: Application, command: CommandId) -> None:
+    action = application.window.actions_of[command]
+    assert action.isEnabled()
+    action.trigger()
+
+
+def until_idle(application: Application, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not application.controller.is_running, timeout=WAIT_MS)
+
+
+def card_of(application: Application) -> list[str]:
+    return [b.text() for b in application.panes.cards.findChildren(QAbstractButton) if b.text()]
+
+
+def test_f5_measures_what_is_ticked_into_a_file(open_window: OpenWindow, qtbot: QtBot, places: Places):
+    application = open_window()
+    count = tick_only(application, "softmax")
+    progress: list[tuple[int, int]] = []
+    application.controller.progressed.connect(lambda report: progress.append((report.done, report.total)))
+    application.window.activateWindow()
+    QTest.keyClick(application.window, Qt.Key.Key_F5)
+    assert application.controller.is_running
+    assert not application.window.actions_of[CommandId.RUN].isEnabled()
+    assert application.panes.plan_bar._progress.isVisible()
+    until_idle(application, qtbot)
+    assert application.table.rowCount() == count
+    assert progress[-1] == (count + 1, count + 1)  # with the ceilings
+    assert not application.panes.plan_bar._progress.isVisible()
+    path = application.model.session.path
+    assert path.parent == places.sessions
+    session = load(path)
+    assert len(session.points) == count
+    assert all(isinstance(point.outcome, Measured) for point in session.points)
+    assert session.environment == ENVIRONMENT
+    assert session.device == DEVICE
+    assert session.ceilings
+    assert set(session.specs) == {"softmax"}
+    assert application.settings.last_session == path
+
+
+def test_a_second_run_appends_and_probes_no_more(open_window: OpenWindow, qtbot: QtBot):
+    application = open_window()
+    count = tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    path, ceilings = application.model.session.path, len(application.model.session.ceilings)
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    session = load(path)
+    assert application.model.session.path == path
+    assert len(session.points) == 2 * count
+    assert len(session.ceilings) == ceilings
+    assert len({point.job.id for point in session.points}) == 2
+
+
+def test_results_are_in_the_file_while_the_run_goes_on(open_window: OpenWindow, qtbot: QtBot):
+    application = open_window(mode="slow")
+    tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    with qtbot.waitSignal(application.model.point_added, timeout=WAIT_MS):
+        pass
+    assert application.controller.is_running
+    assert len(load(application.model.session.path).points) == application.table.rowCount() >= 1
+    press(application, CommandId.STOP)
+    until_idle(application, qtbot)
+
+
+def test_stop_keeps_what_was_measured(open_window: OpenWindow, qtbot: QtBot):
+    application = open_window(mode="slow")
+    count = tick_only(application, "softmax", "gelu")
+    press(application, CommandId.RUN)
+    with qtbot.waitSignal(application.model.point_added, timeout=WAIT_MS):
+        pass
+    press(application, CommandId.STOP)
+    until_idle(application, qtbot)
+    outcomes = [point.outcome for point in application.model.session.points]
+    assert isinstance(outcomes[0], Measured)
+    assert any(isinstance(outcome, Cancelled) for outcome in outcomes)
+    assert len(outcomes) < count  # the second kernel was never begun
+    assert application.window.said == "Stopped; what was measured is kept."
+    assert application.window.actions_of[CommandId.RUN].isEnabled()
+
+
+def test_a_second_stop_kills_a_worker_that_does_not_listen(open_window: OpenWindow, qtbot: QtBot):
+    application = open_window(mode="stuck")
+    tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    qtbot.waitUntil(lambda: "measuring" in application.panes.plan_bar._message.whole_text, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: "softmax" in application.panes.plan_bar._message.whole_text, timeout=WAIT_MS)
+    pid = application.link.worker_pid
+    press(application, CommandId.STOP)
+    assert application.controller.is_running
+    press(application, CommandId.STOP)
+    qtbot.waitUntil(lambda: not application.controller.is_running, timeout=2500)  # before the ladder would
+    assert not Path(f"/proc/{pid}").exists()
+    assert all(isinstance(point.outcome, Cancelled) for point in application.model.session.points)
+
+
+def test_a_killed_worker_gives_a_card_and_the_run_goes_on(open_window: OpenWindow, qtbot: QtBot):
+    application = open_window(mode="slow")
+    count = tick_only(application, "softmax", "gelu")
+    press(application, CommandId.RUN)
+    with qtbot.waitSignal(application.model.point_added, timeout=WAIT_MS):
+        pass
+    with qtbot.waitSignal(application.controller.worker_lost, timeout=WAIT_MS) as lost:
+        os.kill(application.link.worker_pid, signal.SIGKILL)
+    assert "SIGKILL" in lost.args[0].message
+    assert application.panes.cards.isVisible()
+    until_idle(application, qtbot)
+    outcomes = [point.outcome for point in application.model.session.points]
+    assert len(outcomes) == count
+    failures = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
+    assert [failure.kind for failure in failures] == [FailureKind.WORKER_LOST]
+    greyed = [
+        application.controller.reason(point.implementation, DEVICE)
+        for point in application.model.session.points
+    ]
+    assert sum("paused" in reason for reason in greyed) == 1
+
+
+def test_the_card_shows_the_end_of_the_log(open_window: OpenWindow, qtbot: QtBot):
+    application = open_window(mode="crash_once")
+    tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    log = application.panes.cards.findChild(QPlainTextEdit)
+    assert log.toPlainText() == "invented: the last words of the worker"
+    assert "Restart" not in card_of(application)  # it goes on by itself
+
+
+def test_a_worker_that_does_not_start_can_be_restarted(open_window: OpenWindow, qtbot: QtBot):
+    application = open_window(mode="mute")
+    tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    assert application.table.rowCount() == 0
+    assert "no module named invented" in application.panes.cards.findChild(QPlainTextEdit).toPlainText()
+    application.link._target = type(application.link._target)("quick")
+    button = next(b for b in application.panes.cards.findChildren(QAbstractButton) if b.text() == "Restart")
+    button.click()
+    assert application.controller.is_running
+    until_idle(application, qtbot)
+    assert application.table.rowCount() > 0
+
+
+def test_a_program_that_is_not_there_gives_a_card(open_window: OpenWindow, qtbot: QtBot):
+    from profiling.transport import LocalTarget
+
+    class NoTarget(LocalTarget, frozen=True):
+        def argv(self) -> tuple[str, ...]:
+            return ("/nonexistent/python",)
+
+    application = open_window()
+    application.link._target = NoTarget()
+    tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    assert "Restart" in card_of(application)
+
+
+def test_another_device_begins_a_new_session(open_window: OpenWindow, qtbot: QtBot, session_file: Path):
+    application = open_window(session_file)
+    application.panes.plan_bar.device_box.setCurrentIndex(1)  # the CPU
+    tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    assert application.model.session.path != session_file
+    assert application.window.said.startswith("New session on")
+    assert "belongs to NVIDIA H200" in application.window.said
+    assert len(load(session_file).points) == 44
+
+
+def test_the_same_device_appends_to_an_opened_session(
+    open_window: OpenWindow, qtbot: QtBot, session_file: Path
+):
+    application = open_window(session_file)
+    count = tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    assert application.model.session.path == session_file
+    assert len(load(session_file).points) == 44 + count
+
+
+def test_a_read_only_session_is_left_as_it_is(
+    open_window: OpenWindow, qtbot: QtBot, session_file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    # Tests may run as root, who may write anything: ask as a user would be answered.
+    monkeypatch.setattr("app.session_keeper.os.access", lambda path, mode: Path(path) != session_file)
+    application = open_window(session_file)
+    before = session_file.read_bytes()
+    tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    assert application.model.session.path != session_file
+    assert session_file.read_bytes() == before
+
+
+def test_measure_this_machine_starts_from_the_example(open_window: OpenWindow, qtbot: QtBot, places: Places):
+    from tests.qt.conftest import write_session
+
+    write_session(places.example)
+    before = places.example.read_bytes()
+    application = open_window()
+    button = next(
+        b for b in application.panes.cards.findChildren(QAbstractButton) if b.text().startswith("Measure")
+    )
+    button.click()
+    assert application.controller.is_running
+    until_idle(application, qtbot)
+    assert application.model.session.path.parent == places.sessions
+    assert places.example.read_bytes() == before
+    assert "Measure this machine" not in card_of(application)
+
+
+def test_a_trace_is_recorded_shown_and_written(open_window: OpenWindow, qtbot: QtBot, tmp_path: Path):
+    application = open_window()
+    tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    application.selection.select(1)
+    press(application, CommandId.TRACE)
+    until_idle(application, qtbot)
+    view = application.panes.trace.view
+    qtbot.waitUntil(lambda: view.model().rowCount() == 1, timeout=WAIT_MS)
+    texts = [view.model().index(0, column).data() for column in range(5)]
+    assert texts == ["invented_kernel", "2", "5.000 µs", "2.500 µs", "100 %"]
+    application.panes.trace.export(tmp_path / "trace.json")
+    application.panes.trace.export(tmp_path / "trace.json.gz")
+    assert b'"traceEvents"' in (tmp_path / "trace.json").read_bytes()
+    assert (tmp_path / "trace.json.gz").read_bytes()[:2] == b"\x1f\x8b"
+
+
+def test_closing_the_window_ends_the_worker_and_leaves_one_plain_file(open_window: OpenWindow, qtbot: QtBot):
+    application = open_window(mode="slow")
+    tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    with qtbot.waitSignal(application.model.point_added, timeout=WAIT_MS):
+        pass
+    pid, path = application.link.worker_pid, application.model.session.path
+    application.window.close()
+    assert not Path(f"/proc/{pid}").exists()
+    assert sorted(file.name for file in path.parent.iterdir()) == [path.name]
+    assert load(path).points
+
+
+def test_a_run_is_not_disturbed_by_another_session(open_window: OpenWindow, qtbot: QtBot, session_file: Path):
+    application = open_window(mode="slow")
+    tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    path = application.model.session.path
+    application.controller.open(session_file)
+    assert application.model.session.path == path
+    assert "under way" in application.panes.cards.notice_texts[0]
+    press(application, CommandId.STOP)
+    until_idle(application, qtbot)
+
+
+def test_no_devices_but_the_cpu(open_window: OpenWindow, qtbot: QtBot):
+    application = open_window(devices=FakeDevices((FakeDevices().find()[1],)))
+    assert application.panes.plan_bar.device_box.count() == 1
+    assert application.panes.plan_bar.device_box.currentText().startswith("CPU")
+    assert application.panes.strip._name.whole_text.startswith("CPU")

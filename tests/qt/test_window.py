@@ -1,0 +1,385 @@
+"""The window as a person uses it: files, selection, keys, names, layout."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QApplication,
+    QComboBox,
+    QHeaderView,
+    QLineEdit,
+    QPlainTextEdit,
+    QProgressBar,
+    QTabBar,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from app.application import Application
+from app.commands import CommandId
+from app.settings import Places
+from app.tokens import DARK, LIGHT
+from profiling.spec import Provider
+from tests.qt.conftest import FakeDevices, OpenWindow, write_session
+from tests.sessions import DEVICE
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+def drop(application: Application, path: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    where, button, modifiers = QPoint(50, 50), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(where, Qt.DropAction.CopyAction, data, button, modifiers)
+    QApplication.sendEvent(application.window, enter)
+    assert enter.isAccepted()
+    QApplication.sendEvent(
+        application.window, QDropEvent(QPointF(where), Qt.DropAction.CopyAction, data, button, modifiers)
+    )
+
+
+def notices(application: Application) -> list[str]:
+    return application.panes.cards.notice_texts
+
+
+def test_a_session_given_on_the_command_line_fills_the_panes(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    assert application.panes.results.view.model().rowCount() == 44
+    assert "invented" in application.window.windowTitle()
+    assert notices(application) == []
+
+
+def test_a_dropped_session_opens(open_window: OpenWindow, session_file: Path):
+    application = open_window()
+    assert application.table.rowCount() == 0
+    drop(application, session_file)
+    assert application.table.rowCount() == 44
+
+
+def _foreign(path: Path) -> None:
+    path.write_text("no database")
+
+
+def _other_database(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE other (a)")
+    connection.close()
+
+
+def _truncated(path: Path) -> None:
+    write_session(path)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def _absent(path: Path) -> None:
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("spoil", [_foreign, _other_database, _truncated, _absent])
+def test_a_bad_file_gives_one_sentence_and_changes_nothing(
+    open_window: OpenWindow, session_file: Path, tmp_path: Path, spoil: object
+):
+    application = open_window(session_file)
+    bad = tmp_path / "bad.roofscope"
+    spoil(bad)
+    drop(application, bad)
+    assert len(notices(application)) == 1
+    assert notices(application)[0].endswith(".")
+    assert "bad.roofscope" in notices(application)[0]
+    assert application.table.rowCount() == 44
+    application.panes.cards.findChildren(QAbstractButton)[0].click()
+    assert notices(application) == []
+    assert not application.panes.cards.isVisible()
+
+
+def test_table_details_and_selection_are_one(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    view = application.panes.results.view
+    point = next(p for p in application.model.session.points if p.implementation.provider is Provider.TRITON)
+    application.selection.select(point.number)
+    assert view.selectionModel().selectedRows()[0].row() == application.table.row_of(point.number)
+    texts = [
+        label.text() for label in application.panes.details.findChildren(QWidget) if hasattr(label, "text")
+    ]
+    assert any("Triton" in text for text in texts)
+    view.selectRow(3)
+    assert application.selection.number == application.table.point_at(3).number
+    application.panes.results._filter.setText("nothing has this")
+    assert application.selection.number is not None  # what was chosen stays in the details
+
+
+def test_a_failed_point_shows_its_log_and_offers_no_trace(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    failed = next(p for p in application.model.session.points if getattr(p.outcome, "log", ""))
+    application.selection.select(failed.number)
+    log = application.panes.details.findChild(QPlainTextEdit)
+    assert log.isVisible()
+    assert log.toPlainText() == failed.outcome.log
+    assert not application.window.actions_of[CommandId.TRACE].isEnabled()
+    measured = next(p for p in application.model.session.points if p.measured)
+    application.selection.select(measured.number)
+    assert not log.isVisible()
+    assert application.window.actions_of[CommandId.TRACE].isEnabled()
+
+
+def test_ctrl_c_copies_the_table_as_text_and_html(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    application.window.actions_of[CommandId.COPY].trigger()
+    data = QGuiApplication.clipboard().mimeData()
+    lines = data.text().splitlines()
+    assert lines[0].startswith("Kernel\tImplementation")
+    assert len(lines) == 45
+    assert data.html().count("<tr>") == 45
+    application.window.actions_of[CommandId.COPY_MARKDOWN].trigger()
+    text = QGuiApplication.clipboard().text()
+    assert text.splitlines()[1].startswith("| --- |")
+    assert "NVIDIA H200" in text.splitlines()[-1]
+
+
+def test_copy_takes_the_selected_rows_only(open_window: OpenWindow, session_file: Path, qtbot: QtBot):
+    application = open_window(session_file)
+    view = application.panes.results.view
+    view.setFocus()
+    view.selectRow(1)
+    QTest.keyClick(view, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClick(view, Qt.Key.Key_C, CTRL)
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert len(lines) == 3
+
+
+def test_pinning_changes_the_baseline(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    measured = next(p for p in application.model.session.points if p.measured)
+    application.selection.select(measured.number)
+    application.window.actions_of[CommandId.PIN].trigger()
+    assert application.table.pinned == measured.number
+    assert application.panes.results._baseline.currentText().startswith("pinned: gelu")
+    application.window.actions_of[CommandId.PIN].trigger()
+    assert application.table.pinned is None
+
+
+def test_the_library_search_hides_what_does_not_match(open_window: OpenWindow):
+    application = open_window()
+    pane = application.panes.library
+    pane._search.setText("softmax triton")
+    model, tree = application.library, pane.tree
+    shown = [
+        model.index(child, 0, model.index(row, 0)).data()
+        for row in range(model.rowCount())
+        if not tree.isRowHidden(row, model.index(row, 0).parent())
+        for child in range(model.rowCount(model.index(row, 0)))
+        if not tree.isRowHidden(child, model.index(row, 0))
+    ]
+    assert shown
+    assert all("Triton" in text for text in shown)
+
+
+def test_find_goes_to_the_pane_that_has_the_focus(open_window: OpenWindow, session_file: Path, qtbot: QtBot):
+    application = open_window(session_file)
+    application.window.activateWindow()
+    application.panes.results.view.setFocus()
+    application.window.actions_of[CommandId.FIND].trigger()
+    assert application.window.focusWidget() is application.panes.results._filter
+    application.panes.chart.setFocus()
+    application.window.actions_of[CommandId.FIND].trigger()
+    assert application.window.focusWidget() is application.panes.library._search
+
+
+def test_own_sizes_are_checked_while_typing(open_window: OpenWindow):
+    application = open_window()
+    bar, run = application.panes.plan_bar, application.window.actions_of[CommandId.RUN]
+    bar.own_sizes.setText("rows=12")
+    assert run.isEnabled()
+    assert "Left out" in bar._message.whole_text
+    bar.own_sizes.setText("rows=")
+    assert not run.isEnabled()
+    assert "rows=" in bar._message.whole_text
+    bar.own_sizes.clear()
+    assert run.isEnabled()
+
+
+def test_the_device_decides_sizes_and_what_can_run(open_window: OpenWindow):
+    application = open_window()
+    bar = application.panes.plan_bar
+    assert bar.choice().presets == ("large",)
+    bar.device_box.setCurrentIndex(1)
+    assert bar.choice().device == "cpu"
+    assert bar.choice().presets == ("medium",)
+    chosen = [i.provider for found in application.library.checked().values() for i in found]
+    assert set(chosen) == {Provider.EAGER, Provider.COMPILE}
+    assert "GPU" in application.panes.library._reasons.text()
+
+
+def test_the_strip_reads_the_device(open_window: OpenWindow):
+    devices = FakeDevices()
+    application = open_window(devices=devices)
+    assert devices.reading_count >= 1
+    strip = application.panes.strip
+    assert "H200" in strip._name.whole_text
+    assert strip._cells["power"].text() == "412 / 700 W"
+    assert strip._events.text() == "power cap"
+    assert not strip._cells["temperature"].isVisible()
+
+
+def test_the_first_start_shows_the_example(open_window: OpenWindow, places: Places):
+    write_session(places.example)
+    application = open_window()
+    assert application.table.rowCount() == 44
+    buttons = [b.text() for b in application.panes.cards.findChildren(QAbstractButton)]
+    assert "Measure this machine" in buttons
+    assert application.settings.last_session is None
+
+
+def test_the_last_session_opens_again(open_window: OpenWindow, session_file: Path, places: Places):
+    write_session(places.example)
+    first = open_window(session_file)
+    first.window.close()
+    assert open_window().model.session.path == session_file
+
+
+def test_a_session_left_by_a_crash_shows_every_committed_point(
+    open_window: OpenWindow, session_file: Path, tmp_path: Path
+):
+    import shutil
+
+    from profiling.store import SessionStore
+    from tests.sessions import make_session
+
+    store = SessionStore.append(session_file)
+    point = make_session().points[0]
+    store.add_outcome(point.job, point.implementation, point.outcome)
+    left = tmp_path / "left.roofscope"
+    for suffix in ("", "-wal", "-shm"):
+        shutil.copy(f"{session_file}{suffix}", f"{left}{suffix}")
+    store.close()
+    assert Path(f"{left}-wal").stat().st_size > 0
+    assert open_window(left).table.rowCount() == 45
+
+
+def test_themes_change_at_once_and_are_remembered(open_window: OpenWindow):
+    application = open_window()
+    actions = application.window.actions_of
+    actions[CommandId.THEME_DARK].trigger()
+    assert application.theme_switch.theme == DARK
+    assert application.window.palette().window().color().name() == DARK.window
+    assert actions[CommandId.THEME_DARK].isChecked()
+    application.window.close()
+    again = open_window()
+    assert again.theme_switch.theme == DARK
+    again.window.actions_of[CommandId.THEME_LIGHT].trigger()
+    assert again.theme_switch.theme == LIGHT
+
+
+def test_a_moved_dock_is_remembered_and_put_back(open_window: OpenWindow):
+    application = open_window()
+    application.window.docks["Library"].hide()
+    application.window.close()
+    again = open_window()
+    assert not again.window.docks["Library"].isVisible()
+    again.window.actions_of[CommandId.RESET_LAYOUT].trigger()
+    assert again.window.docks["Library"].isVisible()
+    assert again.window.dockWidgetArea(again.window.docks["Library"]) is Qt.DockWidgetArea.LeftDockWidgetArea
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "csv", "json"])
+def test_export_writes_each_kind(open_window: OpenWindow, session_file: Path, tmp_path: Path, suffix: str):
+    application = open_window(session_file)
+    path = tmp_path / f"out.{suffix}"
+    application.commands.export(path)
+    assert path.stat().st_size > 1000
+    assert str(path) in application.window.said
+
+
+def test_export_to_an_unknown_kind_or_place_gives_one_sentence(open_window: OpenWindow, tmp_path: Path):
+    application = open_window()
+    application.commands.export(tmp_path / "out.docx")
+    application.commands.export(tmp_path / "no" / "out.csv")
+    assert [text.endswith(".") for text in notices(application)] == [True, True]
+
+
+def test_save_as_carries_on_in_the_copy(open_window: OpenWindow, session_file: Path, tmp_path: Path):
+    application = open_window(session_file)
+    copy = tmp_path / "copy.roofscope"
+    application.controller.save_as(copy)
+    assert application.model.session.path == copy
+    application.controller.open(session_file)
+    application.controller.open(copy)
+    assert application.table.rowCount() == 44
+    assert application.settings.recent_sessions[:2] == (copy, session_file)
+
+
+def test_every_interactive_widget_has_a_name(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    application.panes.cards.notice("Something.")
+    interactive = (QAbstractButton, QLineEdit, QComboBox, QAbstractItemView, QPlainTextEdit, QProgressBar)
+    nameless = [
+        widget
+        for widget in application.window.findChildren(QWidget)
+        if isinstance(widget, interactive)
+        and not isinstance(widget, QHeaderView)
+        and not _belongs_to_qt(widget)
+        and not widget.accessibleName()
+        and not (isinstance(widget, QAbstractButton) and widget.text())
+    ]
+    assert [f"{type(w).__name__} in {type(w.parent()).__name__}" for w in nameless] == []
+
+
+def test_everything_is_reached_by_the_keyboard(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    reached = set()
+    application.panes.plan_bar.device_box.setFocus()
+    for _ in range(120):
+        reached.add(application.window.focusWidget())
+        QTest.keyClick(application.window.focusWidget(), Qt.Key.Key_Tab)
+    panes = application.panes
+    wanted = {
+        panes.plan_bar.own_sizes,
+        panes.plan_bar._run_button,
+        panes.library._search,
+        panes.library.tree,
+        panes.results._filter,
+        panes.results.view,
+    }
+    assert wanted <= reached
+
+
+def _belongs_to_qt(widget: QWidget) -> bool:
+    """Parts that Qt makes inside its own widgets; it names or hides them itself."""
+    inside = (QComboBox, QTabBar)
+    name = type(widget).__name__
+    return (
+        widget.objectName().startswith("qt_")
+        or name in ("QLineEditIconButton", "QTableCornerButton", "QDockWidgetTitleButton")
+        or widget.metaObject().className()
+        in ("QLineEditIconButton", "QTableCornerButton", "QDockWidgetTitleButton")
+        or isinstance(widget.parent(), inside)
+        or isinstance(widget.parent() and widget.parent().parent(), QComboBox)
+    )
+
+
+def test_the_doctor_opens_at_once_and_fills(open_window: OpenWindow, qtbot: QtBot):
+    from app.views.doctor_dialog import DoctorDialog
+
+    application = open_window()
+    application.window.actions_of[CommandId.DOCTOR].trigger()
+    dialog = application.window.findChild(DoctorDialog)
+    qtbot.waitUntil(lambda: dialog._list.count() > 3, timeout=20_000)
+    assert "Looking" not in dialog._summary.text()
+    dialog.accept()
+
+
+def test_a_session_of_another_device_can_be_looked_at(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file, devices=FakeDevices((FakeDevices().find()[1],)))
+    assert application.model.session.device == DEVICE
+    assert application.panes.plan_bar.device().id == "cpu"
+    measured = next(p for p in application.model.session.points if p.measured)
+    application.selection.select(measured.number)
+    application.window.actions_of[CommandId.TRACE].trigger()
+    assert "NVIDIA H200" in notices(application)[0]

@@ -1,0 +1,88 @@
+"""From the plan bar's state to jobs."""
+
+import pytest
+
+from app.models.plan_choice import PlanChoice, parse_sizes, plan, sizes_hint
+from profiling.catalog import Catalog, scan
+from profiling.plan import Job, PlanError
+from profiling.spec import Dtype
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return scan()
+
+
+def jobs(catalog: Catalog, choice: PlanChoice, *names: str) -> tuple[Job, ...]:
+    checked = {
+        kernel.spec.name: kernel.implementations for kernel in catalog.kernels if kernel.spec.name in names
+    }
+    return plan(choice, catalog.kernels, checked, first_id=7)
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("rows=4096, cols=1000", ({"rows": 4096, "cols": 1000},)),
+        ("n = 4Ki", ({"n": 4096},)),
+        ("n=4k; n=1M", ({"n": 4000}, {"n": 1_000_000})),
+        ("n=1_000_000", ({"n": 1_000_000},)),
+        ("n=0", ({"n": 0},)),
+        (" ; ", ()),
+    ],
+)
+def test_sizes_are_read(text: str, sizes: tuple[dict[str, int], ...]):
+    assert parse_sizes(text) == sizes
+
+
+@pytest.mark.parametrize(
+    "text", ["rows", "rows=", "rows=-1", "rows=1.5", "rows=4 cols=3", "n=1, n=2", "=3", "n=0x10"]
+)
+def test_what_is_no_size_gives_one_sentence(text: str):
+    with pytest.raises(PlanError) as caught:
+        parse_sizes(text)
+    assert str(caught.value).endswith(".")
+
+
+def test_a_plan_is_the_product_of_types_and_sizes(catalog: Catalog):
+    choice = PlanChoice("cpu", (Dtype.FLOAT32, Dtype.BFLOAT16), ("small", "large"))
+    made = jobs(catalog, choice, "softmax", "gelu")
+    assert len(made) == 2 * 2 * 2
+    assert [job.id for job in made] == [f"job-{number}" for number in range(7, 15)]
+    assert {job.workload.kernel for job in made} == {"softmax", "gelu"}
+
+
+def test_own_sizes_take_the_place_of_presets(catalog: Catalog):
+    choice = PlanChoice("cpu", presets=("small", "large"), own_sizes="rows=3, cols=5; rows=4")
+    first, second = jobs(catalog, choice, "softmax")
+    assert first.workload.sizes == {"rows": 3, "cols": 5}
+    preset = catalog.kernel("softmax").spec.preset("small").sizes
+    assert second.workload.sizes == {**preset, "rows": 4}
+
+
+def test_own_sizes_leave_out_kernels_without_these_axes(catalog: Catalog):
+    choice = PlanChoice("cpu", own_sizes="rows=3, cols=5")
+    assert {job.workload.kernel for job in jobs(catalog, choice, "softmax", "matmul")} == {"softmax"}
+    kernels = [catalog.kernel("softmax"), catalog.kernel("matmul")]
+    assert sizes_hint("rows=3, cols=5", kernels) == "Left out, without these axes: matmul."
+    with pytest.raises(PlanError, match="No chosen kernel has the axes depth"):
+        sizes_hint("depth=3", kernels)
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        (PlanChoice("cpu", dtypes=()), "data type"),
+        (PlanChoice("cpu", presets=()), "size"),
+        (PlanChoice("cpu", own_sizes="depth=1"), "axes depth"),
+        (PlanChoice("cpu", own_sizes="what"), "no size"),
+    ],
+)
+def test_an_empty_choice_gives_one_sentence(catalog: Catalog, choice: PlanChoice, words: str):
+    with pytest.raises(PlanError, match=words):
+        jobs(catalog, choice, "softmax")
+
+
+def test_nothing_ticked_gives_one_sentence(catalog: Catalog):
+    with pytest.raises(PlanError, match="tick a kernel"):
+        jobs(catalog, PlanChoice("cpu"))
