@@ -9,10 +9,11 @@ from xml.sax.saxutils import escape, quoteattr
 
 from app.formatting import bandwidth_text
 from app.models import chart_caption as caption
+from app.models.chart_caption import target_text
 from app.models.chart_labels import PointLabel, place_labels
 from app.models.chart_layout import MARKER, ChartLayout, lay_out
 from app.models.chart_points import ChartPoint, all_points
-from app.models.chart_scene import ChartOptions, ChartScene, build_scene
+from app.models.chart_scene import ChartOptions, ChartScene, Range, Target, build_scene
 from app.models.chart_strip import StripScene, strip_of
 from app.models.chart_ticks import Tick, log_ticks
 from app.models.chart_view import Box, Font, Text, View
@@ -41,15 +42,17 @@ def roofline_svg(
     size: tuple[int, int] = (1280, 800),
     dark: bool = False,
     options: ChartOptions = ChartOptions(),  # noqa: B008 - frozen
+    ranges: tuple[Range, Range] | None = None,
 ) -> str:
-    """A complete SVG document of ``size`` pixels."""
+    """A complete SVG document of ``size`` pixels; ``ranges`` (x, y, log10) zooms in."""
     theme = DARK if dark else LIGHT
     scene = build_scene(session, all_points(session), options)
     strip = strip_of(scene)
     width, height = size
     strip_height = 56 + LANE * len(strip.kernels) if strip else 0.0
     plot = Box(78, 76, width - 78 - 24, height - 76 - 104 - strip_height)
-    view = View(scene.x_range, scene.y_range, plot)
+    x_range, y_range = ranges or (scene.x_range, scene.y_range)
+    view = View(x_range, y_range, plot)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"',
         f' viewBox="0 0 {width} {height}" font-family="{FAMILY}" font-size="{SIZE:g}">',
@@ -97,9 +100,13 @@ def _chart(scene: ChartScene, view: View, theme: Theme) -> list[str]:
     parts += _grid(view, theme)
     parts += _roof(layout, box, theme)
     parts += [_leader(label, view, theme) for label in labels if label.has_leader]
-    parts += [_error_bar(point, view, theme) for point in scene.points]
-    parts += [_point(point, view, theme, opacity=0.3) for point in scene.ghosts]
-    parts += [_point(point, view, theme) for point in scene.points]
+    inside = [point for point in scene.points if view.shows(point.x, point.y)]
+    ghosts = [point for point in scene.ghosts if view.shows(point.x, point.y)]
+    parts += [_error_bar(point, view, theme) for point in inside]
+    parts += [_point(point, view, theme, opacity=0.3) for point in ghosts]
+    parts += [_point(point, view, theme) for point in inside]
+    if scene.target and view.shows(scene.target.point.x, scene.target.point.y):
+        parts += _target(scene.target, layout.pill, view, theme)
     parts += _axes(view, theme)
     parts += [_placed(text, theme) for text in layout.texts]
     parts += [_label(label, view, theme) for label in labels]
@@ -235,6 +242,26 @@ def _marker(provider: Provider, x: float, y: float, theme: Theme, opacity: float
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{MARKER / 2:g}" {style}/>'
     outline = " ".join(f"{x + dx * MARKER:.1f},{y + dy * MARKER:.1f}" for dx, dy in corners)
     return f'<polygon points="{outline}" {style}/>'
+
+
+def _target(target: Target, pill: Box | None, view: View, theme: Theme) -> list[str]:
+    """Ring round the selected point, arrow to its roof, and the factor left."""
+    x, y = view.px(target.point.x), view.py(target.point.y)
+    roof = max(view.py(target.roof_y), view.box.top)
+    colour = theme.accent if target.factor >= 1 else theme.warning
+    parts = [
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{MARKER:g}" fill="none" stroke="{colour}" stroke-width="2"/>'
+    ]
+    if y - MARKER - roof > 6:
+        arrow = f"M{x:.1f} {y - MARKER:.1f}V{roof + 1:.1f}m-3.5 6l3.5 -6l3.5 6"
+        parts.append(f'<path d="{arrow}" fill="none" stroke="{colour}" stroke-width="2"/>')
+    if pill:
+        middle, baseline = pill.left + pill.width / 2, pill.top + pill.height / 2 + SMALL * 0.35
+        parts.append(f'<rect {_rect(pill)} rx="5" fill="{colour}"/>')
+        parts.append(
+            _text(target_text(target), middle, baseline, theme.on_accent, anchor="middle", size=SMALL)
+        )
+    return parts
 
 
 def _label(label: PointLabel, view: View, theme: Theme) -> str:

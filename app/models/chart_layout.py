@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from app.formatting import intensity_text
+from app.models.chart_caption import target_text
 from app.models.chart_scene import ChartScene, RidgePoint, RoofLine
 from app.models.chart_view import Box, Font, Pair, Text, View, free
 from app.verdict_text import ceiling_name, ceiling_value_text
@@ -43,6 +44,7 @@ class ChartLayout(Struct, frozen=True):
     attainable: tuple[Pair, ...]  # polygon under the lit roof
     ridges: tuple[RidgeShape, ...]
     texts: tuple[Text, ...]
+    pill: Box | None  # where the factor left is written, beside the selected point's arrow
     taken: tuple[Box, ...]
 
 
@@ -54,6 +56,9 @@ def lay_out(scene: ChartScene, view: View, font: Font) -> ChartLayout:
     texts = _memory_texts(lines, view, font, taken)
     texts += _compute_texts(lines, view, font, taken)
     ridges, ridge_texts = _ridges(scene, view, font, taken)
+    pill = _pill(scene, view, font, taken)
+    if pill:
+        taken.append(pill)
     for shape in lines:
         taken.extend(_boxes_along(shape.start, shape.end, 4.0, 7.0))
     return ChartLayout(
@@ -61,6 +66,7 @@ def lay_out(scene: ChartScene, view: View, font: Font) -> ChartLayout:
         _attainable(scene, view),
         tuple(ridges),
         (*texts, *ridge_texts),
+        pill,
         tuple(taken[marker_count:]),
     )
 
@@ -182,6 +188,22 @@ def _ridge_text(ridge: RidgePoint, view: View, font: Font, taken: list[Box]) -> 
             taken.append(box)
             return Text(text, box.left, baseline)
     return None
+
+
+def _pill(scene: ChartScene, view: View, font: Font, taken: list[Box]) -> Box | None:
+    """Beside the arrow where there is room, else over the roof or under the point."""
+    target = scene.target
+    if target is None or not view.shows(target.point.x, target.point.y):
+        return None
+    x, y = view.px(target.point.x), view.py(target.point.y)
+    roof = view.py(target.roof_y)
+    width, height = font.width(target_text(target)) + 14, font.height + 5
+    middle = (y - MARKER + roof) / 2 - height / 2
+    lefts = (x - width - 14, x + 14)
+    tops = (middle, roof - height - 8, roof - 2 * height - 8, y + MARKER, y + MARKER + height)
+    boxes = [Box(left, top, width, height) for top in tops for left in lefts]
+    fits = [box for box in boxes if view.box.holds(box)]
+    return next((box for box in fits if free(box, taken)), fits[0] if fits else None)
 
 
 def _attainable(scene: ChartScene, view: View) -> tuple[Pair, ...]:

@@ -70,6 +70,9 @@ class View(Struct, frozen=True):
     def py(self, y: float) -> float:
         return self.box.bottom - (y - self.y.low) / self.y.span * self.box.height
 
+    def shows(self, x: float, y: float) -> bool:
+        return self.x.low <= x <= self.x.high and self.y.low <= y <= self.y.high
+
     def clip(self, start: Pair, end: Pair) -> tuple[Pair, Pair] | None:
         """The visible piece of a straight line, in pixels (Liang and Barsky 1984); None if none is."""
         dx, dy = end[0] - start[0], end[1] - start[1]

@@ -1,0 +1,172 @@
+"""The two lines over the chart: filters and export, then the legend and what is shown."""
+
+from collections.abc import Sequence
+
+import msgspec
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
+
+from app.models.chart_caption import count_line, providers_of
+from app.models.chart_scene import ChartOptions, ChartScene
+from app.tokens import PROVIDER_NAMES, Theme
+from app.views.icons import provider_icon
+from profiling.roofline import Source
+from profiling.session import Session
+from profiling.spec import Dtype, Provider
+
+_EVERY_KERNEL = "All kernels"
+_EVERY_DTYPE = "All dtypes"
+_FIT_TIP = "Show the whole roofline (F). The wheel zooms, dragging pans, Shift and dragging zooms to a box."
+
+
+class ChartBar(QWidget):
+    """Shows the chart's options and tells of the user's changes; holds no scene of its own."""
+
+    options_changed = Signal(object)  # ChartOptions
+    fit_wanted = Signal()
+
+    copy_wanted = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._options = ChartOptions()
+        self.kernels = _combo("Show only one kernel (double-click a point; Esc shows all)", "Kernel shown")
+        self.dtypes = _combo("Show only one dtype and the ceilings that bound it", "Dtype shown")
+        self.kernels.activated.connect(self._filtered)
+        self.dtypes.activated.connect(self._filtered)
+        self.ceilings = _button("Ceilings", "Which ceilings are drawn, by where their value comes from")
+        self.ceilings.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._source_menu = QMenu(self.ceilings)
+        self.ceilings.setMenu(self._source_menu)
+        fit = _button(
+            "Fit", "Show the whole roofline (F). Wheel zooms, drag pans, Shift and drag zooms to a box"
+        )
+        fit.clicked.connect(self.fit_wanted)
+        copy = _button("Copy", "Copy the chart as a picture, with hardware and versions")
+        copy.clicked.connect(self.copy_wanted)
+        self._legend = QHBoxLayout()
+        self._legend.setSpacing(14)
+        self._count = QLabel()
+        self._count.setAccessibleName("Points shown")
+        self._lay_out(fit, copy)
+        self.set_theme(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        self._theme = theme
+        self._count.setStyleSheet(f"color: {theme.text_muted};")
+        self._providers: tuple[Provider, ...] = ()
+
+    def show_scene(self, scene: ChartScene, session: Session, options: ChartOptions) -> None:
+        """Bring filters, legend and count in line with what the chart draws."""
+        self._options = options
+        kernels = sorted({point.job.workload.kernel for point in session.points if point.measured})
+        dtypes = {point.job.workload.dtype for point in session.points if point.measured}
+        _fill(self.kernels, _EVERY_KERNEL, [(name, name) for name in kernels], options.kernel)
+        _fill(
+            self.dtypes,
+            _EVERY_DTYPE,
+            [(str(dtype), dtype) for dtype in Dtype if dtype in dtypes],
+            options.dtype,
+        )
+        self._show_sources(scene)
+        self._show_legend(providers_of(scene))
+        self._count.setText(count_line(scene, session))
+
+    def source_actions(self) -> dict[Source, QAction]:
+        return {action.data(): action for action in self._source_menu.actions()}
+
+    def _show_sources(self, scene: ChartScene) -> None:
+        if tuple(self.source_actions()) != scene.known_sources:
+            self._source_menu.clear()
+            for source in scene.known_sources:
+                action = self._source_menu.addAction(str(source).capitalize())
+                action.setData(source)
+                action.setCheckable(True)
+                action.triggered.connect(self._sources_chosen)
+        for source, action in self.source_actions().items():
+            action.setChecked(source in scene.sources)
+        self.ceilings.setEnabled(bool(scene.known_sources))
+
+    def _show_legend(self, providers: tuple[Provider, ...]) -> None:
+        if providers == self._providers:
+            return
+        self._providers = providers
+        while item := self._legend.takeAt(0):
+            if widget := item.widget():
+                widget.deleteLater()
+        ratio = self.devicePixelRatioF()
+        for provider in providers:
+            entry = QWidget()
+            row = QHBoxLayout(entry)
+            row.setContentsMargins(0, 0, 0, 0)
+            row.setSpacing(5)
+            mark = QLabel()
+            mark.setPixmap(provider_icon(provider, self._theme).pixmap(QSize(18, 18), ratio))
+            row.addWidget(mark)
+            row.addWidget(QLabel(PROVIDER_NAMES[provider]))
+            self._legend.addWidget(entry)
+
+    def _filtered(self) -> None:
+        self._emit(self._options.sources)
+
+    def _sources_chosen(self) -> None:
+        self._emit(
+            frozenset(source for source, action in self.source_actions().items() if action.isChecked())
+        )
+
+    def _emit(self, sources: frozenset[Source] | None) -> None:
+        self.options_changed.emit(
+            msgspec.structs.replace(
+                self._options,
+                sources=sources,
+                dtype=self.dtypes.currentData(),
+                kernel=self.kernels.currentData(),
+            )
+        )
+
+    def _lay_out(self, *right: QToolButton) -> None:
+        filters = QHBoxLayout()
+        filters.setSpacing(8)
+        for widget in (self.kernels, self.dtypes, self.ceilings):
+            filters.addWidget(widget)
+        filters.addStretch(1)
+        for button in right:
+            filters.addWidget(button)
+        second = QHBoxLayout()
+        second.addLayout(self._legend)
+        second.addStretch(1)
+        second.addWidget(self._count)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(14, 10, 14, 2)
+        column.setSpacing(8)
+        column.addLayout(filters)
+        column.addLayout(second)
+
+
+def _combo(tip: str, name: str) -> QComboBox:
+    combo = QComboBox()
+    combo.setToolTip(tip)
+    combo.setAccessibleName(name)
+    combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+    return combo
+
+
+def _button(text: str, tip: str) -> QToolButton:
+    button = QToolButton()
+    button.setText(text)
+    button.setToolTip(tip)
+    button.setAccessibleName(text)
+    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    return button
+
+
+def _fill(combo: QComboBox, first: str, entries: Sequence[tuple[str, object]], current: object) -> None:
+    wanted = [(first, None), *entries]
+    if [(combo.itemText(i), combo.itemData(i)) for i in range(combo.count())] != wanted:
+        combo.clear()
+        for text, data in wanted:
+            combo.addItem(text, data)
+    index = next((i for i, (_, data) in enumerate(wanted) if data == current), 0)
+    combo.setCurrentIndex(index)

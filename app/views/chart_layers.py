@@ -1,0 +1,276 @@
+"""The two painted layers of the roofline plot, in the view box's pixels."""
+
+import math
+
+import pyqtgraph as pg
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QPainter, QPen, QPolygonF
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+
+from app.models.chart_caption import EMPTY_TEXT, FILTERED_TEXT, NO_CEILINGS_TEXT, target_text
+from app.models.chart_labels import PointLabel
+from app.models.chart_layout import MARKER, ChartLayout, LineShape
+from app.models.chart_points import ChartPoint
+from app.models.chart_scene import ChartScene
+from app.models.chart_ticks import log_ticks
+from app.models.chart_view import Box, Text, View
+from app.tokens import SOURCE_DASHES, Theme
+
+
+class Layer(pg.GraphicsObject):
+    """A child of the view box that covers it and paints in its pixels."""
+
+    def __init__(self, box: pg.ViewBox, z: float) -> None:
+        super().__init__(box)
+        self._box = box
+        self._scene: ChartScene | None = None
+        self._view: View | None = None
+        self._theme: Theme | None = None
+        self._font = QFont()
+        self.setZValue(z)
+        self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
+
+    def set_style(self, theme: Theme, font: QFont) -> None:
+        self._theme, self._font = theme, font
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        return QRectF(0, 0, self._box.width(), self._box.height())
+
+
+class BackLayer(Layer):
+    """Grid, area under the roof, ceilings with their texts, ridge points and error bars."""
+
+    def __init__(self, box: pg.ViewBox) -> None:
+        super().__init__(box, -50)
+        self._layout: ChartLayout | None = None
+
+    def set_scene(self, scene: ChartScene, layout: ChartLayout, view: View) -> None:
+        self.prepareGeometryChange()
+        self._scene, self._layout, self._view = scene, layout, view
+        self.update()
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        del option, widget
+        scene, layout, view, theme = self._scene, self._layout, self._view, self._theme
+        if not (scene and layout and view and theme):
+            return
+        painter.setFont(self._font)
+        if layout.attainable:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(theme.attainable))
+            painter.drawPolygon(QPolygonF([QPointF(x, y) for x, y in layout.attainable]))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+        self._paint_grid(painter, view, theme)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for shape in layout.lines:
+            painter.setPen(line_pen(shape, theme))
+            painter.drawLine(QPointF(*shape.start), QPointF(*shape.end))
+        self._paint_ridges(painter, layout, view, theme)
+        self._paint_error_bars(painter, scene, view, theme)
+        for text in layout.texts:
+            _draw_text(painter, text, theme)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        painter.setPen(QPen(QColor(theme.axis), 1))
+        painter.drawRect(self.boundingRect().adjusted(0, 0, -1, -1))
+
+    def _paint_grid(self, painter: QPainter, view: View, theme: Theme) -> None:
+        # Cosmetic, whole pixels, not smoothed: pyqtgraph's own grid costs 12 to 25 ms a frame.
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        x_ticks = log_ticks(view.x.low, view.x.high, int(view.box.width / 70))
+        y_ticks = log_ticks(view.y.low, view.y.high, int(view.box.height / 36))
+        for major, colour in ((False, theme.grid), (True, theme.grid_major)):
+            lines = [
+                QLineF(x, 0, x, view.box.height)
+                for tick in x_ticks
+                if bool(tick.label) is major
+                for x in (round(view.px(tick.position)),)
+            ]
+            lines += [
+                QLineF(0, y, view.box.width, y)
+                for tick in y_ticks
+                if bool(tick.label) is major
+                for y in (round(view.py(tick.position)),)
+            ]
+            painter.setPen(QPen(QColor(colour), 0))
+            painter.drawLines(lines)
+
+    def _paint_ridges(self, painter: QPainter, layout: ChartLayout, view: View, theme: Theme) -> None:
+        for ridge in layout.ridges:
+            if ridge.drops:
+                painter.setPen(QPen(QColor(theme.axis), 1, Qt.PenStyle.DotLine))
+                painter.drawLine(QLineF(ridge.x, ridge.y, ridge.x, view.box.bottom))
+            painter.setPen(QPen(QColor(theme.roof if ridge.lit else theme.roof_dim), 1.5))
+            painter.setBrush(QColor(theme.surface))
+            painter.drawEllipse(QPointF(ridge.x, ridge.y), 3.5, 3.5)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+
+    def _paint_error_bars(self, painter: QPainter, scene: ChartScene, view: View, theme: Theme) -> None:
+        for point in scene.points:
+            top, bottom = view.py(point.y_high), view.py(point.y_low)
+            if bottom - top < MARKER:  # hidden behind its marker
+                continue
+            x = view.px(point.x)
+            painter.setPen(QPen(QColor(theme.provider(point.provider)), 1.2))
+            painter.drawLines(
+                [
+                    QLineF(x, top, x, bottom),
+                    QLineF(x - 4, top, x + 4, top),
+                    QLineF(x - 4, bottom, x + 4, bottom),
+                ]
+            )
+
+
+class FrontLayer(Layer):
+    """Labels of points, the selected point's ring and arrow, the hovered point, and what to do when empty."""
+
+    def __init__(self, box: pg.ViewBox) -> None:
+        super().__init__(box, 50)
+        self._labels: tuple[PointLabel, ...] = ()
+        self._hovered: ChartPoint | None = None
+        self._pill: Box | None = None
+
+    @property
+    def labels(self) -> tuple[PointLabel, ...]:
+        return self._labels
+
+    def set_labels(self, labels: tuple[PointLabel, ...]) -> None:
+        self._labels = labels
+        self.update()
+
+    def set_hovered(self, point: ChartPoint | None) -> None:
+        if point != self._hovered:
+            self._hovered = point
+            self.update()
+
+    def set_scene(self, scene: ChartScene, layout: ChartLayout, view: View) -> None:
+        self.prepareGeometryChange()
+        self._scene, self._view, self._pill = scene, view, layout.pill
+        self.update()
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        del option, widget
+        scene, view, theme = self._scene, self._view, self._theme
+        if not (scene and view and theme):
+            return
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setFont(self._font)
+        for label in self._labels:
+            self._paint_label(painter, label, view, theme)
+        for point in scene.points:
+            if point.warns:
+                _draw_warning(painter, view.px(point.x), view.py(point.y), theme)
+        if self._hovered:
+            self._paint_crosshair(painter, self._hovered, view, theme)
+        if scene.target:
+            self._paint_target(painter, scene, view, theme)
+        self._paint_notices(painter, scene, view, theme)
+
+    def _paint_label(self, painter: QPainter, label: PointLabel, view: View, theme: Theme) -> None:
+        x, y = view.px(label.x), view.py(label.y)
+        if label.has_leader:
+            end_x, end_y = label.leader_end(painter.fontMetrics().height() / 1.3)
+            start = QPointF(x, y) + _towards(end_x, end_y, MARKER / 2 + 1)
+            painter.setPen(QPen(QColor(theme.axis), 0.8))
+            painter.drawLine(start, QPointF(x + end_x, y + end_y))
+        painter.setPen(QColor(theme.text))
+        painter.drawText(QPointF(x + label.dx, y + label.dy), label.text)
+
+    def _paint_crosshair(self, painter: QPainter, point: ChartPoint, view: View, theme: Theme) -> None:
+        x, y = view.px(point.x), view.py(point.y)
+        painter.setPen(QPen(QColor(theme.axis), 0.8, Qt.PenStyle.DashLine))
+        painter.drawLines([QLineF(0, y, x, y), QLineF(x, y, x, view.box.bottom)])
+        painter.setPen(QPen(QColor(theme.text), 1.4))
+        painter.drawEllipse(QPointF(x, y), MARKER * 0.8, MARKER * 0.8)
+
+    def _paint_target(self, painter: QPainter, scene: ChartScene, view: View, theme: Theme) -> None:
+        """Ring, arrow to the roof and the factor left, in the manner of a dimension line."""
+        target = scene.target
+        assert target is not None
+        x, y, roof = view.px(target.point.x), view.py(target.point.y), view.py(target.roof_y)
+        colour = QColor(theme.accent if target.factor >= 1 else theme.warning)
+        painter.setPen(QPen(colour, 2))
+        painter.drawEllipse(QPointF(x, y), MARKER, MARKER)
+        length = y - MARKER - roof
+        if length > 6:
+            painter.drawLine(QLineF(x, y - MARKER, x, roof + 1))
+            painter.setBrush(colour)
+            painter.setPen(Qt.PenStyle.NoPen)
+            size = min(7.0, length)
+            painter.drawPolygon(
+                QPolygonF(
+                    [QPointF(x, roof), QPointF(x - size / 2, roof + size), QPointF(x + size / 2, roof + size)]
+                )
+            )
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+        if self._pill:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(colour)
+            pill = QRectF(self._pill.left, self._pill.top, self._pill.width, self._pill.height)
+            painter.drawRoundedRect(pill, 5, 5)
+            painter.setPen(QColor(theme.on_accent))
+            painter.drawText(pill, Qt.AlignmentFlag.AlignCenter, target_text(target))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+
+    def _paint_notices(self, painter: QPainter, scene: ChartScene, view: View, theme: Theme) -> None:
+        centre = Qt.AlignmentFlag.AlignHCenter
+        whole = QRectF(0, 0, view.box.width, view.box.height)
+        if scene.is_empty:
+            font = QFont(self._font)
+            font.setPointSizeF(max(font.pointSizeF(), 1.0) * 1.25)
+            painter.setFont(font)
+            painter.setPen(QColor(theme.text_muted))
+            text = FILTERED_TEXT if scene.hidden_count else EMPTY_TEXT
+            flags = centre | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap
+            painter.drawText(whole.adjusted(40, 0, -40, 0), int(flags), text)
+            painter.setFont(self._font)
+        if not scene.has_ceilings:
+            painter.setPen(QColor(theme.warning))
+            text = NO_CEILINGS_TEXT
+            painter.drawText(whole.adjusted(0, 10, 0, 0), int(centre | Qt.AlignmentFlag.AlignTop), text)
+
+
+def line_pen(shape: LineShape, theme: Theme) -> QPen:
+    """Accent for the ceiling that limits the selection, dark for lit ones; the dash is the provenance."""
+    line = shape.line
+    colour = QColor(theme.accent if shape.is_target else theme.roof if line.lit else theme.roof_dim)
+    if not (line.is_main or shape.is_target):
+        colour.setAlphaF(0.35)
+    pen = QPen(colour, 2.0 if shape.is_target or (line.lit and line.is_main) else 1.0)
+    pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+    if dash := SOURCE_DASHES[line.ceiling.source]:
+        pen.setDashPattern(dash)
+    return pen
+
+
+def _draw_text(painter: QPainter, text: Text, theme: Theme) -> None:
+    painter.setPen(QColor(theme.text if text.lit else theme.text_muted))
+    if not text.angle:
+        painter.drawText(QPointF(text.x, text.baseline), text.text)
+        return
+    painter.save()
+    painter.translate(text.x, text.baseline)
+    painter.rotate(text.angle)
+    painter.drawText(QPointF(0, 0), text.text)
+    painter.restore()
+
+
+def _draw_warning(painter: QPainter, x: float, y: float, theme: Theme) -> None:
+    """A small exclamation mark at the marker's upper right."""
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(theme.warning))
+    centre = QPointF(x + MARKER * 0.75, y - MARKER * 0.75)
+    painter.drawEllipse(centre, 5.5, 5.5)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(QPen(QColor(theme.surface), 1.6))
+    painter.drawLine(centre - QPointF(0, 3), centre + QPointF(0, 0.6))
+    painter.drawPoint(centre + QPointF(0, 3))
+
+
+def _towards(dx: float, dy: float, length: float) -> QPointF:
+    distance = math.hypot(dx, dy) or 1.0
+    return QPointF(dx / distance * length, dy / distance * length)
