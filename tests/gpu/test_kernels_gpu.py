@@ -1,4 +1,4 @@
-"""Every implementation of every kernel on the GPU: numbers, odd sizes, NaN, infinity, and who writes where."""
+"""Every implementation of every kernel on the GPU: numbers, odd sizes, NaN, infinity, and stray writes."""
 
 import math
 from collections.abc import Callable, Iterator
