@@ -22,147 +22,142 @@
 
 namespace {
 
-constexpr int kBlockK = 8;
-constexpr int kStages = 3;
-constexpr int kPad = 4;  // spreads the 4 rows x 8 ks that a warp writes over all 32 banks
+constexpr int BLOCK_K = 8;
+constexpr int STAGES = 3;
+constexpr int PAD = 4;  // spreads the 4 rows x 8 ks that a warp writes over all 32 banks
 
-// `*to = valid ? *from : 0` for Count elements side by side, perhaps not before wait_for_stage.
-template <int Count>
-__device__ __forceinline__ void fill(float* to, const SCALAR* from, bool valid)
-{
+// `*to = valid ? *from : 0` for COUNT elements side by side, perhaps not before wait_for_stage.
+template <int COUNT>
+__device__ __forceinline__ void fill(float* to, const SCALAR* from, bool valid) {
 #if HAS_ASYNC_COPY
     const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
-    const int source_bytes = valid ? Count * 4 : 0;
-    if constexpr (Count == 4) {
+    const int source_bytes = valid ? COUNT * 4 : 0;
+    if constexpr (COUNT == 4) {
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(source_bytes));
     } else {
         asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address), "l"(from), "r"(source_bytes));
     }
 #else
 #pragma unroll
-    for (int i = 0; i < Count; ++i) to[i] = valid ? static_cast<float>(from[i]) : 0.0f;
+    for (int i = 0; i < COUNT; ++i) to[i] = valid ? static_cast<float>(from[i]) : 0.0f;
 #endif
 }
 
-__device__ __forceinline__ void commit_stage()
-{
+__device__ __forceinline__ void commit_stage() {
 #if HAS_ASYNC_COPY
     asm volatile("cp.async.commit_group;");
 #endif
 }
 
-// Waits for all but the newest kStages - 2 commits of this thread.
-__device__ __forceinline__ void wait_for_stage()
-{
+// Waits for all but the newest STAGES - 2 commits of this thread.
+__device__ __forceinline__ void wait_for_stage() {
 #if HAS_ASYNC_COPY
-    asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 2) : "memory");
+    asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
 #endif
 }
 
-template <int Count>
-__device__ __forceinline__ void read4(float (&to)[Count][4], const float* from, int stride)
-{
+template <int COUNT>
+__device__ __forceinline__ void read4(float (&to)[COUNT][4], const float* from, int stride) {
 #pragma unroll
-    for (int i = 0; i < Count; ++i) {
+    for (int i = 0; i < COUNT; ++i) {
         const float4 four = *reinterpret_cast<const float4*>(from + i * stride);
         to[i][0] = four.x, to[i][1] = four.y, to[i][2] = four.z, to[i][3] = four.w;
     }
 }
 
-// Loads and stores of B and C are of 4 elements if Vectors: then n is a multiple of 4 and B 16-byte aligned.
-template <int WarpsM, int WarpsN, int CM, int CN, bool Vectors>
+// Loads and stores of B and C are of 4 elements if VECTORS: then n is a multiple of 4 and B 16-byte aligned.
+template <int WARPS_M, int WARPS_N, int CM, int CN, bool VECTORS>
 __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCALAR* __restrict__ b,
-                                         SCALAR* __restrict__ c, long long m, long long n, int k)
-{
-    constexpr int kThreads = WarpsM * WarpsN * 32;
-    constexpr int kBlockM = WarpsM * CM * 16;
-    constexpr int kBlockN = WarpsN * CN * 32;
-    constexpr int kRowA = kBlockM + kPad;
-    constexpr int kStageA = kBlockK * kRowA;
-    constexpr int kStage = kStageA + kBlockK * kBlockN;
-    __shared__ __align__(16) float stages[kStages * kStage];
+                                         SCALAR* __restrict__ c, long long m, long long n, int k) {
+    constexpr int THREADS = WARPS_M * WARPS_N * 32;
+    constexpr int BLOCK_M = WARPS_M * CM * 16;
+    constexpr int BLOCK_N = WARPS_N * CN * 32;
+    constexpr int ROW_A = BLOCK_M + PAD;
+    constexpr int STAGE_A = BLOCK_K * ROW_A;
+    constexpr int STAGE = STAGE_A + BLOCK_K * BLOCK_N;
+    __shared__ __align__(16) float stages[STAGES * STAGE];
 
     // Groups of 8 rows of tiles, column by column: blocks that run together share bands of A and B in L2.
-    constexpr unsigned kGroup = 8;
-    const unsigned rows_of_tiles = (m + kBlockM - 1) / kBlockM;
-    const unsigned tiles_per_group = kGroup * static_cast<unsigned>((n + kBlockN - 1) / kBlockN);
+    constexpr unsigned GROUP = 8;
+    const unsigned rows_of_tiles = (m + BLOCK_M - 1) / BLOCK_M;
+    const unsigned tiles_per_group = GROUP * static_cast<unsigned>((n + BLOCK_N - 1) / BLOCK_N);
     const unsigned group = blockIdx.x / tiles_per_group;
     const unsigned place = blockIdx.x % tiles_per_group;
-    const unsigned height = min(rows_of_tiles - group * kGroup, kGroup);
-    const long long row0 = static_cast<long long>(group * kGroup + place % height) * kBlockM;
-    const long long column0 = static_cast<long long>(place / height) * kBlockN;
+    const unsigned height = min(rows_of_tiles - group * GROUP, GROUP);
+    const long long row0 = static_cast<long long>(group * GROUP + place % height) * BLOCK_M;
+    const long long column0 = static_cast<long long>(place / height) * BLOCK_N;
 
-    // Filling a stage: a thread copies one k of every kPassA-th row of A, and one unit of every kPassB-th k of B.
-    constexpr int kUnit = Vectors ? 4 : 1;
-    constexpr int kPassA = kThreads / kBlockK;
-    constexpr int kPassB = kThreads * kUnit / kBlockN;
-    constexpr int kFillsA = kBlockM / kPassA;
-    constexpr int kFillsB = kBlockK / kPassB;
-    static_assert(kFillsA * kPassA == kBlockM && kFillsB * kPassB == kBlockK && kFillsA <= 32);
+    // Filling a stage: a thread copies one k of every PASS_A-th row of A, and one unit of every PASS_B-th k of B.
+    constexpr int UNIT = VECTORS ? 4 : 1;
+    constexpr int PASS_A = THREADS / BLOCK_K;
+    constexpr int PASS_B = THREADS * UNIT / BLOCK_N;
+    constexpr int FILLS_A = BLOCK_M / PASS_A;
+    constexpr int FILLS_B = BLOCK_K / PASS_B;
+    static_assert(FILLS_A * PASS_A == BLOCK_M && FILLS_B * PASS_B == BLOCK_K && FILLS_A <= 32);
     const int thread = threadIdx.x;
-    const int a_k = thread % kBlockK;
-    const int a_row = thread / kBlockK;
-    const int b_k = thread * kUnit / kBlockN;
-    const int b_column = thread * kUnit % kBlockN;
+    const int a_k = thread % BLOCK_K;
+    const int a_row = thread / BLOCK_K;
+    const int b_k = thread * UNIT / BLOCK_N;
+    const int b_column = thread * UNIT % BLOCK_N;
     const bool b_inside = column0 + b_column < n;
     unsigned a_inside = 0;
 #pragma unroll
-    for (int i = 0; i < kFillsA; ++i) a_inside |= (row0 + a_row + i * kPassA < m) << i;
-    float* const to_a = stages + a_k * kRowA + a_row;
-    float* const to_b = stages + kStageA + b_k * kBlockN + b_column;
+    for (int i = 0; i < FILLS_A; ++i) a_inside |= (row0 + a_row + i * PASS_A < m) << i;
+    float* const to_a = stages + a_k * ROW_A + a_row;
+    float* const to_b = stages + STAGE_A + b_k * BLOCK_N + b_column;
     const SCALAR* from_a = a + (row0 + a_row) * k + a_k;
     const SCALAR* from_b = b + b_k * n + column0 + b_column;
-    const long long pass_a = static_cast<long long>(kPassA) * k;
+    const long long pass_a = static_cast<long long>(PASS_A) * k;
     int left = k;
 
     const auto fill_next = [&](int offset) {
         const unsigned inside = a_k < left ? a_inside : 0;
 #pragma unroll
-        for (int i = 0; i < kFillsA; ++i) fill<1>(to_a + offset + i * kPassA, from_a + i * pass_a, inside >> i & 1);
+        for (int i = 0; i < FILLS_A; ++i) fill<1>(to_a + offset + i * PASS_A, from_a + i * pass_a, inside >> i & 1);
 #pragma unroll
-        for (int i = 0; i < kFillsB; ++i) {
-            const bool valid = b_inside && b_k + i * kPassB < left;
-            fill<kUnit>(to_b + offset + i * kPassB * kBlockN, from_b + i * kPassB * n, valid);
+        for (int i = 0; i < FILLS_B; ++i) {
+            const bool valid = b_inside && b_k + i * PASS_B < left;
+            fill<UNIT>(to_b + offset + i * PASS_B * BLOCK_N, from_b + i * PASS_B * n, valid);
         }
         commit_stage();
-        from_a += kBlockK;
-        from_b += kBlockK * n;
-        left -= kBlockK;
+        from_a += BLOCK_K;
+        from_b += BLOCK_K * n;
+        left -= BLOCK_K;
     };
 
     // Lanes i and i ^ 1 share columns, i and i ^ 2 share rows: so the halves of a 16-byte load merge.
     const int warp = thread / 32;
     const int lane = thread % 32;
-    const int row = warp / WarpsN * CM * 16 + (lane / 16 * 2 + lane % 2) * 4;
-    const int column = warp % WarpsN * CN * 32 + lane / 2 % 8 * 4;
+    const int row = warp / WARPS_N * CM * 16 + (lane / 16 * 2 + lane % 2) * 4;
+    const int column = warp % WARPS_N * CN * 32 + lane / 2 % 8 * 4;
 
     float sum[CM][4][CN][4] = {};
     float slice_a[2][CM][4];
     float slice_b[2][CN][4];
     const auto read_slice = [&](int buffer, int offset, int step) {
-        read4<CM>(slice_a[buffer], stages + row + offset + step * kRowA, 16);
-        read4<CN>(slice_b[buffer], stages + kStageA + column + offset + step * kBlockN, 32);
+        read4<CM>(slice_a[buffer], stages + row + offset + step * ROW_A, 16);
+        read4<CN>(slice_b[buffer], stages + STAGE_A + column + offset + step * BLOCK_N, 32);
     };
 
 #pragma unroll
-    for (int stage = 0; stage < kStages - 1; ++stage) fill_next(stage * kStage);
+    for (int stage = 0; stage < STAGES - 1; ++stage) fill_next(stage * STAGE);
     wait_for_stage();
     __syncthreads();
     read_slice(0, 0, 0);
 
     int read_offset = 0;
-    int fill_offset = (kStages - 1) * kStage;
-    for (int k0 = 0; k0 < k; k0 += kBlockK) {
+    int fill_offset = (STAGES - 1) * STAGE;
+    for (int k0 = 0; k0 < k; k0 += BLOCK_K) {
 #pragma unroll
-        for (int step = 0; step < kBlockK; ++step) {
-            if (step == kBlockK - 1) {
+        for (int step = 0; step < BLOCK_K; ++step) {
+            if (step == BLOCK_K - 1) {
                 // All threads have read this stage's last slice into registers, so it is the next to be filled.
                 wait_for_stage();
                 __syncthreads();
                 fill_offset = read_offset;
-                read_offset = read_offset == (kStages - 1) * kStage ? 0 : read_offset + kStage;
+                read_offset = read_offset == (STAGES - 1) * STAGE ? 0 : read_offset + STAGE;
             }
-            read_slice((step + 1) % 2, read_offset, (step + 1) % kBlockK);
+            read_slice((step + 1) % 2, read_offset, (step + 1) % BLOCK_K);
             if (step == 0) fill_next(fill_offset);
 #pragma unroll
             for (int i = 0; i < CM * 4; ++i) {
@@ -184,7 +179,7 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
             const float(&four)[4] = sum[i / 4][i % 4][j];
             SCALAR* to = c + to_row * n + to_column;
 #ifdef SCALAR_IS_FLOAT32
-            if constexpr (Vectors) {
+            if constexpr (VECTORS) {
                 if (to_column < n) *reinterpret_cast<float4*>(to) = make_float4(four[0], four[1], four[2], four[3]);
                 continue;
             }
@@ -201,11 +196,10 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
 
 // Named by the tile of a block; `_any` takes every n and alignment.
 #define MATMUL(NAME, WARPS_M, WARPS_N, CM, CN, VECTORS)                                                       \
-    extern "C" __global__ void __launch_bounds__(WARPS_M * WARPS_N * 32)                                        \
-        NAME(const SCALAR* __restrict__ a, const SCALAR* __restrict__ b, SCALAR* __restrict__ c, long long m,  \
-             long long n, long long k)                                                                          \
-    {                                                                                                           \
-        multiply<WARPS_M, WARPS_N, CM, CN, VECTORS>(a, b, c, m, n, static_cast<int>(k));                        \
+    extern "C" __global__ void __launch_bounds__(WARPS_M * WARPS_N * 32)                                      \
+        NAME(const SCALAR* __restrict__ a, const SCALAR* __restrict__ b, SCALAR* __restrict__ c, long long m, \
+             long long n, long long k) {                                                                      \
+        multiply<WARPS_M, WARPS_N, CM, CN, VECTORS>(a, b, c, m, n, static_cast<int>(k));                      \
     }
 
 MATMUL(matmul_256x128, 4, 2, 4, 2, true)

@@ -19,58 +19,51 @@
 
 namespace {
 
-constexpr int kChunk = 8;        // elements of a chunk
-constexpr int kChunkBytes = 16;
+constexpr int CHUNK = 8;        // elements of a chunk
+constexpr int CHUNK_BYTES = 16;
 
-__device__ __forceinline__ unsigned shared_address(const void* pointer)
-{
+__device__ __forceinline__ unsigned shared_address(const void* pointer) {
     return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
 // Copies a chunk, or zeros where it is not inside; perhaps not before wait_for_copies.
-__device__ __forceinline__ void copy_chunk(unsigned char* to, const SCALAR* from, bool inside)
-{
+__device__ __forceinline__ void copy_chunk(unsigned char* to, const SCALAR* from, bool inside) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
-                 "r"(inside ? kChunkBytes : 0));
+                 "r"(inside ? CHUNK_BYTES : 0));
 }
 
 // The same at once and for any alignment: `inside` elements, the rest of the chunk zero.
-__device__ __forceinline__ void gather_chunk(unsigned char* to, const SCALAR* from, long long inside)
-{
+__device__ __forceinline__ void gather_chunk(unsigned char* to, const SCALAR* from, long long inside) {
     union {
-        unsigned short elements[kChunk];
+        unsigned short elements[CHUNK];
         uint4 chunk;
     } values;
 #pragma unroll
-    for (int i = 0; i < kChunk; ++i) {
+    for (int i = 0; i < CHUNK; ++i) {
         values.elements[i] = i < inside ? reinterpret_cast<const unsigned short*>(from)[i] : 0;
     }
     *reinterpret_cast<uint4*>(to) = values.chunk;
 }
 
-__device__ __forceinline__ void commit_copies()
-{
+__device__ __forceinline__ void commit_copies() {
     asm volatile("cp.async.commit_group;");
 }
 
-// Waits for all but the newest Pending commits of this thread.
-template <int Pending>
-__device__ __forceinline__ void wait_for_copies()
-{
-    asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+// Waits for all but the newest PENDING commits of this thread.
+template <int PENDING>
+__device__ __forceinline__ void wait_for_copies() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
 // Four 8 x 8 matrices, their rows at the addresses that lanes 0-7, 8-15, 16-23 and 24-31 give.
-__device__ __forceinline__ void load_matrices(unsigned (&to)[4], const unsigned char* from)
-{
+__device__ __forceinline__ void load_matrices(unsigned (&to)[4], const unsigned char* from) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                  : "r"(shared_address(from))
                  : "memory");
 }
 
-__device__ __forceinline__ void load_transposed(unsigned (&to)[4], const unsigned char* from)
-{
+__device__ __forceinline__ void load_transposed(unsigned (&to)[4], const unsigned char* from) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                  : "r"(shared_address(from))
@@ -84,16 +77,14 @@ __device__ __forceinline__ void load_transposed(unsigned (&to)[4], const unsigne
 #endif
 
 // sum (16 x 8) += a (16 x 16) b (16 x 8).
-__device__ __forceinline__ void multiply_add(float (&sum)[4], const unsigned (&a)[4], unsigned b0, unsigned b1)
-{
+__device__ __forceinline__ void multiply_add(float (&sum)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." OPERANDS ".f32 {%0, %1, %2, %3}, "
                  "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-__device__ __forceinline__ unsigned pack(float low, float high)
-{
+__device__ __forceinline__ unsigned pack(float low, float high) {
 #ifdef SCALAR_IS_FLOAT16
     const __half2 pair = __floats2half2_rn(low, high);
 #else
@@ -103,8 +94,7 @@ __device__ __forceinline__ unsigned pack(float low, float high)
 }
 
 // Word j of lane i of each four lanes becomes word i of lane j.
-__device__ __forceinline__ void transpose_quad(unsigned (&words)[4], int lane)
-{
+__device__ __forceinline__ void transpose_quad(unsigned (&words)[4], int lane) {
 #pragma unroll
     for (int distance = 1; distance <= 2; distance *= 2) {
         const bool upper = lane & distance;
@@ -118,73 +108,72 @@ __device__ __forceinline__ void transpose_quad(unsigned (&words)[4], int lane)
     }
 }
 
-// Chunks are copied and stored whole if Chunks: then k and n are multiples of 8, A and B 16-byte aligned.
-template <int WarpsM, int WarpsN, int WM, int WN, int BK, int Stages, bool Chunks>
+// CHUNKS are copied and stored whole if CHUNKS: then k and n are multiples of 8, A and B 16-byte aligned.
+template <int WARPS_M, int WARPS_N, int WM, int WN, int BK, int STAGES, bool CHUNKS>
 __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCALAR* __restrict__ b,
-                                         SCALAR* __restrict__ c, long long m, long long n, int k)
-{
-    constexpr int kThreads = WarpsM * WarpsN * 32;
-    constexpr int kBlockM = WarpsM * WM;
-    constexpr int kBlockN = WarpsN * WN;
-    constexpr int kRowA = BK * 2;  // bytes
-    constexpr int kRowB = kBlockN * 2;
-    constexpr int kStageA = kBlockM * kRowA;
-    constexpr int kStage = kStageA + BK * kRowB;
-    constexpr int kSteps = BK / 16;
-    static_assert(kSteps % 2 == 0 && BK <= 64 && kBlockN >= 64);
+                                         SCALAR* __restrict__ c, long long m, long long n, int k) {
+    constexpr int THREADS = WARPS_M * WARPS_N * 32;
+    constexpr int BLOCK_M = WARPS_M * WM;
+    constexpr int BLOCK_N = WARPS_N * WN;
+    constexpr int ROW_A = BK * 2;  // bytes
+    constexpr int ROW_B = BLOCK_N * 2;
+    constexpr int STAGE_A = BLOCK_M * ROW_A;
+    constexpr int STAGE = STAGE_A + BK * ROW_B;
+    constexpr int STEPS = BK / 16;
+    static_assert(STEPS % 2 == 0 && BK <= 64 && BLOCK_N >= 64);
     extern __shared__ __align__(128) unsigned char stages[];
 
     // Groups of 2048 rows, column by column: blocks that run together share bands of A and B in L2.
-    constexpr unsigned kGroup = 2048 / kBlockM;
-    const unsigned rows_of_tiles = (m + kBlockM - 1) / kBlockM;
-    const unsigned tiles_per_group = kGroup * static_cast<unsigned>((n + kBlockN - 1) / kBlockN);
+    constexpr unsigned GROUP = 2048 / BLOCK_M;
+    const unsigned rows_of_tiles = (m + BLOCK_M - 1) / BLOCK_M;
+    const unsigned tiles_per_group = GROUP * static_cast<unsigned>((n + BLOCK_N - 1) / BLOCK_N);
     const unsigned group = blockIdx.x / tiles_per_group;
     const unsigned place = blockIdx.x % tiles_per_group;
-    const unsigned height = min(rows_of_tiles - group * kGroup, kGroup);
-    const long long row0 = static_cast<long long>(group * kGroup + place % height) * kBlockM;
-    const long long column0 = static_cast<long long>(place / height) * kBlockN;
+    const unsigned height = min(rows_of_tiles - group * GROUP, GROUP);
+    const long long row0 = static_cast<long long>(group * GROUP + place % height) * BLOCK_M;
+    const long long column0 = static_cast<long long>(place / height) * BLOCK_N;
 
     // Rows of A are 64 or 128 bytes: with 64, two rows fill the banks, and a pair of rows has the same XOR.
-    const auto chunk_a = [](int row, int chunk) { return (chunk ^ (row / (64 / BK) % (BK / kChunk))) * kChunkBytes; };
-    const auto chunk_b = [](int row, int chunk) { return (chunk ^ (row % 8)) * kChunkBytes; };
+    const auto chunk_a = [](int row, int chunk) { return (chunk ^ (row / (64 / BK) % (BK / CHUNK))) * CHUNK_BYTES; };
+    const auto chunk_b = [](int row, int chunk) { return (chunk ^ (row % 8)) * CHUNK_BYTES; };
 
-    // Filling: a thread copies one chunk of every kPassA-th row of A and of every kPassB-th row of B.
-    constexpr int kPassA = kThreads / (BK / kChunk);
-    constexpr int kPassB = kThreads / (kBlockN / kChunk);
-    constexpr int kFillsA = kBlockM / kPassA;
-    constexpr int kFillsB = BK / kPassB;
-    static_assert(kPassA % 8 == 0 && kPassB % 8 == 0 && kFillsA * kPassA == kBlockM && kFillsB * kPassB == BK);
+    // Filling: a thread copies one chunk of every PASS_A-th row of A and of every PASS_B-th row of B.
+    constexpr int PASS_A = THREADS / (BK / CHUNK);
+    constexpr int PASS_B = THREADS / (BLOCK_N / CHUNK);
+    constexpr int FILLS_A = BLOCK_M / PASS_A;
+    constexpr int FILLS_B = BK / PASS_B;
+    static_assert(PASS_A % 8 == 0 && PASS_B % 8 == 0 && FILLS_A * PASS_A == BLOCK_M && FILLS_B * PASS_B == BK);
     const int thread = threadIdx.x;
-    const int a_row = thread / (BK / kChunk);
-    const int a_k = thread % (BK / kChunk) * kChunk;
-    const int b_k = thread / (kBlockN / kChunk);
-    const int b_column = thread % (kBlockN / kChunk) * kChunk;
-    unsigned char* const to_a = stages + a_row * kRowA + chunk_a(a_row, a_k / kChunk);
-    unsigned char* const to_b = stages + kStageA + b_k * kRowB + chunk_b(b_k, b_column / kChunk);
+    const int a_row = thread / (BK / CHUNK);
+    const int a_k = thread % (BK / CHUNK) * CHUNK;
+    const int b_k = thread / (BLOCK_N / CHUNK);
+    const int b_column = thread % (BLOCK_N / CHUNK) * CHUNK;
+    unsigned char* const to_a = stages + a_row * ROW_A + chunk_a(a_row, a_k / CHUNK);
+    unsigned char* const to_b = stages + STAGE_A + b_k * ROW_B + chunk_b(b_k, b_column / CHUNK);
     const SCALAR* from_a = a + (row0 + a_row) * k + a_k;
     const SCALAR* from_b = b + b_k * n + column0 + b_column;
-    const long long pass_a = static_cast<long long>(kPassA) * k;
+    const long long pass_a = static_cast<long long>(PASS_A) * k;
     const long long b_columns = n - column0 - b_column;
     unsigned a_inside = 0;
 #pragma unroll
-    for (int i = 0; i < kFillsA; ++i) a_inside |= (row0 + a_row + i * kPassA < m) << i;
+    for (int i = 0; i < FILLS_A; ++i) a_inside |= (row0 + a_row + i * PASS_A < m) << i;
     int left = k;
 
     const auto fill_next = [&](int offset) {
         const unsigned inside = a_k < left ? a_inside : 0;
 #pragma unroll
-        for (int i = 0; i < kFillsA; ++i) {
+        for (int i = 0; i < FILLS_A; ++i) {
             const SCALAR* from = from_a + i * pass_a;
-            unsigned char* to = to_a + offset + i * kPassA * kRowA;
-            if constexpr (Chunks) copy_chunk(to, from, inside >> i & 1);
+            unsigned char* to = to_a + offset + i * PASS_A * ROW_A;
+            if constexpr (CHUNKS) copy_chunk(to, from, inside >> i & 1);
             else gather_chunk(to, from, inside >> i & 1 ? left - a_k : 0);
         }
 #pragma unroll
-        for (int i = 0; i < kFillsB; ++i) {
-            const SCALAR* from = from_b + i * kPassB * n;
-            unsigned char* to = to_b + offset + i * kPassB * kRowB;
-            const bool inside_k = b_k + i * kPassB < left;
-            if constexpr (Chunks) copy_chunk(to, from, inside_k && b_columns > 0);
+        for (int i = 0; i < FILLS_B; ++i) {
+            const SCALAR* from = from_b + i * PASS_B * n;
+            unsigned char* to = to_b + offset + i * PASS_B * ROW_B;
+            const bool inside_k = b_k + i * PASS_B < left;
+            if constexpr (CHUNKS) copy_chunk(to, from, inside_k && b_columns > 0);
             else gather_chunk(to, from, inside_k ? b_columns : 0);
         }
         commit_copies();
@@ -194,8 +183,8 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
     };
 
     const int lane = thread % 32;
-    const int warp_row = thread / 32 / WarpsN * WM;
-    const int warp_column = thread / 32 % WarpsN * WN;
+    const int warp_row = thread / 32 / WARPS_N * WM;
+    const int warp_column = thread / 32 % WARPS_N * WN;
     const int read_row = lane % 16;
     const int read_chunk = lane / 16;
 
@@ -205,35 +194,35 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
     const auto read_slice = [&](int buffer, int offset, int step) {
 #pragma unroll
         for (int i = 0; i < WM / 16; ++i) {
-            load_matrices(slice_a[buffer][i], stages + offset + (warp_row + i * 16 + read_row) * kRowA +
+            load_matrices(slice_a[buffer][i], stages + offset + (warp_row + i * 16 + read_row) * ROW_A +
                                                   chunk_a(read_row, step * 2 + read_chunk));
         }
 #pragma unroll
         for (int j = 0; j < WN / 16; ++j) {
-            load_transposed(slice_b[buffer][j], stages + offset + kStageA + (step * 16 + read_row) * kRowB +
-                                                    chunk_b(read_row, warp_column / kChunk + j * 2 + read_chunk));
+            load_transposed(slice_b[buffer][j], stages + offset + STAGE_A + (step * 16 + read_row) * ROW_B +
+                                                    chunk_b(read_row, warp_column / CHUNK + j * 2 + read_chunk));
         }
     };
 
 #pragma unroll
-    for (int stage = 0; stage < Stages - 1; ++stage) fill_next(stage * kStage);
-    wait_for_copies<Stages - 2>();
+    for (int stage = 0; stage < STAGES - 1; ++stage) fill_next(stage * STAGE);
+    wait_for_copies<STAGES - 2>();
     __syncthreads();
     read_slice(0, 0, 0);
 
     int read_offset = 0;
-    int fill_offset = (Stages - 1) * kStage;
+    int fill_offset = (STAGES - 1) * STAGE;
     for (int k0 = 0; k0 < k; k0 += BK) {
 #pragma unroll
-        for (int step = 0; step < kSteps; ++step) {
-            if (step == kSteps - 1) {
+        for (int step = 0; step < STEPS; ++step) {
+            if (step == STEPS - 1) {
                 // All warps have read this stage's last slice into registers, so it is the next to be filled.
-                wait_for_copies<Stages - 2>();
+                wait_for_copies<STAGES - 2>();
                 __syncthreads();
                 fill_offset = read_offset;
-                read_offset = read_offset == (Stages - 1) * kStage ? 0 : read_offset + kStage;
+                read_offset = read_offset == (STAGES - 1) * STAGE ? 0 : read_offset + STAGE;
             }
-            read_slice((step + 1) % 2, read_offset, (step + 1) % kSteps);
+            read_slice((step + 1) % 2, read_offset, (step + 1) % STEPS);
             if (step == 0) fill_next(fill_offset);
 #pragma unroll
             for (int i = 0; i < WM / 16; ++i) {
@@ -264,7 +253,7 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
             const long long column = column0 + warp_column + (j + lane % 4) * 8;
             if (row >= m || column >= n) continue;
             SCALAR* to = c + row * n + column;
-            if constexpr (Chunks) {
+            if constexpr (CHUNKS) {
                 *reinterpret_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
             } else {
 #pragma unroll
@@ -280,12 +269,11 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
 }  // namespace
 
 // Named by the tile of a block and its step along k; `_any` takes every size and alignment.
-#define MATMUL(NAME, WARPS_M, WARPS_N, WM, WN, BK, STAGES, CHUNKS)                                             \
-    extern "C" __global__ void __launch_bounds__(WARPS_M * WARPS_N * 32)                                        \
-        NAME(const SCALAR* __restrict__ a, const SCALAR* __restrict__ b, SCALAR* __restrict__ c, long long m,  \
-             long long n, long long k)                                                                          \
-    {                                                                                                           \
-        multiply<WARPS_M, WARPS_N, WM, WN, BK, STAGES, CHUNKS>(a, b, c, m, n, static_cast<int>(k));             \
+#define MATMUL(NAME, WARPS_M, WARPS_N, WM, WN, BK, STAGES, CHUNKS)                                            \
+    extern "C" __global__ void __launch_bounds__(WARPS_M * WARPS_N * 32, 1)                                   \
+        NAME(const SCALAR* __restrict__ a, const SCALAR* __restrict__ b, SCALAR* __restrict__ c, long long m, \
+             long long n, long long k) {                                                                      \
+        multiply<WARPS_M, WARPS_N, WM, WN, BK, STAGES, CHUNKS>(a, b, c, m, n, static_cast<int>(k));           \
     }
 
 MATMUL(matmul_128x256x64, 2, 4, 64, 64, 64, 3, true)

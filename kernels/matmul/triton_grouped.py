@@ -1,9 +1,9 @@
 """C = A B in tiles, with the tiles of C visited in groups that share rows and columns in L2.
 
-One program computes one BLOCK_M x BLOCK_N tile of C, walking k in steps of BLOCK_K: 2 m n k FLOP on the
-tensor cores, or on the FMA units for float32, which means IEEE float32 here. A tile needs a band of A and a band of B. Programs
-that run together cover about GROUP_M rows of tiles by a few columns, so each band read from DRAM serves
-several programs. Sums are kept in float32. Works on any GPU and for any size.
+One program computes a BLOCK_M x BLOCK_N tile of C, walking k in steps of BLOCK_K: 2 m n k FLOP on the tensor
+cores, or on the FMA units for float32, which means IEEE float32 here. A tile needs a band of A and a band of
+B. Programs that run together cover GROUP_M rows of tiles by a few columns, so that a band read from DRAM
+serves several of them. Sums are kept in float32. Any GPU, any size.
 
 The idea is that of Triton's tutorial 03.
 """
@@ -35,6 +35,7 @@ _TENSOR = (
 _TENSOR_SMALL = _config(64, 64, 64, num_warps=4, num_stages=3)
 _FMA = (
     _config(64, 64, 16, num_warps=4, num_stages=3),
+    _config(64, 128, 16, num_warps=4, num_stages=3),
     _config(128, 64, 16, num_warps=4, num_stages=3),
     _config(128, 128, 16, num_warps=8, num_stages=3),
 )
@@ -107,5 +108,7 @@ def run(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     (m, k), n = a.shape, b.shape[1]
     c = torch.empty((m, n), dtype=a.dtype, device=a.device)
     if c.numel():
-        _matmul[lambda meta: (triton.cdiv(m, meta["BLOCK_M"]) * triton.cdiv(n, meta["BLOCK_N"]),)](a, b, c, m, n, k)
+        _matmul[lambda meta: (triton.cdiv(m, meta["BLOCK_M"]) * triton.cdiv(n, meta["BLOCK_N"]),)](
+            a, b, c, m, n, k
+        )
     return c

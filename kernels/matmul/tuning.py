@@ -21,7 +21,8 @@ def bench(call: Callable[[], Any], quantiles: Sequence[float]) -> list[float]:
         return triton.testing.do_bench(call, warmup=10, rep=30, quantiles=quantiles)
     except (RuntimeError, triton.TritonError) as error:
         _log.warning("A configuration was left out of the tuning: %s", error)
-    torch.cuda.synchronize()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
     return [math.inf] * len(quantiles)
 
 

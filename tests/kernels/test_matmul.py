@@ -1,7 +1,8 @@
-"""What only matmul has: the order of tiles, the choice of tiles, and the instructions that must come out."""
+"""What only matmul has: the choice of a tile, and the instructions that must come out."""
 
-import re
+import functools
 import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +15,7 @@ from profiling.worker.failures import Refusal
 from profiling.worker.inputs import TORCH_DTYPE
 
 FOLDER = LIBRARY / "matmul"
-HALF = [Dtype.FLOAT16, Dtype.BFLOAT16]
+HOPPER_BYTES, ADA_BYTES = 232_448, 101_376  # shared memory a block may have
 
 
 def load(stem: str) -> Any:
@@ -33,15 +34,8 @@ class Recorder:
         self.launches.append((name, grid, block, shared_bytes))
 
 
-@pytest.fixture
-def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
-    shared = SimpleNamespace(shared_memory_per_block_optin=232_448)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: shared)
-    return Recorder()
-
-
 def operands(m: int, n: int, k: int, dtype: Dtype, offset: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
-    """Uninitialised: nothing reads them. B starts ``offset`` elements into its memory."""
+    """Uninitialised, for nothing reads them. B starts ``offset`` elements into its memory."""
     b = torch.empty(k * n + offset, dtype=TORCH_DTYPE[dtype])[offset:].view(k, n)
     return torch.empty(m, k, dtype=TORCH_DTYPE[dtype]), b
 
@@ -49,7 +43,7 @@ def operands(m: int, n: int, k: int, dtype: Dtype, offset: int = 0) -> tuple[tor
 @pytest.mark.parametrize(
     ("sizes", "offset", "expected"),
     [
-        ((4096, 4096, 64), 0, "matmul_256x128"),
+        ((4096, 4096, 65), 0, "matmul_256x128"),
         ((2048, 2048, 64), 0, "matmul_128x128"),
         ((512, 512, 64), 0, "matmul_64x64"),
         ((4096, 4094, 64), 0, "matmul_64x64_any"),
@@ -57,62 +51,132 @@ def operands(m: int, n: int, k: int, dtype: Dtype, offset: int = 0) -> tuple[tor
     ],
 )
 def test_ffma_takes_the_largest_tile_that_fills_the_gpu(
-    recorder: Recorder, sizes: tuple[int, int, int], offset: int, expected: str
+    sizes: tuple[int, int, int], offset: int, expected: str
 ) -> None:
-    module = load("cuda_ffma")
+    module, recorder = load("cuda_ffma"), Recorder()
     module.run(recorder, *operands(*sizes, Dtype.FLOAT32, offset))
-    (launch,) = recorder.launches
     rows, columns, threads = module.TILES[expected]
-    assert launch == (expected, -(-sizes[0] // rows) * -(-sizes[1] // columns), threads, 0)
+    blocks = -(-sizes[0] // rows) * -(-sizes[1] // columns)
+    assert recorder.launches == [(expected, blocks, threads, 0)]
 
 
 @pytest.mark.parametrize(
-    ("sizes", "offset", "shared", "expected"),
+    ("sizes", "offset", "shared_bytes", "expected"),
     [
-        ((4096, 4096, 64), 0, 232_448, "matmul_128x256x64"),
-        ((4096, 4096, 64), 0, 101_376, "matmul_128x256x32"),
-        ((1024, 4096, 64), 0, 232_448, "matmul_128x128x32"),
-        ((512, 512, 64), 0, 232_448, "matmul_64x64x64"),
-        ((4096, 4096, 65), 0, 232_448, "matmul_64x64x64_any"),
-        ((4096, 4095, 64), 0, 232_448, "matmul_64x64x64_any"),
-        ((4096, 4096, 64), 1, 232_448, "matmul_64x64x64_any"),
+        ((4096, 4096, 64), 0, HOPPER_BYTES, "matmul_128x256x64"),
+        ((4096, 4096, 64), 0, ADA_BYTES, "matmul_128x256x32"),
+        ((1024, 4096, 64), 0, HOPPER_BYTES, "matmul_128x128x32"),
+        ((512, 512, 64), 0, HOPPER_BYTES, "matmul_64x64x64"),
+        ((4096, 4096, 65), 0, HOPPER_BYTES, "matmul_64x64x64_any"),
+        ((4096, 4095, 64), 0, HOPPER_BYTES, "matmul_64x64x64_any"),
+        ((4096, 4096, 64), 1, HOPPER_BYTES, "matmul_64x64x64_any"),
     ],
 )
 def test_mma_takes_the_largest_tile_that_fits(
-    monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, int, int], offset: int, shared: int, expected: str
+    monkeypatch: pytest.MonkeyPatch,
+    sizes: tuple[int, int, int],
+    offset: int,
+    shared_bytes: int,
+    expected: str,
 ) -> None:
-    limit = SimpleNamespace(shared_memory_per_block_optin=shared)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: limit)
-    recorder = Recorder()
-    recorder.multiprocessor_count = 128
-    module = load("cuda_mma")
-    if expected == "matmul_128x128x32":
-        recorder.multiprocessor_count = 132
+    properties = SimpleNamespace(shared_memory_per_block_optin=shared_bytes)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: properties)
+    module, recorder = load("cuda_mma"), Recorder()
     module.run(recorder, *operands(*sizes, Dtype.BFLOAT16, offset))
-    (launch,) = recorder.launches
-    rows, columns, threads, shared_bytes = module.TILES[expected]
-    assert launch == (expected, -(-sizes[0] // rows) * -(-sizes[1] // columns), threads, shared_bytes)
+    rows, columns, *launched = module.TILES[expected]
+    blocks = -(-sizes[0] // rows) * -(-sizes[1] // columns)
+    assert recorder.launches == [(expected, blocks, *launched)]
 
 
 @pytest.mark.parametrize("stem", ["cuda_mma", "triton_persistent_tma"])
-def test_tensor_core_versions_refuse_float32(stem: str, recorder: Recorder) -> None:
+def test_tensor_core_versions_refuse_float32(stem: str) -> None:
     """IEEE float32 has no tensor cores, and TF32 is another thing."""
-    before = () if stem.startswith("triton") else (recorder,)
+    if stem.startswith("triton"):
+        pytest.importorskip("triton", reason="Triton is not installed here")
+    program = [Recorder()] if stem.startswith("cuda") else []
     with pytest.raises(Refusal):
-        load(stem).run(*before, *operands(64, 64, 64, Dtype.FLOAT32))
+        load(stem).run(*program, *operands(64, 64, 64, Dtype.FLOAT32))
 
 
-@pytest.fixture(scope="module")
-def triton() -> Any:
-    return pytest.importorskip("triton", reason="Triton is not installed here")
-
-
-def machine_code(cubin: bytes, triton: Any, folder: Any) -> str:
-    from pathlib import Path
-
+@functools.cache
+def triton_tools() -> Path:
+    """The folder of ptxas, nvdisasm and cuobjdump that come with Triton."""
+    triton = pytest.importorskip("triton", reason="Triton is not installed here")
     tools = Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
     if not (tools / "nvdisasm").exists():
         pytest.skip("nvdisasm does not come with this Triton")
+    return tools
+
+
+def machine_code(cubin: bytes, folder: Path) -> str:
+    """The instructions, as text."""
     file = folder / "kernel.cubin"
     file.write_bytes(cubin)
-    return subprocess.run([tools / "nvdisasm", file], capture_output=True, text=True, check=True).stdout
+    command = [triton_tools() / "nvdisasm", file]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT16, Dtype.BFLOAT16], ids=str)
+def test_mma_feeds_the_tensor_cores_by_asynchronous_16_byte_copies(dtype: Dtype, tmp_path: Path) -> None:
+    cuda = pytest.importorskip("profiling.worker.providers.cuda", reason="cuda.core is not installed here")
+    code = machine_code(cuda.compile_source(FOLDER / "cuda_mma.cu", dtype, "sm_80").code, tmp_path)
+    product = "HMMA.16816.F32.BF16" if dtype is Dtype.BFLOAT16 else "HMMA.16816.F32 "
+    for instruction in (product, "LDSM.16.M88.4", "LDSM.16.MT88.4", "LDGSTS.E.BYPASS"):
+        assert instruction in code
+
+
+def test_ffma_keeps_float32_off_the_tensor_cores(tmp_path: Path) -> None:
+    cuda = pytest.importorskip("profiling.worker.providers.cuda", reason="cuda.core is not installed here")
+    code = machine_code(cuda.compile_source(FOLDER / "cuda_ffma.cu", Dtype.FLOAT32, "sm_90a").code, tmp_path)
+    assert "FFMA" in code
+    assert "LDGSTS.E.BYPASS.128" in code
+    assert "HMMA.1" not in code
+    assert "HGMMA" not in code
+
+
+TRITON_TYPE = {Dtype.FLOAT32: "fp32", Dtype.FLOAT16: "fp16", Dtype.BFLOAT16: "bf16"}
+
+
+def compiled_for_hopper(stem: str, dtype: Dtype, config: Any) -> Any:
+    """One configuration compiled with no GPU, for sizes that are multiples of 16."""
+    from triton import compile as compile_triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    signature = dict.fromkeys("abc", f"*{TRITON_TYPE[dtype]}") | dict.fromkeys("mnk", "i32")
+    signature |= dict.fromkeys(config.kwargs, "constexpr")
+    divisible = {(i,): [["tt.divisibility", 16]] for i in range(6)}
+    source = ASTSource(load(stem)._matmul.fn, signature, config.kwargs, divisible)
+    options = {"num_warps": config.num_warps, "num_stages": config.num_stages}
+    return compile_triton(source, target=GPUTarget("cuda", 90, 32), options=options)
+
+
+@pytest.mark.filterwarnings("ignore:TRITON_DEFAULT_FP_FUSION")
+@pytest.mark.parametrize("index", range(4))
+def test_persistent_tma_fits_hopper_in_every_large_configuration(index: int) -> None:
+    triton_tools()
+    config = load("triton_persistent_tma")._LARGE[index]
+    kernel = compiled_for_hopper("triton_persistent_tma", Dtype.BFLOAT16, config)
+    ptx = kernel.asm["ptx"]
+    assert "wgmma.mma_async" in ptx
+    assert "cp.async.bulk.tensor.2d.shared" in ptx  # loads
+    assert "cp.async.bulk.tensor.2d.global" in ptx  # stores
+    assert kernel.metadata.shared <= HOPPER_BYTES
+    # Roles add a producer's warps to the four asked for.
+    assert (kernel.metadata.num_warps > config.num_warps) == config.kwargs["ROLES"]
+
+
+@pytest.mark.filterwarnings("ignore:TRITON_DEFAULT_FP_FUSION")
+@pytest.mark.parametrize("dtype", Dtype, ids=str)
+def test_grouped_uses_the_units_of_its_dtype(dtype: Dtype) -> None:
+    triton_tools()
+    module = load("triton_grouped")
+    config = module._FMA[0] if dtype is Dtype.FLOAT32 else module._TENSOR[0]
+    ptx = compiled_for_hopper("triton_grouped", dtype, config).asm["ptx"]
+    assert "cp.async.cg.shared.global" in ptx
+    if dtype is Dtype.FLOAT32:
+        assert "fma.rn.f32" in ptx
+        assert "tf32" not in ptx
+        assert "mma" not in ptx
+    else:
+        assert "wgmma.mma_async" in ptx
