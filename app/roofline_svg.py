@@ -100,7 +100,9 @@ def _chart(scene: ChartScene, view: View, theme: Theme) -> list[str]:
     parts += _grid(view, theme)
     parts += _roof(layout, box, theme)
     parts += [_leader(label, view, theme) for label in labels if label.has_leader]
+    order = {provider: -index for index, provider in enumerate(Provider)}
     inside = [point for point in scene.points if view.shows(point.x, point.y)]
+    inside.sort(key=lambda point: order[point.provider])
     ghosts = [point for point in scene.ghosts if view.shows(point.x, point.y)]
     parts += [_error_bar(point, view, theme) for point in inside]
     parts += [_point(point, view, theme, opacity=0.3) for point in ghosts]

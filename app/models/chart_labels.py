@@ -1,6 +1,5 @@
 """Labels of points that never overlap: greedy, first free slot wins, the rest show on hover."""
 
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -86,7 +85,7 @@ def _rank(group: PointGroup, scene: ChartScene) -> tuple[bool, float]:
 
 def _placed(group: PointGroup, view: View, font: Font, obstacles: _Obstacles) -> PointLabel | None:
     width = font.width(group.label)
-    for distance in (MARKER * 0.9, MARKER * 2.2, MARKER * 4):
+    for distance in (MARKER, MARKER * 2.2, MARKER * 4):
         for point in group.points:
             x, y = view.px(point.x), view.py(point.y)
             if not view.box.holds(_around(x, y, 0)):
@@ -102,7 +101,7 @@ def _placed(group: PointGroup, view: View, font: Font, obstacles: _Obstacles) ->
 
 def _slots(x: float, y: float, width: float, height: float, distance: float) -> Iterator[Box]:
     """Eight places round a point, right and below first: the roof is above."""
-    diagonal = distance * math.sqrt(0.5)
+    diagonal = distance * 0.82  # a text's corner is empty: nearer than a circle would put it
     yield Box(x + distance, y - height / 2, width, height)
     yield Box(x + diagonal, y + diagonal, width, height)
     yield Box(x - distance - width, y - height / 2, width, height)

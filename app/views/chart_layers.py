@@ -15,6 +15,7 @@ from app.models.chart_scene import ChartScene
 from app.models.chart_ticks import log_ticks
 from app.models.chart_view import Box, Text, View
 from app.tokens import SOURCE_DASHES, Theme
+from app.views.chart_marks import draw_marker, draw_warning
 
 
 class Layer(pg.GraphicsObject):
@@ -74,7 +75,7 @@ class BackLayer(Layer):
             _draw_text(painter, text, theme)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.setPen(QPen(QColor(theme.axis), 1))
-        painter.drawRect(self.boundingRect().adjusted(0, 0, -1, -1))
+        painter.drawRect(self.boundingRect().adjusted(0.5, 0.5, -1, -1))
 
     def _paint_grid(self, painter: QPainter, view: View, theme: Theme) -> None:
         # Cosmetic, whole pixels, not smoothed: pyqtgraph's own grid costs 12 to 25 ms a frame.
@@ -163,7 +164,7 @@ class FrontLayer(Layer):
             self._paint_label(painter, label, view, theme)
         for point in scene.points:
             if point.warns:
-                _draw_warning(painter, view.px(point.x), view.py(point.y), theme)
+                draw_warning(painter, view.px(point.x), view.py(point.y), theme)
         if self._hovered:
             self._paint_crosshair(painter, self._hovered, view, theme)
         if scene.target:
@@ -184,8 +185,9 @@ class FrontLayer(Layer):
         x, y = view.px(point.x), view.py(point.y)
         painter.setPen(QPen(QColor(theme.axis), 0.8, Qt.PenStyle.DashLine))
         painter.drawLines([QLineF(0, y, x, y), QLineF(x, y, x, view.box.bottom)])
+        draw_marker(painter, point.provider, x, y, theme)
         painter.setPen(QPen(QColor(theme.text), 1.4))
-        painter.drawEllipse(QPointF(x, y), MARKER * 0.8, MARKER * 0.8)
+        painter.drawEllipse(QPointF(x, y), MARKER * 0.85, MARKER * 0.85)
 
     def _paint_target(self, painter: QPainter, scene: ChartScene, view: View, theme: Theme) -> None:
         """Ring, arrow to the roof and the factor left, in the manner of a dimension line."""
@@ -193,6 +195,7 @@ class FrontLayer(Layer):
         assert target is not None
         x, y, roof = view.px(target.point.x), view.py(target.point.y), view.py(target.roof_y)
         colour = QColor(theme.accent if target.factor >= 1 else theme.warning)
+        draw_marker(painter, target.point.provider, x, y, theme)  # others may lie over it
         painter.setPen(QPen(colour, 2))
         painter.drawEllipse(QPointF(x, y), MARKER, MARKER)
         length = y - MARKER - roof
@@ -257,18 +260,6 @@ def _draw_text(painter: QPainter, text: Text, theme: Theme) -> None:
     painter.rotate(text.angle)
     painter.drawText(QPointF(0, 0), text.text)
     painter.restore()
-
-
-def _draw_warning(painter: QPainter, x: float, y: float, theme: Theme) -> None:
-    """A small exclamation mark at the marker's upper right."""
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(theme.warning))
-    centre = QPointF(x + MARKER * 0.75, y - MARKER * 0.75)
-    painter.drawEllipse(centre, 5.5, 5.5)
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.setPen(QPen(QColor(theme.surface), 1.6))
-    painter.drawLine(centre - QPointF(0, 3), centre + QPointF(0, 0.6))
-    painter.drawPoint(centre + QPointF(0, 3))
 
 
 def _towards(dx: float, dy: float, length: float) -> QPointF:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QPainterPath, QPolygonF
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent
 from PySide6.QtWidgets import QWidget
 
 from app.models.chart_caption import INTENSITY_TITLE, RATE_TITLE
@@ -22,8 +22,9 @@ from app.models.chart_points import ChartPoint
 from app.models.chart_scene import ChartScene, Range
 from app.models.chart_ticks import log_ticks
 from app.models.chart_view import Box, Font, View
-from app.tokens import MARKER_CORNERS, PROVIDER_MARKERS, Theme
+from app.tokens import Theme
 from app.views.chart_layers import BackLayer, FrontLayer
+from app.views.chart_marks import marker_path
 from profiling.roofline import Ceiling
 from profiling.spec import Provider
 
@@ -53,6 +54,7 @@ class SiAxis(pg.AxisItem):
 
     def set_theme(self, theme: Theme) -> None:
         self.setPen(pg.mkPen(None))  # the frame is the back layer's
+        self.setTickPen(pg.mkPen(None))
         self.setTextPen(pg.mkPen(theme.text_muted))
 
 
@@ -237,10 +239,11 @@ class RooflinePlot(pg.PlotWidget):
         self.view_changed.emit()
 
     def _scatter_items(self) -> dict[Provider, Any]:
+        """One a provider; hand-written kernels lie over the others where they coincide."""
         items = {provider: pg.ScatterPlotItem(pxMode=True, size=MARKER) for provider in Provider}
-        for provider, item in items.items():
-            item.setSymbol(marker_path(provider))
-            self.addItem(item)
+        for provider in reversed(Provider):
+            items[provider].setSymbol(marker_path(provider))
+            self.addItem(items[provider])
         return items
 
     def _style_markers(self) -> None:
@@ -263,15 +266,3 @@ def _distance(shape: LineShape, pixel: QPointF) -> float:
     share = ((pixel.x() - x1) * dx + (pixel.y() - y1) * dy) / length if length else 0.0
     share = min(max(share, 0.0), 1.0)
     return math.hypot(pixel.x() - x1 - share * dx, pixel.y() - y1 - share * dy)
-
-
-def marker_path(provider: Provider) -> QPainterPath:
-    """Outline of a provider's marker, of size 1 round the origin."""
-    path = QPainterPath()
-    corners = MARKER_CORNERS[PROVIDER_MARKERS[provider]]
-    if corners:
-        path.addPolygon(QPolygonF([QPointF(x, y) for x, y in corners]))
-        path.closeSubpath()
-    else:
-        path.addEllipse(QRectF(-0.5, -0.5, 1, 1))
-    return path

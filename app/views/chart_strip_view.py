@@ -13,7 +13,7 @@ from app.models.chart_strip import StripScene
 from app.models.chart_ticks import log_ticks
 from app.models.chart_view import Box, View
 from app.tokens import Theme
-from app.views.chart_plot import marker_path
+from app.views.chart_marks import draw_marker
 
 _LANE = 24
 _TOP, _BOTTOM, _LEFT, _RIGHT = 24, 22, 76, 22
@@ -113,14 +113,10 @@ class ChartStripView(QWidget):
             painter.drawText(QPointF(view.box.left + 8, view.box.top + _LANE * (lane + 0.5) + 4), kernel)
         for number, point in enumerate(strip.points):
             x, y = self._place(number, view)
-            painter.save()
-            painter.translate(x, y)
+            draw_marker(painter, point.provider, x, y, self._theme)
             if point.number == self._selected:
                 painter.setPen(QPen(QColor(self._theme.accent), 2))
-                painter.drawEllipse(QPointF(0, 0), MARKER * 0.9, MARKER * 0.9)
-            painter.scale(MARKER, MARKER)
-            painter.fillPath(marker_path(point.provider), QColor(self._theme.provider(point.provider)))
-            painter.restore()
+                painter.drawEllipse(QPointF(x, y), MARKER * 0.9, MARKER * 0.9)
 
     def _view(self, strip: StripScene) -> View:
         height = _LANE * len(strip.kernels)

@@ -9,7 +9,7 @@ from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from app.models.chart_caption import summary
-from app.models.chart_points import ChartPoint, StripPoint, all_points, chart_point
+from app.models.chart_points import ChartPoint, all_points, chart_point
 from app.models.chart_scene import ChartOptions, ChartScene, build_scene
 from app.models.chart_strip import strip_of
 from app.models.selection import Selection
@@ -229,10 +229,8 @@ class RooflineChart(QWidget):
 
     def _select_next(self, step: int) -> None:
         """The next point in the order of intensity, then of speed; for those without a mouse."""
-        order: list[ChartPoint | StripPoint] = sorted(
-            self._scene.points, key=lambda point: (point.x, point.y)
-        )
-        numbers = [point.number for point in (*order, *self._scene.strip)]
+        placed = sorted((point.x, point.y, point.number) for point in self._scene.points)
+        numbers = [number for _, _, number in placed] + [point.number for point in self._scene.strip]
         if not numbers:
             return
         if self._selection.number in numbers:
