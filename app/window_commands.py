@@ -1,5 +1,6 @@
 """What each command does, and which of them can be given right now."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -111,7 +112,7 @@ class WindowCommands(QObject):
             return
         self._parts.window.say(f"Written to {path}")
 
-    def _scheme_setter(self, command: CommandId) -> object:
+    def _scheme_setter(self, command: CommandId) -> Callable[[], None]:
         def choose() -> None:
             scheme = SCHEME_COMMANDS[command]
             self._parts.settings.scheme = scheme

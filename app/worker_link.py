@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
 from profiling.headless import describe_exit
-from profiling.protocol import LineDecoder, ProtocolError, encode, event_decoder
+from profiling.protocol import Event, LineDecoder, ProtocolError, encode, event_decoder
 from profiling.reports import (
     Banner,
     BecameIdle,
@@ -47,7 +47,7 @@ class WorkerLink(QObject):
         self._supervisor = supervisor
         self._target = target
         self._process: QProcess | None = None
-        self._decoder: LineDecoder = event_decoder()
+        self._decoder: LineDecoder[Event] = event_decoder()
         self._log = b""
         self._timer = QTimer(self)
         self._timer.setInterval(_TICK_MS)
@@ -156,7 +156,7 @@ class WorkerLink(QObject):
         if self._process is None:
             return
         try:
-            events = self._decoder.feed(self._process.readAllStandardOutput().data())
+            events = self._decoder.feed(bytes(self._process.readAllStandardOutput().data()))
         except ProtocolError as error:
             self._apply([Banner(str(error)), Kill()])
             return
@@ -165,7 +165,7 @@ class WorkerLink(QObject):
 
     def _read_log(self) -> None:
         if self._process:
-            data = self._process.readAllStandardError().data()
+            data = bytes(self._process.readAllStandardError().data())
             self._log = (self._log + data)[-_LOG_TAIL_BYTES:]
 
     def _finished(self, code: int, status: QProcess.ExitStatus) -> None:

@@ -19,6 +19,7 @@ from app.views.style import card, label
 from profiling.reports import WorkerLost
 
 _MOST_NOTICES = 3
+_MOST_LOG_LINES = 6
 
 
 class CardColumn(QWidget):
@@ -150,7 +151,8 @@ class _Card(QWidget):
         log.setReadOnly(True)
         log.setAccessibleName("End of the worker's log")
         log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        log.setFixedHeight(6 * log.fontMetrics().lineSpacing() + 16)
+        lines = min(_MOST_LOG_LINES, log.blockCount() + 1)
+        log.setFixedHeight(lines * log.fontMetrics().lineSpacing() + 16)
         log.moveCursor(log.textCursor().MoveOperation.End)
         self._body.addWidget(log)
         self.add_button("Copy log", lambda: QGuiApplication.clipboard().setText(text))

@@ -18,7 +18,8 @@ from app.views.icons import application_icon, icon
 from app.views.library_pane import LibraryPane
 from app.views.plan_bar import PlanBar
 from app.views.results_pane import ResultsPane
-from app.views.style import window_style
+from app.views.roofline_chart import RooflineChart
+from app.views.style import as_pane, window_style
 from app.views.trace_pane import TracePane
 
 SCHEME_COMMANDS = {
@@ -36,7 +37,7 @@ class Panes(Struct, frozen=True):
 
     plan_bar: PlanBar
     cards: CardColumn
-    chart: QWidget
+    chart: RooflineChart
     library: LibraryPane
     results: ResultsPane
     details: DetailPane
@@ -69,13 +70,15 @@ class MainWindow(QMainWindow):
         bar.toggleViewAction().setVisible(False)
         bar.addWidget(panes.plan_bar)
         bar.setContentsMargins(0, 0, 0, 0)
-        bar.layout().setContentsMargins(0, 0, 0, 0)
+        if layout := bar.layout():
+            layout.setContentsMargins(0, 0, 0, 0)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, bar)
         centre = QWidget()
         column = QVBoxLayout(centre)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addWidget(panes.cards)
+        as_pane(panes.chart)
         column.addWidget(panes.chart, 1)
         self.setCentralWidget(centre)
         self._dock("Library", panes.library, _LEFT)

@@ -53,6 +53,7 @@ QScrollBar::handle {{ background: {theme.border}; border-radius: 3px; margin: 2p
 QScrollBar::handle:vertical {{ min-height: 28px; }}
 QScrollBar::handle:horizontal {{ min-width: 28px; }}
 QScrollBar::handle:hover {{ background: {theme.axis}; }}
+QAbstractScrollArea::corner {{ background: transparent; border: none; }}
 QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
 QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
 QComboBox QAbstractItemView {{ background: {theme.raised}; border: 1px solid {theme.border}; padding: 2px; }}
