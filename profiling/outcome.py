@@ -21,7 +21,8 @@ class Method(StrEnum):
     """How blocks were timed."""
 
     CUDA_GRAPH = "cuda graph"  # event pair round a replayed graph of calls on rotated buffers
-    EVENTS = "events"  # event pair round queued calls on rotated buffers
+    QUEUE = "queue"  # event pair round calls queued behind a spinning kernel
+    EVENTS = "events"  # event pair round calls that cannot be queued: host time is in it
     WALL_CLOCK = "wall clock"  # perf_counter_ns round a block of calls on rotated buffers
 
 
@@ -33,6 +34,7 @@ class TimeStats(Struct, frozen=True):
     high_s: float
     samples_s: tuple[float, ...]  # one value a block, in the order measured
     calls_per_block: int
+    rounds: tuple[int, ...] = ()  # the round of each sample: rivals of a job are compared by round
 
     @property
     def relative_half_width(self) -> float:
@@ -62,11 +64,20 @@ class BuildInfo(Struct, frozen=True):
 class Evidence(Struct, frozen=True):
     """State of the device during the timed blocks (medians; the union of event reasons)."""
 
-    clock_hz: float | None = None
+    clock_hz: float | None = None  # cycles over time on the device, else NVML's reading
+    clock_low_hz: float | None = None  # the slowest and the fastest block
+    clock_high_hz: float | None = None
     memory_clock_hz: float | None = None
     power_w: float | None = None
     temperature_c: float | None = None
     event_reasons: tuple[str, ...] = ()
+
+
+class Discard(Struct, frozen=True):
+    """Blocks left out for a cause that has a name; a block is never left out for its value."""
+
+    cause: str
+    blocks: int
 
 
 class ProfiledKernel(Struct, frozen=True):
@@ -102,6 +113,8 @@ class Measured(Struct, frozen=True, tag="measured"):
     hot: TimeStats | None = None  # device time with one buffer set
     kernels: tuple[ProfiledKernel, ...] = ()  # from torch.profiler; empty on a CPU
     flags: tuple[Flag, ...] = ()
+    discards: tuple[Discard, ...] = ()
+    calls_s: tuple[float, ...] = ()  # single calls, by events inside a graph; their spread, not the headline
 
     @property
     def kernel_sum_s(self) -> float | None:
@@ -132,6 +145,7 @@ class FailureKind(StrEnum):
     DEVICE_FAULT = "device fault"
     TIMEOUT = "timeout"
     WORKER_LOST = "worker lost"
+    NOT_SETTLED = "not settled"  # it compiled, tuned or allocated inside the timed region
     INTERNAL = "internal"
 
     @property

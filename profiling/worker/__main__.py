@@ -11,7 +11,7 @@ import sys
 import threading
 import traceback
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from profiling.catalog import LIBRARY, Catalog, scan
 from profiling.devices import Device
@@ -36,6 +36,9 @@ from profiling.protocol import (
     encode,
 )
 from profiling.roofline import Ceiling
+
+if TYPE_CHECKING:  # torch is imported after the reader thread is up: a parent that dies meanwhile is noticed
+    from profiling.worker.instruments import Instruments
 
 
 class Channel:
@@ -82,6 +85,7 @@ class Worker:
         self._catalog = catalog
         self._environment = environment
         self._locks: dict[str, IO[str]] = {}
+        self._instruments: dict[str, Instruments] = {}
 
     def serve(self) -> str | None:
         """Until told to close. Returns why the worker must end by itself, if it must."""
@@ -118,7 +122,10 @@ class Worker:
             if isinstance(command, Probe):
                 self._probe(device, task_id)
                 return ""
-            executor = JobExecutor(command.job, self._catalog, device, self._channel.emit, check_cancelled)
+            instruments = self._instruments_of(device)
+            executor = JobExecutor(
+                command.job, self._catalog, instruments, self._channel.emit, check_cancelled
+            )
             if isinstance(command, Trace):
                 executor.trace()
             else:
@@ -144,6 +151,13 @@ class Worker:
         if device.uuid not in self._locks:
             self._locks[device.uuid] = lock_device(device.uuid, device.name)
         return device
+
+    def _instruments_of(self, device: Device) -> "Instruments":
+        from profiling.worker.instruments import Instruments
+
+        if device.uuid not in self._instruments:
+            self._instruments[device.uuid] = Instruments(device)
+        return self._instruments[device.uuid]
 
     def _probe(self, device: Device, task_id: str) -> None:
         from profiling.worker.ceilings import measure_ceilings

@@ -12,18 +12,19 @@ import psutil
 import torch
 
 from profiling.catalog import Catalog, Kernel, load_module
-from profiling.devices import Device
-from profiling.outcome import Flag, Measured, Outcome, Stage, Verification
+from profiling.outcome import FailureKind, Flag, Measured, Method, Outcome, Stage, Verification
 from profiling.plan import Job
 from profiling.protocol import OutcomeReady, StageStarted, TraceReady
 from profiling.spec import Implementation
 from profiling.worker import providers
-from profiling.worker.failures import Refusal, TooLarge, classify
+from profiling.worker.call_times import single_calls
+from profiling.worker.failures import Refusal, TooLarge, WrongResult, classify
+from profiling.worker.freeze import ActivityCounter
 from profiling.worker.inputs import InputMaker, InputSet, set_count
+from profiling.worker.instruments import Instruments
 from profiling.worker.providers import BuildRequest, Built
 from profiling.worker.rounds import STOP_RULES, Turn, measure, warm_up
-from profiling.worker.telemetry import state_reader
-from profiling.worker.timing import host_seconds, make_timer
+from profiling.worker.timing import BlockTimer, host_seconds
 from profiling.worker.tracing import profile_kernels, record_trace
 from profiling.worker.verify import Verifier
 
@@ -38,6 +39,8 @@ _DEADLINE_S = {
     Stage.CHECK: 120.0,
 }
 _SETTLE_CALLS = 3
+_UNSTABLE_HALF_WIDTH = 0.05
+_MOST_DISCARDED = 0.25
 _HOT_ROUNDS = 5
 _DOUBLE = 8
 
@@ -61,18 +64,22 @@ class JobExecutor:
     """Runs one job on one device."""
 
     def __init__(
-        self, job: Job, catalog: Catalog, device: Device, emit: Emit, check_cancelled: Callable[[], None]
+        self,
+        job: Job,
+        catalog: Catalog,
+        instruments: Instruments,
+        emit: Emit,
+        check_cancelled: Callable[[], None],
     ) -> None:
         kernel = catalog.kernel(job.workload.kernel)
         if kernel is None:
             raise Refusal(f"This worker has no kernel {job.workload.kernel!r}.")
         self._job = job
         self._kernel: Kernel = kernel
-        self._description = device
-        self._device = torch.device(device.id)
+        self._instruments = instruments
+        self._device = instruments.torch_device
         self._emit = emit
         self._check_cancelled = check_cancelled
-        self._read_state = state_reader(device)
         self._maker = InputMaker(kernel.spec, job.workload.dtype, self._device, seed=2026)
         reference = load_module(kernel.folder / "reference.py")
         self._verifier = Verifier(kernel.spec, job.workload, reference.run, self._maker)
@@ -96,6 +103,7 @@ class JobExecutor:
                 )
             )
         ]
+        self._activity = ActivityCounter(self._device)  # by now each provider has imported what it uses
         sets = self._input_sets()
         contenders = [
             contender
@@ -137,24 +145,29 @@ class JobExecutor:
         """Make everything that the first calls make, then freeze the timed path."""
         for _ in range(_SETTLE_CALLS):
             contender.built.call(*sets[0])
-        contender.turn = Turn(make_timer(contender.built.call, sets, self._device))
+        contender.turn = Turn(self._instruments.timer(contender.built.call, sets))
         if self._device.type == "cuda":
-            contender.hot = Turn(make_timer(contender.built.call, sets[:1], self._device))
+            contender.hot = Turn(self._instruments.timer(contender.built.call, sets[:1]))
 
     def _measure(self, contenders: list[_Contender]) -> None:
         self._start(Stage.MEASURE, contenders[0].implementation, f"{len(contenders)} in turn")
         turns = [contender.turn for contender in contenders if contender.turn]
-        warm_up(turns, self._job.regime, self._read_state)
-        measure(turns, STOP_RULES[self._job.quality], self._read_state, self._check_cancelled)
+        read_state = self._instruments.read_state
+        warm_up(turns, self._job.regime, read_state)
+        before = self._activity.read()
+        measure(turns, STOP_RULES[self._job.quality], read_state, self._check_cancelled)
+        self._happened = self._activity.read().since(before)
         for contender in contenders:
             if contender.hot:
                 contender.hot.timer.block()
-                contender.hot.samples_s += [contender.hot.timer.block() for _ in range(_HOT_ROUNDS)]
+                for number in range(_HOT_ROUNDS):
+                    contender.hot.take_block(number, read_state)
 
     def _check(self, contender: _Contender, sets: list[InputSet]) -> Outcome:
         """Verify what the timed path writes for contents it has never seen; then profile."""
         assert contender.turn is not None
         timer = contender.turn.timer
+        self._require_frozen(timer)
         self._maker.refresh(sets[0])
         self._verifier.check_again(sets[0], timer.call_on_first_set())
         on_gpu = self._device.type == "cuda"
@@ -168,10 +181,26 @@ class JobExecutor:
             build=contender.built.info(),
             evidence=contender.turn.evidence,
             host_s=host_s,
-            hot=contender.hot.stats if contender.hot else None,
+            hot=contender.hot.stats if contender.hot and contender.hot.samples_s else None,
             kernels=profile_kernels(contender.built.call, sets) if on_gpu else (),
-            flags=(Flag.UNSTABLE,) if stats.relative_half_width > 0.05 else (),
+            flags=(Flag.UNSTABLE,) if _is_unstable(contender.turn) else (),
+            discards=contender.turn.discards,
+            calls_s=self._single_calls(contender.built, timer, sets),
         )
+
+    def _require_frozen(self, timer: BlockTimer) -> None:
+        """A replayed graph can neither compile nor allocate; anything else may have. Raises WrongResult."""
+        if self._happened and timer.method is not Method.CUDA_GRAPH:
+            raise WrongResult(
+                FailureKind.NOT_SETTLED,
+                f"was not settled when timed ({self._happened}); let its first calls do that work.",
+            )
+
+    def _single_calls(self, built: Built, timer: BlockTimer, sets: list[InputSet]) -> tuple[float, ...]:
+        offset_s = self._instruments.call_offset_s
+        if timer.method is not Method.CUDA_GRAPH or offset_s is None:
+            return ()
+        return single_calls(built.call, sets, offset_s)
 
     def _guarded(
         self, implementation: Implementation, stage: Stage, act: Callable[[], Value]
@@ -217,7 +246,7 @@ class JobExecutor:
         return True
 
     def _input_sets(self) -> list[InputSet]:
-        cache_bytes = self._description.last_level_cache_bytes or 0
+        cache_bytes = self._instruments.device.last_level_cache_bytes or 0
         count = set_count(self._job.work.byte_count, cache_bytes, self._free_bytes())
         return [self._maker.make(self._job.workload.sizes) for _ in range(count)]
 
@@ -239,3 +268,9 @@ class JobExecutor:
             reserved = torch.cuda.memory_reserved(self._device) - torch.cuda.memory_allocated(self._device)
             return free + reserved
         return psutil.virtual_memory().available
+
+
+def _is_unstable(turn: Turn) -> bool:
+    discarded = sum(turn.causes.values())
+    taken = discarded + len(turn.samples_s)
+    return turn.interval.relative_half_width > _UNSTABLE_HALF_WIDTH or discarded > _MOST_DISCARDED * taken

@@ -1,15 +1,16 @@
 """How one block is run and timed. Method and readings: docs/measuring.md.
 
-A timer owns one implementation's calls on rotated buffer sets; ``block()`` gives seconds a call.
+A timer owns one implementation's calls on rotated buffer sets; ``block()`` runs one block.
 """
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 
 from profiling.outcome import Method
+from profiling.worker.gpu_clock import GpuClock
 from profiling.worker.inputs import InputSet, as_tuple
 from profiling.worker.providers import Tensors
 
@@ -18,6 +19,14 @@ Call = Callable[..., Tensors]
 BLOCK_S = 0.010  # long against event resolution and launch gaps, short against clock drift
 _MOST_CALLS = 2000  # nodes of one graph: capture costs tens of microseconds each
 _MOST_REPLAYS = 50
+_QUEUE_DEPTH = 400  # launches the driver takes before a launch waits; the real limit is about 1000
+
+
+class BlockReading(NamedTuple):
+    """One block: seconds per call, and the mean SM clock during it where it could be read."""
+
+    seconds: float
+    clock_hz: float | None
 
 
 class BlockTimer(Protocol):
@@ -27,13 +36,34 @@ class BlockTimer(Protocol):
     reason: str  # why it is not the first choice; "" if it is
     calls_per_block: int
 
-    def block(self) -> float:
-        """Run one block; seconds per call."""
+    def block(self) -> BlockReading:
+        """Run one block."""
         ...
 
     def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
         """One more timed-path call on the first input set; its outputs."""
         ...
+
+
+class _EventPair:
+    """Two events on the current stream, with the clock marked outside of them."""
+
+    def __init__(self, clock: GpuClock | None) -> None:
+        self._clock = clock
+        self._start = torch.cuda.Event(enable_timing=True)
+        self._end = torch.cuda.Event(enable_timing=True)
+
+    def time(self, work: Callable[[], None], calls: int) -> BlockReading:
+        if self._clock:
+            self._clock.mark_begin()
+        self._start.record()
+        work()
+        self._end.record()
+        if self._clock:
+            self._clock.mark_end()
+        torch.cuda.current_stream().synchronize()
+        seconds = self._start.elapsed_time(self._end) * 1e-3 / calls
+        return BlockReading(seconds, self._clock.hertz() if self._clock else None)
 
 
 class GraphTimer:
@@ -45,76 +75,95 @@ class GraphTimer:
     method = Method.CUDA_GRAPH
     reason = ""
 
-    def __init__(self, call: Call, sets: Sequence[InputSet], estimate_s: float) -> None:
+    def __init__(
+        self, call: Call, sets: Sequence[InputSet], estimate_s: float, clock: GpuClock | None
+    ) -> None:
         wanted = round(BLOCK_S / max(estimate_s, 1e-7))
         calls = min(max(wanted, len(sets)), _MOST_CALLS)
         self._calls = -(-calls // len(sets)) * len(sets)
-        self._graph, self._outputs = self._capture(call, sets, self._calls)
-        self._start = torch.cuda.Event(enable_timing=True)
-        self._end = torch.cuda.Event(enable_timing=True)
+        self._graph, self._outputs = _capture(call, sets, self._calls)
+        self._pair = _EventPair(clock)
         self._replays = 1
-        self._elapsed_s()  # the first replay uploads the graph
-        self._replays = min(max(round(BLOCK_S / max(self._elapsed_s(), 1e-6)), 1), _MOST_REPLAYS)
+        self.calls_per_block = self._calls
+        self.block()  # the first replay uploads the graph
+        replay_s = self.block().seconds * self._calls
+        self._replays = min(max(round(BLOCK_S / max(replay_s, 1e-6)), 1), _MOST_REPLAYS)
         self.calls_per_block = self._calls * self._replays
 
-    def block(self) -> float:
-        return self._elapsed_s() / self.calls_per_block
+    def block(self) -> BlockReading:
+        return self._pair.time(self._replay, self.calls_per_block)
 
     def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
         self._graph.replay()
         torch.cuda.synchronize()
         return self._outputs[0]
 
-    def _elapsed_s(self) -> float:
-        self._start.record()
+    def _replay(self) -> None:
         for _ in range(self._replays):
             self._graph.replay()
-        self._end.record()
-        self._end.synchronize()
-        return self._start.elapsed_time(self._end) * 1e-3
-
-    @staticmethod
-    def _capture(
-        call: Call, sets: Sequence[InputSet], calls: int
-    ) -> tuple[torch.cuda.CUDAGraph, list[tuple[torch.Tensor, ...]]]:
-        graph = torch.cuda.CUDAGraph()
-        outputs: list[tuple[torch.Tensor, ...]] = [() for _ in sets]
-        torch.cuda.synchronize()
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-            for index in range(calls):
-                # Dropping the set's old outputs first gives their memory to the new ones, so that
-                # each set has its own outputs and the graph no more than that.
-                outputs[index % len(sets)] = ()
-                outputs[index % len(sets)] = as_tuple(call(*sets[index % len(sets)]))
-        torch.cuda.synchronize()
-        return graph, outputs
 
 
-class EventTimer:
-    """An event pair round queued calls: for calls that a graph cannot capture."""
+class QueueTimer:
+    """An event pair round calls queued behind a spinning kernel: for what a graph cannot capture.
 
-    method = Method.EVENTS
+    The calls are all launched before the first may start, so that the device never waits for
+    the host. Where a call waits for the device itself, nothing can be queued: plain events then.
+    """
 
-    def __init__(self, call: Call, sets: Sequence[InputSet], estimate_s: float, reason: str) -> None:
-        self.reason = reason
+    def __init__(
+        self,
+        call: Call,
+        sets: Sequence[InputSet],
+        estimate_s: float,
+        clock: GpuClock | None,
+        reason: str,
+        launches_per_call: int,
+    ) -> None:
         self._call = call
         self._sets = sets
-        self.calls_per_block = max(min(round(BLOCK_S / max(estimate_s, 1e-7)), _MOST_CALLS), 1)
         self._next = 0
-        self._start = torch.cuda.Event(enable_timing=True)
-        self._end = torch.cuda.Event(enable_timing=True)
+        self._pair = _EventPair(clock)
+        self._spin = clock.spin if clock else _sleep
+        most = max(_QUEUE_DEPTH // max(launches_per_call, 1), 1)
+        self.calls_per_block = min(max(round(BLOCK_S / max(estimate_s, 1e-7)), 1), most)
+        self._lead_s = 0.0
+        self.method, self.reason = Method.QUEUE, reason
+        host_s = self._host_s()
+        if self._waits_for_device(host_s):
+            self.method = Method.EVENTS
+            self.reason = f"{reason} It waits for the device, so its calls cannot be queued."
+        else:
+            self._lead_s = 1.5 * host_s + 100e-6
 
-    def block(self) -> float:
-        self._start.record()
-        for _ in range(self.calls_per_block):
-            self._call(*self._sets[self._next % len(self._sets)])
-            self._next += 1
-        self._end.record()
-        self._end.synchronize()
-        return self._start.elapsed_time(self._end) * 1e-3 / self.calls_per_block
+    def block(self) -> BlockReading:
+        if self._lead_s:
+            self._spin(self._lead_s)
+        return self._pair.time(self._calls, self.calls_per_block)
 
     def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
         return as_tuple(self._call(*self._sets[0]))
+
+    def _calls(self) -> None:
+        for _ in range(self.calls_per_block):
+            self._call(*self._sets[self._next % len(self._sets)])
+            self._next += 1
+
+    def _host_s(self) -> float:
+        torch.cuda.synchronize()
+        started = time.perf_counter_ns()
+        self._calls()
+        elapsed = (time.perf_counter_ns() - started) * 1e-9
+        torch.cuda.synchronize()
+        return elapsed
+
+    def _waits_for_device(self, host_s: float) -> bool:
+        """Whether a long spin in front holds the host up."""
+        self._spin(3 * host_s + 0.02)
+        started = time.perf_counter_ns()
+        self._call(*self._sets[0])
+        held_s = (time.perf_counter_ns() - started) * 1e-9
+        torch.cuda.synchronize()
+        return held_s > 2 * host_s + 0.01
 
 
 class WallTimer:
@@ -129,28 +178,30 @@ class WallTimer:
         self.calls_per_block = max(min(round(BLOCK_S / max(estimate_s, 1e-7)), 100_000), 1)
         self._next = 0
 
-    def block(self) -> float:
+    def block(self) -> BlockReading:
         started = time.perf_counter_ns()
         for _ in range(self.calls_per_block):
             self._call(*self._sets[self._next % len(self._sets)])
             self._next += 1
-        return (time.perf_counter_ns() - started) * 1e-9 / self.calls_per_block
+        return BlockReading((time.perf_counter_ns() - started) * 1e-9 / self.calls_per_block, None)
 
     def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
         return as_tuple(self._call(*self._sets[0]))
 
 
-def make_timer(call: Call, sets: Sequence[InputSet], device: torch.device) -> BlockTimer:
+def make_timer(
+    call: Call, sets: Sequence[InputSet], device: torch.device, clock: GpuClock | None
+) -> BlockTimer:
     """The best timer for this call on this device."""
     estimate_s = _estimate_s(call, sets, device)
     if device.type != "cuda":
         return WallTimer(call, sets, estimate_s)
     try:
-        return GraphTimer(call, sets, estimate_s)
+        return GraphTimer(call, sets, estimate_s, clock)
     except RuntimeError as error:
         torch.cuda.synchronize()  # raises again where the device itself is broken
-        reason = str(error).strip().splitlines()[0][:200]
-        return EventTimer(call, sets, estimate_s, f"A CUDA graph could not capture it: {reason}")
+        reason = f"A CUDA graph could not capture it ({str(error).strip().splitlines()[0][:200]})."
+        return QueueTimer(call, sets, estimate_s, clock, reason, launches_per_call=8)
 
 
 def host_seconds(call: Call, inputs: InputSet, calls: int = 50) -> float:
@@ -164,6 +215,23 @@ def host_seconds(call: Call, inputs: InputSet, calls: int = 50) -> float:
     return elapsed / calls
 
 
+def _capture(
+    call: Call, sets: Sequence[InputSet], calls: int
+) -> tuple[torch.cuda.CUDAGraph, list[tuple[torch.Tensor, ...]]]:
+    """A graph of calls in turn over the sets, and each set's outputs."""
+    graph = torch.cuda.CUDAGraph()
+    outputs: list[tuple[torch.Tensor, ...]] = [() for _ in sets]
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        for index in range(calls):
+            # Dropping the set's old outputs first gives their memory to the new ones, so that
+            # each set has its own outputs and the graph no more than that.
+            outputs[index % len(sets)] = ()
+            outputs[index % len(sets)] = as_tuple(call(*sets[index % len(sets)]))
+    torch.cuda.synchronize()
+    return graph, outputs
+
+
 def _estimate_s(call: Call, sets: Sequence[InputSet], device: torch.device, calls: int = 3) -> float:
     """A rough time per call, to choose block sizes by; launch costs may be in it."""
     if device.type != "cuda":
@@ -171,10 +239,14 @@ def _estimate_s(call: Call, sets: Sequence[InputSet], device: torch.device, call
         for index in range(calls):
             call(*sets[index % len(sets)])
         return (time.perf_counter_ns() - started) * 1e-9 / calls
-    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    start.record()
-    for index in range(calls):
-        call(*sets[index % len(sets)])
-    end.record()
-    end.synchronize()
-    return start.elapsed_time(end) * 1e-3 / calls
+
+    def work() -> None:
+        for index in range(calls):
+            call(*sets[index % len(sets)])
+
+    return _EventPair(None).time(work, calls).seconds
+
+
+def _sleep(seconds: float) -> None:
+    # Cycles of a clock of about 2 GHz: only a lead for the queue, its length need not be exact.
+    torch.cuda._sleep(round(seconds * 2e9))

@@ -171,7 +171,7 @@ def _allow_shared_memory(kernel: Any, shared_bytes: int) -> None:
 
 def _fact(value: Any) -> int:
     # A property since cuda-core 1.2, a method before.
-    return value() if callable(value) else value
+    return int(value() if callable(value) else value)
 
 
 def _argument(value: Argument) -> object:

@@ -1,0 +1,55 @@
+"""The spread of single calls: event pairs recorded inside a CUDA graph, round each call.
+
+An event pair inside a graph reads a kernel's duration plus a constant (2.9 us on an H200, slope
+1.000), which a kernel of known duration calibrates. Readings are multiples of 32 ns.
+"""
+
+import statistics
+from collections.abc import Callable, Sequence
+
+import torch
+
+from profiling.worker.gpu_clock import GpuClock
+from profiling.worker.inputs import InputSet
+from profiling.worker.providers import Tensors
+
+Call = Callable[..., Tensors]
+_CALLS = 64
+_KNOWN_S = 20e-6
+
+
+def calibrate_offset(clock: GpuClock) -> float:
+    """Seconds that an event pair inside a graph adds to a kernel's duration on this GPU."""
+    readings = _time_each(lambda: clock.spin(_KNOWN_S), _CALLS)
+    return statistics.median(readings) - _KNOWN_S
+
+
+def single_calls(call: Call, sets: Sequence[InputSet], offset_s: float) -> tuple[float, ...]:
+    """Seconds of single calls in turn over the sets, the offset taken off."""
+    turn = iter(range(_CALLS + 1))
+
+    def next_call() -> None:
+        call(*sets[next(turn) % len(sets)])
+
+    return tuple(max(reading - offset_s, 0.0) for reading in _time_each(next_call, _CALLS))
+
+
+def _time_each(act: Callable[[], object], count: int) -> list[float]:
+    pairs = [
+        (
+            torch.cuda.Event(enable_timing=True, external=True),
+            torch.cuda.Event(enable_timing=True, external=True),
+        )
+        for _ in range(count)
+    ]
+    graph = torch.cuda.CUDAGraph()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        for start, end in pairs:
+            start.record()
+            act()
+            end.record()
+    graph.replay()  # uploads the graph
+    graph.replay()
+    torch.cuda.synchronize()
+    return [start.elapsed_time(end) * 1e-3 for start, end in pairs]

@@ -1,0 +1,33 @@
+"""What a device is measured with: its clock, its state, its timers. Made once per device."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import torch
+
+from profiling.devices import Device
+from profiling.worker.call_times import calibrate_offset
+from profiling.worker.gpu_clock import gpu_clock
+from profiling.worker.inputs import InputSet
+from profiling.worker.providers import Tensors
+from profiling.worker.telemetry import state_reader
+from profiling.worker.timing import BlockTimer, make_timer
+
+
+class Instruments:
+    """The instruments of one device; what takes long to make is made on first use."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.torch_device = torch.device(device.id)
+        self.read_state = state_reader(device)
+        self.clock = gpu_clock(self.torch_device)
+
+    @cached_property
+    def call_offset_s(self) -> float | None:
+        """What an event pair inside a graph adds to a call; None without a kernel of known duration."""
+        return calibrate_offset(self.clock) if self.clock else None
+
+    def timer(self, call: Callable[..., Tensors], sets: Sequence[InputSet]) -> BlockTimer:
+        """The best timer for this call here."""
+        return make_timer(call, sets, self.torch_device, self.clock)
