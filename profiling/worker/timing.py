@@ -249,4 +249,4 @@ def _estimate_s(call: Call, sets: Sequence[InputSet], device: torch.device, call
 
 def _sleep(seconds: float) -> None:
     # Cycles of a clock of about 2 GHz: only a lead for the queue, its length need not be exact.
-    torch.cuda._sleep(round(seconds * 2e9))
+    torch.cuda._sleep(round(seconds * 2e9))  # pyright: ignore[reportPrivateUsage]
