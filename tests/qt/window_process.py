@@ -1,0 +1,39 @@
+"""A window in a process of its own, for tests that kill it or look at what it imported.
+
+``run FOLDER``: starts a slow run and goes on until it is killed.
+``modules FOLDER FILE``: opens a session file, prints the imported top-level modules and ends.
+"""
+
+import sys
+from pathlib import Path
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+
+from app.application import Application, build_window
+from app.settings import Places
+from tests.qt.conftest import FakeDevices, FakeTarget
+
+
+def main(task: str, folder: Path, files: list[Path]) -> int:
+    app = QApplication(["roofscope"])
+    places = Places(folder / "sessions", folder / "window.ini", folder / "ceilings", folder / "assets")
+    application = build_window(app, places, source=FakeDevices(), target=FakeTarget("slow"))
+    application.start(files)
+    application.window.show()
+    if task == "run":
+        application.panes.plan_bar.device_changed.connect(application.commands.run)
+    else:
+        QTimer.singleShot(200, lambda: tell_modules(application))
+    return app.exec()
+
+
+def tell_modules(application: Application) -> None:
+    assert application.table.rowCount() > 0
+    modules = sorted({name.partition(".")[0] for name in sys.modules})
+    sys.stdout.write(" ".join(modules))
+    application.window.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], Path(sys.argv[2]), [Path(name) for name in sys.argv[3:]]))
