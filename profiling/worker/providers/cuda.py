@@ -49,7 +49,7 @@ class _Stream:
 class CudaProgram:
     """A compiled ``.cu``, for one dtype and device. A launcher gets it as first argument."""
 
-    def __init__(self, source: Path, dtype: Dtype, architecture: str, device: torch.device) -> None:
+    def __init__(self, source: Path, dtype: Dtype | None, architecture: str, device: torch.device) -> None:
         self.architecture = architecture
         self.device = device
         self.launched: dict[str, Any] = {}
@@ -132,18 +132,21 @@ def architecture_of(capability: tuple[int, int]) -> str:
     return f"sm_{capability[0]}{capability[1]}{suffix}"
 
 
-def compile_source(source: Path, dtype: Dtype, architecture: str) -> Any:
-    """Compile a ``.cu`` to a cubin; needs no GPU. Raises BuildError with NVRTC's log."""
+def compile_source(source: Path, dtype: Dtype | None, architecture: str) -> Any:
+    """Compile a ``.cu`` to a cubin; needs no GPU. Raises BuildError with NVRTC's log.
+
+    Without a dtype ``SCALAR`` is not defined: the source names its own types.
+    """
     options = core.ProgramOptions(
         arch=architecture,
         std="c++17",
         include_path=[str(LIBRARY), str(cuda_include_folder())],
-        define_macro=[("SCALAR", _SCALAR[dtype]), f"SCALAR_IS_{dtype.upper()}"],
+        define_macro=[("SCALAR", _SCALAR[dtype]), f"SCALAR_IS_{dtype.upper()}"] if dtype else None,
     )
     try:
         return core.Program(source.read_text(), "c++", options).compile("cubin")
     except Exception as error:
-        message = f"{source.name} does not compile for {architecture} in {dtype}."
+        message = f"{source.name} does not compile for {architecture}{f' in {dtype}' if dtype else ''}."
         raise BuildError(message, str(error)) from error
 
 
