@@ -12,6 +12,8 @@ from app.models.chart_scene import ChartScene
 from app.models.chart_view import Box, Font, View
 
 MOST_LABELS = 100
+_NEAR = (MARKER, MARKER * 2.2, MARKER * 4)
+_FAR = (*_NEAR, MARKER * 6, MARKER * 8, MARKER * 11)  # the selected point's label must find a place
 
 
 class PointLabel(Struct, frozen=True):
@@ -47,7 +49,8 @@ def place_labels(
     for group in sorted(scene.groups, key=lambda group: _rank(group, scene)):
         if len(placed) == MOST_LABELS:
             break
-        if label := _placed(group, view, font, obstacles):
+        is_selected = not _rank(group, scene)[0]
+        if label := _placed(group, view, font, obstacles, _FAR if is_selected else _NEAR):
             placed.append(label)
     return tuple(placed)
 
@@ -83,9 +86,11 @@ def _rank(group: PointGroup, scene: ChartScene) -> tuple[bool, float]:
     return not is_selected, -group.points[0].y
 
 
-def _placed(group: PointGroup, view: View, font: Font, obstacles: _Obstacles) -> PointLabel | None:
+def _placed(
+    group: PointGroup, view: View, font: Font, obstacles: _Obstacles, distances: tuple[float, ...]
+) -> PointLabel | None:
     width = font.width(group.label)
-    for distance in (MARKER, MARKER * 2.2, MARKER * 4):
+    for distance in distances:
         for point in group.points:
             x, y = view.px(point.x), view.py(point.y)
             if not view.box.holds(_around(x, y, 0)):

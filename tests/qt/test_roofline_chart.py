@@ -1,0 +1,269 @@
+"""The chart as a user meets it: hover, click, filter, zoom, live points, themes and pictures."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication, QImage
+from pytestqt.qtbot import QtBot
+
+from app.models.chart_labels import label_box
+from app.models.selection import Selection
+from app.models.session_model import SessionModel
+from app.theme import DARK, LIGHT
+from app.views.roofline_chart import RooflineChart
+from profiling.roofline import Source
+from profiling.session import Session
+from tests.sessions import CEILINGS, empty_session, make_session
+from tests.unit.test_chart_scene import session_with_copy
+
+
+def open_chart(qtbot: QtBot, session: Session) -> tuple[RooflineChart, SessionModel, Selection]:
+    model, selection = SessionModel(session), Selection()
+    chart = RooflineChart(model, selection, LIGHT)
+    qtbot.addWidget(chart)
+    chart.resize(1100, 700)
+    chart.show()
+    qtbot.waitExposed(chart)
+    qtbot.waitUntil(lambda: chart.plot.view.box.width > 900)
+    qtbot.waitUntil(lambda: bool(chart.plot.labels) or not chart.scene.points)
+    return chart, model, selection
+
+
+def pixel_of(chart: RooflineChart, number: int) -> QPoint:
+    point = chart.scene.point(number)
+    assert point is not None
+    return chart.plot.viewport_place(point).toPoint()
+
+
+def lonely(chart: RooflineChart) -> int:
+    """A point with no other within reach: the slowest float32 matmul."""
+    matmuls = [point for point in chart.scene.points if point.kernel == "matmul" and point.dtype == "float32"]
+    return min(matmuls, key=lambda point: point.y).number
+
+
+def test_hovering_a_point_shows_its_card_at_once(qtbot: QtBot) -> None:
+    chart, model, _ = open_chart(qtbot, make_session())
+    number = lonely(chart)
+    qtbot.mouseMove(chart.plot.viewport(), pixel_of(chart, number))
+    assert chart.card.isVisible()
+    point = model.point(number)
+    assert point is not None
+    assert point.implementation.label in chart.card.html
+    assert "Compute-bound" in chart.card.html
+    assert chart.plot.viewport().rect().contains(chart.card.geometry())
+    assert not chart.card.geometry().contains(pixel_of(chart, number))
+    qtbot.mouseMove(chart.plot.viewport(), QPoint(90, 40))
+    assert not chart.card.isVisible()
+
+
+def test_hovering_a_ceiling_tells_its_provenance(qtbot: QtBot) -> None:
+    chart, _, _ = open_chart(qtbot, empty_session(ceilings=CEILINGS))
+    view = chart.plot.view
+    fp32 = next(line for line in chart.scene.lines if line.ceiling.value == 51e12)
+    at = chart.plot.mapFromScene(
+        chart.plot.getPlotItem().vb.mapToScene(view.px(view.x.high) - 30, view.py(fp32.start[1]))
+    )
+    qtbot.mouseMove(chart.plot.viewport(), QPoint(90, 40))
+    qtbot.mouseMove(chart.plot.viewport(), at)
+    assert chart.card.isVisible()
+    assert "FP32" in chart.card.html
+    assert "measured burst" in chart.card.html
+
+
+def test_a_click_selects_for_every_pane_and_lights_the_roof(qtbot: QtBot) -> None:
+    chart, _, selection = open_chart(qtbot, make_session())
+    number = lonely(chart)
+    qtbot.mouseClick(chart.plot.viewport(), Qt.MouseButton.LeftButton, pos=pixel_of(chart, number))
+    assert selection.number == number
+    assert chart.scene.target is not None
+    assert chart.scene.target.ceiling.bound.value == "fp32"
+    assert "Selected: matmul" in chart.accessibleDescription()
+    qtbot.mouseClick(chart.plot.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(90, 40))
+    assert selection.number is None
+    assert chart.scene.target is None
+
+
+def test_a_selection_from_elsewhere_is_marked(qtbot: QtBot) -> None:
+    chart, _, selection = open_chart(qtbot, make_session())
+    before = chart.grab().toImage()
+    selection.select(lonely(chart))
+    assert chart.scene.target is not None
+    assert chart.grab().toImage() != before
+    selection.select(8)  # whatever it is: a failed point has no place but must not break the chart
+    selection.select(10**6)
+    assert chart.scene.target is None
+
+
+def test_keys_walk_the_points_fit_and_step_back(qtbot: QtBot) -> None:
+    chart, _, selection = open_chart(qtbot, make_session())
+    qtbot.keyClick(chart, Qt.Key.Key_Right)
+    first = selection.number
+    assert first == min(chart.scene.points, key=lambda point: (point.x, point.y)).number
+    qtbot.keyClick(chart, Qt.Key.Key_Right)
+    assert selection.number not in (None, first)
+    qtbot.keyClick(chart, Qt.Key.Key_Left)
+    assert selection.number == first
+    chart.isolate("softmax")
+    assert {point.kernel for point in chart.scene.points} == {"softmax"}
+    qtbot.keyClick(chart, Qt.Key.Key_Escape)
+    assert {point.kernel for point in chart.scene.points} > {"softmax"}
+    assert selection.number == first
+    qtbot.keyClick(chart, Qt.Key.Key_Escape)
+    assert selection.number is None
+
+
+def test_a_double_click_isolates_a_kernel(qtbot: QtBot) -> None:
+    chart, _, _ = open_chart(qtbot, make_session())
+    place = pixel_of(chart, lonely(chart))
+    qtbot.mouseDClick(chart.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert {point.kernel for point in chart.scene.points} == {"matmul"}
+    assert chart.bar.kernels.currentText() == "matmul"
+
+
+def test_the_wheel_zooms_and_f_shows_the_whole_machine_again(qtbot: QtBot) -> None:
+    chart, _, _ = open_chart(qtbot, make_session())
+    whole = chart.plot.view
+    chart.plot.getPlotItem().vb.scaleBy((0.2, 0.2))
+    chart.plot.moved_by_user.emit()
+    assert chart.plot.view.x.span == pytest.approx(whole.x.span * 0.2)
+    assert chart.picture().ranges is not None
+    qtbot.keyClick(chart, Qt.Key.Key_F)
+    assert chart.plot.view.x.span == pytest.approx(whole.x.span)
+    assert chart.picture().ranges is None
+
+
+def test_points_arrive_live_and_leave_the_users_zoom_alone(qtbot: QtBot) -> None:
+    source = make_session()
+    chart, model, _ = open_chart(qtbot, empty_session(ceilings=CEILINGS))
+    assert chart.scene.is_empty
+    for point in source.points[:8]:
+        model.add_point(point)
+    qtbot.waitUntil(lambda: len(chart.scene.points) == sum(p.measured is not None for p in source.points[:8]))
+    chart.plot.getPlotItem().vb.scaleBy((0.5, 0.5))
+    chart.plot.moved_by_user.emit()
+    zoomed = chart.plot.view
+    for point in source.points[8:12]:
+        model.add_point(point)
+    qtbot.waitUntil(lambda: chart.scene.point(source.points[11].number) is not None)
+    assert chart.plot.view == zoomed
+
+
+def test_ceilings_that_arrive_are_drawn_and_chosen_by_source(qtbot: QtBot) -> None:
+    chart, model, _ = open_chart(qtbot, make_session(ceilings=()))
+    assert not chart.scene.has_ceilings
+    assert not chart.bar.ceilings.isEnabled()
+    for ceiling in CEILINGS:
+        model.add_ceiling(ceiling)
+    qtbot.waitUntil(lambda: chart.scene.has_ceilings)
+    nameplate = chart.bar.source_actions()[Source.NAMEPLATE]
+    assert not nameplate.isChecked()
+    nameplate.trigger()
+    assert Source.NAMEPLATE in chart.scene.sources
+    assert Source.MEASURED_BURST in chart.scene.sources
+
+
+def test_choosing_a_dtype_filters_points_and_ceilings(qtbot: QtBot) -> None:
+    chart, _, _ = open_chart(qtbot, make_session())
+    index = chart.bar.dtypes.findText("bfloat16")
+    chart.bar.dtypes.setCurrentIndex(index)
+    chart.bar.dtypes.activated.emit(index)
+    assert {point.dtype for point in chart.scene.points} == {"bfloat16"}
+    lit = {line.ceiling.bound.value for line in chart.scene.lines if line.lit}
+    assert lit == {"dram", "fp32", "bf16"}
+
+
+def test_another_session_replaces_everything(qtbot: QtBot) -> None:
+    chart, model, _ = open_chart(qtbot, make_session())
+    chart.isolate("gelu")
+    model.replace(empty_session())
+    qtbot.waitUntil(lambda: chart.scene.is_empty)
+    assert chart.options.kernel is None
+    assert "No points yet" in chart.accessibleDescription()
+
+
+def test_labels_do_not_overlap_on_the_screen(qtbot: QtBot) -> None:
+    chart, _, _ = open_chart(qtbot, make_session(full=True))
+    view, font = chart.plot.view, chart.plot.text_font
+    boxes = [label_box(label, view, font) for label in chart.plot.labels]
+    assert len(boxes) > 10
+    for index, box in enumerate(boxes):
+        assert not any(box.meets(other) for other in boxes[index + 1 :])
+
+
+def test_the_theme_changes_live(qtbot: QtBot) -> None:
+    chart, _, _ = open_chart(qtbot, make_session())
+    light = chart.grab().toImage()
+    chart.set_theme(DARK)
+    dark = chart.grab().toImage()
+    corner = QPoint(light.width() - 4, light.height() - 4)
+    assert light.pixelColor(corner).name() == LIGHT.surface
+    assert dark.pixelColor(corner).name() == DARK.surface
+
+
+def test_every_marker_is_painted_in_its_colour(qtbot: QtBot) -> None:
+    chart, _, _ = open_chart(qtbot, make_session())
+    number = lonely(chart)
+    point = chart.scene.point(number)
+    assert point is not None
+    image = chart.plot.grab().toImage()
+    place = chart.plot.viewport().mapTo(chart.plot, pixel_of(chart, number))
+    assert image.pixelColor(place).name() == LIGHT.provider(point.provider).lower()
+
+
+def test_a_png_is_written_at_the_scale_asked_for(qtbot: QtBot, tmp_path: Path) -> None:
+    chart, _, _ = open_chart(qtbot, make_session())
+    chart.render_png(tmp_path / "chart.png", scale=2)
+    image = QImage(str(tmp_path / "chart.png"))
+    assert (image.width(), image.height()) == (2200, 1400)
+    colours = {image.pixelColor(x, y).name() for x in range(0, 2200, 3) for y in range(0, 1400, 3)}
+    assert {LIGHT.surface, "#009e73", "#fe6100"} <= colours
+    with pytest.raises(OSError, match=r"."):
+        chart.render_png(tmp_path / "no such folder" / "chart.png")
+
+
+def test_the_copied_image_carries_picture_drawing_and_figures(qtbot: QtBot) -> None:
+    chart, _, _ = open_chart(qtbot, make_session())
+    chart.copy_image()
+    content = QGuiApplication.clipboard().mimeData()
+    assert content.hasImage()
+    assert bytes(content.data("image/svg+xml").data()).startswith(b"<svg")
+    assert bytes(content.data("text/csv").data()).startswith(b"number,")
+
+
+def test_kernels_without_flops_are_on_the_strip_and_can_be_selected(qtbot: QtBot) -> None:
+    chart, _, selection = open_chart(qtbot, session_with_copy())
+    assert chart.strip.isVisible()
+    chart.grab()
+    for y in range(chart.strip.height()):
+        for x in range(0, chart.strip.width(), 4):
+            if chart.strip.point_at(QPoint(x, y)) is not None:
+                qtbot.mouseClick(chart.strip, Qt.MouseButton.LeftButton, pos=QPoint(x, y))
+                assert selection.number == chart.strip.point_at(QPoint(x, y))
+                assert any(point.number == selection.number for point in chart.scene.strip)
+                return
+    pytest.fail("no point of the strip can be reached with the mouse")
+
+
+def test_a_point_above_its_roof_is_drawn_there_with_a_warning(qtbot: QtBot) -> None:
+    session = make_session()
+    point = session.points[0]
+    assert point.measured is not None
+    time = point.measured.time
+    fast = msgspec.structs.replace(
+        point.measured,
+        time=msgspec.structs.replace(
+            time, median_s=time.median_s / 3, low_s=time.low_s / 3, high_s=time.high_s / 3
+        ),
+    )
+    session.points = (msgspec.structs.replace(point, outcome=fast), *session.points[1:])
+    chart, _, selection = open_chart(qtbot, session)
+    drawn = chart.scene.point(point.number)
+    assert drawn is not None
+    assert drawn.warns
+    selection.select(point.number)
+    assert chart.scene.target is not None
+    assert chart.scene.target.factor < 0.5
+    assert drawn.y > chart.scene.target.roof_y
+    assert "Above the roof" in chart.accessibleDescription()

@@ -1,0 +1,183 @@
+"""What the roofline shows, without pixels."""
+
+import math
+
+import msgspec
+import pytest
+
+from app.models.chart_points import ChartPoint, StripPoint, all_points
+from app.models.chart_scene import ChartOptions, Range, build_scene
+from app.models.chart_strip import strip_of
+from app.models.chart_ticks import log_ticks
+from profiling.outcome import Measured
+from profiling.roofline import Bound, Mix, Source
+from profiling.session import Session
+from profiling.spec import Dtype, Provider, WorkFormula
+from tests.sessions import CEILINGS, SPEC_OF, ceiling, empty_session, make_session
+
+SESSION = make_session(full=True)
+POINTS = all_points(SESSION)
+
+
+def session_with_copy() -> Session:
+    """A session whose gelu computes nothing, as a copy does."""
+    session = make_session()
+    spec = msgspec.structs.replace(SPEC_OF["gelu"], work=WorkFormula("0", "n*s", "n*s"))
+    session.specs = {**session.specs, "gelu": spec}
+    session.points = tuple(
+        msgspec.structs.replace(
+            point,
+            job=msgspec.structs.replace(
+                point.job, work=spec.work_at(point.job.workload.sizes, point.job.workload.dtype)
+            ),
+        )
+        if point.implementation.kernel == "gelu"
+        else point
+        for point in session.points
+    )
+    return session
+
+
+def test_only_points_with_a_time_are_drawn() -> None:
+    measured = {point.number for point in SESSION.points if isinstance(point.outcome, Measured)}
+    scene = build_scene(SESSION, POINTS)
+    assert {point.number for point in scene.points} == measured
+    assert len(measured) < len(SESSION.points)
+
+
+def test_a_point_stands_at_its_intensity_and_rate_with_its_interval() -> None:
+    for point in POINTS:
+        assert isinstance(point, ChartPoint)
+        source = next(found for found in SESSION.points if found.number == point.number)
+        assert source.measured is not None
+        assert 10**point.x == pytest.approx(source.job.work.arithmetic_intensity)
+        assert 10**point.y == pytest.approx(source.achieved_flop_rate)
+        assert 10**point.y_low == pytest.approx(source.job.work.flop_count / source.measured.time.high_s)
+        assert point.y_low < point.y < point.y_high
+
+
+def test_axes_come_from_the_machine_and_not_from_the_points() -> None:
+    few, many = make_session(), SESSION
+    scenes = [
+        build_scene(few, all_points(few)),
+        build_scene(many, POINTS),
+        build_scene(empty_session(ceilings=CEILINGS), []),
+    ]
+    assert len({(scene.x_range, scene.y_range) for scene in scenes}) == 1
+
+
+def test_a_point_outside_widens_the_axes_by_whole_decades() -> None:
+    assert Range(0.25, 4).widened_to([4.3, 2]) == Range(0.25, 5)
+    assert Range(0.25, 4).widened_to([-1.9]) == Range(-2.75, 4)
+    assert Range(0, 4).widened_to([]) == Range(0, 4)
+
+
+def test_without_ceilings_the_points_make_the_axes() -> None:
+    session = make_session(ceilings=())
+    scene = build_scene(session, all_points(session))
+    assert not scene.has_ceilings
+    assert not scene.lines
+    for point in scene.points:
+        assert scene.x_range.low < point.x < scene.x_range.high
+        assert scene.y_range.low < point.y < scene.y_range.high
+
+
+def test_ridges_lie_on_both_ceilings() -> None:
+    session = empty_session(ceilings=(ceiling(Bound.DRAM, 4e12), ceiling(Bound.FP32, 50e12)))
+    (ridge,) = build_scene(session, []).ridges
+    assert (10**ridge.x, 10**ridge.y) == (pytest.approx(12.5), pytest.approx(50e12))
+
+
+def test_measured_ceilings_are_drawn_and_nameplates_only_when_asked_or_alone() -> None:
+    measured = build_scene(SESSION, POINTS)
+    assert measured.sources == {Source.MEASURED_BURST, Source.MEASURED_SUSTAINED}
+    chosen = build_scene(SESSION, POINTS, ChartOptions(sources=frozenset({Source.NAMEPLATE})))
+    assert {line.ceiling.source for line in chosen.lines} == {Source.NAMEPLATE}
+    only = make_session(ceilings=[c for c in CEILINGS if c.source is Source.NAMEPLATE])
+    assert build_scene(only, all_points(only)).sources == {Source.NAMEPLATE}
+    assert build_scene(SESSION, POINTS, ChartOptions(sources=frozenset())).lines == ()
+
+
+def test_the_selected_points_pipe_is_lit_and_the_others_are_dim() -> None:
+    def lit(options: ChartOptions) -> set[Bound]:
+        lines = build_scene(SESSION, POINTS, options).lines
+        return {line.ceiling.bound for line in lines if line.lit and not line.ceiling.bound.is_memory}
+
+    matmul = next(p for p in POINTS if p.kernel == "matmul" and p.dtype is Dtype.BFLOAT16)
+    assert lit(ChartOptions()) == {Bound.FP32, Bound.FP16, Bound.BF16}
+    assert lit(ChartOptions(selected=matmul.number)) == {Bound.BF16}
+    assert lit(ChartOptions(kernel="softmax")) == {Bound.FP32}
+    assert lit(ChartOptions(dtype=Dtype.FLOAT16)) == {Bound.FP32, Bound.FP16}
+
+
+def test_filters_hide_points_and_say_how_many() -> None:
+    scene = build_scene(SESSION, POINTS, ChartOptions(kernel="softmax", dtype=Dtype.FLOAT32))
+    assert {(point.kernel, point.dtype) for point in scene.points} == {("softmax", Dtype.FLOAT32)}
+    assert scene.hidden_count == len(POINTS) - len(scene.points)
+
+
+def test_the_target_is_the_limiting_ceiling_straight_above() -> None:
+    point = next(p for p in POINTS if p.kernel == "gelu" and p.provider is Provider.EAGER)
+    assert isinstance(point, ChartPoint)
+    target = build_scene(SESSION, POINTS, ChartOptions(selected=point.number)).target
+    assert target is not None
+    assert target.ceiling.mix is Mix.COPY
+    assert 10 ** (target.roof_y - point.x) == pytest.approx(4277e9)  # on the copy slope
+    assert target.factor == pytest.approx(10 ** (target.roof_y - point.y))
+
+
+def test_a_second_run_leaves_the_first_as_a_ghost() -> None:
+    session = make_session()
+    again = msgspec.structs.replace(session.points[0], number=1000)
+    session.points = (*session.points, again)
+    scene = build_scene(session, all_points(session))
+    assert [point.number for point in scene.ghosts] == [session.points[0].number]
+    assert scene.point(1000) in scene.points
+
+
+def test_labels_say_no_more_than_is_needed() -> None:
+    labels = {group.label for group in build_scene(SESSION, POINTS).groups}
+    assert "matmul bf16 8Ki³" in labels
+    plain = build_scene(SESSION, [p for p in POINTS if p.dtype is Dtype.FLOAT32 and p.sizes == "128Mi"])
+    assert {group.label for group in plain.groups} == {"gelu", "vector_add", "weighted_sum"}
+    for group in plain.groups:
+        assert [p.y for p in group.points] == sorted((p.y for p in group.points), reverse=True)
+
+
+def test_kernels_without_flops_live_on_the_bandwidth_strip() -> None:
+    session = session_with_copy()
+    points = all_points(session)
+    scene = build_scene(session, points)
+    strip = strip_of(scene)
+    assert strip is not None
+    assert strip.kernels == ("gelu",)
+    assert all(point.kernel != "gelu" for point in scene.points)
+    for point in strip.points:
+        assert isinstance(point, StripPoint)
+        source = next(found for found in session.points if found.number == point.number)
+        assert 10**point.x == pytest.approx(source.achieved_bandwidth)
+        assert strip.x_range.low < point.x < strip.x_range.high
+    assert strip_of(build_scene(SESSION, POINTS)) is None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "labels"),
+    [
+        (-2, 4, ["0.01", "0.1", "1", "10", "100", "1 k", "10 k"]),
+        (0.1, 1.6, ["2", "5", "10", "20"]),
+        (math.log10(2.5), math.log10(9.5), ["3", "4", "5", "6", "7", "8", "9"]),
+        (math.log10(1.22), math.log10(1.61), ["1.3", "1.4", "1.5", "1.6"]),
+        (9, 9.1, ["1 G", "1.1 G", "1.2 G"]),
+    ],
+)
+def test_ticks_stay_readable_at_every_zoom(low: float, high: float, labels: list[str]) -> None:
+    assert [tick.label for tick in log_ticks(low, high) if tick.label] == labels
+
+
+def test_ticks_are_where_their_label_says() -> None:
+    for tick in log_ticks(0.2, 0.5):
+        if tick.label:
+            assert tick.position == pytest.approx(math.log10(float(tick.label)))
+    assert len([tick for tick in log_ticks(-12, 12, label_count=5) if tick.label]) <= 6
+    assert log_ticks(1, 1) == ()
+    assert log_ticks(math.nan, 1) == ()
