@@ -1,5 +1,6 @@
 """The composition root: the only place that builds the window's objects and joins them."""
 
+import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -50,6 +51,9 @@ def run_window(argv_files: Sequence[Path] = ()) -> int:
     application = build_window(app, Places.of_user())
     application.start(argv_files)
     application.window.show()
+    # Ctrl+C in the terminal closes as the mouse does; the strip's timer gives Python its turn.
+    signal.signal(signal.SIGINT, lambda _number, _frame: application.window.close())
+    signal.signal(signal.SIGTERM, lambda _number, _frame: application.window.close())
     return app.exec()
 
 
@@ -110,6 +114,7 @@ class Application(QObject):
         )
         self.window = MainWindow()
         self.panes = self._make_panes(self.window.actions_of)
+        self.window.style_with(self.theme_switch.theme)
         self.window.place(self.panes)
         self.watch = PlanWatch(
             self.library,

@@ -193,7 +193,8 @@ class WindowCommands(QObject):
         parts = self._parts
         keeper, session = parts.controller.keeper, parts.model.session
         name = keeper.path.stem if keeper.path else "new session"
-        parts.window.setWindowTitle(f"{name} - Roofscope")
+        where = f" - {session.device.name}" if session.device else ""
+        parts.window.setWindowTitle(f"{name}{where} - Roofscope")
         if keeper.path and not keeper.is_example:
             parts.settings.remember_session(keeper.path)
         parts.window.show_recent(parts.settings.recent_sessions)

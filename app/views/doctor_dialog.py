@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
     QLabel,
-    QLineEdit,
     QPushButton,
     QScrollArea,
     QVBoxLayout,
@@ -88,6 +87,7 @@ class DoctorDialog(QDialog):
         text.addWidget(label(check.finding, wraps=True))
         if check.fix:
             text.addLayout(_fix(check))
+        text.addStretch(1)
         row = QHBoxLayout()
         row.setSpacing(10)
         row.addWidget(mark, 0, Qt.AlignmentFlag.AlignTop)
@@ -97,16 +97,13 @@ class DoctorDialog(QDialog):
 
 
 def _fix(check: Check) -> QHBoxLayout:
-    line = QLineEdit(check.fix)
-    line.setReadOnly(True)
-    line.setCursorPosition(0)
-    line.setAccessibleName(f"Fix for {check.name}")
-    line.setToolTip(check.fix)
+    fix = label(check.fix, "code", wraps=True)
+    fix.setAccessibleName(f"Fix for {check.name}")
     copy = QPushButton("Copy")
     copy.setAccessibleName(f"Copy the fix for {check.name}")
     copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(check.fix))
     row = QHBoxLayout()
     row.setSpacing(6)
-    row.addWidget(line, 1)
-    row.addWidget(copy)
+    row.addWidget(fix, 1)
+    row.addWidget(copy, 0, Qt.AlignmentFlag.AlignTop)
     return row

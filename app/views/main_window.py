@@ -95,6 +95,7 @@ class MainWindow(QMainWindow):
         self._fill_menus()
         status = self.statusBar()
         status.setSizeGripEnabled(False)
+        status.setContentsMargins(8, 0, 0, 0)
         status.addPermanentWidget(self._said, 1)
         status.addPermanentWidget(panes.strip, 2)
         self._default_state = self.saveState()

@@ -76,6 +76,7 @@ class ResultsPane(QWidget):
         self._arrange()
         table.counts_changed.connect(self._tell)
         model.replaced.connect(self._fit_columns)
+        model.environment_changed.connect(self._tell)
         selection.changed.connect(self._show_selected)
         self._tell()
         self._fit_columns()
@@ -149,7 +150,10 @@ class ResultsPane(QWidget):
 
     def _tell(self) -> None:
         shown, total = self._points.rowCount(), self._points.total_count
-        self._count.setText(f"{shown} of {total}" if shown != total else f"{total} points" if total else "")
+        device = self._model.session.device
+        count = f"{shown} of {total}" if shown != total else f"{total} points"
+        self._count.setText(f"{count} on {device.name}" if device else count)
+        self._count.setVisible(total > 0)
         self._stack.setCurrentWidget(self.view if total else self._empty)
         self._show_baseline()
 

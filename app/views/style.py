@@ -18,6 +18,7 @@ QLabel[role="bad"] {{ color: {theme.bad}; }}
 QLabel[role="warning"] {{ color: {theme.warning}; }}
 QLabel[role="section"] {{ color: {theme.text_muted}; font-weight: 600; padding-top: 6px; }}
 QLabel[role="title"] {{ font-size: 12pt; font-weight: 600; }}
+QLabel[role="code"] {{ background: {theme.window}; border-radius: 6px; padding: 6px 8px; }}
 QLabel[role="verdict"] {{
   background: {theme.selected_row}; border-radius: 6px; padding: 8px 10px; color: {theme.text};
 }}
