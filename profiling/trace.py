@@ -51,7 +51,7 @@ class _Event(Struct):
 
 
 class _File(Struct):
-    traceEvents: list[_Event]  # noqa: N815  the name is Chrome's
+    traceEvents: list[_Event]  # named by Chrome
 
 
 _DEVICE_CATEGORIES = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
