@@ -88,6 +88,15 @@ class ProfiledKernel(Struct, frozen=True):
     total_s: float
 
 
+class Energy(Struct, frozen=True):
+    """What one call costs at steady load: the whole board's energy, idle power included."""
+
+    joules_per_call: float  # from the board's energy counter
+    integrated_joules_per_call: float | None  # from power samples, as a check; None without a power reading
+    duration_s: float  # between two ticks of the counter
+    calls: int  # in that time
+
+
 class Flag(StrEnum):
     """Something a reader of the point must know."""
 
@@ -115,6 +124,7 @@ class Measured(Struct, frozen=True, tag="measured"):
     flags: tuple[Flag, ...] = ()
     discards: tuple[Discard, ...] = ()
     calls_s: tuple[float, ...] = ()  # single calls, by events inside a graph; their spread, not the headline
+    energy: Energy | None = None
 
     @property
     def kernel_sum_s(self) -> float | None:

@@ -80,14 +80,22 @@ class FakeNvml:
         return slices[index]
 
     def __getattr__(self, name: str) -> Any:
-        known = {*h200(), "Attributes", "CurrentClocksThrottleReasons"}
+        known = {
+            *h200(),
+            "Attributes",
+            "CurrentClocksThrottleReasons",
+            "TotalEnergyConsumption",
+            "FieldValues",
+        }
         fact = name.removeprefix("nvmlDeviceGet")
         if fact not in known:
             raise AssertionError(f"{name} must not be called")
 
-        def answer(handle: dict[str, Any], *arguments: int) -> Any:
+        def answer(handle: dict[str, Any], *arguments: Any) -> Any:
             if fact not in handle:
                 raise NotSupported("Not Supported")
+            if fact == "FieldValues":
+                return [handle[fact][field] for field in arguments[0]]
             return handle[fact][arguments[0]] if arguments else handle[fact]
 
         return answer
@@ -122,6 +130,36 @@ def test_state_is_read_in_base_units() -> None:
     assert state.power_w == pytest.approx(698.123)
     assert (state.temperature_c, state.utilization, state.memory_used_bytes) == (61, 0.97, 2_000_000_000)
     assert state.event_reasons == ("power cap",)
+
+
+def field(value: int, status: int = 0) -> dict[int, Any]:
+    """NVML's answer for the instantaneous power, in mW."""
+    return {186: SimpleNamespace(nvmlReturn=status, value=SimpleNamespace(uiVal=value))}
+
+
+def test_energy_and_power_are_read_in_base_units() -> None:
+    gpu = reader(h200(TotalEnergyConsumption=123_456_789, FieldValues=field(701_500)))
+    assert gpu.energy_j(UUID) == pytest.approx(123_456.789)
+    assert gpu.power_w(UUID) == pytest.approx(701.5)
+
+
+@pytest.mark.parametrize("answer", [None, field(0), field(5, status=3)], ids=["absent", "zero", "refused"])
+def test_the_running_mean_stands_in_for_the_power_now(answer: Any) -> None:
+    assert reader(h200(FieldValues=answer)).power_w(UUID) == pytest.approx(698.123)
+
+
+def test_energy_that_the_driver_does_not_count_is_none() -> None:
+    gpu = reader(h200(PowerUsage=None))
+    assert gpu.energy_j(UUID) is None
+    assert gpu.power_w(UUID) is None
+    assert gpu.energy_j("GPU-gone") is None
+
+
+def test_a_slice_is_not_charged_for_the_whole_board() -> None:
+    part = {"UUID": SLICE, "TotalEnergyConsumption": 1, "PowerUsage": 1}
+    mig = reader(h200(MigMode=[1, 1], slices=[part], TotalEnergyConsumption=1000))
+    assert mig.energy_j(SLICE) is None
+    assert mig.power_w(SLICE) is None
 
 
 def test_older_driver_tells_event_reasons_by_the_older_name() -> None:
