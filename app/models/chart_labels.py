@@ -1,5 +1,6 @@
 """Labels of points that never overlap: greedy, first free slot wins, the rest show on hover."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -12,6 +13,8 @@ from app.models.chart_scene import ChartScene
 from app.models.chart_view import Box, Font, View
 
 MOST_LABELS = 100
+_MOST_TRIED = 300  # groups, so that a crowd cannot hold up the window
+_CELL = 2.0  # pixels
 _NEAR = (MARKER, MARKER * 2.2, MARKER * 4)
 _FAR = (*_NEAR, MARKER * 6, MARKER * 8, MARKER * 11)  # the selected point's label must find a place
 
@@ -40,17 +43,17 @@ def place_labels(
 ) -> tuple[PointLabel, ...]:
     """Place a label a group, the selected point's first, then from the top of the chart down."""
     points = (*scene.points, *scene.ghosts)
-    obstacles = _Obstacles(len(taken) + len(points) + MOST_LABELS)
+    occupied = _Occupied(view.box)
     for box in taken:
-        obstacles.add(box)
+        occupied.add(box)
     for point in points:
-        obstacles.add(_around(view.px(point.x), view.py(point.y), MARKER + 3))
+        occupied.add(_around(view.px(point.x), view.py(point.y), MARKER + 3))
     placed: list[PointLabel] = []
-    for group in sorted(scene.groups, key=lambda group: _rank(group, scene)):
+    for group in sorted(scene.groups, key=lambda group: _rank(group, scene))[:_MOST_TRIED]:
         if len(placed) == MOST_LABELS:
             break
         is_selected = not _rank(group, scene)[0]
-        if label := _placed(group, view, font, obstacles, _FAR if is_selected else _NEAR):
+        if label := _placed(group, view, font, occupied, _FAR if is_selected else _NEAR):
             placed.append(label)
     return tuple(placed)
 
@@ -65,20 +68,27 @@ def label_box(label: PointLabel, view: View, font: Font) -> Box:
     )
 
 
-class _Obstacles:
-    """Boxes in one array, so that a slot is tested against all of them at once."""
+class _Occupied:
+    """A bitmap of the view in cells of a few pixels: testing a slot costs the same with any crowd."""
 
-    def __init__(self, capacity: int) -> None:
-        self._boxes: NDArray[np.float64] = np.empty((capacity, 4))
-        self._count = 0
+    def __init__(self, box: Box) -> None:
+        self._box = box
+        shape = (math.ceil(box.height / _CELL) + 1, math.ceil(box.width / _CELL) + 1)
+        self._cells: NDArray[np.bool_] = np.zeros(shape, dtype=np.bool_)
 
     def add(self, box: Box) -> None:
-        self._boxes[self._count] = (box.left, box.top, box.right, box.bottom)
-        self._count += 1
+        self._cells[self._slices(box)] = True
 
     def leave_free(self, box: Box) -> bool:
-        left, top, right, bottom = self._boxes[: self._count].T
-        return not np.any((left < box.right) & (box.left < right) & (top < box.bottom) & (box.top < bottom))
+        return not self._cells[self._slices(box)].any()
+
+    def _slices(self, box: Box) -> tuple[slice, slice]:
+        """Every cell the box touches, so that two boxes in free cells cannot overlap."""
+        left, top = box.left - self._box.left, box.top - self._box.top
+        return (
+            slice(max(0, int(top // _CELL)), max(0, int((top + box.height) // _CELL) + 1)),
+            slice(max(0, int(left // _CELL)), max(0, int((left + box.width) // _CELL) + 1)),
+        )
 
 
 def _rank(group: PointGroup, scene: ChartScene) -> tuple[bool, float]:
@@ -87,7 +97,7 @@ def _rank(group: PointGroup, scene: ChartScene) -> tuple[bool, float]:
 
 
 def _placed(
-    group: PointGroup, view: View, font: Font, obstacles: _Obstacles, distances: tuple[float, ...]
+    group: PointGroup, view: View, font: Font, occupied: _Occupied, distances: tuple[float, ...]
 ) -> PointLabel | None:
     width = font.width(group.label)
     for distance in distances:
@@ -96,8 +106,8 @@ def _placed(
             if not view.box.holds(_around(x, y, 0)):
                 continue
             for box in _slots(x, y, width, font.height, distance):
-                if view.box.holds(box) and obstacles.leave_free(box):
-                    obstacles.add(box)
+                if view.box.holds(box) and occupied.leave_free(box):
+                    occupied.add(box)
                     dx, dy = box.left - x, box.top + font.ascent - y
                     is_far = distance > MARKER
                     return PointLabel(group.label, point.x, point.y, dx, dy, width, is_far)

@@ -1,6 +1,7 @@
 """Points as a chart needs them, made once each: log10 coordinates, provider, names and warnings."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -105,10 +106,11 @@ def grouped(points: Sequence[ChartPoint]) -> tuple[PointGroup, ...]:
     for point in points:
         groups.setdefault((point.kernel, point.dtype, point.sizes), []).append(point)
     dtypes = {dtype for _, dtype, _ in groups}
+    size_counts = Counter((kernel, dtype) for kernel, dtype, _ in groups)
     found: list[PointGroup] = []
     for (kernel, dtype, sizes), members in groups.items():
         label = f"{kernel} {SHORT_DTYPES[dtype]}" if len(dtypes) > 1 else kernel
-        if sum(other[:2] == (kernel, dtype) for other in groups) > 1:
+        if size_counts[kernel, dtype] > 1:
             label = f"{label} {sizes}"
         found.append(PointGroup(label, tuple(sorted(members, key=lambda point: -point.y))))
     return tuple(found)

@@ -2,7 +2,6 @@
 
 import math
 
-import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
@@ -16,6 +15,7 @@ from app.models.chart_ticks import log_ticks
 from app.models.chart_view import Box, Text, View
 from app.tokens import SOURCE_DASHES, Theme
 from app.views.chart_marks import draw_marker, draw_warning
+from app.views.plotting import pg
 
 
 class Layer(pg.GraphicsObject):

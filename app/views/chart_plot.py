@@ -9,7 +9,6 @@ import math
 from typing import Any
 
 import numpy as np
-import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent
@@ -25,6 +24,7 @@ from app.models.chart_view import Box, Font, View
 from app.tokens import Theme
 from app.views.chart_layers import BackLayer, FrontLayer
 from app.views.chart_marks import marker_path
+from app.views.plotting import pg
 from profiling.roofline import Ceiling
 from profiling.spec import Provider
 
