@@ -7,6 +7,7 @@ from app.formatting import (
     bandwidth_text,
     clock_text,
     count_text,
+    energy_text,
     error_text,
     flop_count_text,
     flop_rate_text,
@@ -21,7 +22,7 @@ from app.formatting import (
 )
 from app.models.point_row import PointRow
 from app.verdict_text import ceiling_name, ceiling_value_text
-from profiling.outcome import Failed, Measured, Method
+from profiling.outcome import Evidence, Failed, Measured, Method
 from profiling.report import VERSIONED_PACKAGES, version
 from profiling.session import Session
 
@@ -81,6 +82,9 @@ def _time(row: PointRow, measured: Measured) -> Section:
             f"{count_text(len(time.samples_s))} blocks, {count_text(time.calls_per_block)} a block",
             "Blocks timed, and calls in each",
         ),
+        Fact(
+            "Left out", _discards(measured), "Blocks void for a cause that has a name, never for their value"
+        ),
         Fact("Method", str(measured.method), measured.method_reason),
         Fact("Fallback", measured.method_reason),
         Fact("Flags", ", ".join(row.verdict.flags)),
@@ -118,12 +122,27 @@ def _device(measured: Measured) -> Section:
     evidence = measured.evidence
     return _section(
         "Device during the run",
-        Fact("Clock", clock_text(evidence.clock_hz)),
+        Fact("Clock", _clock(evidence), "Median, then the slowest and the fastest block"),
         Fact("Memory clock", clock_text(evidence.memory_clock_hz)),
         Fact("Power", power_text(evidence.power_w)),
+        Fact(
+            "Energy of a call",
+            energy_text(measured.energy.joules_per_call) if measured.energy else "",
+            "Of the whole board at steady load, idle power included",
+        ),
         Fact("Temperature", temperature_text(evidence.temperature_c)),
         Fact("Clock held by", ", ".join(evidence.event_reasons)),
     )
+
+
+def _clock(evidence: Evidence) -> str:
+    low, high = evidence.clock_low_hz, evidence.clock_high_hz
+    text = clock_text(evidence.clock_hz)
+    return text if low is None or high is None else f"{text} ({clock_text(low)} to {clock_text(high)})"
+
+
+def _discards(measured: Measured) -> str:
+    return ", ".join(f"{count_text(discard.blocks)} × {discard.cause}" for discard in measured.discards)
 
 
 def _verification(measured: Measured) -> Section:

@@ -248,7 +248,7 @@ def measured(
         method_reason="",
         verification=Verification(3.1e-8, 4.4e-8, 1e-6, 3),
         build=BuildInfo(0.042, registers=32, spill_bytes=0, shared_bytes=0, architecture="sm_90"),
-        evidence=Evidence(1980e6, 3201e6, 412.0, 51.0),
+        evidence=Evidence(clock_hz=1980e6, memory_clock_hz=3201e6, power_w=412.0, temperature_c=51.0),
         host_s=host_s if host_s is not None else median_s + 5e-6,
         hot=TimeStats(median_s * 0.9, median_s * 0.89, median_s * 0.91, (median_s * 0.9,), 8),
         kernels=tuple(

@@ -7,6 +7,7 @@ from msgspec import Struct
 from app.formatting import (
     bandwidth_text,
     count_text,
+    energy_text,
     error_text,
     flop_rate_text,
     interval_text,
@@ -59,6 +60,11 @@ def _speed_up(row: PointRow) -> float | None:
 def _error(row: PointRow) -> float | None:
     measured = _measured(row)
     return measured.verification.relative_error if measured else None
+
+
+def _energy(row: PointRow) -> float | None:
+    measured = _measured(row)
+    return measured.energy.joules_per_call if measured and measured.energy else None
 
 
 def _flags(row: PointRow) -> str:
@@ -123,6 +129,7 @@ COLUMNS = (
     ),
     _number("Shared", "Shared memory a block", _build(lambda build: build.shared_bytes), memory_text),
     _number("Compile", "Time the compiler took", _build(lambda build: build.compile_s), time_text),
+    _number("Energy", "Energy of a call, the whole board's", _energy, energy_text),
     _name("Status", "Measured, or why not", lambda row: status_text(row.point)),
     _name("Reason", "Why there is no time, or why a fallback was used", lambda row: reason_text(row.point)),
 )

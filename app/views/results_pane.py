@@ -26,12 +26,13 @@ from app.tokens import PROVIDER_NAMES, Theme
 from app.views.icons import provider_icon
 from app.views.style import as_pane, label, placeholder
 from profiling.report import VERSIONED_PACKAGES, version
-from profiling.session import Session
+from profiling.session import Point, Session
 from profiling.spec import Provider
 
 _MARK_COLUMN = next(i for i, column in enumerate(COLUMNS) if column.title == "Implementation")
 _STATE_COLUMNS = {i for i, column in enumerate(COLUMNS) if column.title in ("Time", "Status")}
 _MAX_WIDTH = 320
+_CELL_PADDING = 28  # of the style sheet, both sides, and air between columns
 _BASELINES = (Provider.EAGER, Provider.COMPILE, Provider.TRITON, Provider.CUDA)
 
 
@@ -50,6 +51,8 @@ class ResultsPane(QWidget):
         self._model = model
         self._points = table
         self._selection = selection
+        self._own_widths: set[int] = set()  # columns that the user sized
+        self._is_fitting = False
         self._delegate = _PointDelegate(theme, self)
         self._filter = QLineEdit()
         self._filter.setPlaceholderText("Filter rows")
@@ -76,6 +79,7 @@ class ResultsPane(QWidget):
         self._arrange()
         table.counts_changed.connect(self._tell)
         model.replaced.connect(self._fit_columns)
+        model.point_added.connect(self._widen_columns)
         model.environment_changed.connect(self._tell)
         selection.changed.connect(self._show_selected)
         self._tell()
@@ -119,6 +123,8 @@ class ResultsPane(QWidget):
         header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         header.setSectionsMovable(True)
         header.setHighlightSections(False)
+        header.setStretchLastSection(True)
+        header.sectionResized.connect(self._column_resized)
         view.setSortingEnabled(True)
         view.selectionModel().selectionChanged.connect(self._row_chosen)
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
@@ -169,9 +175,31 @@ class ResultsPane(QWidget):
             self._baseline.setCurrentIndex(_BASELINES.index(self._points.baseline_provider))
 
     def _fit_columns(self) -> None:
-        self.view.resizeColumnsToContents()
-        for column in range(len(COLUMNS)):
-            self.view.setColumnWidth(column, min(_MAX_WIDTH, self.view.columnWidth(column) + 8))
+        self._own_widths.clear()
+        for column, texts in enumerate(zip(*self._points.texts(range(self._points.rowCount())), strict=True)):
+            self._set_width(column, max(self._width_of(column, text) for text in texts))
+
+    def _widen_columns(self, point: Point) -> None:
+        """Columns only grow while results come in, and never those that the user sized."""
+        row = self._points.row_for(point.number)
+        for column, kind in enumerate(COLUMNS):
+            if row and column not in self._own_widths:
+                needed = self._width_of(column, kind.text(row))
+                self._set_width(column, max(self.view.columnWidth(column), needed))
+
+    def _width_of(self, column: int, text: str) -> int:
+        # Asking the delegate for each cell takes twenty times as long.
+        mark = 24 if column == _MARK_COLUMN else 0
+        return self.view.fontMetrics().horizontalAdvance(text) + mark + _CELL_PADDING
+
+    def _set_width(self, column: int, width: int) -> None:
+        self._is_fitting = True
+        self.view.setColumnWidth(column, min(_MAX_WIDTH, width))
+        self._is_fitting = False
+
+    def _column_resized(self, column: int, _old: int, _new: int) -> None:
+        if not self._is_fitting:
+            self._own_widths.add(column)
 
     def _row_chosen(self, _chosen: QItemSelection, _dropped: QItemSelection) -> None:
         rows = self.view.selectionModel().selectedRows()

@@ -11,6 +11,7 @@ from profiling.spec import Provider
 
 _MARGIN = 6
 _DOT = 2.5
+_SPREADS = 4  # times the spread of the middle half of the blocks
 
 
 class SampleStrip(QWidget):
@@ -71,12 +72,13 @@ class SampleStrip(QWidget):
     def _paint_dots(self, painter: QPainter, time: TimeStats) -> None:
         plot = self._plot()
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self._theme.text))
+        _, high = _range(time)
         # More dots than pixels only make a bar: paint every n-th.
         step = max(1, len(time.samples_s) // max(1, int(plot.width())))
         shown = time.samples_s[::step]
         for place, sample in enumerate(shown):
             x = plot.left() + plot.width() * (place + 0.5) / len(shown)
+            painter.setBrush(QColor(self._theme.text if sample <= high else self._theme.warning))
             painter.drawEllipse(QPointF(x, self._y(sample)), _DOT, _DOT)
 
     def _paint_scale(self, painter: QPainter, time: TimeStats) -> None:
@@ -93,8 +95,19 @@ class SampleStrip(QWidget):
 
     def _y(self, seconds: float) -> float:
         assert self._time is not None
-        low = min(*self._time.samples_s, self._time.low_s)
-        high = max(*self._time.samples_s, self._time.high_s)
+        low, high = _range(self._time)
         plot = self._plot()
-        share = (seconds - low) / (high - low) if high > low else 0.5
+        share = (min(seconds, high) - low) / (high - low) if high > low else 0.5
         return plot.bottom() - 3 - share * (plot.height() - 6)
+
+
+def _range(time: TimeStats) -> tuple[float, float]:
+    """Seconds at the bottom and the top.
+
+    One slow block must not press all others to the floor: blocks beyond the top are painted on it,
+    in the warning colour.
+    """
+    ordered = sorted(time.samples_s)
+    low, upper_quarter = min(ordered[0], time.low_s), ordered[len(ordered) * 3 // 4]
+    top = time.median_s + _SPREADS * max(upper_quarter - ordered[len(ordered) // 4], time.high_s - time.low_s)
+    return low, max(time.high_s, min(ordered[-1], top))

@@ -294,3 +294,15 @@ def test_no_devices_but_the_cpu(open_window: OpenWindow, qtbot: QtBot):
     assert application.panes.plan_bar.device_box.count() == 1
     assert application.panes.plan_bar.device_box.currentText().startswith("CPU")
     assert application.panes.strip._name.whole_text.startswith("CPU")
+
+
+def test_columns_grow_with_what_comes_in(open_window: OpenWindow, qtbot: QtBot):
+    application = open_window()
+    view = application.panes.results.view
+    tick_only(application, "matmul")
+    view.horizontalHeader().resizeSection(0, 31)  # by the user
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    assert view.columnWidth(0) == 31
+    for column in range(1, 6):
+        assert view.columnWidth(column) >= view.sizeHintForColumn(column)
