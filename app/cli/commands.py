@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from app.cli.ceilings import show_ceilings
 from app.cli.choice import choose_device, choose_kernels, choose_sizes, make_jobs
 from app.cli.doctor import print_checks
 from app.cli.errors import refuse
@@ -92,6 +93,16 @@ def export(
         refuse("Say what to export: --csv, --json, --png or --svg.")
     for path in export_session(file, formats, out):
         typer.echo(str(path))
+
+
+@cli.command()
+def ceilings(
+    device: Annotated[str | None, typer.Option(help="cuda:0, cpu; the first GPU if there is one.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what is kept.")] = False,
+) -> None:
+    """Measure what a device can do at most: memory and arithmetic, and what its data sheet says."""
+    devices = local_devices()
+    raise typer.Exit(show_ceilings(choose_device(devices, device, default_device(devices)), fresh=fresh))
 
 
 @cli.command()

@@ -1,0 +1,73 @@
+"""Measures a device's ceilings and prints them, each with where it comes from."""
+
+from rich.console import Console
+from rich.table import Table
+
+from app.cli.errors import DONE, SOME_FAILED
+from app.cli.progress import carry_out, make_console
+from app.formatting import bandwidth_text, flop_rate_text
+from profiling.catalog import LIBRARY, scan
+from profiling.ceiling_cache import CacheKey, CeilingCache
+from profiling.devices import Device
+from profiling.host import package_version
+from profiling.nameplate import nameplate, nameplate_gap
+from profiling.protocol import Probe
+from profiling.reports import CeilingRecorded, CeilingsComplete, Report
+from profiling.roofline import Bound, Ceiling, Source
+from profiling.store import timestamp
+from profiling.supervisor import Supervisor
+
+
+def show_ceilings(device: Device, *, fresh: bool = False) -> int:
+    """Print all ceilings of a device, measured now where none are kept; returns the exit code."""
+    console = make_console()
+    cache = CeilingCache(console.print)
+    key = CacheKey.of(device, package_version("torch"))
+    kept = () if fresh else cache.load(key)
+    measured = kept or _measure(console, device, cache, key)
+    console.print(_table(device, [*measured, *nameplate(device, timestamp())]), highlight=False)
+    if gap := nameplate_gap(device):
+        console.print(gap, markup=False)
+    if kept:
+        newest = max(ceiling.recorded_at for ceiling in kept)[:16].replace("T", " ")
+        console.print(f"Measured on {newest} UTC and kept; --fresh measures them again.", markup=False)
+    return DONE if measured else SOME_FAILED
+
+
+def _measure(console: Console, device: Device, cache: CeilingCache, key: CacheKey) -> list[Ceiling]:
+    """What a probe finds; kept for later only when it went through to its end."""
+    found: list[Ceiling] = []
+
+    def handle(report: Report) -> None:
+        match report:
+            case CeilingRecorded(ceiling=ceiling):
+                found.append(ceiling)
+            case CeilingsComplete():
+                cache.save(key, found)
+            case _:
+                pass
+
+    supervisor = Supervisor([], scan([LIBRARY]).hash)
+    carry_out(console, supervisor, [Probe("ceilings", device.id)], handle)
+    return found
+
+
+def _table(device: Device, ceilings: list[Ceiling]) -> Table:
+    """By bound, then measured before promised, then by value."""
+    title = f"{device.name} ({device.id})"
+    table = Table(box=None, title=title, title_justify="left", pad_edge=False)
+    for header in ("bound", "mix", "value", "provenance", "how"):
+        table.add_column(header, justify="right" if header == "value" else "left", no_wrap=header != "how")
+    for ceiling in sorted(ceilings, key=_order):
+        text = bandwidth_text if ceiling.bound.is_memory else flop_rate_text
+        table.add_row(
+            ceiling.bound.upper(), ceiling.mix or "", text(ceiling.value), ceiling.source, ceiling.method
+        )
+    return table
+
+
+def _order(ceiling: Ceiling) -> tuple[int, int, float]:
+    return list(Bound).index(ceiling.bound), _SOURCES.index(ceiling.source), -ceiling.value
+
+
+_SOURCES = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED, Source.NAMEPLATE_HELD, Source.NAMEPLATE)

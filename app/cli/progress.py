@@ -1,0 +1,68 @@
+"""Carries tasks out in a worker, with a progress bar on the terminal."""
+
+import sys
+from collections.abc import Callable, Iterable
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from app.formatting import duration_text
+from profiling.headless import HeadlessRun
+from profiling.reports import Banner, Progressed, Report, WorkerLost
+from profiling.supervisor import Supervisor, Task
+from profiling.transport import LocalTarget
+
+
+def make_console() -> Console:
+    """A pipe has no width of its own; the usual 80 columns would fold every row."""
+    return Console(width=None if sys.stdout.isatty() else 140)
+
+
+def carry_out(
+    console: Console,
+    supervisor: Supervisor,
+    tasks: Iterable[Task],
+    handle: Callable[[Report], str | None],
+) -> None:
+    """Work until the tasks are done or stopped by Ctrl+C.
+
+    ``handle`` sees every report; the line it may return, rich markup, is printed above the bar.
+    """
+    progress = Progress(
+        TextColumn("{task.completed:.0f} of {task.total:.0f}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+        TextColumn("{task.description}", markup=False),
+        console=console,
+        transient=True,
+    )
+    with progress:
+        bar = progress.add_task("starting the worker", total=1, left="")
+
+        def on_report(report: Report) -> None:
+            if line := handle(report):
+                progress.console.print(line, highlight=False)
+            _show(progress, bar, report)
+
+        run = HeadlessRun(supervisor, on_report, LocalTarget())
+        try:
+            run.run(tasks)
+        finally:
+            run.close()
+
+
+def _show(progress: Progress, bar: TaskID, report: Report) -> None:
+    match report:
+        case Progressed():
+            words = [report.item, str(report.stage or ""), report.detail]
+            left = f"about {duration_text(report.remaining_s)} left" if report.remaining_s else ""
+            text = ", ".join(word for word in words if word)
+            progress.update(bar, completed=report.done, total=report.total, description=text, left=left)
+        case Banner(text=text):
+            progress.console.print(text, style="yellow", markup=False)
+        case WorkerLost(message=message, log_tail=log_tail):
+            last = [line for line in log_tail.strip().splitlines() if line][-5:]
+            progress.console.print("\n".join([message, *last]), style="red", markup=False)
+        case _:
+            pass

@@ -1,0 +1,40 @@
+"""``main.py ceilings`` as a user runs it."""
+
+from pathlib import Path
+
+import pytest
+
+from profiling.ceiling_cache import CacheKey, CeilingCache
+from profiling.host import cpu_device, package_version
+from profiling.roofline import Bound, Mix
+from tests.worker.test_command_line import keep_ceilings, main
+
+
+def test_kept_ceilings_are_printed_and_not_measured(tmp_path: Path) -> None:
+    keep_ceilings(tmp_path / "cache")
+    done = main(tmp_path, "ceilings", "--device", "cpu")
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert ["DRAM", "copy", "20.0", "GB/s", "measured", "burst", "test"] in lines
+    assert ["FP32", "200", "GFLOP/s", "measured", "burst", "test"] in lines
+    assert "Measured on 2026-01-01" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_fresh_probe_replaces_what_was_kept(tmp_path: Path) -> None:
+    keep_ceilings(tmp_path / "cache")
+    done = main(tmp_path, "ceilings", "--device", "cpu", "--fresh")
+    assert done.returncode == 0, done.stderr
+    for word in ("read", "write", "copy", "triad", "FP32", "median of"):
+        assert word in done.stdout
+    assert " test" not in done.stdout
+    cache = CeilingCache(pytest.fail, tmp_path / "cache" / "roofscope" / "ceilings")
+    kept = cache.load(CacheKey.of(cpu_device(), package_version("torch")))
+    assert {ceiling.mix for ceiling in kept if ceiling.bound is Bound.DRAM} == set(Mix)
+    assert all(ceiling.method != "test" for ceiling in kept)
+
+
+def test_an_unknown_device_is_one_sentence(tmp_path: Path) -> None:
+    done = main(tmp_path, "ceilings", "--device", "cuda:9")
+    assert done.returncode == 2
+    assert "There is no device 'cuda:9'" in done.stderr
