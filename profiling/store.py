@@ -5,6 +5,7 @@ is written the file has a write-ahead log beside it; a closed session is one pla
 Values lie in it as the JSON of their structs: opening a file runs no code.
 """
 
+import contextlib
 import sqlite3
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -151,7 +152,9 @@ class SessionStore:
 
     def close(self) -> None:
         """Fold the write-ahead log into the file, so that the session is one plain file."""
-        self._connection.execute("PRAGMA journal_mode = DELETE")
+        # Another program has the file open too: the last one to close it folds the log.
+        with contextlib.suppress(sqlite3.OperationalError):
+            self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
 
     def __enter__(self) -> Self:

@@ -68,9 +68,16 @@ def open_window(qtbot: QtBot, qapp: QApplication, places: Places) -> Iterator[Op
     """Opens windows that know their devices, and closes them after the test."""
     opened: list[Application] = []
 
-    def open_one(*files: Path, mode: str = "quick", devices: FakeDevices | None = None) -> Application:
+    def open_one(
+        *files: Path,
+        mode: str = "quick",
+        devices: FakeDevices | None = None,
+        kernel_roots: tuple[Path, ...] = (),
+    ) -> Application:
         target = FakeTarget(mode, str(places.settings.with_name("crashed")))
-        application = build_window(qapp, places, source=devices or FakeDevices(), target=target)
+        application = build_window(
+            qapp, places, source=devices or FakeDevices(), target=target, kernel_roots=kernel_roots
+        )
         opened.append(application)
         application.start(files)
         application.window.show()

@@ -1,6 +1,7 @@
 """Runs from the window, with a worker in a process of its own that computes nothing."""
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from app.application import Application
 from app.commands import CommandId
 from app.settings import Places
+from profiling.catalog import LIBRARY
 from profiling.outcome import Cancelled, Failed, FailureKind, Measured
 from profiling.store import load
 from tests.qt.conftest import FakeDevices, OpenWindow
@@ -306,3 +308,57 @@ def test_columns_grow_with_what_comes_in(open_window: OpenWindow, qtbot: QtBot):
     assert view.columnWidth(0) == 31
     for column in range(1, 6):
         assert view.columnWidth(column) >= view.sizeHintForColumn(column)
+
+
+@pytest.fixture
+def own_kernels(tmp_path: Path) -> Path:
+    """A folder with one kernel of the user's, called own_add."""
+    folder = tmp_path / "kernels" / "own_add"
+    shutil.copytree(LIBRARY / "vector_add", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    spec = folder / "spec.py"
+    spec.write_text(spec.read_text().replace('"vector_add"', '"own_add"'))
+    return folder.parent
+
+
+def test_an_edited_kernel_is_measured_as_it_is_now(open_window: OpenWindow, qtbot: QtBot, own_kernels: Path):
+    application = open_window(kernel_roots=(own_kernels,))
+    count = tick_only(application, "own_add")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    eager = own_kernels / "own_add" / "eager.py"
+    eager.write_text(eager.read_text() + "\n# edited\n")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    assert application.panes.cards.notice_texts == []
+    session = load(application.model.session.path)
+    assert len(session.points) == 2 * count
+    hashes = {p.implementation.source_hash for p in session.points if p.implementation.stem == "eager"}
+    assert len(hashes) == 2
+    assert any("# edited" in source.text for key in hashes for source in session.sources[key])
+
+
+def test_a_trace_of_edited_files_is_refused(open_window: OpenWindow, qtbot: QtBot, own_kernels: Path):
+    application = open_window(kernel_roots=(own_kernels,))
+    tick_only(application, "own_add")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    eager = own_kernels / "own_add" / "eager.py"
+    eager.write_text(eager.read_text() + "\n# edited\n")
+    point = next(p for p in application.model.session.points if p.implementation.stem == "eager")
+    application.selection.select(point.number)
+    press(application, CommandId.TRACE)
+    assert not application.controller.is_running
+    assert "changed since it was measured" in application.panes.cards.notice_texts[0]
+
+
+def test_two_windows_on_one_session_close_in_peace(open_window: OpenWindow, qtbot: QtBot, session_file: Path):
+    first, second = open_window(session_file), open_window(session_file)
+    for application in (first, second):
+        tick_only(application, "softmax")
+        press(application, CommandId.RUN)
+        until_idle(application, qtbot)
+    count = len(first.library.checked()["softmax"])
+    first.window.close()
+    second.window.close()
+    assert len(load(session_file).points) == 44 + 2 * count
+    assert not Path(f"{session_file}-wal").exists()
