@@ -199,7 +199,8 @@ class WindowCommands(QObject):
             parts.settings.remember_session(keeper.path)
         parts.window.show_recent(parts.settings.recent_sessions)
         device = session.device.name if session.device else "another machine"
-        parts.panes.cards.show_example(f"Example, recorded on one {device}." if keeper.is_example else None)
+        text = f"This is an example recorded on {device}, not on this machine."
+        parts.panes.cards.show_example(text if keeper.is_example else None)
         if parts.selection.number is not None and parts.model.point(parts.selection.number) is None:
             parts.selection.select(None)
         self._refresh()
