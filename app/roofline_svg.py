@@ -5,7 +5,7 @@ Text stays text, and nothing is fetched when the file is opened.
 
 import math
 from functools import partial
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape
 
 from app.formatting import bandwidth_text
 from app.models import chart_caption as caption
@@ -14,16 +14,15 @@ from app.models.chart_labels import PointLabel, place_labels
 from app.models.chart_layout import MARKER, ChartLayout, lay_out
 from app.models.chart_points import ChartPoint, all_points
 from app.models.chart_scene import ChartOptions, ChartScene, Range, Target, build_scene
+from app.models.chart_spread import spread
 from app.models.chart_strip import StripScene, strip_of
 from app.models.chart_ticks import Tick, log_ticks
-from app.models.chart_view import Box, Font, Text, View
+from app.models.chart_view import Box, Font, Pair, Text, View
 from app.models.text_width import text_width
+from app.svg_elements import SIZE, SMALL, svg_marker, svg_placed, svg_rect, svg_text
 from app.tokens import (
     DARK,
     LIGHT,
-    MARKER_CORNERS,
-    PROVIDER_COLOURS,
-    PROVIDER_MARKERS,
     PROVIDER_NAMES,
     SOURCE_DASHES,
     Theme,
@@ -32,8 +31,6 @@ from profiling.session import Session
 from profiling.spec import Provider
 
 FAMILY = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
-SIZE = 12.0
-SMALL = 11.0
 LANE = 22.0  # pixels a kernel takes on the strip
 
 
@@ -46,13 +43,13 @@ def roofline_svg(
 ) -> str:
     """A complete SVG document of ``size`` pixels; ``ranges`` (x, y, log10) zooms in."""
     theme = DARK if dark else LIGHT
-    scene = build_scene(session, all_points(session), options)
-    strip = strip_of(scene)
+    true_scene = build_scene(session, all_points(session), options)
+    strip = strip_of(true_scene)
     width, height = size
     strip_height = 56 + LANE * len(strip.kernels) if strip else 0.0
     plot = Box(78, 76, width - 78 - 24, height - 76 - 104 - strip_height)
-    x_range, y_range = ranges or (scene.x_range, scene.y_range)
-    view = View(x_range, y_range, plot)
+    view = View(*(ranges or (true_scene.x_range, true_scene.y_range)), plot)
+    scene = spread(true_scene, view, MARKER)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"',
         f' viewBox="0 0 {width} {height}" font-family="{FAMILY}" font-size="{SIZE:g}">',
@@ -66,7 +63,7 @@ def roofline_svg(
             if strip
             else ()
         ),
-        *_foot(session, width, height, theme),
+        *_foot(scene, session, width, height, theme),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
@@ -74,16 +71,16 @@ def roofline_svg(
 
 def _head(scene: ChartScene, session: Session, width: int, theme: Theme) -> list[str]:
     parts = [
-        _text(caption.title_text(session), 24, 32, theme.text, size=18, weight=600),
-        _text(caption.count_line(scene, session), 24, 54, theme.text_muted),
+        svg_text(caption.title_text(session), 24, 32, theme.text, size=18, weight=600),
+        svg_text(caption.count_line(scene, session), 24, 54, theme.text_muted),
     ]
     x = width - 24.0
     for provider in reversed(caption.providers_of(scene)):
         name = PROVIDER_NAMES[provider]
         x -= text_width(name, SIZE)
-        parts.append(_text(name, x, 36, theme.text))
+        parts.append(svg_text(name, x, 36, theme.text))
         x -= 14
-        parts.append(_marker(provider, x, 32, theme))
+        parts.append(svg_marker(provider, x, 32, theme))
         x -= 24
     return parts
 
@@ -104,19 +101,22 @@ def _chart(scene: ChartScene, view: View, theme: Theme) -> list[str]:
     inside = [point for point in scene.points if view.shows(point.x, point.y)]
     inside.sort(key=lambda point: order[point.provider])
     ghosts = [point for point in scene.ghosts if view.shows(point.x, point.y)]
+    parts += [_row(start, end, view, theme) for start, end in scene.rows]
     parts += [_error_bar(point, view, theme) for point in inside]
     parts += [_point(point, view, theme, opacity=0.3) for point in ghosts]
     parts += [_point(point, view, theme) for point in inside]
     if scene.target and view.shows(scene.target.point.x, scene.target.point.y):
         parts += _target(scene.target, layout.pill, view, theme)
     parts += _axes(view, theme)
-    parts += [_placed(text, theme) for text in layout.texts]
+    parts += [svg_placed(text, theme) for text in layout.texts]
     parts += [_label(label, view, theme) for label in labels]
     middle = box.left + box.width / 2
     if scene.is_empty:
-        parts.append(_text(caption.EMPTY_TEXT, middle, box.top + box.height / 2, theme.text, anchor="middle"))
+        parts.append(
+            svg_text(caption.EMPTY_TEXT, middle, box.top + box.height / 2, theme.text, anchor="middle")
+        )
     if not scene.has_ceilings:
-        parts.append(_text(caption.NO_CEILINGS_TEXT, middle, box.top + 22, theme.warning, anchor="middle"))
+        parts.append(svg_text(caption.NO_CEILINGS_TEXT, middle, box.top + 22, theme.warning, anchor="middle"))
     return parts
 
 
@@ -161,19 +161,21 @@ def _roof(layout: ChartLayout, box: Box, theme: Theme) -> list[str]:
 
 def _axes(view: View, theme: Theme) -> list[str]:
     box = view.box
-    parts = [f'<rect {_rect(box)} fill="none" stroke="{theme.axis}"/>']
+    parts = [f'<rect {svg_rect(box)} fill="none" stroke="{theme.axis}"/>']
     for tick in _x_ticks(view):
         if tick.label:
             x = view.px(tick.position)
-            parts.append(_text(tick.label, x, box.bottom + 18, theme.text_muted, anchor="middle", size=SMALL))
+            parts.append(
+                svg_text(tick.label, x, box.bottom + 18, theme.text_muted, anchor="middle", size=SMALL)
+            )
     for tick in _y_ticks(view):
         if tick.label:
             y = view.py(tick.position) + 4
-            parts.append(_text(tick.label, box.left - 8, y, theme.text_muted, anchor="end", size=SMALL))
+            parts.append(svg_text(tick.label, box.left - 8, y, theme.text_muted, anchor="end", size=SMALL))
     middle_x, middle_y = box.left + box.width / 2, box.top + box.height / 2
-    parts.append(_text(caption.INTENSITY_TITLE, middle_x, box.bottom + 40, theme.text, anchor="middle"))
+    parts.append(svg_text(caption.INTENSITY_TITLE, middle_x, box.bottom + 40, theme.text, anchor="middle"))
     turned = Text(caption.RATE_TITLE, 26, middle_y, angle=-90)
-    parts.append(_placed(turned, theme, colour=theme.text, anchor="middle", size=SIZE))
+    parts.append(svg_placed(turned, theme, colour=theme.text, anchor="middle", size=SIZE))
     return parts
 
 
@@ -181,37 +183,43 @@ def _strip(strip: StripScene, box: Box, theme: Theme) -> list[str]:
     view = View(strip.x_range, strip.x_range, box)
     ticks = log_ticks(view.x.low, view.x.high)
     parts = [
-        _text(caption.STRIP_TITLE, box.left, box.top - 10, theme.text),
-        f'<rect {_rect(box)} fill="none" stroke="{theme.axis}"/>',
+        svg_text(caption.STRIP_TITLE, box.left, box.top - 10, theme.text),
+        f'<rect {svg_rect(box)} fill="none" stroke="{theme.axis}"/>',
     ]
     for tick in ticks:
         x = view.px(tick.position)
         colour = theme.grid_major if tick.label else theme.grid
         parts.append(f'<path d="M{x:.1f} {box.top:g}V{box.bottom:g}" stroke="{colour}"/>')
         if tick.label:
-            parts.append(_text(tick.label, x, box.bottom + 16, theme.text_muted, anchor="middle", size=SMALL))
+            parts.append(
+                svg_text(tick.label, x, box.bottom + 16, theme.text_muted, anchor="middle", size=SMALL)
+            )
     for ceiling in strip.ceilings:
         x = view.px(math.log10(ceiling.value))
         name = f"{bandwidth_text(ceiling.value)}, {ceiling.source}"
         parts.append(
             f'<path d="M{x:.1f} {box.top:g}V{box.bottom:g}" stroke="{theme.roof}" stroke-width="2"/>'
         )
-        parts.append(_text(name, x, box.top - 10, theme.text, anchor="end", size=SMALL))
+        parts.append(svg_text(name, x, box.top - 10, theme.text, anchor="end", size=SMALL))
     for lane, kernel in enumerate(strip.kernels):
         y = box.top + LANE * (lane + 0.5)
-        parts.append(_text(kernel, box.left + 8, y + 4, theme.text, size=SMALL))
+        parts.append(svg_text(kernel, box.left + 8, y + 4, theme.text, size=SMALL))
     for point in strip.points:
         y = box.top + LANE * (strip.lane(point) + 0.5)
-        parts.append(_marker(point.provider, view.px(point.x), y, theme))
+        parts.append(svg_marker(point.provider, view.px(point.x), y, theme))
     return parts
 
 
-def _foot(session: Session, width: int, height: int, theme: Theme) -> list[str]:
+def _foot(scene: ChartScene, session: Session, width: int, height: int, theme: Theme) -> list[str]:
     hardware, software = caption.foot_lines(session)
+    note = caption.SPREAD_TEXT if scene.rows else ""
     return [
-        _text(hardware, 24, height - 30, theme.text_muted, size=SMALL),
-        _text(software, 24, height - 13, theme.text_muted, size=SMALL),
-        _text(session.created_at[:10], width - 24, height - 13, theme.text_muted, anchor="end", size=SMALL),
+        svg_text(note, width - 24, height - 30, theme.text_muted, anchor="end", size=SMALL),
+        svg_text(hardware, 24, height - 30, theme.text_muted, size=SMALL),
+        svg_text(software, 24, height - 13, theme.text_muted, size=SMALL),
+        svg_text(
+            session.created_at[:10], width - 24, height - 13, theme.text_muted, anchor="end", size=SMALL
+        ),
     ]
 
 
@@ -232,18 +240,13 @@ def _error_bar(point: ChartPoint, view: View, theme: Theme) -> str:
 
 
 def _point(point: ChartPoint, view: View, theme: Theme, opacity: float = 1.0) -> str:
-    return _marker(point.provider, view.px(point.x), view.py(point.y), theme, opacity)
+    return svg_marker(point.provider, view.px(point.x), view.py(point.y), theme, opacity)
 
 
-def _marker(provider: Provider, x: float, y: float, theme: Theme, opacity: float = 1.0) -> str:
-    style = f'fill="{PROVIDER_COLOURS[provider]}" stroke="{theme.surface}" stroke-width="1.2"'
-    if opacity < 1:
-        style += f' opacity="{opacity:g}"'
-    corners = MARKER_CORNERS[PROVIDER_MARKERS[provider]]
-    if not corners:
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{MARKER / 2:g}" {style}/>'
-    outline = " ".join(f"{x + dx * MARKER:.1f},{y + dy * MARKER:.1f}" for dx, dy in corners)
-    return f'<polygon points="{outline}" {style}/>'
+def _row(start: Pair, end: Pair, view: View, theme: Theme) -> str:
+    """The line behind points that stand side by side."""
+    (x1, y1), (x2, y2) = ((view.px(x), view.py(y)) for x, y in (start, end))
+    return f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" stroke="{theme.axis}" fill="none"/>'
 
 
 def _target(target: Target, pill: Box | None, view: View, theme: Theme) -> list[str]:
@@ -259,46 +262,19 @@ def _target(target: Target, pill: Box | None, view: View, theme: Theme) -> list[
         parts.append(f'<path d="{arrow}" fill="none" stroke="{colour}" stroke-width="2"/>')
     if pill:
         middle, baseline = pill.left + pill.width / 2, pill.top + pill.height / 2 + SMALL * 0.35
-        parts.append(f'<rect {_rect(pill)} rx="5" fill="{colour}"/>')
+        parts.append(f'<rect {svg_rect(pill)} rx="5" fill="{colour}"/>')
         parts.append(
-            _text(target_text(target), middle, baseline, theme.on_accent, anchor="middle", size=SMALL)
+            svg_text(target_text(target), middle, baseline, theme.on_accent, anchor="middle", size=SMALL)
         )
     return parts
 
 
 def _label(label: PointLabel, view: View, theme: Theme) -> str:
     x, y = view.px(label.x) + label.dx, view.py(label.y) + label.dy
-    return _text(label.text, x, y, theme.text, size=SMALL)
+    return svg_text(label.text, x, y, theme.text, size=SMALL)
 
 
 def _leader(label: PointLabel, view: View, theme: Theme) -> str:
     x, y = view.px(label.x), view.py(label.y)
     end_x, end_y = label.leader_end(SMALL)
     return f'<path d="M{x:.1f} {y:.1f}l{end_x:.1f} {end_y:.1f}" stroke="{theme.axis}" stroke-width="0.7"/>'
-
-
-def _placed(text: Text, theme: Theme, *, colour: str = "", anchor: str = "start", size: float = SMALL) -> str:
-    fill = colour or (theme.text if text.lit else theme.text_muted)
-    return _text(text.text, text.x, text.baseline, fill, anchor=anchor, size=size, angle=text.angle)
-
-
-def _text(
-    text: str,
-    x: float,
-    y: float,
-    fill: str,
-    *,
-    anchor: str = "start",
-    size: float = SIZE,
-    weight: int = 400,
-    angle: float = 0.0,
-) -> str:
-    more = "" if anchor == "start" else f" text-anchor={quoteattr(anchor)}"
-    more += "" if size == SIZE else f' font-size="{size:g}"'
-    more += "" if weight == 400 else f' font-weight="{weight}"'
-    more += "" if not angle else f' transform="rotate({angle:.2f} {x:.1f} {y:.1f})"'
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{fill}"{more}>{escape(text)}</text>'
-
-
-def _rect(box: Box) -> str:
-    return f'x="{box.left:.1f}" y="{box.top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}"'

@@ -10,6 +10,7 @@ from profiling.spec import Provider
 INTENSITY_TITLE = "Arithmetic intensity (FLOP/B)"
 RATE_TITLE = "Performance (FLOP/s)"
 STRIP_TITLE = "Bandwidth (B/s) of kernels without FLOPs"
+SPREAD_TEXT = "Points that coincide stand side by side along their roof."
 EMPTY_TEXT = "No points yet. Check kernels on the left and press Run (F5)."
 FILTERED_TEXT = "The filter hides every point. Press Esc to show all."
 NO_CEILINGS_TEXT = "Ceilings not measured yet"

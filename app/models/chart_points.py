@@ -12,7 +12,7 @@ from app.verdict_text import WARNING_FLAGS
 from profiling.roofline import Bound
 from profiling.session import Point, Session
 from profiling.spec import Dtype, Provider
-from profiling.verdict import flags_of
+from profiling.verdict import flags_of, limiting_roof
 
 SHORT_DTYPES = {Dtype.FLOAT32: "f32", Dtype.FLOAT16: "f16", Dtype.BFLOAT16: "bf16"}
 
@@ -31,6 +31,7 @@ class ChartPoint(Struct, frozen=True):
     sizes: str
     name: str  # implementation, for people: ``triton online``
     bound: Bound
+    on_slope: bool  # limited by a memory ceiling
     warns: bool
 
 
@@ -68,6 +69,7 @@ def chart_point(point: Point, session: Session) -> ChartPoint | StripPoint | Non
     if min(time.low_s, time.median_s, time.high_s) <= 0:
         return None
     implementation = point.implementation
+    roof = limiting_roof(point, session)
     warns = not WARNING_FLAGS.isdisjoint(flags_of(point, session))
     sizes = sizes_text(workload.sizes)
     amount = work.flop_count or work.byte_count
@@ -79,7 +81,8 @@ def chart_point(point: Point, session: Session) -> ChartPoint | StripPoint | Non
         )
     return ChartPoint(
         *(point.number, math.log10(work.arithmetic_intensity), middle, low, high, implementation.provider),
-        *(workload.kernel, workload.dtype, sizes, implementation.label, session.bound_of(point), warns),
+        *(workload.kernel, workload.dtype, sizes, implementation.label, session.bound_of(point)),
+        *(roof is not None and roof.ceiling.bound.is_memory, warns),
     )
 
 

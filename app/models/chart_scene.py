@@ -95,6 +95,7 @@ class ChartScene(Struct, frozen=True):
     target: Target | None
     has_ceilings: bool
     hidden_count: int  # points left out by the kernel or dtype filter
+    rows: tuple[tuple[tuple[float, float], tuple[float, float]], ...] = ()  # ends of points set side by side
 
     @property
     def is_empty(self) -> bool:

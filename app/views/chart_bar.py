@@ -7,7 +7,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
 
-from app.models.chart_caption import count_line, providers_of
+from app.models.chart_caption import SPREAD_TEXT, count_line, providers_of
 from app.models.chart_scene import ChartOptions, ChartScene
 from app.tokens import PROVIDER_NAMES, Theme
 from app.views.icons import provider_icon
@@ -50,6 +50,7 @@ class ChartBar(QWidget):
         self._legend.setSpacing(14)
         self._count = QLabel()
         self._count.setAccessibleName("Points shown")
+        self._count.setToolTip(SPREAD_TEXT)
         self._lay_out(fit, copy)
         self.set_theme(theme)
 

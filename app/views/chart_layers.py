@@ -109,6 +109,9 @@ class BackLayer(Layer):
         painter.setBrush(Qt.BrushStyle.NoBrush)
 
     def _paint_error_bars(self, painter: QPainter, scene: ChartScene, view: View, theme: Theme) -> None:
+        painter.setPen(QPen(QColor(theme.axis), 1))
+        for start, end in scene.rows:
+            painter.drawLine(*(QPointF(view.px(x), view.py(y)) for x, y in (start, end)))
         for point in scene.points:
             top, bottom = view.py(point.y_high), view.py(point.y_low)
             if bottom - top < MARKER:  # hidden behind its marker
@@ -131,6 +134,7 @@ class FrontLayer(Layer):
         super().__init__(box, 50)
         self._labels: tuple[PointLabel, ...] = ()
         self._hovered: ChartPoint | None = None
+        self._true: ChartPoint | None = None
         self._pill: Box | None = None
 
     @property
@@ -141,9 +145,10 @@ class FrontLayer(Layer):
         self._labels = labels
         self.update()
 
-    def set_hovered(self, point: ChartPoint | None) -> None:
+    def set_hovered(self, point: ChartPoint | None, true: ChartPoint | None = None) -> None:
+        """Ring ``point``; the lines to the axes start at its ``true`` place, if it was moved aside."""
         if point != self._hovered:
-            self._hovered = point
+            self._hovered, self._true = point, true
             self.update()
 
     def set_scene(self, scene: ChartScene, layout: ChartLayout, view: View) -> None:
@@ -184,7 +189,11 @@ class FrontLayer(Layer):
     def _paint_crosshair(self, painter: QPainter, point: ChartPoint, view: View, theme: Theme) -> None:
         x, y = view.px(point.x), view.py(point.y)
         painter.setPen(QPen(QColor(theme.axis), 0.8, Qt.PenStyle.DashLine))
-        painter.drawLines([QLineF(0, y, x, y), QLineF(x, y, x, view.box.bottom)])
+        true = self._true or point
+        true_x, true_y = view.px(true.x), view.py(true.y)
+        painter.drawLines(
+            [QLineF(0, true_y, true_x, true_y), QLineF(true_x, true_y, true_x, view.box.bottom)]
+        )
         draw_marker(painter, point.provider, x, y, theme)
         painter.setPen(QPen(QColor(theme.text), 1.4))
         painter.drawEllipse(QPointF(x, y), MARKER * 0.85, MARKER * 0.85)

@@ -19,6 +19,7 @@ from app.models.chart_labels import PointLabel, place_labels
 from app.models.chart_layout import MARKER, ChartLayout, LineShape, lay_out
 from app.models.chart_points import ChartPoint
 from app.models.chart_scene import ChartScene, Range
+from app.models.chart_spread import spread
 from app.models.chart_ticks import log_ticks
 from app.models.chart_view import Box, Font, View
 from app.tokens import Theme
@@ -100,7 +101,9 @@ class RooflinePlot(pg.PlotWidget):
         plot_item.disableAutoRange()
         plot_item.layout.setContentsMargins(6, 6, 22, 4)
         self._theme = theme
-        self._scene: ChartScene | None = None
+        self._given: ChartScene | None = None
+        self._scene: ChartScene | None = None  # the given one with crowded points set side by side
+        self._scale: tuple[float, float] | None = None
         self._layout: ChartLayout | None = None
         self._font = self.font()
         self._places: NDArray[np.float64] = np.empty((0, 2))
@@ -135,9 +138,12 @@ class RooflinePlot(pg.PlotWidget):
         metrics = QFontMetricsF(self._font)
         return Font(metrics.height() / 1.3, metrics.horizontalAdvance)
 
-    def viewport_place(self, point: ChartPoint) -> QPointF:
-        """Where a point stands in the viewport, in pixels."""
+    def viewport_place(self, number: int) -> QPointF:
+        """Where the marker of a point of the scene stands in the viewport, in pixels. Raises KeyError."""
         view = self.view
+        point = self._scene.point(number) if self._scene else None
+        if point is None:
+            raise KeyError(number)
         return QPointF(self.mapFromScene(self._box.mapToScene(QPointF(view.px(point.x), view.py(point.y)))))
 
     def point_at(self, position: QPointF) -> ChartPoint | None:
@@ -163,7 +169,9 @@ class RooflinePlot(pg.PlotWidget):
         super().mouseMoveEvent(ev)
         if ev.buttons() == Qt.MouseButton.NoButton:
             found = self.point_at(ev.position()) or self.ceiling_at(ev.position())
-            self._front.set_hovered(found if isinstance(found, ChartPoint) else None)
+            point = found if isinstance(found, ChartPoint) else None
+            true = self._given.point(point.number) if self._given and point else None
+            self._front.set_hovered(point, true)
             self.hovered.emit(found, ev.position())
 
     def leaveEvent(self, ev: QEvent) -> None:
@@ -206,12 +214,8 @@ class RooflinePlot(pg.PlotWidget):
 
     def show_scene(self, scene: ChartScene) -> None:
         """Draw another scene in the view as it is; labels follow with ``place_labels_now``."""
-        self._scene = scene
-        self._places = np.array([(point.x, point.y) for point in scene.points]).reshape(-1, 2)
-        for items, points in ((self._markers, scene.points), (self._ghosts, scene.ghosts)):
-            for provider, item in items.items():
-                mine = [point for point in points if point.provider is provider]
-                item.setData(x=[point.x for point in mine], y=[point.y for point in mine])
+        self._given = self._scene = scene
+        self._scale = None
         self._view_changed()
 
     def fit(self, scene: ChartScene) -> None:
@@ -228,15 +232,25 @@ class RooflinePlot(pg.PlotWidget):
             self._front.set_labels(labels)
 
     def _view_changed(self) -> None:
-        if self._scene is None:
-            return
         view = self.view
-        if view.box.width <= 1 or view.box.height <= 1:
+        if self._given is None or view.box.width <= 1 or view.box.height <= 1:
             return
+        scale = (view.box.width / view.x.span, view.box.height / view.y.span)
+        if self._scene is None or scale != self._scale:
+            self._scale = scale
+            self._scene = spread(self._given, view, MARKER)
+            self._put_markers(self._scene)
         self._layout = lay_out(self._scene, view, self.text_font)
         self._back.set_scene(self._scene, self._layout, view)
         self._front.set_scene(self._scene, self._layout, view)
         self.view_changed.emit()
+
+    def _put_markers(self, scene: ChartScene) -> None:
+        self._places = np.array([(point.x, point.y) for point in scene.points]).reshape(-1, 2)
+        for items, points in ((self._markers, scene.points), (self._ghosts, scene.ghosts)):
+            for provider, item in items.items():
+                mine = [point for point in points if point.provider is provider]
+                item.setData(x=[point.x for point in mine], y=[point.y for point in mine])
 
     def _scatter_items(self) -> dict[Provider, Any]:
         """One a provider; hand-written kernels lie over the others where they coincide."""

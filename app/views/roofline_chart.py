@@ -192,7 +192,7 @@ class RooflineChart(QWidget):
 
     def _hover(self, found: ChartPoint | Ceiling | None, at: QPointF) -> None:
         if isinstance(found, ChartPoint):
-            self._show_card(found.number, self.plot.viewport_place(found))
+            self._show_card(found.number, self.plot.viewport_place(found.number))
         elif isinstance(found, Ceiling):
             self.card.show_ceiling(found, at)
         else:

@@ -32,9 +32,7 @@ def open_chart(qtbot: QtBot, session: Session) -> tuple[RooflineChart, SessionMo
 
 
 def pixel_of(chart: RooflineChart, number: int) -> QPoint:
-    point = chart.scene.point(number)
-    assert point is not None
-    return chart.plot.viewport_place(point).toPoint()
+    return chart.plot.viewport_place(number).toPoint()
 
 
 def lonely(chart: RooflineChart) -> int:
