@@ -72,13 +72,12 @@ def lay_out(scene: ChartScene, view: View, font: Font) -> ChartLayout:
 
 
 def _marker_boxes(scene: ChartScene, view: View) -> list[Box]:
-    """Ceilings are not written over markers, while these are few enough to leave room."""
-    if len(scene.points) > MOST_MARKERS:
-        return []
+    """Ceilings are not written over ridge points, nor over markers while these leave room."""
     half = MARKER / 2 + 1
-    return [
-        Box(view.px(point.x) - half, view.py(point.y) - half, 2 * half, 2 * half) for point in scene.points
-    ]
+    crowded = len(scene.points) > MOST_MARKERS
+    places = [(ridge.x, ridge.y) for ridge in scene.ridges if ridge.lit]
+    places += [] if crowded else [(point.x, point.y) for point in scene.points]
+    return [Box(view.px(x) - half, view.py(y) - half, 2 * half, 2 * half) for x, y in places]
 
 
 def preferred_source(sources: frozenset[Source]) -> Source | None:
