@@ -9,7 +9,7 @@
 #include "common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_sigmoid.py
-constexpr int UNROLL = 4;
+constexpr int UNROLL = 1;
 
 __device__ __forceinline__ float gelu_of(float x) {
     // exp(-2u) = 2^(x (LINEAR + CUBIC x^2)): -2 sqrt(2/pi) log2(e), and that times 0.044715.
@@ -40,7 +40,7 @@ gelu(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long n) {
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
         const long long pack = tile + u * THREADS;
-        if (pack < cut.packs) values[u] = load_streamed(x + cut.pack_at(pack));
+        if (pack < cut.packs) values[u] = load_pack(x + cut.pack_at(pack));
     }
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
@@ -48,7 +48,7 @@ gelu(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long n) {
         if (pack >= cut.packs) continue;
         const Pack result = gelu_of(values[u]);
         if (packed) {
-            store_streamed(y + cut.pack_at(pack), result);
+            store_pack(y + cut.pack_at(pack), result);
         } else {
             for (int i = 0; i < PACK; ++i) y[cut.pack_at(pack) + i] = result.element[i];
         }

@@ -3,7 +3,7 @@
 import torch
 
 THREADS = 256  # as in cuda_sigmoid.cu
-UNROLL = 4
+UNROLL = 1
 PACK_BYTES = 16
 
 

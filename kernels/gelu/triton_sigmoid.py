@@ -3,8 +3,8 @@
 Formula: 0.5 (1 + tanh u) = sigmoid(2u), so y = x / (1 + exp(-2u)) with u = sqrt(2/pi) (x + 0.044715 x^3).
 Where exp(-2u) overflows to infinity the quotient is 0, as it should be. 9n FLOP by the spec's count;
 2ns bytes.
-Mapping: program p owns elements [p * TILE, (p + 1) * TILE); each thread has four 16-byte loads under way in
-float32, two in the 16-bit types. Whole tiles carry no mask (see vector_add/triton_tiles).
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 bytes for each of its 128 threads. Whole
+tiles carry no mask (see vector_add/triton_tiles).
 Idea: the sigmoid form is in the GELU paper, arXiv:1606.08415, section 2. It takes two special-function
 instructions, where a library tanh takes some thirty and binds the 16-bit types to the issue rate.
 """
@@ -13,7 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-TILE = 2048
+TILE_BYTES = 2048
 
 # exp(-2u) = 2^(x (LINEAR + CUBIC x^2)): -2 sqrt(2/pi) log2(e), and that times 0.044715.
 LINEAR = tl.constexpr(-2.302208198144325)
@@ -26,12 +26,12 @@ def _gelu(x, y, n, TILE: tl.constexpr):
     at = first + tl.arange(0, TILE)
     whole = first + TILE <= n
     if whole:
-        value = tl.load(x + at, eviction_policy="evict_first").to(tl.float32)
+        value = tl.load(x + at).to(tl.float32)
     else:
         value = tl.load(x + at, mask=at < n, other=0.0).to(tl.float32)
     result = value / (1.0 + tl.exp2(value * (LINEAR + CUBIC * value * value)))
     if whole:
-        tl.store(y + at, result.to(y.dtype.element_ty), eviction_policy="evict_first")
+        tl.store(y + at, result.to(y.dtype.element_ty))
     else:
         tl.store(y + at, result.to(y.dtype.element_ty), mask=at < n)
 
@@ -40,5 +40,6 @@ def run(x: torch.Tensor) -> torch.Tensor:
     """Apply GELU to ``x``, (n,) and contiguous."""
     y = torch.empty_like(x)
     if n := x.numel():
-        _gelu[(triton.cdiv(n, TILE),)](x, y, n, TILE, num_warps=4)
+        tile = TILE_BYTES // x.element_size()
+        _gelu[(triton.cdiv(n, tile),)](x, y, n, tile, num_warps=4)
     return y

@@ -41,7 +41,7 @@ __device__ __forceinline__ float power_of(float value, float highest) {
 
 __device__ __forceinline__ void store(SCALAR* address, const Pack& pack, bool aligned) {
     if (aligned) {
-        store_streamed(address, pack);
+        store_pack(address, pack);
     } else {
         for (int i = 0; i < PACK; ++i) address[i] = pack.element[i];
     }
@@ -63,7 +63,7 @@ struct Share {
         for (int p = 0; p < PACKS; ++p) {
             const int pack = thread + p * threads;
             packs[p] = to_pack(nothing);
-            if (pack < static_cast<int>(cut.packs)) packs[p] = load_streamed(row + cut.head + pack * PACK);
+            if (pack < static_cast<int>(cut.packs)) packs[p] = load_pack(row + cut.head + pack * PACK);
         }
         edge = thread < cut.edges ? to_float(row[cut.edge_at(thread)]) : NEGATIVE_INFINITY;
 #pragma unroll
@@ -160,7 +160,7 @@ softmax_online(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long c
 #pragma unroll 4
     for (long long pack = threadIdx.x; pack < cut.packs; pack += blockDim.x) {
         float values[PACK];
-        unpack(load_cached(x + cut.pack_at(pack)), values);
+        unpack(load_pack(x + cut.pack_at(pack)), values);
         float highest = mine.highest;
 #pragma unroll
         for (int i = 0; i < PACK; ++i) highest = fmaxf(highest, values[i]);
@@ -177,7 +177,7 @@ softmax_online(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long c
 #pragma unroll 4
     for (long long pack = threadIdx.x; pack < cut.packs; pack += blockDim.x) {
         float values[PACK];
-        unpack(load_streamed(x + cut.pack_at(pack)), values);
+        unpack(load_pack(x + cut.pack_at(pack)), values);
 #pragma unroll
         for (int i = 0; i < PACK; ++i) values[i] = power_of(values[i], all.highest) * scale;
         store(y + cut.pack_at(pack), to_pack(values), aligned);

@@ -23,19 +23,17 @@ def _softmax(x, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.const
     col = tl.arange(0, WIDTH)
     at = row[:, None] * cols + col[None, :]
     if cols == WIDTH and ROWS == 1:
-        value = tl.load(x + at, eviction_policy="evict_first").to(tl.float32)
+        value = tl.load(x + at).to(tl.float32)
     else:
         inside = (row[:, None] < rows) & (col[None, :] < cols)
-        value = tl.load(x + at, mask=inside, other=-float("inf"), eviction_policy="evict_first").to(
-            tl.float32
-        )
+        value = tl.load(x + at, mask=inside, other=-float("inf")).to(tl.float32)
     highest = tl.max(value, axis=1)
     power = tl.exp2((value - highest[:, None]) * LOG2_E)
     result = (power * (1.0 / tl.sum(power, axis=1))[:, None]).to(y.dtype.element_ty)
     if cols == WIDTH and ROWS == 1:
-        tl.store(y + at, result, eviction_policy="evict_first")
+        tl.store(y + at, result)
     else:
-        tl.store(y + at, result, mask=inside, eviction_policy="evict_first")
+        tl.store(y + at, result, mask=inside)
 
 
 def run(x: torch.Tensor) -> torch.Tensor:

@@ -2,13 +2,14 @@
 //
 // Formula: z[i] = x[i] + y[i]; n FLOP, 3ns bytes.
 // Mapping: a block owns THREADS * UNROLL packs of 16 bytes; a thread takes every THREADS-th of them,
-//   so that a warp reads 512 adjacent bytes, and has 2 * UNROLL loads under way before the first add.
+//   so that a warp reads 512 adjacent bytes, and has 2 * UNROLL loads under way before the first add. One pack
+//   a thread is the fastest on an H200: enough threads are under way, and more registers would cost some.
 // Idea: CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory"; PyTorch's vectorized
 //   elementwise kernels. The cut into packs and edges keeps 16-byte accesses at any n and alignment.
 #include "common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_packed.py
-constexpr int UNROLL = 2;
+constexpr int UNROLL = 1;
 
 __device__ __forceinline__ Pack add(const Pack& x, const Pack& y) {
     float left[PACK], right[PACK];
@@ -42,13 +43,13 @@ vector_add(const SCALAR* __restrict__ x, const SCALAR* __restrict__ y, SCALAR* _
     for (int u = 0; u < UNROLL; ++u) {
         const long long pack = tile + u * THREADS;
         if (pack < cut.packs) {
-            left[u] = load_streamed(x + cut.pack_at(pack));
-            right[u] = load_streamed(y + cut.pack_at(pack));
+            left[u] = load_pack(x + cut.pack_at(pack));
+            right[u] = load_pack(y + cut.pack_at(pack));
         }
     }
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
         const long long pack = tile + u * THREADS;
-        if (pack < cut.packs) store_streamed(z + cut.pack_at(pack), add(left[u], right[u]));
+        if (pack < cut.packs) store_pack(z + cut.pack_at(pack), add(left[u], right[u]));
     }
 }

@@ -3,7 +3,7 @@
 import torch
 
 THREADS = 256  # as in cuda_packed.cu
-UNROLL = 2
+UNROLL = 1
 PACK_BYTES = 16
 
 

@@ -3,17 +3,18 @@
 // Formula: y[r] = sum_d x[r, d] w[d]; 2 rows cols FLOP, (rows cols + cols + rows)s bytes.
 // Mapping: a team of threads owns a row, a warp for short rows and a block for long ones. Each thread takes
 //   every so-manyth pack of 16 bytes, UNROLL of them under way at once, sums in float, and the team adds up.
-//   x passes through (evict first); w is read again by every row and stays in L1.
+//   x passes through; w is read again by every row and stays in L1. Two loads under way and 256 threads a
+//   long row were the fastest of UNROLL 2, 4, 8 and 128, 256, 512 threads on an H200.
 // Idea: Harris, "Optimizing Parallel Reduction in CUDA"; warp shuffles after "Faster Parallel Reductions on
 //   Kepler". Rows at any alignment are cut into whole packs and edges.
 #include "common.cuh"
 
-constexpr int UNROLL = 4;  // as in cuda_row.py
+constexpr int UNROLL = 2;  // as in cuda_row.py
 
 // `w` at the same distance from 16-byte alignment as the row gives packs, else single elements.
 template <bool PACKED>
 __device__ __forceinline__ Pack weights_at(const SCALAR* w) {
-    if (PACKED) return load_cached(w);
+    if (PACKED) return load_pack(w);
     Pack pack;
 #pragma unroll
     for (int i = 0; i < PACK; ++i) pack.element[i] = w[i];
@@ -39,14 +40,14 @@ __device__ __forceinline__ float sum_packs(
     for (; pack + (UNROLL - 1) * threads < packs; pack += UNROLL * threads) {
         Pack values[UNROLL];
 #pragma unroll
-        for (int u = 0; u < UNROLL; ++u) values[u] = load_streamed(x + (pack + u * threads) * PACK);
+        for (int u = 0; u < UNROLL; ++u) values[u] = load_pack(x + (pack + u * threads) * PACK);
 #pragma unroll
         for (int u = 0; u < UNROLL; ++u) {
             sum[u] = dot(values[u], weights_at<PACKED>(w + (pack + u * threads) * PACK), sum[u]);
         }
     }
     for (; pack < packs; pack += threads) {
-        sum[0] = dot(load_streamed(x + pack * PACK), weights_at<PACKED>(w + pack * PACK), sum[0]);
+        sum[0] = dot(load_pack(x + pack * PACK), weights_at<PACKED>(w + pack * PACK), sum[0]);
     }
 #pragma unroll
     for (int u = 1; u < UNROLL; ++u) sum[0] += sum[u];

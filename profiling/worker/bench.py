@@ -2,15 +2,22 @@
 
 import time
 from collections.abc import Callable
+from functools import cached_property
+from statistics import median
 
 import psutil
 import torch
 from msgspec import Struct
 
-from profiling.devices import Device, DeviceKind
+from profiling.devices import Device, DeviceKind, DeviceState
+from profiling.roofline import Source
+from profiling.worker.probes import Probes, load_probes
+from profiling.worker.telemetry import state_reader
 
 MIB = 2**20
 _NOISE_COUNT = 2**20  # elements; every array is a whole number of copies of one noise
+_FASTEST = 5
+_HOLD_BATCH_S = 0.05  # calls queued at once while a load is held
 
 
 class Pace(Struct, frozen=True):
@@ -20,16 +27,66 @@ class Pace(Struct, frozen=True):
     repeats: int
     least_repeats: int
     budget_s: float  # no new block after this, once there are least_repeats
-    pause_s: float  # between matrix blocks: a burst must not meet the power cap
+    pause_s: float  # before each burst: it must not meet the power cap
     matmul_sides: tuple[int, ...]
     matmul_call_s: float  # a larger matrix is tried only if one call is expected to stay below this
+    passes: int = 1  # over all ceilings, the best of which counts
+    settle_s: float = 0.0
+    held_s: float = 0.0  # of a sustained load, after it has settled; 0: none is measured
 
 
 PACES = {
     # 5 ms: the 2 us of launch and event at either end vanish.
-    DeviceKind.CUDA: Pace(5e-3, 21, 11, 2.0, 0.02, (1024, 2048, 4096, 8192), 0.04),
-    DeviceKind.CPU: Pace(2e-2, 21, 5, 0.6, 0.0, (256, 512, 1024, 2048, 4096), 0.15),
+    DeviceKind.CUDA: Pace(5e-3, 9, 5, 2.0, 0.04, (1024, 2048, 4096, 8192), 0.04, settle_s=1.0, held_s=2.0),
+    # Two passes: another program's busy moment must not pass for this machine's limit.
+    DeviceKind.CPU: Pace(2e-2, 15, 5, 0.35, 0.0, (256, 512, 1024, 2048, 4096), 0.15, passes=2),
 }
+
+
+class Timing(Struct, frozen=True):
+    """Seconds a call in each block, in the order measured, and the device's state during them."""
+
+    times_s: tuple[float, ...]
+    states: tuple[DeviceState, ...] = ()
+
+    @property
+    def median_s(self) -> float:
+        return median(self.times_s)
+
+    @property
+    def fastest_s(self) -> float:
+        """Median of the fastest blocks: clocks at boost, and on a CPU other programs only slow a block."""
+        return median(sorted(self.times_s)[:_FASTEST])
+
+    @property
+    def fastest_text(self) -> str:
+        return f"median of the {min(_FASTEST, len(self.times_s))} fastest of {len(self.times_s)}"
+
+    @property
+    def clock_hz(self) -> float | None:
+        return _median([state.clock_hz for state in self.states])
+
+    @property
+    def memory_clock_hz(self) -> float | None:
+        return _median([state.memory_clock_hz for state in self.states])
+
+    @property
+    def power_w(self) -> float | None:
+        return _median([state.power_w for state in self.states])
+
+    @property
+    def clock_text(self) -> str:
+        """For a method sentence: `` at 1980 MHz``."""
+        return f" at {self.clock_hz / 1e6:.0f} MHz" if self.clock_hz else ""
+
+
+class Reading(Struct, frozen=True):
+    """A measured limit in byte/s or FLOP/s, one sentence on how, and how the device was timed for it."""
+
+    value: float
+    method: str
+    timing: Timing
+    source: Source = Source.MEASURED_BURST
 
 
 class Bench:
@@ -40,11 +97,17 @@ class Bench:
         self.torch_device = torch.device(device.id)
         self.pace = PACES[device.kind]
         self._should_stop = should_stop
+        self._read_state = state_reader(device)
         self._arrays: tuple[torch.Tensor, ...] = ()
 
     @property
     def is_cuda(self) -> bool:
         return self.device.kind is DeviceKind.CUDA
+
+    @cached_property
+    def own_kernels(self) -> tuple[Probes | None, str]:
+        """Our probes, or None and one sentence on why there are none ("" on a CPU, which needs none)."""
+        return load_probes(self.torch_device) if self.is_cuda else (None, "")
 
     def arrays(self) -> tuple[torch.Tensor, ...]:
         """Three equal float32 arrays of noise, made at the first call.
@@ -67,35 +130,79 @@ class Bench:
         if self.is_cuda:
             torch.cuda.empty_cache()
 
-    def block_times_s(self, call: Callable[[], object], pause_s: float = 0.0) -> list[float]:
-        """Seconds a call in each block, in the order measured; cut short when the user stops."""
+    def time_blocks(self, call: Callable[[], object], pause_s: float = 0.0) -> Timing:
+        """Time several blocks of calls; cut short when the user stops."""
         call()  # first touch: page faults, cuBLAS handles, lazily loaded kernels
         calls = max(1, round(self.pace.block_s / self.seconds_per_call(call, 2)))
         started = time.monotonic()
         times: list[float] = []
-        while len(times) < self.pace.repeats and not self._should_stop():
-            times.append(self.seconds_per_call(call, calls))
+        states: list[DeviceState] = []
+        while not times or (len(times) < self.pace.repeats and not self._should_stop()):
+            time.sleep(pause_s)
+            times.append(self.seconds_per_call(call, calls, lambda: states.append(self._read_state())))
             over = time.monotonic() - started > self.pace.budget_s
             if over and len(times) >= self.pace.least_repeats:
                 break
-            time.sleep(pause_s)
-        return times or [self.seconds_per_call(call, calls)]
+        return Timing(tuple(times), tuple(states))
 
-    def seconds_per_call(self, call: Callable[[], object], calls: int) -> float:
-        """Mean over one block of calls: CUDA events round it, or wall clock on a CPU."""
+    def seconds_per_call(
+        self, call: Callable[[], object], calls: int, meanwhile: Callable[[], object] = lambda: None
+    ) -> float:
+        """Mean over one block of calls: CUDA events round it, or wall clock on a CPU.
+
+        ``meanwhile`` is called while a GPU works on the block.
+        """
         if not self.is_cuda:
             begin = time.perf_counter()
             for _ in range(calls):
                 call()
             return (time.perf_counter() - begin) / calls
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         call()  # keeps the GPU busy while the block is queued behind it
-        start.record()
+        start = _mark()
         for _ in range(calls):
             call()
-        end.record()
+        end = _mark()
+        meanwhile()
         end.synchronize()
         return start.elapsed_time(end) / 1e3 / calls
+
+    def hold(self, call: Callable[[], object]) -> Timing:
+        """The mean time of a call under a load held for ``held_s``, after ``settle_s`` of the same.
+
+        For a GPU. The next batch is queued before the last one ends: the device never rests.
+        """
+        calls = max(1, round(_HOLD_BATCH_S / self.seconds_per_call(call, 2)))
+        states: list[DeviceState] = []
+        marks = [_mark()]
+        settled: int | None = None
+        began = window_began = time.monotonic()
+        while settled is None or time.monotonic() - window_began < self.pace.held_s:
+            for _ in range(calls):
+                call()
+            marks.append(_mark())
+            marks[-2].synchronize()
+            if settled is not None:
+                states.append(self._read_state())
+            elif time.monotonic() - began >= self.pace.settle_s or self._should_stop():
+                settled, window_began = len(marks) - 1, time.monotonic()
+            if self._should_stop() and len(marks) > (settled or 0) + 1:
+                break
+        marks[-1].synchronize()
+        first = settled or 0
+        seconds = marks[first].elapsed_time(marks[-1]) / 1e3
+        return Timing((seconds / calls / (len(marks) - 1 - first),), tuple(states))
+
+
+def _mark() -> torch.cuda.Event:
+    """An event at the end of what is queued now."""
+    event = torch.cuda.Event(enable_timing=True)
+    event.record()
+    return event
+
+
+def _median(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
 
 
 def array_bytes(device: Device, free_bytes: int) -> int:

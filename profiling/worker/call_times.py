@@ -14,24 +14,24 @@ from profiling.worker.inputs import InputSet
 from profiling.worker.providers import Tensors
 
 Call = Callable[..., Tensors]
-_CALLS = 64
+_CALIBRATION_CALLS = 64
 _KNOWN_S = 20e-6
 
 
 def calibrate_offset(clock: GpuClock) -> float:
     """Seconds that an event pair inside a graph adds to a kernel's duration on this GPU."""
-    readings = _time_each(lambda: clock.spin(_KNOWN_S), _CALLS)
+    readings = _time_each(lambda: clock.spin(_KNOWN_S), _CALIBRATION_CALLS)
     return statistics.median(readings) - _KNOWN_S
 
 
-def single_calls(call: Call, sets: Sequence[InputSet], offset_s: float) -> tuple[float, ...]:
-    """Seconds of single calls in turn over the sets, the offset taken off."""
-    turn = iter(range(_CALLS + 1))
+def single_calls(call: Call, sets: Sequence[InputSet], offset_s: float, count: int) -> tuple[float, ...]:
+    """Seconds of ``count`` single calls in turn over the sets, the offset taken off."""
+    turn = iter(range(count))
 
     def next_call() -> None:
         call(*sets[next(turn) % len(sets)])
 
-    return tuple(max(reading - offset_s, 0.0) for reading in _time_each(next_call, _CALLS))
+    return tuple(max(reading - offset_s, 0.0) for reading in _time_each(next_call, count))
 
 
 def _time_each(act: Callable[[], object], count: int) -> list[float]:

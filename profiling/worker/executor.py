@@ -42,6 +42,10 @@ _SETTLE_CALLS = 3
 _UNSTABLE_HALF_WIDTH = 0.05
 _MOST_DISCARDED = 0.25
 _HOT_ROUNDS = 5
+_HOST_CALLS_S = 0.5
+_MOST_HOST_CALLS = 50
+_SINGLE_CALLS_S = 0.25
+_MOST_SINGLE_CALLS = 64
 _DOUBLE = 8
 
 
@@ -171,7 +175,8 @@ class JobExecutor:
         self._maker.refresh(sets[0])
         self._verifier.check_again(sets[0], timer.call_on_first_set())
         on_gpu = self._device.type == "cuda"
-        host_s = host_seconds(contender.built.call, sets[0]) if on_gpu else None
+        host_s = self._host_s(contender, sets) if on_gpu else None
+        timer.block()  # the profiler and the single calls are to find the clock where the blocks had it
         stats = contender.turn.stats
         return Measured(
             time=stats,
@@ -182,11 +187,16 @@ class JobExecutor:
             evidence=contender.turn.evidence,
             host_s=host_s,
             hot=contender.hot.stats if contender.hot and contender.hot.samples_s else None,
-            kernels=profile_kernels(contender.built.call, sets) if on_gpu else (),
+            kernels=profile_kernels(timer.run_some) if on_gpu else (),
             flags=(Flag.UNSTABLE,) if _is_unstable(contender.turn) else (),
             discards=contender.turn.discards,
-            calls_s=self._single_calls(contender.built, timer, sets),
+            calls_s=self._single_calls(contender.built, timer, sets, stats.median_s),
         )
+
+    def _host_s(self, contender: _Contender, sets: list[InputSet]) -> float:
+        assert contender.turn is not None
+        calls = min(max(round(_HOST_CALLS_S / contender.turn.stats.median_s), 3), _MOST_HOST_CALLS)
+        return host_seconds(contender.built.call, sets[0], calls)
 
     def _require_frozen(self, timer: BlockTimer) -> None:
         """A replayed graph can neither compile nor allocate; anything else may have. Raises WrongResult."""
@@ -196,11 +206,15 @@ class JobExecutor:
                 f"was not settled when timed ({self._happened}); let its first calls do that work.",
             )
 
-    def _single_calls(self, built: Built, timer: BlockTimer, sets: list[InputSet]) -> tuple[float, ...]:
+    def _single_calls(
+        self, built: Built, timer: BlockTimer, sets: list[InputSet], median_s: float
+    ) -> tuple[float, ...]:
         offset_s = self._instruments.call_offset_s
         if timer.method is not Method.CUDA_GRAPH or offset_s is None:
             return ()
-        return single_calls(built.call, sets, offset_s)
+        # Slow calls get fewer samples: their spread is no mystery, and a minute is a minute.
+        count = min(max(round(_SINGLE_CALLS_S / median_s), 4), _MOST_SINGLE_CALLS)
+        return single_calls(built.call, sets, offset_s, count)
 
     def _guarded(
         self, implementation: Implementation, stage: Stage, act: Callable[[], Value]

@@ -44,6 +44,10 @@ class BlockTimer(Protocol):
         """One more timed-path call on the first input set; its outputs."""
         ...
 
+    def run_some(self) -> int:
+        """Run the timed path untimed, at least two calls; how many calls it was."""
+        ...
+
 
 class _EventPair:
     """Two events on the current stream, with the clock marked outside of them."""
@@ -98,6 +102,10 @@ class GraphTimer:
         torch.cuda.synchronize()
         return self._outputs[0]
 
+    def run_some(self) -> int:
+        self._graph.replay()
+        return self._calls
+
     def _replay(self) -> None:
         for _ in range(self._replays):
             self._graph.replay()
@@ -142,6 +150,10 @@ class QueueTimer:
 
     def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
         return as_tuple(self._call(*self._sets[0]))
+
+    def run_some(self) -> int:
+        self._calls()
+        return self.calls_per_block
 
     def _calls(self) -> None:
         for _ in range(self.calls_per_block):
@@ -188,6 +200,11 @@ class WallTimer:
     def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
         return as_tuple(self._call(*self._sets[0]))
 
+    def run_some(self) -> int:
+        for inputs in self._sets[:2]:
+            self._call(*inputs)
+        return len(self._sets[:2])
+
 
 def make_timer(
     call: Call, sets: Sequence[InputSet], device: torch.device, clock: GpuClock | None
@@ -204,7 +221,7 @@ def make_timer(
         return QueueTimer(call, sets, estimate_s, clock, reason, launches_per_call=8)
 
 
-def host_seconds(call: Call, inputs: InputSet, calls: int = 50) -> float:
+def host_seconds(call: Call, inputs: InputSet, calls: int) -> float:
     """Wall time per call as the host sees it, Python and launch included, device not awaited."""
     torch.cuda.synchronize()
     started = time.perf_counter_ns()

@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -174,7 +174,7 @@ def _allow_shared_memory(kernel: Any, shared_bytes: int) -> None:
 
 def _fact(value: Any) -> int:
     # A property since cuda-core 1.2, a method before.
-    return int(value() if callable(value) else value)
+    return cast(int, value() if callable(value) else value)
 
 
 def _argument(value: Argument) -> object:

@@ -1,0 +1,149 @@
+"""Launches the kernels of ``probes.cu``: passes over memory, reads of L2, multiply-adds in registers."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import cycle
+from pathlib import Path
+from typing import Protocol, cast
+
+import numpy as np
+import torch
+from msgspec import Struct
+
+from profiling.roofline import Mix
+from profiling.worker.failures import BuildError, Unavailable
+
+SOURCE = Path(__file__).with_name("probes.cu")
+PACK_BYTES = 16
+
+# Blocks that are all resident at once on any GPU from Turing on: 1024 threads a multiprocessor.
+THREADS = 256
+BLOCKS_PER_MULTIPROCESSOR = 4
+
+RESIDENT_PACKS = 4  # as in probes.cu
+FMA_PER_ROUND = 8 * 64  # CHAINS x STEPS of probes.cu
+
+
+class Tile(Struct, frozen=True):
+    """What one block moves: ``threads`` x ``packs`` x 16 bytes, with or without a hint to keep nothing."""
+
+    threads: int
+    packs: int
+    access: str = "streamed"  # or "cached", as in probes.cu
+
+    @property
+    def byte_count(self) -> int:
+        return self.threads * self.packs * PACK_BYTES
+
+    def __str__(self) -> str:
+        return f"{self.threads} threads x {self.packs} x 16 B a block, {self.access}"
+
+
+TILES = (
+    Tile(256, 4),
+    Tile(512, 4),
+    Tile(1024, 4),
+    Tile(256, 8),
+    Tile(512, 2),
+    Tile(1024, 1),
+    Tile(256, 4, "cached"),
+    Tile(1024, 2, "cached"),
+)
+
+
+class Sweep(Struct, frozen=True):
+    """A call that moves ``byte_count`` bytes between DRAM and the multiprocessors."""
+
+    name: str
+    byte_count: int
+    call: Callable[[], object]
+
+
+class GpuProperties(Protocol):
+    """What is read of torch.cuda.get_device_properties, which has no types."""
+
+    major: int
+    minor: int
+    multi_processor_count: int
+    max_threads_per_multi_processor: int
+
+
+class _Program(Protocol):
+    """What is used of a compiled source."""
+
+    def launch(
+        self, name: str, grid: int, block: int, *arguments: torch.Tensor | int | np.generic
+    ) -> None: ...
+
+
+class Probes:
+    """The probes on one GPU. ``program`` is the compiled source."""
+
+    def __init__(self, program: _Program, device: torch.device, gpu: GpuProperties) -> None:
+        self._program = program
+        self._gpu = gpu
+        # A float64 for either: nothing is ever written.
+        self._sink = torch.zeros(1, dtype=torch.float64, device=device)
+
+    @property
+    def resident_threads(self) -> int:
+        return self._resident_blocks * THREADS
+
+    @property
+    def _resident_blocks(self) -> int:
+        return self._gpu.multi_processor_count * BLOCKS_PER_MULTIPROCESSOR
+
+    def sweeps(self, mix: Mix, arrays: Sequence[torch.Tensor]) -> list[Sweep]:
+        """One pass of this mix over three equal arrays, with every tile."""
+        return [self._sweep(mix, tile, arrays) for tile in TILES]
+
+    def _sweep(self, mix: Mix, tile: Tile, arrays: Sequence[torch.Tensor]) -> Sweep:
+        blocks = self._whole_waves(arrays[0].nbytes // tile.byte_count, tile)
+        launch = partial(self._program.launch, f"{mix}_{tile.packs}_{tile.access}", blocks, tile.threads)
+        a, b, c = arrays
+        half = np.float32(0.5)
+        # In turn: what one pass leaves in L2 must not serve the next.
+        sources = cycle(arrays)
+        calls: dict[Mix, tuple[int, Callable[[], object]]] = {
+            Mix.READ: (1, lambda: launch(next(sources), self._sink)),
+            Mix.WRITE: (1, lambda: launch(a, half)),
+            Mix.COPY: (2, lambda: launch(b, c)),
+            Mix.TRIAD: (3, lambda: launch(a, b, c, half)),
+        }
+        moved, call = calls[mix]
+        return Sweep(f"our {mix} kernel ({tile})", moved * blocks * tile.byte_count, call)
+
+    def _whole_waves(self, blocks: int, tile: Tile) -> int:
+        """Blocks without those of a last wave that would leave multiprocessors idle."""
+        wave = self._gpu.multi_processor_count * (self._gpu.max_threads_per_multi_processor // tile.threads)
+        return max(blocks // wave * wave, min(blocks, wave))
+
+    def resident_read(self, data: torch.Tensor, packs: int, laps: int) -> int:
+        """Read the first ``packs`` x 16 bytes of data ``laps`` times in one launch; the bytes read.
+
+        ``packs`` is a multiple of ``resident_threads``.
+        """
+        steps = packs // self.resident_threads * laps // RESIDENT_PACKS * RESIDENT_PACKS
+        self._program.launch("read_resident", self._resident_blocks, THREADS, data, packs, steps, self._sink)
+        return steps * self.resident_threads * PACK_BYTES
+
+    def multiply_add(self, real: type[np.float32] | type[np.float64], rounds: int) -> int:
+        """Multiply and add in registers, on every lane; the FLOPs done (FMA = 2)."""
+        # A factor below one: the values stay where arithmetic is ordinary.
+        arguments = (real(0.999), real(0.5), self._sink)
+        self._program.launch(f"fma_{real.__name__}", self._resident_blocks, THREADS, rounds, *arguments)
+        return self.resident_threads * rounds * FMA_PER_ROUND * 2
+
+
+def load_probes(device: torch.device) -> tuple[Probes | None, str]:
+    """The probes compiled for a GPU, or None and one sentence with the reason."""
+    gpu = cast(GpuProperties, torch.cuda.get_device_properties(device))  # pyright: ignore[reportUnknownMemberType]
+    try:
+        # Here, because the module asks for cuda.core, which may be missing.
+        from profiling.worker.providers.cuda import CudaProgram, architecture_of
+
+        architecture = architecture_of((gpu.major, gpu.minor))
+        program = CudaProgram(SOURCE, None, architecture, device)
+    except (Unavailable, BuildError) as error:
+        return None, str(error)
+    return Probes(program, device, gpu), ""
