@@ -2,23 +2,29 @@
 
 import hashlib
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 import platformdirs
 from msgspec import Struct
 
-from profiling.devices import Device
+from profiling.devices import Device, DeviceKind
 from profiling.roofline import Ceiling
 
 # Raised when ceilings are added or measured differently: what was kept before is then measured anew.
-METHOD_VERSION = 1
+METHOD_VERSION = 2
+
+# A CPU is seldom alone: what was measured in a busy hour must not stand for ever.
+LIFETIMES = {DeviceKind.CPU: timedelta(days=7)}
 
 
 class CacheKey(Struct, frozen=True):
     """What a measured ceiling depends on."""
 
     device_uuid: str
+    device_kind: DeviceKind
     core_count: int | None  # of a CPU, those this process may use
     driver_version: str | None
     power_limit_w: float | None
@@ -29,6 +35,7 @@ class CacheKey(Struct, frozen=True):
     def of(cls, device: Device, torch_version: str | None) -> "CacheKey":
         return cls(
             device_uuid=device.uuid,
+            device_kind=device.kind,
             core_count=device.core_count,
             driver_version=device.driver_version,
             power_limit_w=device.power_limit_w,
@@ -38,6 +45,7 @@ class CacheKey(Struct, frozen=True):
 
 class _Entry(Struct, frozen=True):
     key: CacheKey
+    saved_at: Annotated[datetime, msgspec.Meta(tz=True)]
     ceilings: tuple[Ceiling, ...]
 
 
@@ -48,12 +56,18 @@ def default_folder() -> Path:
 class CeilingCache:
     """One JSON file per key. Trouble with a file is told to ``notify`` in one sentence, never raised."""
 
-    def __init__(self, notify: Callable[[str], None], folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        notify: Callable[[str], None],
+        folder: Path | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._notify = notify
+        self._now = now
         self.folder = folder or default_folder()
 
     def load(self, key: CacheKey) -> tuple[Ceiling, ...]:
-        """The ceilings kept for this key; empty when there are none or the file is broken."""
+        """The ceilings kept for this key; empty when there are none, or too old, or the file is broken."""
         path = self._path(key)
         try:
             entry = msgspec.json.decode(path.read_bytes(), type=_Entry)
@@ -62,7 +76,8 @@ class CeilingCache:
         except (OSError, msgspec.MsgspecError) as error:
             self._notify(f"The kept ceilings in {path} cannot be read ({error}); they are measured anew.")
             return ()
-        return entry.ceilings if entry.key == key else ()
+        lifetime = LIFETIMES.get(key.device_kind, timedelta.max)
+        return entry.ceilings if entry.key == key and self._now() - entry.saved_at < lifetime else ()
 
     def save(self, key: CacheKey, ceilings: Iterable[Ceiling]) -> None:
         """Keep these ceilings in place of those kept before."""
@@ -70,7 +85,7 @@ class CeilingCache:
         part = path.with_suffix(".part")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(msgspec.json.encode(_Entry(key, tuple(ceilings))))
+            part.write_bytes(msgspec.json.encode(_Entry(key, self._now(), tuple(ceilings))))
             part.replace(path)  # whole or not at all: another window may read it now
         except OSError as error:
             self._notify(f"The ceilings cannot be kept in {path} ({error}); they hold for this session only.")

@@ -25,6 +25,7 @@ from profiling.protocol import (
     Command,
     Event,
     Hello,
+    Notice,
     Open,
     Probe,
     ProtocolError,
@@ -168,7 +169,10 @@ class Worker:
         def announce(detail: str, deadline_s: float) -> None:
             self._channel.emit(StageStarted(task_id, Stage.MEASURE, deadline_s, None, detail))
 
-        measure_ceilings(device, report, lambda: self._channel.is_cancelled(task_id), announce)
+        def notify(text: str) -> None:
+            self._channel.emit(Notice(text))
+
+        measure_ceilings(device, report, lambda: self._channel.is_cancelled(task_id), announce, notify)
 
 
 def main() -> int:

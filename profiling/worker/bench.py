@@ -172,25 +172,26 @@ class Bench:
         For a GPU. The next batch is queued before the last one ends: the device never rests.
         """
         calls = max(1, round(_HOLD_BATCH_S / self.seconds_per_call(call, 2)))
-        states: list[DeviceState] = []
         marks = [_mark()]
-        settled: int | None = None
-        began = window_began = time.monotonic()
-        while settled is None or time.monotonic() - window_began < self.pace.held_s:
-            for _ in range(calls):
-                call()
-            marks.append(_mark())
-            marks[-2].synchronize()
-            if settled is not None:
-                states.append(self._read_state())
-            elif time.monotonic() - began >= self.pace.settle_s or self._should_stop():
-                settled, window_began = len(marks) - 1, time.monotonic()
-            if self._should_stop() and len(marks) > (settled or 0) + 1:
-                break
+        states: list[DeviceState] = []
+
+        def work(seconds: float, look: Callable[[], object]) -> None:
+            until = time.monotonic() + seconds
+            while True:
+                for _ in range(calls):
+                    call()
+                marks.append(_mark())
+                marks[-2].synchronize()
+                look()
+                if time.monotonic() >= until or self._should_stop():
+                    return
+
+        work(self.pace.settle_s, lambda: None)
+        settled = len(marks) - 1
+        work(self.pace.held_s, lambda: states.append(self._read_state()))
         marks[-1].synchronize()
-        first = settled or 0
-        seconds = marks[first].elapsed_time(marks[-1]) / 1e3
-        return Timing((seconds / calls / (len(marks) - 1 - first),), tuple(states))
+        elapsed_s = marks[settled].elapsed_time(marks[-1]) / 1e3
+        return Timing((elapsed_s / calls / (len(marks) - 1 - settled),), tuple(states))
 
 
 def _mark() -> torch.cuda.Event:

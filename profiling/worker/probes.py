@@ -111,7 +111,7 @@ class Probes:
             Mix.TRIAD: (3, lambda: launch(a, b, c, half)),
         }
         moved, call = calls[mix]
-        return Sweep(f"our {mix} kernel ({tile})", moved * blocks * tile.byte_count, call)
+        return Sweep(f"Our {mix} kernel ({tile})", moved * blocks * tile.byte_count, call)
 
     def _whole_waves(self, blocks: int, tile: Tile) -> int:
         """Blocks without those of a last wave that would leave multiprocessors idle."""

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 from profiling.devices import Device, DeviceKind  # noqa: E402
 from profiling.nameplate import nameplate  # noqa: E402
 from profiling.nvml import NvmlReader, same_gpu  # noqa: E402
-from profiling.roofline import Ceiling, Roofline, Source  # noqa: E402
+from profiling.roofline import Bound, Ceiling, Mix, Roofline, Source  # noqa: E402
 from profiling.worker.ceilings import measure_ceilings  # noqa: E402
 from profiling.worker.environment import read_environment  # noqa: E402
 
@@ -38,12 +38,33 @@ def test_state_is_live(gpu: Device) -> None:
     assert state.memory_used_bytes is not None
 
 
-def test_measured_ceilings_stay_below_the_nameplate(gpu: Device) -> None:
+@pytest.fixture(scope="module")
+def ceilings(gpu: Device) -> Roofline:
     found: list[Ceiling] = []
-    measure_ceilings(gpu, found.append, lambda: False, lambda _detail, _deadline_s: None)
-    assert len(found) >= 6
+    measure_ceilings(gpu, found.append, lambda: False, lambda _detail, _deadline_s: None, pytest.fail)
+    return Roofline(tuple(found))
+
+
+def test_measured_ceilings_stay_below_the_nameplate(gpu: Device, ceilings: Roofline) -> None:
     plate = Roofline(nameplate(gpu, "now"))
-    for ceiling in found:
-        for limit in plate.of(ceiling.bound, Source.NAMEPLATE):
-            assert ceiling.value < 1.02 * limit.value, ceiling.label
+    for ceiling in ceilings.ceilings:
+        if ceiling.source in (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED):
+            for limit in plate.of(ceiling.bound, Source.NAMEPLATE):
+                assert ceiling.value < 1.02 * limit.value, ceiling.label
     assert torch.get_float32_matmul_precision() == "highest"
+
+
+def test_every_access_mix_and_the_cache_have_a_ceiling(ceilings: Roofline) -> None:
+    dram = ceilings.of(Bound.DRAM, Source.MEASURED_BURST)
+    assert {ceiling.mix for ceiling in dram} == set(Mix)
+    (l2,) = ceilings.of(Bound.L2)
+    assert l2.value > max(ceiling.value for ceiling in dram)
+
+
+def test_a_sustained_pipe_is_not_faster_than_its_burst(ceilings: Roofline) -> None:
+    sustained = [c for c in ceilings.ceilings if c.source is Source.MEASURED_SUSTAINED]
+    assert sustained
+    for ceiling in sustained:
+        (burst,) = ceilings.of(ceiling.bound, Source.MEASURED_BURST)
+        assert ceiling.value < 1.02 * burst.value, ceiling.label
+        assert ceilings.of(ceiling.bound, Source.NAMEPLATE_HELD)

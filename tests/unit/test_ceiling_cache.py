@@ -1,3 +1,4 @@
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from profiling.devices import Device, DeviceKind
 from profiling.roofline import Bound, Ceiling, Mix, Source
 
 GPU = Device("cuda:0", DeviceKind.CUDA, "NVIDIA H200", "GPU-1", driver_version="580.159", power_limit_w=700.0)
+CPU = Device("cpu", DeviceKind.CPU, "Some CPU", "cpu-1", core_count=2)
 KEY = CacheKey.of(GPU, "2.11.0")
 CEILINGS = (
     Ceiling(Bound.DRAM, Source.MEASURED_BURST, 4.49e12, "By reading.", "GPU-1", "now", Mix.READ),
@@ -67,6 +69,22 @@ def test_broken_file_is_told_and_measured_anew(
     assert str(path) in notices[0]
     cache.save(KEY, CEILINGS)
     assert cache.load(KEY) == CEILINGS
+
+
+@pytest.mark.parametrize(
+    ("device", "days", "is_kept"),
+    [(CPU, 6, True), (CPU, 8, False), (GPU, 1000, True), (CPU, -1, True)],
+    ids=["cpu", "cpu-old", "gpu-old", "clock-set-back"],
+)
+def test_a_probe_of_a_cpu_grows_old(
+    tmp_path: Path, notices: list[str], device: Device, days: int, is_kept: bool
+) -> None:
+    today = datetime(2026, 5, 1, tzinfo=UTC)
+    key = CacheKey.of(device, "2.11.0")
+    CeilingCache(notices.append, tmp_path, lambda: today).save(key, CEILINGS)
+    later = CeilingCache(notices.append, tmp_path, lambda: today + timedelta(days=days))
+    assert later.load(key) == (CEILINGS if is_kept else ())
+    assert notices == []
 
 
 def test_unwritable_folder_is_told(tmp_path: Path, notices: list[str]) -> None:

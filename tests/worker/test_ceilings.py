@@ -6,9 +6,10 @@ from msgspec.structs import replace
 torch = pytest.importorskip("torch")
 
 from profiling import host  # noqa: E402
-from profiling.devices import Device, DeviceKind  # noqa: E402
+from profiling.devices import Device, DeviceKind, DeviceState  # noqa: E402
 from profiling.roofline import Bound, Ceiling, Mix, Source  # noqa: E402
-from profiling.worker import bench, ceilings, environment  # noqa: E402
+from profiling.worker import bench, ceilings, compute_ceilings, environment  # noqa: E402
+from profiling.worker.bench import Reading, Timing  # noqa: E402
 
 GIB = 2**30
 
@@ -17,7 +18,12 @@ GIB = 2**30
 def small_cpu(monkeypatch: pytest.MonkeyPatch) -> Device:
     """This CPU, probed with small arrays and few blocks: the figures are rough but real."""
     pace = replace(
-        bench.PACES[DeviceKind.CPU], block_s=1e-3, budget_s=0.01, least_repeats=3, matmul_sides=(64, 128)
+        bench.PACES[DeviceKind.CPU],
+        block_s=1e-3,
+        budget_s=0.01,
+        least_repeats=3,
+        matmul_sides=(64, 128),
+        passes=1,
     )
     monkeypatch.setitem(bench.PACES, DeviceKind.CPU, pace)
     return replace(host.cpu_device(), last_level_cache_bytes=2**20)
@@ -80,8 +86,111 @@ def test_matmul_counts_two_flops_a_multiply_and_add(
     assert values[Bound.FP32] == pytest.approx(2 * 128**3 / 1e-3)
 
 
+class Play:
+    """A probe of one ceiling whose readings are given, one list a pass."""
+
+    def __init__(self, *passes: list[Reading]) -> None:
+        self._passes = iter(passes)
+
+    def __call__(self, _bench: bench.Bench) -> list[Reading]:
+        return next(self._passes)
+
+
+def reading(value: float, source: Source = Source.MEASURED_BURST, clock_hz: float | None = None) -> Reading:
+    state = DeviceState(clock_hz=clock_hz, memory_clock_hz=3.2e9)
+    return Reading(value, "Played.", Timing((1.0,), (state,)), source)
+
+
+def play(monkeypatch: pytest.MonkeyPatch, *measurements: ceilings.Measurement) -> None:
+    monkeypatch.setattr(ceilings, "MEASUREMENTS", measurements)
+
+
+def test_the_best_of_two_passes_counts(small_cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy moment in either pass must not pass for the machine's limit."""
+    monkeypatch.setitem(bench.PACES, DeviceKind.CPU, replace(bench.PACES[DeviceKind.CPU], passes=2))
+    play(
+        monkeypatch,
+        ceilings.Measurement(Bound.FP32, Play([reading(1e9)], [reading(3e9)])),
+        ceilings.Measurement(Bound.BF16, Play([reading(5e9)], [reading(2e9)])),
+    )
+    found, announced = probe(small_cpu)
+    assert [(ceiling.bound, ceiling.value) for ceiling in found] == [(Bound.FP32, 3e9), (Bound.BF16, 5e9)]
+    assert announced == ["FP32", "BF16"] * 2
+
+
+def test_one_ceiling_that_fails_takes_no_other_with_it(
+    small_cpu: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_bench: bench.Bench) -> list[Reading]:
+        raise RuntimeError("cuBLAS has no such kernel\nand more")
+
+    play(
+        monkeypatch,
+        ceilings.Measurement(Bound.FP8, refuse),
+        ceilings.Measurement(Bound.FP32, Play([reading(1e9)])),
+    )
+    found: list[Ceiling] = []
+    said: list[str] = []
+    ceilings.measure_ceilings(small_cpu, found.append, lambda: False, lambda *_: None, said.append)
+    assert [ceiling.bound for ceiling in found] == [Bound.FP32]
+    assert said == [f"The FP8 ceiling of {small_cpu.name} was not measured: cuBLAS has no such kernel"]
+
+
+def test_memory_filled_by_others_ends_the_probe(small_cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_out(_bench: bench.Bench) -> list[Reading]:
+        raise torch.cuda.OutOfMemoryError("no")
+
+    play(monkeypatch, ceilings.Measurement(Bound.DRAM, run_out, Mix.READ))
+    with pytest.raises(torch.cuda.OutOfMemoryError):
+        probe(small_cpu)
+
+
+def test_the_nameplate_follows_the_clock_held_under_sustained_load(
+    small_cpu: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    burst, sustained = reading(8e14, clock_hz=1.98e9), reading(6e14, Source.MEASURED_SUSTAINED, 1.4e9)
+    play(
+        monkeypatch,
+        ceilings.Measurement(Bound.DRAM, Play([reading(4e12)]), Mix.COPY),
+        ceilings.Measurement(Bound.DRAM, Play([reading(5e12)]), Mix.READ),
+        ceilings.Measurement(Bound.FP32, Play([reading(6e13, clock_hz=1.9e9)])),
+        ceilings.Measurement(Bound.BF16, Play([burst, sustained])),
+    )
+    # The nameplate asks for nothing but the facts of the device: an H200 whose probe is played.
+    h200 = Device("cpu", DeviceKind.CUDA, "NVIDIA H200", "GPU-1", 16896, 132, (9, 0), bus_width_bits=6016)
+    monkeypatch.setattr(ceilings, "Bench", lambda _device, stop: bench.Bench(small_cpu, stop))
+    found, _ = probe(h200)
+    held = {ceiling.bound: ceiling.value for ceiling in found if ceiling.source is Source.NAMEPLATE_HELD}
+    assert held == {
+        Bound.DRAM: 2 * 3.2e9 * 6016 / 8,
+        Bound.FP32: 16896 * 2 * 1.9e9,
+        Bound.BF16: 132 * 4096 * 1.4e9,
+    }
+    assert len([ceiling for ceiling in found if ceiling.source is Source.NAMEPLATE_HELD]) == 3
+    assert [ceiling.value for ceiling in found if ceiling.source is Source.MEASURED_SUSTAINED] == [6e14]
+
+
+def test_timing_tells_the_middle_of_the_fastest_and_the_state() -> None:
+    states = (DeviceState(clock_hz=1e9, power_w=300), DeviceState(clock_hz=3e9), DeviceState())
+    timing = Timing((9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 8.0), states)
+    assert (timing.fastest_s, timing.median_s) == (3.0, 4.0)
+    assert timing.fastest_text == "median of the 5 fastest of 7"
+    assert (timing.clock_hz, timing.memory_clock_hz, timing.power_w) == (2e9, None, 300)
+    assert timing.clock_text == " at 2000 MHz"
+    assert Timing((1.0,)).clock_text == ""
+
+
+@pytest.mark.parametrize("multiprocessors", [40, 58, 82, 108, 128, 132, 142, 148, 170])
+def test_whole_waves_leave_no_multiprocessor_idle(multiprocessors: int) -> None:
+    shape = compute_ceilings.whole_waves(multiprocessors, 4096)
+    tiles = shape.m // 128 * (shape.n // 256)
+    assert (shape.m % 128, shape.n % 256, tiles % multiprocessors) == (0, 0, 0)
+    # Long, thin outputs read more than they compute.
+    assert 0.4 < shape.m / shape.n < 2.5
+
+
 def fail_under_high_precision() -> None:
-    with ceilings.float32_matmul_precision("high"):
+    with compute_ceilings.float32_matmul_precision("high"):
         assert torch.get_float32_matmul_precision() == "high"
         raise ZeroDivisionError
 
