@@ -135,7 +135,9 @@ class LineDecoder(Generic[Message]):
         try:
             return self._decoder.decode(line)
         except msgspec.MsgspecError as error:
-            raise ProtocolError(f"The worker said something else than a message: {line[:200]!r} ({error}).") from error
+            raise ProtocolError(
+                f"The worker said something else than a message: {line[:200]!r} ({error})."
+            ) from error
 
 
 def event_decoder() -> LineDecoder[Event]:

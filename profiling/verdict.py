@@ -15,6 +15,10 @@ CEILING_UNCERTAINTY = 0.02
 # Host time over device time from which a caller waits for launches and not for the device.
 LAUNCH_BOUND_RATIO = 1.5
 
+# A call of one kernel and CUPTI's duration of it agree within this, else one of them is wrong.
+PROFILER_TOLERANCE = 0.03
+PROFILER_TOLERANCE_S = 1e-6
+
 
 class VerdictKind(StrEnum):
     """What decides the time of a point; one of the last four where there is no time to judge."""
@@ -68,6 +72,7 @@ def flags_of(point: Point, session: Session) -> tuple[Flag, ...]:
     found = set(measured.flags)
     if measured.host_s and measured.host_s > LAUNCH_BOUND_RATIO * measured.time.median_s:
         found.add(Flag.LAUNCH_BOUND)
+    found |= _device_flags(measured)
     roof = limiting_roof(point, session)
     above = roof is not None and is_above(roof, measured)
     if above:
@@ -75,6 +80,22 @@ def flags_of(point: Point, session: Session) -> tuple[Flag, ...]:
     if fits_in_cache(point, session) and (above or _is_cpu(session)):
         found.add(Flag.CACHE_RESIDENT)
     return tuple(flag for flag in Flag if flag in found)
+
+
+def _device_flags(measured: Measured) -> set[Flag]:
+    """What clocks and kernels say of a point."""
+    found: set[Flag] = set()
+    if "power cap" in measured.evidence.event_reasons:
+        found.add(Flag.POWER_CAPPED)
+    launches = sum(kernel.calls for kernel in measured.kernels)
+    if launches > 1.5:
+        found.add(Flag.EXTRA_KERNELS)
+    elif measured.kernel_sum_s:
+        median_s = measured.time.median_s
+        allowed_s = max(PROFILER_TOLERANCE * median_s, PROFILER_TOLERANCE_S)
+        if abs(measured.kernel_sum_s - median_s) > allowed_s:
+            found.add(Flag.PROFILER_DISAGREES)
+    return found
 
 
 def limiting_roof(point: Point, session: Session) -> Roof | None:

@@ -23,7 +23,7 @@ from profiling.worker.freeze import ActivityCounter
 from profiling.worker.inputs import InputMaker, InputSet, set_count
 from profiling.worker.instruments import Instruments
 from profiling.worker.providers import BuildRequest, Built
-from profiling.worker.rounds import STOP_RULES, Turn, measure, warm_up
+from profiling.worker.rounds import STOP_RULES, Pace, Turn, measure, warm_up, warm_up_rule
 from profiling.worker.timing import BlockTimer, host_seconds
 from profiling.worker.tracing import profile_kernels, record_trace
 from profiling.worker.verify import Verifier
@@ -39,8 +39,6 @@ _DEADLINE_S = {
     Stage.CHECK: 120.0,
 }
 _SETTLE_CALLS = 3
-_UNSTABLE_HALF_WIDTH = 0.05
-_MOST_DISCARDED = 0.25
 _HOT_ROUNDS = 5
 _HOST_CALLS_S = 0.5
 _MOST_HOST_CALLS = 50
@@ -82,6 +80,7 @@ class JobExecutor:
         self._kernel: Kernel = kernel
         self._instruments = instruments
         self._device = instruments.torch_device
+        self._pace = Pace(job.regime)
         self._emit = emit
         self._check_cancelled = check_cancelled
         self._maker = InputMaker(kernel.spec, job.workload.dtype, self._device, seed=2026)
@@ -157,15 +156,15 @@ class JobExecutor:
         self._start(Stage.MEASURE, contenders[0].implementation, f"{len(contenders)} in turn")
         turns = [contender.turn for contender in contenders if contender.turn]
         read_state = self._instruments.read_state
-        warm_up(turns, self._job.regime, read_state)
+        warm_up(turns, warm_up_rule(self._job.quality, self._job.regime), self._pace, read_state)
         before = self._activity.read()
-        measure(turns, STOP_RULES[self._job.quality], read_state, self._check_cancelled)
+        measure(turns, STOP_RULES[self._job.quality], self._pace, read_state, self._check_cancelled)
         self._happened = self._activity.read().since(before)
         for contender in contenders:
             if contender.hot:
                 contender.hot.timer.block()
                 for number in range(_HOT_ROUNDS):
-                    contender.hot.take_block(number, read_state)
+                    contender.hot.take_block(number, self._pace, read_state)
 
     def _check(self, contender: _Contender, sets: list[InputSet]) -> Outcome:
         """Verify what the timed path writes for contents it has never seen; then profile."""
@@ -176,7 +175,9 @@ class JobExecutor:
         self._verifier.check_again(sets[0], timer.call_on_first_set())
         on_gpu = self._device.type == "cuda"
         host_s = self._host_s(contender, sets) if on_gpu else None
-        timer.block()  # the profiler and the single calls are to find the clock where the blocks had it
+        # The reference heats the device: the profiler is to find the clock where the blocks had it.
+        contender.turn.warm_block(self._pace, self._instruments.read_state)
+        self._pace.rest()
         stats = contender.turn.stats
         return Measured(
             time=stats,
@@ -187,8 +188,8 @@ class JobExecutor:
             evidence=contender.turn.evidence,
             host_s=host_s,
             hot=contender.hot.stats if contender.hot and contender.hot.samples_s else None,
-            kernels=profile_kernels(timer.run_some) if on_gpu else (),
-            flags=(Flag.UNSTABLE,) if _is_unstable(contender.turn) else (),
+            kernels=profile_kernels(timer) if on_gpu else (),
+            flags=(Flag.UNSTABLE,) if contender.turn.unstable_because else (),
             discards=contender.turn.discards,
             calls_s=self._single_calls(contender.built, timer, sets, stats.median_s),
         )
@@ -282,9 +283,3 @@ class JobExecutor:
             reserved = torch.cuda.memory_reserved(self._device) - torch.cuda.memory_allocated(self._device)
             return free + reserved
         return psutil.virtual_memory().available
-
-
-def _is_unstable(turn: Turn) -> bool:
-    discarded = sum(turn.causes.values())
-    taken = discarded + len(turn.samples_s)
-    return turn.interval.relative_half_width > _UNSTABLE_HALF_WIDTH or discarded > _MOST_DISCARDED * taken

@@ -9,21 +9,54 @@ from dataclasses import dataclass, field
 from profiling.devices import DeviceState
 from profiling.outcome import Discard, Evidence, TimeStats
 from profiling.plan import Quality, Regime
-from profiling.statistics import Interval, StopRule, median_interval
-from profiling.worker.timing import BlockTimer
+from profiling.statistics import (
+    EXACT_STOP,
+    EXACT_WARM_UP,
+    QUICK_STOP,
+    QUICK_WARM_UP,
+    Interval,
+    StopRule,
+    WarmUpRule,
+    median_interval,
+    unstable_because,
+)
+from profiling.worker.timing import BlockReading, BlockTimer
 
-STOP_RULES = {
-    Quality.QUICK: StopRule(half_width=0.01, cap_s=2.0),
-    Quality.EXACT: StopRule(half_width=0.0025, cap_s=10.0),
-}
-_WARM_UP_S = {Regime.BURST: 0.2, Regime.SUSTAINED: 3.0}
-_MOST_WARM_UP_S = {Regime.BURST: 1.0, Regime.SUSTAINED: 6.0}
-_STEADY = 0.01  # relative change of the clock between two warm-up rounds
-_LEAST_ROUNDS = 3  # for calls so long that the cap would stop earlier
+STOP_RULES = {Quality.QUICK: QUICK_STOP, Quality.EXACT: EXACT_STOP}
+_LEAST_BLOCKS = 3  # for calls so long that the cap would stop earlier
+_LONG_BLOCK_S = 0.2  # warms the device up in one go
 # Faults of the device, not conditions of the run: a power cap is labelled, never discarded.
 _FAULTS = ("thermal slowdown (software)", "thermal slowdown (hardware)", "hardware slowdown", "power brake")
+_POWER_CAP = "power cap"
+_FULL_CLOCK = 0.985  # of the fastest block: clocks come in steps of nearly 1 %
+_LONGEST_REST_S = 0.1
 
 ReadState = Callable[[], DeviceState]
+
+
+class Pace:
+    """How long the device rests before a block.
+
+    A burst is what the device does at the clock it holds when fresh. Large matrix products reach the
+    power cap within a few blocks and lose 15 % of the clock; how much depends on who ran before. In
+    the burst regime the pause grows until blocks find the full clock again; sustained, there is none.
+    """
+
+    def __init__(self, regime: Regime) -> None:
+        self._rests = regime is Regime.BURST
+        self._rest_s = 0.0
+        self._fastest_hz = 0.0
+
+    def rest(self) -> None:
+        time.sleep(self._rest_s)
+
+    def note(self, clock_hz: float | None, state: DeviceState) -> None:
+        """Learn from a block whether the rest before it was long enough."""
+        if not self._rests or clock_hz is None:
+            return
+        self._fastest_hz = max(self._fastest_hz, clock_hz)
+        if _POWER_CAP in state.event_reasons or clock_hz < _FULL_CLOCK * self._fastest_hz:
+            self._rest_s = min(max(2 * self._rest_s, 0.005), _LONGEST_REST_S)
 
 
 @dataclass
@@ -35,12 +68,12 @@ class Turn:
     rounds: list[int] = field(default_factory=list)
     clocks_hz: list[float] = field(default_factory=list)
     states: list[DeviceState] = field(default_factory=list)
-    causes: Counter[str] = field(default_factory=Counter)
+    causes: Counter[str] = field(default_factory=Counter[str])
+    spent_s: float = 0.0
 
-    def take_block(self, number: int, read_state: ReadState) -> None:
+    def take_block(self, number: int, pace: Pace, read_state: ReadState) -> None:
         """Time one block; keep it, or discard it for a named cause."""
-        reading = self.timer.block()
-        state = read_state()
+        reading, state = self._run(pace, read_state)
         cause = next((fault for fault in _FAULTS if fault in state.event_reasons), None)
         if cause:
             self.causes[cause] += 1
@@ -50,6 +83,19 @@ class Turn:
         self.states.append(state)
         if clock_hz := reading.clock_hz or state.clock_hz:
             self.clocks_hz.append(clock_hz)
+
+    def warm_block(self, pace: Pace, read_state: ReadState) -> BlockReading:
+        """Run one block that is not kept."""
+        reading, state = self._run(pace, read_state)
+        return BlockReading(reading.seconds, reading.clock_hz or state.clock_hz)
+
+    def _run(self, pace: Pace, read_state: ReadState) -> tuple[BlockReading, DeviceState]:
+        pace.rest()
+        reading = self.timer.block()
+        state = read_state()
+        pace.note(reading.clock_hz or state.clock_hz, state)
+        self.spent_s += reading.seconds * self.timer.calls_per_block
+        return reading, state
 
     @property
     def interval(self) -> Interval:
@@ -83,41 +129,61 @@ class Turn:
             event_reasons=tuple(sorted({reason for state in self.states for reason in state.event_reasons})),
         )
 
+    @property
+    def unstable_because(self) -> str | None:
+        return unstable_because(self.interval, len(self.samples_s), sum(self.causes.values()))
 
-def warm_up(turns: Sequence[Turn], regime: Regime, read_state: ReadState) -> None:
-    """Run blocks, unrecorded, until the clock is steady."""
+
+def warm_up_rule(quality: Quality, regime: Regime) -> WarmUpRule:
+    """When the device is warm: steady, and for the sustained regime after 3 s of work at least."""
+    if regime is Regime.SUSTAINED:
+        return WarmUpRule(least_s=3.0, most_s=6.0)
+    return QUICK_WARM_UP if quality is Quality.QUICK else EXACT_WARM_UP
+
+
+def warm_up(turns: Sequence[Turn], rule: WarmUpRule, pace: Pace, read_state: ReadState) -> None:
+    """Run blocks in turn, unrecorded, until neither block times nor clocks drift."""
+    blocks_s: list[list[float]] = [[] for _ in turns]
+    clocks_hz: list[float] = []
+    long_enough = [False] * len(turns)
     started = time.monotonic()
-    clock_hz: float | None = None
-    while (elapsed := time.monotonic() - started) < _MOST_WARM_UP_S[regime]:
-        readings = [turn.timer.block() for turn in turns]
-        before, clock_hz = clock_hz, readings[-1].clock_hz or read_state().clock_hz
-        steady = clock_hz is None or (before is not None and abs(clock_hz - before) <= _STEADY * before)
-        if elapsed >= _WARM_UP_S[regime] and steady:
+    while (elapsed := time.monotonic() - started) < rule.most_s and not rule.is_met(
+        elapsed, blocks_s, clocks_hz
+    ):
+        for index, turn in enumerate(turns):
+            if long_enough[index] and len(turns) > 1:
+                continue
+            reading = turn.warm_block(pace, read_state)
+            blocks_s[index].append(reading.seconds)
+            long_enough[index] = reading.seconds * turn.timer.calls_per_block > _LONG_BLOCK_S
+            if index == 0 and reading.clock_hz:
+                clocks_hz.append(reading.clock_hz)
+        if all(long_enough):
             return
+    for turn in turns:
+        turn.spent_s = 0.0
 
 
 def measure(
-    turns: Sequence[Turn], rule: StopRule, read_state: ReadState, between_rounds: Callable[[], None]
+    turns: Sequence[Turn],
+    rule: StopRule,
+    pace: Pace,
+    read_state: ReadState,
+    between_rounds: Callable[[], None],
 ) -> None:
-    """Add rounds of blocks to the turns until the stop rule is met or the cap is reached.
+    """Add rounds of blocks to the turns until the stop rule is met, or each has spent its cap.
 
     Random order within a round: a fixed one would read the same neighbour's heat every time.
-    Blocks all discarded at the cap are taken anyway: never an empty result.
+    Blocks all discarded at the cap: one is taken anyway, never an empty result.
     """
-    order = list(turns)
-    spent_s = 0.0
     number = 0
-    while True:
+    while active := [turn for turn in turns if turn.spent_s < rule.cap_s or number < _LEAST_BLOCKS]:
         between_rounds()
-        random.shuffle(order)
-        started = time.monotonic()
-        for turn in order:
-            turn.take_block(number, read_state)
-        spent_s += time.monotonic() - started
+        random.shuffle(active)
+        for turn in active:
+            turn.take_block(number, pace, read_state)
         number += 1
-        if number >= _LEAST_ROUNDS and spent_s > rule.cap_s * len(turns):
-            break
-        if all(turn.samples_s for turn in turns) and rule.is_met(number, [turn.interval for turn in turns]):
+        if all(turn.samples_s for turn in active) and rule.is_met(number, [turn.interval for turn in active]):
             break
     for turn in turns:
         if not turn.samples_s:

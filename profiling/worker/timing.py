@@ -44,10 +44,6 @@ class BlockTimer(Protocol):
         """One more timed-path call on the first input set; its outputs."""
         ...
 
-    def run_some(self) -> int:
-        """Run the timed path untimed, at least two calls; how many calls it was."""
-        ...
-
 
 class _EventPair:
     """Two events on the current stream, with the clock marked outside of them."""
@@ -102,10 +98,6 @@ class GraphTimer:
         torch.cuda.synchronize()
         return self._outputs[0]
 
-    def run_some(self) -> int:
-        self._graph.replay()
-        return self._calls
-
     def _replay(self) -> None:
         for _ in range(self._replays):
             self._graph.replay()
@@ -151,10 +143,6 @@ class QueueTimer:
     def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
         return as_tuple(self._call(*self._sets[0]))
 
-    def run_some(self) -> int:
-        self._calls()
-        return self.calls_per_block
-
     def _calls(self) -> None:
         for _ in range(self.calls_per_block):
             self._call(*self._sets[self._next % len(self._sets)])
@@ -199,11 +187,6 @@ class WallTimer:
 
     def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
         return as_tuple(self._call(*self._sets[0]))
-
-    def run_some(self) -> int:
-        for inputs in self._sets[:2]:
-            self._call(*inputs)
-        return len(self._sets[:2])
 
 
 def make_timer(

@@ -12,29 +12,35 @@ from torch._C._autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
 from profiling.outcome import ProfiledKernel
+from profiling.worker.gpu_clock import OWN_PREFIX
 from profiling.worker.inputs import InputSet
 from profiling.worker.providers import Tensors
+from profiling.worker.timing import BlockTimer
 
 Call = Callable[..., Tensors]
 _TRACED_CALLS = 5
 
 
-def profile_kernels(run_some: Callable[[], int]) -> tuple[ProfiledKernel, ...]:
+def profile_kernels(timer: BlockTimer) -> tuple[ProfiledKernel, ...]:
     """Device kernels per call as CUPTI times them, longest first; seconds per call.
 
-    ``run_some`` runs the timed path and says how many calls it was: a kernel profiled elsewhere, on
-    other buffers, was seen to differ by 9 %. Median duration of each kernel.
+    Of a whole block: a kernel profiled elsewhere, on other buffers, was seen to differ by 9 %.
+    Median duration of each kernel.
     """
-    calls = run_some()  # finds the clock low, and makes the profiler's buffers where it is in use
-    recording = _record(run_some, on_gpu=True)
+    recording = _record(timer.block, on_gpu=True)
     durations: dict[str, list[float]] = {}
     for event in _device_events(recording):
-        durations.setdefault(event.name, []).append(event.device_time_total * 1e-6)
+        if not event.name.startswith(OWN_PREFIX):
+            durations.setdefault(event.name, []).append(event.device_time_total * 1e-6)
     kernels = [
-        ProfiledKernel(name, len(seconds) / calls, len(seconds) / calls * statistics.median(seconds))
+        ProfiledKernel(name, len(seconds) / timer.calls_per_block, _per_call(seconds, timer.calls_per_block))
         for name, seconds in durations.items()
     ]
     return tuple(sorted(kernels, key=lambda kernel: -kernel.total_s))
+
+
+def _per_call(seconds: list[float], calls: int) -> float:
+    return len(seconds) / calls * statistics.median(seconds)
 
 
 def record_trace(call: Call, sets: list[InputSet]) -> bytes:

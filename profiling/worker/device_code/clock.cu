@@ -8,7 +8,7 @@ static __device__ unsigned long long nanoseconds() {
 
 // Each multiprocessor notes its cycle counter and the time: two marks give its clock in between.
 // marks[2 * m] = cycles, marks[2 * m + 1] = nanoseconds of multiprocessor m.
-extern "C" __global__ void mark(unsigned long long* marks) {
+extern "C" __global__ void roofscope_mark(unsigned long long* marks) {
   unsigned int multiprocessor;
   asm volatile("mov.u32 %0, %smid;" : "=r"(multiprocessor));
   marks[2 * multiprocessor] = clock64();
@@ -16,7 +16,7 @@ extern "C" __global__ void mark(unsigned long long* marks) {
 }
 
 // A kernel of known duration.
-extern "C" __global__ void spin(long long duration_ns) {
+extern "C" __global__ void roofscope_spin(long long duration_ns) {
   const unsigned long long start = nanoseconds();
   while (nanoseconds() - start < (unsigned long long)duration_ns) {
   }
