@@ -7,8 +7,8 @@ constexpr float NEVER = 3e38f;  // data and sums stay small
 // ---- Passes over DRAM ---------------------------------------------------------------------------
 //
 // A block owns one tile and no more: PACKS accesses of 16 bytes a thread, all under way before the first
-// is used. Blocks start in order, so that what is in flight at a time lies close together in memory;
-// blocks that stride over the whole array drift apart and read 4 % less (as torch.sum does).
+// is used. Blocks start in order, so that what is in flight at a time lies close together in memory.
+// torch.sum, whose blocks stride over the whole array, reads 4 % less on an H200.
 
 // How memory is told what to keep: nothing ("evict first"), or its default.
 struct streamed {
@@ -98,12 +98,11 @@ __device__ __forceinline__ void triad_tile(const float4* left, const float4* rig
         triad_tile<PACKS, ACCESS>(left, right, target, factor);                                         \
     }
 
-PASSES(1, streamed)
-PASSES(2, streamed)
-PASSES(4, streamed)
-PASSES(8, streamed)
+PASSES(1, cached)
 PASSES(2, cached)
 PASSES(4, cached)
+PASSES(8, cached)
+PASSES(4, streamed)
 
 // ---- L2 -----------------------------------------------------------------------------------------
 

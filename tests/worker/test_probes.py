@@ -101,7 +101,8 @@ def test_multiply_add_counts_two_flops_each(probes: Probes, launches: Launches, 
 
 def test_tile_is_told_in_words() -> None:
     assert Tile(256, 4).byte_count == 16 * 1024
-    assert str(Tile(256, 4)) == "256 threads x 4 x 16 B a block, streamed"
+    assert str(Tile(256, 4)) == "256 threads x 4 x 16 B a block"
+    assert str(Tile(256, 4, "streamed")) == "256 threads x 4 x 16 B a block, evict first"
 
 
 # ---- the source, compiled ----
@@ -149,9 +150,13 @@ def test_the_compiler_kept_the_work(tmp_path: Path) -> None:
     bodies = dict(re.findall(r"Function : (\w+)\n(.*?)(?=Function : |\Z)", listing, re.DOTALL))
     assert len(re.findall(r"\bFFMA ", bodies["fma_float32"])) >= 512
     assert len(re.findall(r"\bDFMA ", bodies["fma_float64"])) >= 512
-    for packs in (1, 2, 4, 8):
-        assert len(re.findall(r"\bLDG\.E\.EF\.128 ", bodies[f"read_{packs}_streamed"])) == packs
-        assert len(re.findall(r"\bSTG\.E\.EF\.128 ", bodies[f"write_{packs}_streamed"])) == packs
-        assert len(re.findall(r"\bLDG\.E\.EF\.128 ", bodies[f"triad_{packs}_streamed"])) == 2 * packs
+    for tile in TILES:
+        hint = ".EF" if tile.access == "streamed" else ""
+        load, store = rf"\bLDG\.E{hint}\.128(\.CONSTANT)? ", rf"\bSTG\.E{hint}\.128 "
+        kernels = {mix: bodies[f"{mix}_{tile.packs}_{tile.access}"] for mix in Mix}
+        loads = {mix: len(re.findall(load, body)) / tile.packs for mix, body in kernels.items()}
+        stores = {mix: len(re.findall(store, body)) / tile.packs for mix, body in kernels.items()}
+        assert loads == {Mix.READ: 1, Mix.WRITE: 0, Mix.COPY: 1, Mix.TRIAD: 2}
+        assert stores == {Mix.READ: 0, Mix.WRITE: 1, Mix.COPY: 1, Mix.TRIAD: 1}
     resident = bodies["read_resident"]
     assert len(re.findall(r"\bLDG\.E\.128\.STRONG\.GPU ", resident)) >= 4
