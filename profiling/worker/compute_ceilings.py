@@ -43,7 +43,7 @@ class Product(Struct, frozen=True):
     make: MakeCall
 
 
-def matmul(dtype: torch.dtype) -> Product:
+def matmul(dtype: torch.dtype, remark: str = "") -> Product:
     """``torch.mm`` of uniform noise in [-1, 1]; zeros would run 7 to 15 % too fast."""
 
     def make(device: torch.device, shape: Shape) -> Callable[[], object]:
@@ -51,7 +51,7 @@ def matmul(dtype: torch.dtype) -> Product:
         b = torch.empty(shape.k, shape.n, dtype=dtype, device=device).uniform_(-1, 1)
         return partial(torch.mm, a, b, out=torch.empty(shape.m, shape.n, dtype=dtype, device=device))
 
-    return Product(f"torch.mm of {str(dtype).removeprefix('torch.')} matrices", make)
+    return Product(f"torch.mm of {str(dtype).removeprefix('torch.')} matrices{remark}", make)
 
 
 def float8_matmul() -> Product:
@@ -72,7 +72,7 @@ def float8_matmul() -> Product:
 
 def fp32(bench: Bench) -> list[Reading]:
     """One pipe, two uses: multiply-adds without memory, and IEEE matrix products."""
-    product = measure_product(bench, matmul(torch.float32), held=False)[0]
+    product = measure_product(bench, matmul(torch.float32, " in IEEE arithmetic"), held=False)[0]
     loop = _multiply_add(bench, np.float32)
     if loop is None:
         _, why_not = bench.own_kernels
@@ -107,7 +107,11 @@ def bf16(bench: Bench) -> list[Reading]:
 
 
 def tf32(bench: Bench) -> list[Reading]:
-    return measure_product(bench, matmul(torch.float32), "high") if _has(bench, (8, 0)) else []
+    return (
+        measure_product(bench, matmul(torch.float32, " with TF32 allowed"), "high")
+        if _has(bench, (8, 0))
+        else []
+    )
 
 
 def fp8(bench: Bench) -> list[Reading]:
@@ -155,8 +159,8 @@ def _burst(bench: Bench, product: Product, shape: Shape) -> Reading:
 def _sustained(bench: Bench, product: Product, shape: Shape) -> Reading:
     timing = bench.hold(product.make(bench.torch_device, shape))
     method = (
-        f"{product.name}, {shape}, uniform in [-1, 1], held for {bench.pace.held_s:.0f} s "
-        f"after {bench.pace.settle_s:.0f} s{timing.clock_text}{_power_text(timing)}."
+        f"{product.name}, {shape}, uniform in [-1, 1], held for {bench.pace.held_s:g} s "
+        f"after {bench.pace.settle_s:g} s{timing.clock_text}{_power_text(timing)}."
     )
     return Reading(shape.flop_count / timing.times_s[0], method, timing, Source.MEASURED_SUSTAINED)
 

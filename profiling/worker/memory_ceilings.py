@@ -72,7 +72,7 @@ def resident_read(bench: Bench) -> list[Reading]:
         timing = bench.time_blocks(call)
         method = (
             f"Our kernel reads {data.nbytes / MIB:.0f} MiB {laps} times in one launch, past L1; best of "
-            f"working sets from {_L2_PARTS[0]:.0%} to {_L2_PARTS[-1]:.0%} of L2, {timing.fastest_text} blocks"
+            f"working sets from 1/8 to 3/4 of L2, {timing.fastest_text} blocks"
             f"{timing.clock_text}."
         )
         found.append(Reading(byte_count / timing.fastest_s, method, timing))
