@@ -115,7 +115,12 @@ def ratio_text(ratio: float | None, low: float | None = None, high: float | None
     text = f"{_significant(ratio, 3)}×"
     if low is None or high is None:
         return text
-    return f"{text} ({_significant(low, 3)} to {_significant(high, 3)})"
+    return f"{text} ({range_text(low, high)})"
+
+
+def range_text(low: float, high: float) -> str:
+    """Ends of an interval of ratios: ``1.05 to 1.09``."""
+    return f"{_significant(low, 3)} to {_significant(high, 3)}"
 
 
 def error_text(relative_error: float | None) -> str:

@@ -92,31 +92,36 @@ class Roofline(Struct, frozen=True):
         ]
         return tuple(sorted(found, key=lambda ceiling: -ceiling.value))
 
-    def best(self, bound: Bound) -> Ceiling | None:
-        """The roof drawn: the highest measured one, else the nameplate.
+    def best(self, bound: Bound, measured: Source = Source.MEASURED_BURST) -> Ceiling | None:
+        """The roof drawn: the highest one measured in this way, else in the other, else the nameplate.
 
         The envelope over access mixes: a triad-only roof makes right kernels read 105 %.
         """
-        for source in (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED, Source.NAMEPLATE):
+        for source in (measured, Source.MEASURED_BURST, Source.MEASURED_SUSTAINED, Source.NAMEPLATE):
             if found := self.of(bound, source):
                 return found[0]
         return None
 
-    def memory_ceiling(self, work: Work) -> Ceiling | None:
+    def memory_ceiling(self, work: Work, measured: Source = Source.MEASURED_BURST) -> Ceiling | None:
         """The DRAM ceiling whose access mix is nearest to the work's own."""
-        measured = [c for c in self.of(Bound.DRAM, Source.MEASURED_BURST) if c.mix]
-        if not measured or not work.byte_count:
-            return self.best(Bound.DRAM)
+        best = self.best(Bound.DRAM, measured)
+        mixes = [c for c in self.of(Bound.DRAM, best.source) if c.mix] if best else []
+        if not mixes or not work.byte_count:
+            return best
         share = work.read_bytes / work.byte_count
-        return min(measured, key=lambda c: abs(_READ_SHARE[c.mix or Mix.COPY] - share))
+        return min(mixes, key=lambda c: abs(_READ_SHARE[c.mix or Mix.COPY] - share))
 
-    def limiter(self, work: Work, compute: Bound) -> Roof | None:
-        """The ceiling under which this work takes longest; None where nothing bounds it."""
+    def limiter(self, work: Work, compute: Bound, measured: Source = Source.MEASURED_BURST) -> Roof | None:
+        """The ceiling under which this work takes longest; None where nothing bounds it.
+
+        ``measured`` is the kind of ceiling that fits the point's regime: a sustained point under a
+        burst ceiling would be blamed for the clock.
+        """
         roofs: list[Roof] = []
-        memory = self.memory_ceiling(work)
+        memory = self.memory_ceiling(work, measured)
         if memory and work.byte_count:
             roofs.append(Roof(memory, work.byte_count / memory.value))
-        pipe = self.best(compute)
+        pipe = self.best(compute, measured)
         if pipe and work.flop_count:
             roofs.append(Roof(pipe, work.flop_count / pipe.value))
         return max(roofs, key=lambda roof: roof.least_time_s, default=None)

@@ -6,7 +6,8 @@ from msgspec import Struct
 
 from profiling.devices import DeviceKind
 from profiling.outcome import Cancelled, Failed, Flag, Measured, Skipped
-from profiling.roofline import Ceiling, Roof
+from profiling.plan import Regime
+from profiling.roofline import Ceiling, Roof, Source
 from profiling.session import Point, Session
 
 # A measured ceiling is itself known to about 2 %: a reading within that is on its roof, not above it.
@@ -18,6 +19,9 @@ LAUNCH_BOUND_RATIO = 1.5
 # A call of one kernel and CUPTI's duration of it agree within this, else one of them is wrong.
 PROFILER_TOLERANCE = 0.03
 PROFILER_TOLERANCE_S = 1e-6
+
+# A point is judged by ceilings measured at the clock of its own regime.
+_MEASURED_IN = {Regime.BURST: Source.MEASURED_BURST, Regime.SUSTAINED: Source.MEASURED_SUSTAINED}
 
 
 class VerdictKind(StrEnum):
@@ -102,7 +106,7 @@ def limiting_roof(point: Point, session: Session) -> Roof | None:
     """The ceiling under which the point's work takes longest; None without ceilings or spec."""
     if point.implementation.kernel not in session.specs:
         return None
-    return session.roofline.limiter(point.job.work, session.bound_of(point))
+    return session.roofline.limiter(point.job.work, session.bound_of(point), _MEASURED_IN[point.job.regime])
 
 
 def is_above(roof: Roof, measured: Measured) -> bool:

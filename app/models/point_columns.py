@@ -5,6 +5,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from app.formatting import (
+    MISSING,
     bandwidth_text,
     count_text,
     energy_text,
@@ -13,7 +14,6 @@ from app.formatting import (
     interval_text,
     memory_text,
     percent_text,
-    ratio_text,
     time_text,
 )
 from app.models.library_model import implementation_label
@@ -113,7 +113,12 @@ COLUMNS = (
         lambda row: row.verdict.fraction_of_roof,
         percent_text,
     ),
-    _number("Speed-up", "Baseline's time over this time, on the same workload", _speed_up, ratio_text),
+    Column(
+        "Speed-up",
+        "Baseline's time over this time on the same workload, with its 95 % interval",
+        lambda row: row.speed_up.short_text if row.speed_up else MISSING,
+        _speed_up,
+    ),
     _number(
         "Bandwidth",
         "Compulsory bytes over the time",

@@ -6,7 +6,6 @@ from enum import IntEnum
 import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from app.formatting import ratio_text
 from app.models.point_columns import COLUMNS, Column
 from app.models.point_row import PointRow, point_rows, reason_text
 from app.models.session_model import SessionModel
@@ -196,5 +195,5 @@ def _sorted_places(keys: Sequence[float | str | None], *, descending: bool) -> l
 
 def _tool_tip(row: PointRow, column: Column) -> str:
     if column.title == "Speed-up" and row.speed_up:
-        return ratio_text(row.speed_up.ratio, row.speed_up.low, row.speed_up.high)
+        return f"{row.speed_up.text}\n{row.speed_up.origin}"
     return reason_text(row.point) or column.tip

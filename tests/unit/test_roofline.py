@@ -83,3 +83,23 @@ def test_ceilings_of_a_bound_come_highest_first() -> None:
     assert values == sorted(values, reverse=True)
     assert len(values) == 5
     assert [c.value for c in ROOFLINE.of(Bound.BF16, Source.MEASURED_SUSTAINED)] == [642e12]
+
+
+def test_a_sustained_point_is_bounded_by_sustained_ceilings_where_there_are_some() -> None:
+    ceilings = (
+        ceiling(Bound.BF16, 796e12, Source.MEASURED_BURST),
+        ceiling(Bound.BF16, 642e12, Source.MEASURED_SUSTAINED),
+        ceiling(Bound.DRAM, 4277e9, Source.MEASURED_BURST, Mix.COPY),
+        ceiling(Bound.DRAM, 4490e9, Source.MEASURED_SUSTAINED, Mix.READ),
+        ceiling(Bound.DRAM, 4277e9, Source.MEASURED_SUSTAINED, Mix.COPY),
+    )
+    work = Work(10**15, 10**9, 10**9)
+    sustained = Roofline(ceilings).limiter(work, Bound.BF16, Source.MEASURED_SUSTAINED)
+    assert sustained is not None
+    assert sustained.ceiling.value == 642e12
+    memory = Roofline(ceilings).memory_ceiling(work, Source.MEASURED_SUSTAINED)
+    assert memory is not None
+    assert (memory.source, memory.mix) == (Source.MEASURED_SUSTAINED, Mix.COPY)
+    burst_only = Roofline(ceilings[:1] + ceilings[2:3]).limiter(work, Bound.BF16, Source.MEASURED_SUSTAINED)
+    assert burst_only is not None
+    assert burst_only.ceiling.value == 796e12

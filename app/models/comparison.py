@@ -1,0 +1,127 @@
+"""How much faster one point is than another, with the interval that their samples allow."""
+
+import math
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from app.formatting import range_text, ratio_text
+from app.models.library_model import implementation_label
+from profiling.outcome import TimeStats
+from profiling.session import Point
+from profiling.spec import Provider
+from profiling.statistics import ratio_interval
+
+NOT_DISTINGUISHABLE = "not distinguishable"
+_LEAST_ROUNDS = 3  # fewer ratios have no spread to speak of
+
+
+class SpeedUp(Struct, frozen=True):
+    """Baseline time over this time, with its 95 % interval."""
+
+    ratio: float
+    low: float
+    high: float
+    baseline: Point
+    is_baseline: bool = False
+    common_rounds: int = 0  # 0 where the two were timed in separate runs
+
+    @property
+    def distinguishable(self) -> bool:
+        return not self.low <= 1.0 <= self.high
+
+    @property
+    def short_text(self) -> str:
+        """For a column: ``1.07× (1.05 to 1.09)``."""
+        if self.is_baseline:
+            return "baseline"
+        return ratio_text(self.ratio, self.low, self.high) if self.distinguishable else NOT_DISTINGUISHABLE
+
+    @property
+    def text(self) -> str:
+        """For details: ``1.07×, 95 % CI 1.05 to 1.09``, and where the two runs were apart, that."""
+        if self.is_baseline:
+            return "this is the baseline"
+        told = f"{ratio_text(self.ratio)}, 95 % CI {range_text(self.low, self.high)}"
+        if not self.distinguishable:
+            told = f"{NOT_DISTINGUISHABLE} ({told})"
+        return told if self.common_rounds else f"{told}, separate runs"
+
+    @property
+    def origin(self) -> str:
+        """Whom it is compared with, and how, as one sentence."""
+        name = implementation_label(self.baseline.implementation)
+        if self.is_baseline:
+            return f"Others of this workload are compared with {name}."
+        if self.common_rounds:
+            return f"Over {name}, by the ratios within {self.common_rounds} rounds timed in turn."
+        return (
+            f"Over {name}, from a separate run: clocks and temperature may have changed in between, "
+            "which this interval does not hold."
+        )
+
+
+class Baselines:
+    """Whom each point is compared with: a pinned point, else a provider's fastest in the same job.
+
+    Only points of the same workload and regime are ever compared. A point whose job has none of the
+    provider is compared with the newest job that has one.
+    """
+
+    def __init__(self, points: Iterable[Point], provider: Provider, pinned: int | None) -> None:
+        self._pinned: dict[str, Point] = {}
+        self._of_workload: dict[str, list[Point]] = {}
+        for point in points:
+            if point.measured is None:
+                continue
+            if point.number == pinned:
+                self._pinned[_comparable(point)] = point
+            if point.implementation.provider is provider:
+                self._of_workload.setdefault(_comparable(point), []).append(point)
+
+    def of(self, point: Point) -> Point | None:
+        if pinned := self._pinned.get(_comparable(point)):
+            return pinned
+        known = self._of_workload.get(_comparable(point), [])
+        rivals = [other for other in known if other.job == point.job]
+        return min(
+            rivals or [other for other in known if other.job == known[-1].job], key=_time, default=None
+        )
+
+    def speed_up(self, point: Point) -> SpeedUp | None:
+        baseline = self.of(point)
+        if baseline is None or baseline.measured is None or point.measured is None:
+            return None
+        if min(baseline.measured.time.low_s, point.measured.time.low_s) <= 0:
+            return None
+        if baseline.number == point.number:
+            return SpeedUp(1.0, 1.0, 1.0, baseline, is_baseline=True)
+        return compared(point, baseline, point.measured.time, baseline.measured.time)
+
+
+def compared(point: Point, baseline: Point, new: TimeStats, old: TimeStats) -> SpeedUp:
+    """By rounds where one run timed both in turn, so that what drifts for both cancels; else by medians."""
+    if point.job == baseline.job:
+        old_s, new_s = (dict(zip(time.rounds, time.samples_s, strict=False)) for time in (old, new))
+        common = sorted(old_s.keys() & new_s.keys())
+        if len(common) >= _LEAST_ROUNDS:
+            found = ratio_interval([old_s[r] for r in common], [new_s[r] for r in common])
+            return SpeedUp(found.ratio, found.low, found.high, baseline, common_rounds=len(common))
+    return SpeedUp(*_ratio_of_medians(old, new), baseline)
+
+
+def _ratio_of_medians(old: TimeStats, new: TimeStats) -> tuple[float, float, float]:
+    """The two errors are independent: their logarithms add in squares, each side by itself."""
+    ratio = old.median_s / new.median_s
+    down = math.hypot(math.log(old.low_s / old.median_s), math.log(new.high_s / new.median_s))
+    up = math.hypot(math.log(old.high_s / old.median_s), math.log(new.low_s / new.median_s))
+    return ratio, ratio * math.exp(-down), ratio * math.exp(up)
+
+
+def _comparable(point: Point) -> str:
+    return f"{point.job.workload.label} {point.job.regime}"
+
+
+def _time(point: Point) -> float:
+    assert point.measured is not None
+    return point.measured.time.median_s
