@@ -13,6 +13,7 @@ from app.cli.doctor import print_checks
 from app.cli.errors import refuse
 from app.cli.export import export_session, write_svg
 from app.cli.run import run_jobs
+from app.cli.trace import record_trace
 from app.places import new_session_path, session_folder
 from profiling.catalog import LIBRARY, Catalog, scan
 from profiling.local_devices import default_device, local_devices
@@ -103,6 +104,17 @@ def ceilings(
     """Measure what a device can do at most: memory and arithmetic, and what its data sheet says."""
     devices = local_devices()
     raise typer.Exit(show_ceilings(choose_device(devices, device, default_device(devices)), fresh=fresh))
+
+
+@cli.command()
+def trace(
+    file: Annotated[Path, typer.Argument(help="A .roofscope session recorded on this machine.")],
+    implementation: Annotated[str, typer.Argument(help="Such as softmax/triton_online.")],
+    dtype: Annotated[Dtype | None, typer.Option(help="Element type; any if none.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Also write the Chrome trace, .json or .json.gz.")] = None,
+) -> None:
+    """Record a torch.profiler trace of a measured point into its session."""
+    raise typer.Exit(record_trace(file, implementation, dtype, _scan([]), local_devices(), out))
 
 
 @cli.command()

@@ -74,6 +74,23 @@ def test_a_sixth_kernel_is_one_folder(tmp_path: Path) -> None:
     assert len(json.loads(out.with_suffix(".json").read_text())["points"]) == 2
 
 
+def test_a_trace_is_recorded_into_the_session_and_exported(tmp_path: Path) -> None:
+    keep_ceilings(tmp_path / "cache")
+    out, trace = tmp_path / "a.roofscope", tmp_path / "trace.json"
+    done = main(tmp_path, "run", "gelu", "--device", "cpu", "--provider", "eager",
+                "--size", "n=4096", "--out", out)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    traced = main(tmp_path, "trace", out, "gelu/eager", "--out", trace)
+    assert traced.returncode == 0, traced.stdout + traced.stderr
+    assert "aten::gelu" in traced.stdout
+    assert any("gelu" in event.get("name", "") for event in json.loads(trace.read_text())["traceEvents"])
+    [info] = load(out).traces
+    assert info.implementation.key == "gelu/eager"
+    refused = main(tmp_path, "trace", out, "gelu/triton")
+    assert refused.returncode == 2
+    assert "did you mean" in refused.stderr or "choose from" in refused.stderr
+
+
 def test_a_wrong_kernel_is_exit_code_one_and_the_rest_is_done(tmp_path: Path) -> None:
     keep_ceilings(tmp_path / "cache")
     add_toy(tmp_path / "mine", "right", REFERENCE)

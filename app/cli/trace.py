@@ -1,0 +1,102 @@
+"""Records a profiler trace of a point of a session, into the session and as a Chrome trace."""
+
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from app.cli.errors import DONE, SOME_FAILED, refuse, unknown
+from app.cli.export import load_or_refuse
+from app.cli.progress import carry_out, make_console
+from app.formatting import percent_text, time_text
+from profiling.catalog import Catalog
+from profiling.ceiling_cache import CeilingCache
+from profiling.devices import Device
+from profiling.plan import Job
+from profiling.protocol import Trace
+from profiling.recorder import Recorder
+from profiling.reports import EnvironmentKnown, Report
+from profiling.session import Point, Session, TraceInfo
+from profiling.spec import Dtype
+from profiling.store import SessionError, SessionStore, load_trace
+from profiling.supervisor import Supervisor
+from profiling.trace import read_trace, unpack
+
+_ROWS = 10
+
+
+def record_trace(
+    path: Path, key: str, dtype: Dtype | None, catalog: Catalog, devices: tuple[Device, ...], out: Path | None
+) -> int:
+    """Trace the largest measured workload of ``kernel/implementation``; returns the exit code."""
+    session = load_or_refuse(path)
+    device = _device(session, devices)
+    job = _job(_point(session, key, dtype), catalog, device)
+    console = make_console()
+    recorded: list[TraceInfo] = []
+    try:
+        with SessionStore.append(path) as store:
+            recorder = Recorder(store, catalog, device, CeilingCache(console.print))
+
+            def handle(report: Report) -> None:
+                if isinstance(report, EnvironmentKnown):
+                    return  # the session knows its environment
+                gained = recorder.handle(report)
+                if isinstance(gained, TraceInfo):
+                    recorded.append(gained)
+
+            carry_out(console, Supervisor([], catalog.hash), [Trace(job)], handle)
+    except SessionError as error:
+        refuse(str(error))
+    if not recorded:
+        return SOME_FAILED
+    _show(console, path, recorded[0], out)
+    return DONE
+
+
+def _device(session: Session, devices: tuple[Device, ...]) -> Device:
+    device = next((here for here in devices if session.device and here.uuid == session.device.uuid), None)
+    if device is None:
+        name = session.device.name if session.device else "an unknown device"
+        refuse(f"{session.path} was recorded on {name}, which is not here; run the kernels here first.")
+    return device
+
+
+def _point(session: Session, key: str, dtype: Dtype | None) -> Point:
+    measured = [point for point in session.points if point.measured]
+    found = [
+        point
+        for point in measured
+        if point.implementation.key == key and dtype in (None, point.job.workload.dtype)
+    ]
+    if not found:
+        unknown("measured implementation", key, sorted({point.implementation.key for point in measured}))
+    return max(found, key=lambda point: (point.job.work.byte_count, point.number))
+
+
+def _job(point: Point, catalog: Catalog, device: Device) -> Job:
+    """The point's job with the implementation as it is now."""
+    kernel = catalog.kernel(point.implementation.kernel)
+    implementation = kernel.implementation(point.implementation.stem) if kernel else None
+    if implementation is None:
+        refuse(f"{point.implementation.key} is no longer in the library, so it cannot be traced.")
+    return msgspec.structs.replace(point.job, device=device.id, implementations=(implementation,))
+
+
+def _show(console: Console, path: Path, trace: TraceInfo, out: Path | None) -> None:
+    content = load_trace(path, trace.number)
+    summary = read_trace(content)
+    table = Table(box=None, pad_edge=False, title=trace.implementation.key, title_justify="left")
+    for header in ("kernel", "count", "total", "mean", "share"):
+        table.add_column(header, justify="left" if header == "kernel" else "right")
+    for row in summary.rows[:_ROWS]:
+        cells = (str(row.count), time_text(row.total_s), time_text(row.mean_s), percent_text(row.share))
+        table.add_row(row.name, *cells)
+    console.print(table, highlight=False, markup=False)
+    if out:
+        try:
+            out.write_bytes(content if out.suffix == ".gz" else unpack(content))
+        except OSError as error:
+            refuse(f"{out} cannot be written: {error.strerror}.")
+        console.print(f"Chrome trace: {out}", markup=False)
