@@ -18,6 +18,7 @@ from app.models.library_model import LibraryModel
 from app.models.point_table import PointTable
 from app.models.selection import Selection
 from app.models.session_model import SessionModel
+from app.places import give_qt_a_runtime_folder
 from app.plan_watch import PlanWatch
 from app.session_keeper import SessionKeeper
 from app.settings import Places, Settings
@@ -36,6 +37,7 @@ from app.window_commands import WindowCommands
 from app.worker_link import WorkerLink
 from profiling.catalog import LIBRARY, scan
 from profiling.ceiling_cache import CeilingCache
+from profiling.devices import DeviceKind
 from profiling.local_devices import default_device
 from profiling.session import Session
 from profiling.store import timestamp
@@ -45,6 +47,7 @@ from profiling.transport import LocalTarget
 
 def run_window(argv_files: Sequence[Path] = ()) -> int:
     """Open the window on a session file, or on the last one; returns the exit code."""
+    give_qt_a_runtime_folder()
     app = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(app, QApplication)
     QCoreApplication.setApplicationName("Roofscope")
@@ -121,6 +124,7 @@ class Application(QObject):
             self.panes.plan_bar,
             self.window.actions_of[CommandId.RUN],
             lambda: self.controller.is_running,
+            keeper.why_new,
             self,
         )
         self.commands = WindowCommands(self, FileDialogs(self.window, self.settings), places.example)
@@ -155,7 +159,7 @@ class Application(QObject):
         return Panes(
             plan_bar=PlanBar(actions[CommandId.RUN], actions[CommandId.STOP]),
             cards=CardColumn(theme),
-            chart=RooflineChart(model, selection, theme),
+            chart=RooflineChart(model, selection, theme, table.speed_up_of),
             library=LibraryPane(self.library, theme),
             results=ResultsPane(
                 model,
@@ -188,6 +192,8 @@ class Application(QObject):
         self.window.file_dropped.connect(controller.open)
         self.window.closing.connect(self.close)
         self.theme_switch.changed.connect(self._restyle)
+        controller.session_changed.connect(self._tell_device)
+        self.model.environment_changed.connect(self._tell_device)
         self._restyle()
         self._tell_reasons()
 
@@ -206,6 +212,16 @@ class Application(QObject):
     def _device_chosen(self) -> None:
         self.panes.strip.show_device(self.panes.plan_bar.device())
         self._tell_reasons()
+        self._tell_device()
+
+    def _tell_device(self) -> None:
+        """Whose chart this is, and a word where Run would measure on something else."""
+        shown, chosen = self.model.session.device, self.panes.plan_bar.device()
+        differs = shown is not None and chosen is not None and shown.uuid != chosen.uuid
+        name = "this machine's CPU" if chosen and chosen.kind is DeviceKind.CPU else chosen and chosen.name
+        note = f"but Run uses {name}" if differs else ""
+        self.panes.chart.set_heading(shown.name if shown else "", note)
+        self.watch.refresh()
 
     def _tell_reasons(self) -> None:
         device = self.panes.plan_bar.device()

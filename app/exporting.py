@@ -1,18 +1,22 @@
 """Writes what the window shows to a file of the kind its name says."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from app.roofline_svg import roofline_svg
 from profiling.report import csv_report, json_report
 from profiling.session import Session
 
 
+class Picture(Protocol):
+    def svg(self) -> str: ...
+
+
 class PictureSource(Protocol):
-    """The chart, as far as it can paint itself into a file."""
+    """The chart, as far as it can paint itself into a file: what the user sees, not a fresh one."""
 
     def render_png(self, path: Path) -> None: ...
+
+    def picture(self) -> Picture: ...
 
 
 class ExportError(Exception):
@@ -21,17 +25,17 @@ class ExportError(Exception):
 
 def export(session: Session, chart: PictureSource, path: Path) -> None:
     """PNG, SVG, CSV or JSON. Raises ExportError."""
-    texts: dict[str, Callable[[Session], str]] = {
-        ".svg": roofline_svg,
-        ".csv": csv_report,
-        ".json": json_report,
+    texts = {
+        ".svg": lambda: chart.picture().svg(),
+        ".csv": lambda: csv_report(session),
+        ".json": lambda: json_report(session),
     }
     kind = path.suffix.lower()
     try:
         if kind == ".png":
             chart.render_png(path)
         elif kind in texts:
-            path.write_text(texts[kind](session), encoding="utf-8")
+            path.write_text(texts[kind](), encoding="utf-8")
         else:
             raise ExportError(
                 f"{path.name} names no known kind of file; end it in .png, .svg, .csv or .json."

@@ -78,6 +78,12 @@ def clock_text(hertz: float | None) -> str:
     return MISSING if hertz is None else f"{hertz / 1e6:.0f} MHz"
 
 
+def clock_range_text(middle: float, low: float, high: float) -> str:
+    """``1978 MHz, 1975 to 1979``; one value where all are the same."""
+    text = clock_text(middle)
+    return text if clock_text(low) == clock_text(high) else f"{text}, {low / 1e6:.0f} to {high / 1e6:.0f}"
+
+
 def power_text(watts: float | None) -> str:
     return MISSING if watts is None else f"{watts:.0f} W"
 
@@ -88,6 +94,11 @@ def temperature_text(celsius: float | None) -> str:
 
 def energy_text(joules: float | None) -> str:
     return si_text(joules, "J")
+
+
+def per_joule_text(amount_per_joule: float | None, unit: str) -> str:
+    """``61.2 GFLOP/J``; decimal prefixes."""
+    return si_text(amount_per_joule, f"{unit}/J")
 
 
 def percent_text(fraction: float | None) -> str:

@@ -8,6 +8,7 @@ from PySide6.QtGui import QAction
 from app.models.library_model import LibraryModel
 from app.models.plan_choice import plan, sizes_hint
 from app.views.plan_bar import PlanBar
+from profiling.devices import Device, DeviceKind
 from profiling.plan import PlanError
 
 
@@ -20,6 +21,7 @@ class PlanWatch(QObject):
         bar: PlanBar,
         run: QAction,
         is_running: Callable[[], bool],
+        why_new: Callable[[Device], str],
         parent: QObject,
     ) -> None:
         super().__init__(parent)
@@ -27,6 +29,7 @@ class PlanWatch(QObject):
         self._bar = bar
         self._run = run
         self._is_running = is_running
+        self._why_new = why_new
         library.checks_changed.connect(self.refresh)
         bar.changed.connect(self.refresh)
         self.refresh()
@@ -60,7 +63,12 @@ class PlanWatch(QObject):
         count = sum(len(job.implementations) for job in jobs)
         names = {job.workload.kernel for job in jobs}
         what = f"{_counted(count, 'point')} of {_counted(len(names), 'kernel')}"
-        return f"Run measures {what} on {choice.device}, {choice.quality}, {choice.regime}. {hint}".rstrip()
+        device = self._bar.device()
+        assert device is not None
+        name = "this machine's CPU" if device.kind is DeviceKind.CPU else device.name
+        why_new = self._why_new(device)
+        where = f", into a new session: {why_new}" if why_new else ""
+        return f"Run measures {what} on {name}, {choice.quality}, {choice.regime}{where}. {hint}".rstrip()
 
 
 def _counted(count: int, noun: str) -> str:

@@ -68,7 +68,7 @@ class SessionKeeper:
 
         Raises SessionError.
         """
-        why_new = self._why_new(device)
+        why_new = self.why_new(device)
         if self._recorder and not why_new:
             return self._recorder, ""
         if why_new:
@@ -111,10 +111,11 @@ class SessionKeeper:
             self._recorder.store.close()
             self._recorder = None
 
-    def _why_new(self, device: Device) -> str:
+    def why_new(self, device: Device) -> str:
+        """Why results of this device cannot go into the session shown; "" when they can."""
         session = self._model.session
         if session.device and session.device.uuid != device.uuid:
-            return f"the one that was open belongs to {session.device.name}"
+            return f"the open one belongs to {session.device.name}"
         if self.is_example:
             return "the example is for viewing only"
         if self.path and not os.access(self.path, os.W_OK):

@@ -52,6 +52,10 @@ class WorkerLink(QObject):
         self._timer = QTimer(self)
         self._timer.setInterval(_TICK_MS)
         self._timer.timeout.connect(self._tick)
+        self._patience = QTimer(self)  # for a worker that was asked to go
+        self._patience.setSingleShot(True)
+        self._patience.setInterval(_CLOSE_GRACE_MS)
+        self._patience.timeout.connect(lambda: self._signal(signal.SIGKILL))
 
     @property
     def worker_pid(self) -> int | None:
@@ -75,21 +79,28 @@ class WorkerLink(QObject):
         self.release()
 
     def release(self) -> None:
-        """End an idle worker, which gives its memory on the device back; wait until it is gone."""
+        """Ask an idle worker to go, which gives its memory on the device back; does not wait for it.
+
+        What is submitted meanwhile waits for the next worker: two at once would want one device.
+        """
         if self._process is None:
             return
-        process = self._process
-        self._apply(self._supervisor.close())
-        process.closeWriteChannel()
-        if not process.waitForFinished(_CLOSE_GRACE_MS):
-            self._signal(signal.SIGKILL)
-            process.waitForFinished(_CLOSE_GRACE_MS)
+        effects = self._supervisor.close()
+        if not self._patience.isActive():
+            self._apply(effects)
+            self._process.closeWriteChannel()
+            self._patience.start()
 
     def close(self) -> None:
-        """The window goes away."""
+        """The window is gone from the screen; wait until the worker is gone too."""
         self._timer.stop()
         self.blockSignals(True)
         self.release()
+        self._patience.stop()
+        process = self._process
+        if process is not None and not process.waitForFinished(_CLOSE_GRACE_MS):
+            self._signal(signal.SIGKILL)
+            process.waitForFinished(_CLOSE_GRACE_MS)
 
     def _tick(self) -> None:
         self._apply(self._supervisor.tick(time.monotonic()))
@@ -183,6 +194,7 @@ class WorkerLink(QObject):
         self._read()
         self._read_log()
         self._process = None
+        self._patience.stop()
         process.deleteLater()
         self._apply(self._supervisor.exited(description, self._log_text(), time.monotonic()))
 

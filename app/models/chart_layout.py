@@ -1,7 +1,7 @@
 """Where everything but the points' own labels stands in one view; made anew for every frame."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -48,11 +48,12 @@ class ChartLayout(Struct, frozen=True):
     taken: tuple[Box, ...]
 
 
-def lay_out(scene: ChartScene, view: View, font: Font) -> ChartLayout:
-    """Clip the ceilings to the view and write on them."""
+def lay_out(scene: ChartScene, view: View, font: Font, reserved: Sequence[Box] = ()) -> ChartLayout:
+    """Clip the ceilings to the view and write on them, but not on what is ``reserved``."""
     lines = [shape for line in scene.lines if (shape := _shape(line, scene, view))]
     taken = _marker_boxes(scene, view)
     marker_count = len(taken)
+    taken.extend(reserved)
     texts = _memory_texts(lines, view, font, taken)
     texts += _compute_texts(lines, view, font, taken)
     ridges, ridge_texts = _ridges(scene, view, font, taken)

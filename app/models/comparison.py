@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from app.formatting import range_text, ratio_text
+from app.formatting import interval_text, range_text, ratio_text
 from app.models.library_model import implementation_label
 from profiling.outcome import TimeStats
 from profiling.session import Point
@@ -32,10 +32,12 @@ class SpeedUp(Struct, frozen=True):
 
     @property
     def short_text(self) -> str:
-        """For a column: ``1.07× (1.05 to 1.09)``."""
+        """For a column: ``1.07× ± 1.9 %``."""
         if self.is_baseline:
             return "baseline"
-        return ratio_text(self.ratio, self.low, self.high) if self.distinguishable else NOT_DISTINGUISHABLE
+        if not self.distinguishable:
+            return NOT_DISTINGUISHABLE
+        return f"{ratio_text(self.ratio)} {interval_text((self.high - self.low) / 2 / self.ratio)}"
 
     @property
     def text(self) -> str:

@@ -19,6 +19,7 @@ from app.formatting import (
 from app.models.library_model import implementation_label
 from app.models.point_row import PointRow, reason_text, status_text
 from profiling.outcome import BuildInfo, Measured
+from profiling.statistics import INTERVAL_NOTE
 
 Key = float | str | None  # None sorts last, whatever the direction
 
@@ -106,7 +107,12 @@ COLUMNS = (
         lambda row: float(row.point.job.work.byte_count),
         is_number=False,
     ),
-    Column("Time", "Median device time of a call, with its 95 % interval", _time_text, _time),
+    Column(
+        "Time",
+        f"Median device time of a call, with its 95 % interval. {INTERVAL_NOTE}",
+        _time_text,
+        _time,
+    ),
     _number(
         "Of roof",
         "Share of what the limiting ceiling allows",

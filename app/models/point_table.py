@@ -6,6 +6,7 @@ from enum import IntEnum
 import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
+from app.models.comparison import SpeedUp
 from app.models.point_columns import COLUMNS, Column
 from app.models.point_row import PointRow, point_rows, reason_text
 from app.models.session_model import SessionModel
@@ -108,6 +109,11 @@ class PointTable(QAbstractTableModel):
     def row_for(self, number: int) -> PointRow | None:
         """The point with this number, filtered out or not."""
         return next((row for row in self._rows if row.point.number == number), None)
+
+    def speed_up_of(self, number: int) -> SpeedUp | None:
+        """Over the baseline chosen, for the point with this number."""
+        row = self.row_for(number)
+        return row.speed_up if row else None
 
     def texts(self, rows: Sequence[int]) -> list[list[str]]:
         """Titles, then the texts of these rows: what is copied and exported."""

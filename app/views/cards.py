@@ -1,6 +1,6 @@
 """Messages that do not stop the work: notices, the example's card, the card of a lost worker."""
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
@@ -18,12 +18,15 @@ from app.views.icons import icon, icon_pixmap
 from app.views.style import card, label
 from profiling.reports import WorkerLost
 
-_MOST_NOTICES = 3
+_MOST_NOTICES = 9
 _MOST_LOG_LINES = 6
 
 
 class CardColumn(QWidget):
-    """Cards above the chart, newest last; empty it takes no room."""
+    """Cards above the chart; empty it takes no room.
+
+    Of several notices only the newest shows, and a log only when asked for: the chart comes first.
+    """
 
     restart_asked = Signal()
     measure_asked = Signal()
@@ -35,8 +38,8 @@ class CardColumn(QWidget):
         self._lost: _Card | None = None
         self._example: _Card | None = None
         self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(8, 8, 8, 0)
-        self._layout.setSpacing(6)
+        self._layout.setContentsMargins(8, 6, 8, 0)
+        self._layout.setSpacing(4)
         self.hide()
 
     @property
@@ -56,18 +59,18 @@ class CardColumn(QWidget):
         if len(self._notices) == _MOST_NOTICES:
             self._close(self._notices[0])
         self._notices.append(self._add(_Card(text, "notice", "info", self._theme)))
+        self._show_newest()
 
     def worker_lost(self, report: WorkerLost) -> None:
         """One card: a later loss takes the place of an earlier one."""
         self.forget_worker()
-        added = _Card(report.message, "bad", "circle-alert", self._theme)
+        more = " A new worker goes on with the rest of the run." if report.restarting else ""
+        added = _Card(report.message + more, "bad", "circle-alert", self._theme)
         added.setObjectName("workerCard")
+        if not report.restarting:
+            added.add_button("Restart", self.restart_asked.emit)
         if report.log_tail.strip():
             added.add_log(report.log_tail)
-        if report.restarting:
-            added.add_line("A new worker goes on with the rest of the run.")
-        else:
-            added.add_button("Restart", self.restart_asked.emit)
         self._lost = self._add(added)
 
     def forget_worker(self) -> None:
@@ -89,12 +92,20 @@ class CardColumn(QWidget):
         self.show()
         return added
 
+    def _show_newest(self) -> None:
+        """Closing it brings the one before back."""
+        for notice in self._notices:
+            notice.setVisible(notice is self._notices[-1])
+            older = len(self._notices) - 1
+            notice.tell_older(f"{older} more" if older else "")
+
     def _close(self, closed: "_Card") -> None:
         self._layout.removeWidget(closed)
         closed.hide()
         closed.deleteLater()
         if closed in self._notices:
             self._notices.remove(closed)
+            self._show_newest()
         if closed is self._lost:
             self._lost = None
         if closed is self._example:
@@ -112,17 +123,19 @@ class _Card(QWidget):
         self._frame: QFrame = card(state)
         self._icon = QLabel()
         message = label(text, wraps=True)
+        self._older = label("", "muted")
         self._close_button = QToolButton()
         self._close_button.setAccessibleName("Close this message")
         self._close_button.setToolTip("Close this message")
         self._close_button.clicked.connect(self.closed)
         self._line = QHBoxLayout()
         self._line.setSpacing(8)
-        self._line.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        self._line.addWidget(self._icon)
         self._line.addWidget(message, 1)
-        self._line.addWidget(self._close_button, 0, Qt.AlignmentFlag.AlignTop)
+        self._line.addWidget(self._older)
+        self._line.addWidget(self._close_button)
         self._body = QVBoxLayout(self._frame)
-        self._body.setContentsMargins(12, 8, 8, 8)
+        self._body.setContentsMargins(10, 3, 4, 3)
         self._body.setSpacing(6)
         self._body.addLayout(self._line)
         layout = QVBoxLayout(self)
@@ -135,18 +148,20 @@ class _Card(QWidget):
         self._icon.setPixmap(icon_pixmap(self._icon_name, colour, 18, self.devicePixelRatioF()))
         self._close_button.setIcon(icon("x", theme))
 
+    def tell_older(self, text: str) -> None:
+        """How many wait behind this one."""
+        self._older.setText(text)
+        self._older.setVisible(bool(text))
+
     def add_button(self, text: str, act: object, *, is_default: bool = False) -> None:
         button = QPushButton(text)
         button.setAccessibleName(text)
         button.setDefault(is_default)
         button.clicked.connect(act)
-        self._line.insertWidget(self._line.count() - 1, button, 0, Qt.AlignmentFlag.AlignTop)
-
-    def add_line(self, text: str) -> None:
-        self._body.addWidget(label(text, "muted", wraps=True))
+        self._line.insertWidget(self._line.count() - 1, button)
 
     def add_log(self, text: str) -> None:
-        """The end of the log, scrolled to its last line, and a button that copies it."""
+        """Buttons that open and copy the end of the log; closed it takes no room from the chart."""
         log = QPlainTextEdit(text.rstrip())
         log.setReadOnly(True)
         log.setAccessibleName("End of the worker's log")
@@ -154,5 +169,11 @@ class _Card(QWidget):
         lines = min(_MOST_LOG_LINES, log.blockCount() + 1)
         log.setFixedHeight(lines * log.fontMetrics().lineSpacing() + 16)
         log.moveCursor(log.textCursor().MoveOperation.End)
+        log.hide()
         self._body.addWidget(log)
+
+        def toggle() -> None:
+            log.setVisible(not log.isVisible())
+
+        self.add_button("Log", toggle)
         self.add_button("Copy log", lambda: QGuiApplication.clipboard().setText(text))

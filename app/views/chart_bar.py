@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QMenu, QToolButton
 from app.models.chart_caption import SPREAD_TEXT, count_line, providers_of
 from app.models.chart_scene import ChartOptions, ChartScene
 from app.tokens import PROVIDER_NAMES, Theme
+from app.views.elided_label import ElidedLabel
 from app.views.icons import provider_icon
 from profiling.roofline import Source
 from profiling.session import Session
@@ -48,15 +49,14 @@ class ChartBar(QWidget):
         copy.clicked.connect(self.copy_wanted)
         self._legend = QHBoxLayout()
         self._legend.setSpacing(14)
-        self._count = QLabel()
+        self._count = ElidedLabel("muted")
+        self._count.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._count.setAccessibleName("Points shown")
-        self._count.setToolTip(SPREAD_TEXT)
         self._lay_out(fit, copy)
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
-        self._count.setStyleSheet(f"color: {theme.text_muted};")
         self._providers: tuple[Provider, ...] = ()
 
     def show_scene(self, scene: ChartScene, session: Session, options: ChartOptions) -> None:
@@ -73,7 +73,8 @@ class ChartBar(QWidget):
         )
         self._show_sources(scene)
         self._show_legend(providers_of(scene))
-        self._count.setText(count_line(scene, session))
+        self._count.set_text(count_line(scene, session))
+        self._count.setToolTip(f"{count_line(scene, session)}. {SPREAD_TEXT}")
 
     def source_actions(self) -> dict[Source, QAction]:
         return {action.data(): action for action in self._source_menu.actions()}
@@ -137,8 +138,8 @@ class ChartBar(QWidget):
             filters.addWidget(button)
         second = QHBoxLayout()
         second.addLayout(self._legend)
-        second.addStretch(1)
-        second.addWidget(self._count)
+        second.addSpacing(14)
+        second.addWidget(self._count, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(14, 10, 14, 2)
         column.setSpacing(8)

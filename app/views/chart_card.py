@@ -14,6 +14,8 @@ from app.formatting import (
     sizes_text,
     time_text,
 )
+from app.models.comparison import SpeedUp
+from app.models.library_model import implementation_label
 from app.tokens import PROVIDER_NAMES, Theme
 from app.verdict_text import ceiling_name, ceiling_value_text, verdict_sentence
 from profiling.roofline import Ceiling
@@ -51,8 +53,8 @@ class HoverCard(QFrame):
         edge = f"border: 1px solid {theme.border}; border-radius: 8px;"
         self.setStyleSheet(f"HoverCard {{ background: {theme.raised}; {edge} }}")
 
-    def show_point(self, point: Point, session: Session, at: QPointF) -> None:
-        self._show(point_html(point, session, self._theme), at)
+    def show_point(self, point: Point, session: Session, at: QPointF, speed_up: SpeedUp | None) -> None:
+        self._show(point_html(point, session, self._theme, speed_up), at)
 
     def show_ceiling(self, ceiling: Ceiling, at: QPointF) -> None:
         self._show(ceiling_html(ceiling, self._theme), at)
@@ -71,7 +73,7 @@ class HoverCard(QFrame):
         self.raise_()
 
 
-def point_html(point: Point, session: Session, theme: Theme) -> str:
+def point_html(point: Point, session: Session, theme: Theme, speed_up: SpeedUp | None = None) -> str:
     """Name, workload, figures and the verdict of one measured point."""
     measured, work, workload = point.measured, point.job.work, point.job.workload
     if measured is None:
@@ -86,6 +88,8 @@ def point_html(point: Point, session: Session, theme: Theme) -> str:
         rows.append(("Intensity", intensity_text(work.arithmetic_intensity)))
     if judged.speedup_left is not None and judged.limiter is not None:
         rows.append(("Left to roof", f"{ratio_text(judged.speedup_left)} ({ceiling_name(judged.limiter)})"))
+    if speed_up is not None and not speed_up.is_baseline:
+        rows.append((f"Over {implementation_label(speed_up.baseline.implementation)}", speed_up.text))
     if measured.host_s is not None:
         rows.append(("Host time", time_text(measured.host_s)))
     chip = f'<span style="color:{theme.provider(provider)}">●</span>'

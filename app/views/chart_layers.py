@@ -14,6 +14,7 @@ from app.models.chart_scene import ChartScene
 from app.models.chart_ticks import log_ticks
 from app.models.chart_view import Box, Text, View
 from app.tokens import SOURCE_DASHES, Theme
+from app.views.chart_heading import Heading
 from app.views.chart_marks import draw_marker, draw_warning
 from app.views.plotting import pg
 
@@ -136,6 +137,7 @@ class FrontLayer(Layer):
         self._hovered: ChartPoint | None = None
         self._true: ChartPoint | None = None
         self._pill: Box | None = None
+        self._heading = Heading("", "")
 
     @property
     def labels(self) -> tuple[PointLabel, ...]:
@@ -143,6 +145,10 @@ class FrontLayer(Layer):
 
     def set_labels(self, labels: tuple[PointLabel, ...]) -> None:
         self._labels = labels
+        self.update()
+
+    def set_heading(self, heading: Heading) -> None:
+        self._heading = heading
         self.update()
 
     def set_hovered(self, point: ChartPoint | None, true: ChartPoint | None = None) -> None:
@@ -165,6 +171,7 @@ class FrontLayer(Layer):
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self._font)
+        self._heading.paint(painter, self._font, view.box, theme)
         for label in self._labels:
             self._paint_label(painter, label, view, theme)
         for point in scene.points:

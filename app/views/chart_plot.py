@@ -23,6 +23,7 @@ from app.models.chart_spread import spread
 from app.models.chart_ticks import log_ticks
 from app.models.chart_view import Box, Font, View
 from app.tokens import Theme
+from app.views.chart_heading import Heading
 from app.views.chart_layers import BackLayer, FrontLayer
 from app.views.chart_marks import marker_path
 from app.views.plotting import pg
@@ -105,6 +106,7 @@ class RooflinePlot(pg.PlotWidget):
         self._scene: ChartScene | None = None  # the given one with crowded points set side by side
         self._scale: tuple[float, float] | None = None
         self._layout: ChartLayout | None = None
+        self._heading = Heading("", "")
         self._font = self.font()
         self._places: NDArray[np.float64] = np.empty((0, 2))
         self._pressed_at: QPointF | None = None
@@ -212,6 +214,12 @@ class RooflinePlot(pg.PlotWidget):
         self._back.set_style(theme, self._font)
         self._front.set_style(theme, self._font)
 
+    def set_heading(self, title: str, note: str) -> None:
+        """Two lines in the corner that no ceiling and no point can reach."""
+        self._heading = Heading(title, note)
+        self._front.set_heading(self._heading)
+        self._view_changed()
+
     def show_scene(self, scene: ChartScene) -> None:
         """Draw another scene in the view as it is; labels follow with ``place_labels_now``."""
         self._given = self._scene = scene
@@ -240,7 +248,8 @@ class RooflinePlot(pg.PlotWidget):
             self._scale = scale
             self._scene = spread(self._given, view, MARKER)
             self._put_markers(self._scene)
-        self._layout = lay_out(self._scene, view, self.text_font)
+        reserved = self._heading.boxes(self._font, view.box)
+        self._layout = lay_out(self._scene, view, self.text_font, reserved)
         self._back.set_scene(self._scene, self._layout, view)
         self._front.set_scene(self._scene, self._layout, view)
         self.view_changed.emit()

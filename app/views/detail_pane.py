@@ -13,7 +13,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.detail_facts import Section, sections
+from app.detail_facts import sections
+from app.models.fact import Section
 from app.models.library_model import point_title
 from app.models.point_row import PointRow
 from app.models.point_table import PointTable
@@ -21,6 +22,8 @@ from app.models.selection import Selection
 from app.models.session_model import SessionModel
 from app.tokens import Theme
 from app.verdict_text import verdict_sentence
+from app.views.call_histogram import CallHistogram
+from app.views.gauge_bars import NAME_WIDTH, GaugeBars
 from app.views.sample_strip import SampleStrip
 from app.views.style import as_pane, label, placeholder, set_state
 from profiling.outcome import Failed
@@ -47,6 +50,7 @@ class DetailPane(QWidget):
         self._subtitle = label("", "muted", wraps=True)
         self._verdict = label("", "verdict", wraps=True)
         self._strip = SampleStrip(theme)
+        self._calls = CallHistogram(theme)
         self._facts = QWidget()
         self._facts_layout = QVBoxLayout(self._facts)
         self._facts_layout.setContentsMargins(0, 0, 0, 0)
@@ -71,6 +75,7 @@ class DetailPane(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         self._strip.set_theme(theme)
+        self._calls.set_theme(theme)
 
     def _content(self, actions: tuple[QAction, QAction]) -> QWidget:
         buttons = QHBoxLayout()
@@ -88,6 +93,7 @@ class DetailPane(QWidget):
         layout.addWidget(self._verdict)
         layout.addLayout(buttons)
         layout.addWidget(self._strip)
+        layout.addWidget(self._calls)
         layout.addWidget(self._log)
         layout.addWidget(self._facts)
         layout.addStretch(1)
@@ -110,6 +116,7 @@ class DetailPane(QWidget):
         set_state(self._verdict, "" if point.measured else "bad")
         measured = point.measured
         self._strip.show_time(measured.time if measured else None, point.implementation.provider)
+        self._calls.show_calls(measured, point.implementation.provider)
         log = point.outcome.log if isinstance(point.outcome, Failed) else ""
         self._log.setPlainText(log)
         self._log.setVisible(bool(log))
@@ -118,6 +125,8 @@ class DetailPane(QWidget):
         _clear(self._facts_layout)
         for section in sections(row, self._model.session):
             self._facts_layout.addWidget(label(section.title, "section"))
+            if section.gauges:
+                self._facts_layout.addWidget(GaugeBars(section.gauges))
             self._facts_layout.addLayout(_grid(section))
 
 
@@ -128,7 +137,7 @@ def _grid(section: Section) -> QGridLayout:
     grid.setColumnStretch(1, 1)
     for row, fact in enumerate(section.facts):
         name, value = label(fact.name, "muted"), label(fact.value, wraps=True)
-        name.setMinimumWidth(104)
+        name.setMinimumWidth(NAME_WIDTH)
         name.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         for widget in (name, value):
             widget.setToolTip(fact.tip)

@@ -138,7 +138,7 @@ class MainWindow(QMainWindow):
 
     def fit_docks(self) -> None:
         width, height = self.width(), self.height()
-        sides = [max(216, min(300, width // 6)), max(320, min(460, width // 4))]
+        sides = [max(216, min(300, width // 6)), max(272, min(460, width // 4))]
         self.resizeDocks([self.docks["Library"], self.docks["Details"]], sides, Qt.Orientation.Horizontal)
         bottom = max(190, min(420, height * 3 // 10))
         self.resizeDocks([self.docks["Results"]], [bottom], Qt.Orientation.Vertical)
@@ -154,6 +154,7 @@ class MainWindow(QMainWindow):
             self.file_dropped.emit(Path(files[0]))
 
     def closeEvent(self, event: QCloseEvent) -> None:
+        self.hide()  # ending the worker may take a moment: nobody should look at a dead window
         self.closing.emit()
         event.accept()
 

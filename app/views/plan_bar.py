@@ -54,8 +54,9 @@ class PlanBar(QFrame):
         self._devices: tuple[Device, ...] = ()
         self._presets_touched = False
         self.device_box = QComboBox()
-        self.device_box.setAccessibleName("Device")
-        self.device_box.setMinimumContentsLength(14)
+        self.device_box.setAccessibleName("Device that Run uses")
+        self.device_box.setToolTip("The device that Run measures on; the chart names the one it shows")
+        self.device_box.setMinimumContentsLength(8)
         self.device_box.setMaximumWidth(300)
         self.device_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.device_box.currentIndexChanged.connect(self._device_chosen)
@@ -69,7 +70,7 @@ class PlanBar(QFrame):
         self.own_sizes.setPlaceholderText("own: rows=4096")
         self.own_sizes.setToolTip("Own sizes; several lists split by a semicolon. 4Ki is 4096, 1M a million.")
         self.own_sizes.setClearButtonEnabled(True)
-        self.own_sizes.setMinimumWidth(140)
+        self.own_sizes.setMinimumWidth(84)
         self.own_sizes.setMaximumWidth(360)
         self.own_sizes.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.regimes = {
@@ -84,6 +85,7 @@ class PlanBar(QFrame):
             self._exclusive(choice.values())
         self._run_button = _action_button(run, "run")
         self._stop_button = _action_button(stop, "stop")
+        self._stop_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
         self._message = ElidedLabel("muted")
         self._progress = QProgressBar()
         self._progress.setTextVisible(False)
@@ -155,8 +157,8 @@ class PlanBar(QFrame):
 
     def _arrange(self) -> None:
         choices = QHBoxLayout()
-        choices.setSpacing(12)
-        choices.addLayout(_captioned("Device", [self.device_box]), 2)
+        choices.setSpacing(9)
+        choices.addLayout(_captioned("Run on", [self.device_box]), 2)
         choices.addLayout(_captioned("Data types", self.dtypes.values()))
         choices.addLayout(_captioned("Sizes", [*self.presets.values(), self.own_sizes]), 4)
         choices.addLayout(_captioned("Regime", self.regimes.values()))
@@ -168,7 +170,7 @@ class PlanBar(QFrame):
         status.addWidget(self._message, 1)
         status.addWidget(self._progress)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 6, 12, 8)
+        layout.setContentsMargins(10, 6, 10, 8)
         layout.setSpacing(6)
         layout.addLayout(choices)
         layout.addLayout(status)
@@ -247,7 +249,7 @@ def _action_button(action: QAction, role: str) -> QToolButton:
 
 def _captioned(caption: str, widgets: Iterable[QWidget]) -> QVBoxLayout:
     row = QHBoxLayout()
-    row.setSpacing(4)
+    row.setSpacing(3)
     for widget in widgets:
         row.addWidget(widget)
     column = QVBoxLayout()

@@ -23,6 +23,7 @@ from app.models.selection import Selection
 from app.models.session_model import SessionModel
 from app.table_text import html_table, markdown_table, tab_separated
 from app.tokens import PROVIDER_NAMES, Theme
+from app.views.elided_label import ElidedLabel
 from app.views.icons import provider_icon
 from app.views.style import as_pane, label, placeholder
 from profiling.report import VERSIONED_PACKAGES, version
@@ -66,7 +67,8 @@ class ResultsPane(QWidget):
         for provider in _BASELINES:
             self._baseline.addItem(PROVIDER_NAMES[provider])
         self._baseline.activated.connect(self._choose_baseline)
-        self._count = label("", "muted")
+        self._count = ElidedLabel("muted")
+        self._count.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._copy, self._copy_markdown = actions
         self.view = QTableView()
         self._set_up_view()
@@ -133,11 +135,10 @@ class ResultsPane(QWidget):
     def _arrange(self) -> None:
         bar = QHBoxLayout()
         bar.setSpacing(8)
-        bar.addWidget(self._filter, 1)
+        bar.addWidget(self._filter, 2)
         bar.addWidget(label("Speed-up over", "muted"))
         bar.addWidget(self._baseline)
-        bar.addStretch(1)
-        bar.addWidget(self._count)
+        bar.addWidget(self._count, 1)
         bar.addWidget(_action_button(self._copy, "Copy"))
         bar.addWidget(_action_button(self._copy_markdown, "Copy Markdown"))
         layout = QVBoxLayout(self)
@@ -158,7 +159,7 @@ class ResultsPane(QWidget):
         shown, total = self._points.rowCount(), self._points.total_count
         device = self._model.session.device
         count = f"{shown} of {total}" if shown != total else f"{total} points"
-        self._count.setText(f"{count} on {device.name}" if device else count)
+        self._count.set_text(f"{count} on {device.name}" if device else count)
         self._count.setVisible(total > 0)
         self._stack.setCurrentWidget(self.view if total else self._empty)
         self._show_baseline()

@@ -12,6 +12,7 @@ from app.models.chart_caption import summary
 from app.models.chart_points import ChartPoint, all_points, chart_point
 from app.models.chart_scene import ChartOptions, ChartScene, build_scene
 from app.models.chart_strip import strip_of
+from app.models.comparison import SpeedUp
 from app.models.selection import Selection
 from app.models.session_model import SessionModel
 from app.tokens import Theme
@@ -34,13 +35,20 @@ class RooflineChart(QWidget):
     """Draws the session of a model, and shares one selection with the other panes."""
 
     def __init__(
-        self, model: SessionModel, selection: Selection, theme: Theme, parent: QWidget | None = None
+        self,
+        model: SessionModel,
+        selection: Selection,
+        theme: Theme,
+        speed_up_of: Callable[[int], SpeedUp | None] = lambda _number: None,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
+        self._speed_up_of = speed_up_of
         self._model, self._selection, self._theme = model, selection, theme
         self._options = ChartOptions(selected=selection.number)
         self._follows = True  # until the user zooms, the view keeps to the whole roofline
         self._points = all_points(model.session)
+        self._are_points_stale = False
         self._scene = build_scene(model.session, self._points, self._options)
         self.bar = ChartBar(theme)
         self.plot = RooflinePlot(theme)
@@ -81,6 +89,10 @@ class RooflineChart(QWidget):
         for part in (self.bar, self.plot, self.strip, self.card):
             part.set_theme(theme)
         self._refresh()
+
+    def set_heading(self, device: str, note: str) -> None:
+        """Say whose roofline this is, and in a second line what else must be known of that."""
+        self.plot.set_heading(device, note)
 
     def fit(self) -> None:
         """Show the machine's whole roofline."""
@@ -153,12 +165,12 @@ class RooflineChart(QWidget):
         self._ceilings_changed()
 
     def _ceilings_changed(self) -> None:
-        self._points = all_points(self._model.session)  # their warnings depend on the ceilings
+        self._are_points_stale = True  # their warnings depend on the ceilings
         self._refresh_soon.start()
 
     def _add_point(self, point: Point) -> None:
         added = chart_point(point, self._model.session)
-        if added is not None:
+        if added is not None and not self._are_points_stale:
             self._points.append(added)
         if not self._refresh_soon.isActive():  # else a fast stream would put the drawing off for ever
             self._refresh_soon.start()
@@ -169,6 +181,8 @@ class RooflineChart(QWidget):
 
     def _refresh(self) -> None:
         session = self._model.session
+        if self._are_points_stale:
+            self._points, self._are_points_stale = all_points(session), False
         self._scene = build_scene(session, self._points, self._options)
         if self._follows:
             self.plot.fit(self._scene)
@@ -208,7 +222,7 @@ class RooflineChart(QWidget):
     def _show_card(self, number: int, at: QPointF) -> None:
         point = self._model.point(number)
         if point:
-            self.card.show_point(point, self._model.session, at)
+            self.card.show_point(point, self._model.session, at, self._speed_up_of(number))
 
     def _click(self, point: ChartPoint | None) -> None:
         self.setFocus(Qt.FocusReason.MouseFocusReason)

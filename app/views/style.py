@@ -58,7 +58,7 @@ QAbstractScrollArea::corner {{ background: transparent; border: none; }}
 QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
 QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
 QComboBox QAbstractItemView {{ background: {theme.raised}; border: 1px solid {theme.border}; padding: 2px; }}
-QToolButton[role="segment"] {{ border: 1px solid {theme.border}; padding: 4px 7px; }}
+QToolButton[role="segment"] {{ border: 1px solid {theme.border}; padding: 4px 6px; }}
 QToolButton[role="segment"]:checked {{ background: {theme.selected_row}; border-color: {theme.accent}; }}
 QToolButton[role="segment"]:disabled {{ color: {theme.axis}; }}
 QToolButton[role="run"] {{ background: {theme.accent}; color: {theme.on_accent}; padding: 5px 10px; }}
@@ -76,6 +76,7 @@ QTreeView::item:hover, QTableView::item:hover {{ background: {theme.hover}; }}
 QTreeView::item:selected, QTableView::item:selected {{
   background: {theme.selected_row}; color: {theme.text};
 }}
+QFrame[role="card"] QPushButton {{ padding: 3px 10px; }}
 QScrollArea {{ border: none; background: {theme.surface}; }}
 QWidget#pane {{ background: {theme.surface}; }}
 QStatusBar {{ background: {theme.surface}; border-top: 1px solid {theme.border}; }}

@@ -1,0 +1,190 @@
+"""What a measurement was like: its time, what the device did meanwhile, and what a call costs in energy."""
+
+import statistics
+
+from app.formatting import (
+    clock_range_text,
+    clock_text,
+    count_text,
+    energy_text,
+    interval_text,
+    per_joule_text,
+    percent_text,
+    power_text,
+    ratio_text,
+    temperature_text,
+    time_text,
+)
+from app.models.fact import Fact, Gauge, Section, section
+from app.models.point_row import PointRow
+from profiling.devices import Device, DeviceKind
+from profiling.outcome import Evidence, Measured, Method
+from profiling.statistics import INTERVAL_NOTE, Interval, unstable_because
+
+_HOTTEST_C = 100.0  # end of the temperature's scale
+_SEVERAL = 1.5  # kernels a call, as the verdict counts them
+
+
+def time_section(row: PointRow, measured: Measured) -> Section:
+    time = measured.time
+    speed_up = row.speed_up
+    return section(
+        "Time",
+        Fact(
+            "Time of a call" if measured.method is Method.WALL_CLOCK else "Device time",
+            f"{time_text(time.median_s)} {interval_text(time.relative_half_width)}",
+            "Median over the blocks, caches cold",
+        ),
+        Fact("95 % interval", f"{time_text(time.low_s)} to {time_text(time.high_s)}", INTERVAL_NOTE),
+        Fact("Unstable", unstable_text(measured), "Its numbers are shown all the same"),
+        Fact(
+            "Speed-up",
+            speed_up.text if speed_up else "",
+            f"{speed_up.origin} {INTERVAL_NOTE}" if speed_up else "",
+        ),
+        Fact("Hot cache", _hot(measured), "With one buffer set, which the cache may hold"),
+        Fact("From the host", _host(measured), "Wall time a call, Python and launch included"),
+        *_profiler(measured),
+        Fact("Single calls", _calls(measured), "By events inside a graph; their spread, not the headline"),
+        Fact(
+            "Blocks",
+            f"{count_text(len(time.samples_s))} of {_calls_a_block(time.calls_per_block)}",
+            "Blocks timed, and calls in each",
+        ),
+        Fact("Left out", discards_text(measured), "Void for a cause that has a name, never for their value"),
+        Fact("Method", str(measured.method), measured.method_reason),
+        Fact("Fallback", measured.method_reason),
+        Fact("Flags", ", ".join(row.verdict.flags)),
+    )
+
+
+def unstable_text(measured: Measured) -> str:
+    """Why the numbers are to be taken with care; "" when they are not."""
+    time = measured.time
+    discarded = sum(discard.blocks for discard in measured.discards)
+    interval = Interval(time.median_s, time.low_s, time.high_s)
+    return unstable_because(interval, len(time.samples_s), discarded) or ""
+
+
+def discards_text(measured: Measured) -> str:
+    return ", ".join(f"{count_text(discard.blocks)} × {discard.cause}" for discard in measured.discards)
+
+
+def device_section(measured: Measured, device: Device | None) -> Section:
+    """Bars from nothing to what the device can do, and why its clock was held down."""
+    evidence = measured.evidence
+    reasons = [reason for reason in evidence.event_reasons if reason != "idle"]
+    return section(
+        "Device during the run",
+        Fact("Clock held by", ", ".join(reasons) or _unheld(device), "What the driver said meanwhile"),
+        gauges=tuple(_gauges(evidence, device)),
+    )
+
+
+def energy_section(row: PointRow, measured: Measured) -> Section:
+    energy, work = measured.energy, row.point.job.work
+    if energy is None:
+        return section("Energy")
+    joules, checked = energy.joules_per_call, energy.integrated_joules_per_call
+    return section(
+        "Energy",
+        Fact("A call", energy_text(joules), "Of the whole board at steady load, idle power included"),
+        Fact("Arithmetic", per_joule_text(work.flop_count / joules, "FLOP") if work.flop_count else ""),
+        Fact("Traffic", per_joule_text(work.byte_count / joules, "B"), "Compulsory bytes"),
+        Fact("Power", power_text(joules * energy.calls / energy.duration_s), "Energy over time"),
+        Fact(
+            "Check",
+            f"{energy_text(checked)} ({_difference(checked / joules - 1)})" if checked else "",
+            "The same from power samples; the board's energy counter is the headline",
+        ),
+    )
+
+
+def _hot(measured: Measured) -> str:
+    if measured.hot is None:
+        return ""
+    hot_s = measured.hot.median_s
+    return f"{time_text(hot_s)}, cold takes {ratio_text(measured.time.median_s / hot_s)}"
+
+
+def _host(measured: Measured) -> str:
+    if measured.host_s is None:
+        return ""
+    beyond_s = measured.host_s - measured.time.median_s
+    more = f", {time_text(beyond_s)} beyond the device" if beyond_s > 0 else ""
+    return f"{time_text(measured.host_s)}{more}"
+
+
+def _profiler(measured: Measured) -> tuple[Fact, ...]:
+    """One kernel a call: CUPTI's time against ours. Several: their sum, and the gaps between them."""
+    sum_s, span_s = measured.kernel_sum_s, measured.time.median_s
+    if sum_s is None:
+        return ()
+    launches = sum(kernel.calls for kernel in measured.kernels)
+    if launches <= _SEVERAL:
+        text = f"{time_text(sum_s)} ({_difference(sum_s / span_s - 1)})"
+        return (Fact("Profiler", text, "The kernel's time as CUPTI gives it, against the device time"),)
+    gap_s = span_s - sum_s
+    gaps = f"{time_text(gap_s)}, {percent_text(gap_s / span_s)} of the time" if gap_s > 0 else "none"
+    tip = "Device time of a call less the sum of its kernels, from the profiler"
+    return (
+        Fact("Kernels' sum", f"{time_text(sum_s)} in {launches:g} kernels", "From the profiler"),
+        Fact("Gaps between", gaps, tip),
+    )
+
+
+def _calls(measured: Measured) -> str:
+    if len(measured.calls_s) < 2:
+        return ""
+    ordered = sorted(measured.calls_s)
+    low, high = ordered[len(ordered) // 20], ordered[-1 - len(ordered) // 20]
+    middle = time_text(statistics.median(ordered))
+    return f"{middle}, nine in ten {time_text(low)} to {time_text(high)}"
+
+
+def _calls_a_block(count: int) -> str:
+    return "1 call" if count == 1 else f"{count_text(count)} calls"
+
+
+def _difference(share: float) -> str:
+    return f"{'+' if share >= 0 else '−'}{percent_text(abs(share))}"
+
+
+def _unheld(device: Device | None) -> str:
+    """Only a GPU's driver gives reasons."""
+    return "nothing" if device and device.kind is DeviceKind.CUDA else ""
+
+
+def _gauges(evidence: Evidence, device: Device | None) -> list[Gauge]:
+    found: list[Gauge] = []
+
+    def add(name: str, text: str, values: tuple[float, float, float], limit: float | None, tip: str) -> None:
+        low, middle, high = (value / (limit or max(values)) for value in values)
+        found.append(Gauge(name, text, low, middle, high, tip))
+
+    if hz := evidence.clock_hz:
+        low, high = evidence.clock_low_hz or hz, evidence.clock_high_hz or hz
+        text = clock_range_text(hz, low, high)
+        limit = device.max_clock_hz if device else None
+        add("Clock", text, (low, hz, high), limit, f"Median, slowest and fastest block{_most(limit)}")
+    if hz := evidence.memory_clock_hz:
+        limit = device.max_memory_clock_hz if device else None
+        add("Memory clock", clock_text(hz), (0.0, hz, hz), limit, f"Median of the blocks{_most(limit)}")
+    if watts := evidence.power_w:
+        limit = device.power_limit_w if device else None
+        text = f"{power_text(watts)} of {power_text(limit)}" if limit else power_text(watts)
+        add("Power", text, (0.0, watts, watts), limit, "Median of the blocks, against the power limit")
+    if celsius := evidence.temperature_c:
+        text = temperature_text(celsius)
+        add(
+            "Temperature",
+            text,
+            (0.0, celsius, celsius),
+            _HOTTEST_C,
+            "Median; the bar ends at 100 °C",
+        )
+    return found
+
+
+def _most(limit_hz: float | None) -> str:
+    return f"; the bar ends at {clock_text(limit_hz)}, the most it can" if limit_hz else ""
