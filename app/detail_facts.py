@@ -1,5 +1,7 @@
 """Everything known of one point, as sections of named values."""
 
+import re
+
 from app.formatting import (
     bandwidth_text,
     count_text,
@@ -18,6 +20,8 @@ from app.verdict_text import ceiling_name, ceiling_value_text
 from profiling.outcome import Failed, Measured
 from profiling.report import VERSIONED_PACKAGES, version
 from profiling.session import Session
+
+_MOST_OF_NAME = 120
 
 
 def sections(row: PointRow, session: Session) -> tuple[Section, ...]:
@@ -92,10 +96,16 @@ def _kernels(measured: Measured) -> Section:
     return section(
         "Kernels of a call",
         *(
-            Fact(time_text(kernel.total_s), f"{kernel.calls:g} × {kernel.name}", kernel.name)
+            Fact(time_text(kernel.total_s), f"{kernel.calls:g} × {_breakable(kernel.name)}", kernel.name)
             for kernel in measured.kernels
         ),
     )
+
+
+def _breakable(name: str) -> str:
+    """A C++ name may take a page and has no spaces: its beginning, with places to break a line at."""
+    shown = name if len(name) <= _MOST_OF_NAME else f"{name[:_MOST_OF_NAME]}…"
+    return re.sub(r"([_:<,(])", "\\1\u200b", shown)
 
 
 def _failure(row: PointRow) -> Section:

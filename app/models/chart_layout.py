@@ -133,7 +133,8 @@ def _places(shape: LineShape, width: float, font: Font) -> Iterator[Box]:
 def _memory_texts(lines: list[LineShape], view: View, font: Font, taken: list[Box]) -> list[Text]:
     """Along the slope, above the topmost of the lines that run close together."""
     slopes = [shape for shape in lines if shape.line.ceiling.bound.is_memory and shape.line.is_main]
-    slopes = [shape for shape in slopes if shape.line.lit] or slopes
+    lit = [shape for shape in slopes if shape.line.lit or shape.line.ceiling.bound is Bound.L2]
+    slopes = lit or slopes
     slopes.sort(key=lambda shape: -shape.line.ceiling.value)
     per_decade_x, per_decade_y = view.box.width / view.x.span, view.box.height / view.y.span
     angle = math.atan2(per_decade_y, per_decade_x)
@@ -147,19 +148,40 @@ def _memory_texts(lines: list[LineShape], view: View, font: Font, taken: list[Bo
             if (level - math.log10(shape.line.ceiling.value)) * per_decade_y * math.cos(angle) < font.height
         ]
         slopes = slopes[len(near) :]
-        text = ceilings_text([shape.line.ceiling for shape in near])
-        width = font.width(text)
-        for index in range(max(0, int((math.dist(top.start, top.end) - width - 40) / _STEP))):
-            along = 18 + index * _STEP
-            x = top.start[0] + along * math.cos(angle) - GAP * math.sin(angle)
-            y = top.start[1] - along * math.sin(angle) - GAP * math.cos(angle)
-            end = (x + width * math.cos(angle), y - width * math.sin(angle))
-            boxes = _boxes_along((x, y), end, font.height / 2, font.height)
-            if all(free(box, taken) for box in boxes):
-                taken.extend(boxes)
-                texts.append(Text(text, x, y, any(shape.line.lit for shape in near), -math.degrees(angle)))
+        # Where burst and sustained all but coincide, the higher one speaks for both.
+        highest = list({shape.line.ceiling.bound: shape for shape in reversed(near)}.values())[::-1]
+        for named in (highest, highest[-1:]):
+            if text := _memory_text(named, top, angle, view, font, taken):
+                texts.append(text)
                 break
     return texts
+
+
+def _memory_text(
+    named: list[LineShape], top: LineShape, angle: float, view: View, font: Font, taken: list[Box]
+) -> Text | None:
+    """Along the topmost line; where markers leave no room there, level and left of it."""
+    text = ceilings_text([shape.line.ceiling for shape in named])
+    lit, width = any(shape.line.lit for shape in named), font.width(text)
+    length = math.dist(top.start, top.end)
+    for index in range(max(0, int((length - width - 40) / _STEP))):
+        along = 18 + index * _STEP
+        x = top.start[0] + along * math.cos(angle) - GAP * math.sin(angle)
+        y = top.start[1] - along * math.sin(angle) - GAP * math.cos(angle)
+        end = (x + width * math.cos(angle), y - width * math.sin(angle))
+        boxes = _boxes_along((x, y), end, font.height / 2, font.height)
+        if all(free(box, taken) for box in boxes):
+            taken.extend(boxes)
+            return Text(text, x, y, lit, -math.degrees(angle))
+    for index in range(int(length / _STEP)):
+        along = length - 40 - index * _STEP
+        x = top.start[0] + along * math.cos(angle) - 2 * GAP - width
+        y = top.start[1] - along * math.sin(angle) - font.height
+        box = Box(x, y, width, font.height)
+        if view.box.holds(box) and free(box, taken):
+            taken.append(box)
+            return Text(text, x, y + font.ascent, lit)
+    return None
 
 
 def _ridges(

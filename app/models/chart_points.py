@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from app.formatting import sizes_text
 from app.verdict_text import WARNING_FLAGS
+from profiling.plan import Regime
 from profiling.roofline import Bound
 from profiling.session import Point, Session
 from profiling.spec import Dtype, Provider
@@ -33,6 +34,7 @@ class ChartPoint(Struct, frozen=True):
     bound: Bound
     on_slope: bool  # limited by a memory ceiling
     warns: bool
+    regime: Regime
 
 
 class StripPoint(Struct, frozen=True):
@@ -48,6 +50,7 @@ class StripPoint(Struct, frozen=True):
     sizes: str
     name: str
     warns: bool
+    regime: Regime
 
 
 AnyPoint = TypeVar("AnyPoint", ChartPoint, StripPoint, ChartPoint | StripPoint)
@@ -77,12 +80,12 @@ def chart_point(point: Point, session: Session) -> ChartPoint | StripPoint | Non
     if work.arithmetic_intensity is None:
         return StripPoint(
             *(point.number, middle, low, high, implementation.provider, workload.kernel),
-            *(workload.dtype, sizes, implementation.label, warns),
+            *(workload.dtype, sizes, implementation.label, warns, point.job.regime),
         )
     return ChartPoint(
         *(point.number, math.log10(work.arithmetic_intensity), middle, low, high, implementation.provider),
         *(workload.kernel, workload.dtype, sizes, implementation.label, session.bound_of(point)),
-        *(roof is not None and roof.ceiling.bound.is_memory, warns),
+        *(roof is not None and roof.ceiling.bound.is_memory, warns, point.job.regime),
     )
 
 
@@ -92,11 +95,11 @@ def all_points(session: Session) -> list[ChartPoint | StripPoint]:
 
 
 def newest_first(points: Iterable[AnyPoint]) -> tuple[list[AnyPoint], list[AnyPoint]]:
-    """The newest point of each implementation and workload, and the earlier ones."""
-    newest: dict[tuple[str, str, Dtype, str], AnyPoint] = {}
+    """The newest point of each implementation, workload and regime, and the earlier ones."""
+    newest: dict[tuple[str, str, Dtype, str, Regime], AnyPoint] = {}
     older: list[AnyPoint] = []
     for point in points:
-        key = (point.kernel, point.name, point.dtype, point.sizes)
+        key = (point.kernel, point.name, point.dtype, point.sizes, point.regime)
         if key in newest:
             older.append(newest[key])
         newest[key] = point

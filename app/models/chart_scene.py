@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from app.models.chart_points import ChartPoint, PointGroup, StripPoint, grouped, newest_first
+from profiling.plan import Regime
 from profiling.roofline import Bound, Ceiling, Roofline, Source, ridge_point
 from profiling.session import Session
 from profiling.spec import Dtype
@@ -18,7 +19,7 @@ from profiling.verdict import limiting_roof
 
 FAR = 30.0  # decades: beyond any view, so that lines run on while the user pans
 
-_MEASURED = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED)
+_MEASURED_IN = {Regime.BURST: Source.MEASURED_BURST, Regime.SUSTAINED: Source.MEASURED_SUSTAINED}
 
 
 class Range(Struct, frozen=True):
@@ -71,7 +72,7 @@ class Target(Struct, frozen=True):
 
 
 class ChartOptions(Struct, frozen=True):
-    """What the user asked to see. ``sources`` None: measured ones, nameplates if there are none."""
+    """What the user asked to see. ``sources`` None: those that judge the points shown."""
 
     sources: frozenset[Source] | None = None
     dtype: Dtype | None = None
@@ -120,7 +121,7 @@ def build_scene(
     newest, older = newest_first(shown)
     placed = tuple(point for point in newest if isinstance(point, ChartPoint))
     known = tuple(source for source in Source if any(c.source is source for c in roofline.ceilings))
-    sources = _default_sources(known) if options.sources is None else options.sources
+    sources = _default_sources(known, shown) if options.sources is None else options.sources
     lit = _lit_bounds(placed, options)
     lines, ridges = _roof(roofline, sources, lit)
     x_range, y_range = _machine_ranges(roofline) or _data_ranges(points)
@@ -154,9 +155,11 @@ def _target(session: Session, points: Sequence[ChartPoint], selected: int | None
     return Target(placed, placed.y + math.log10(factor), roof.ceiling, factor)
 
 
-def _default_sources(known: Sequence[Source]) -> frozenset[Source]:
-    measured = frozenset(known) & frozenset(_MEASURED)
-    return measured or frozenset(known)
+def _default_sources(known: Sequence[Source], points: Sequence[ChartPoint | StripPoint]) -> frozenset[Source]:
+    """What judges the points shown: burst, and sustained beside it where a point was measured so."""
+    regimes = {point.regime for point in points} or {Regime.BURST}
+    measured = {_MEASURED_IN[regime] for regime in regimes} & set(known)
+    return frozenset(measured or set(known) & set(_MEASURED_IN.values()) or known)
 
 
 def _lit_bounds(points: Sequence[ChartPoint], options: ChartOptions) -> frozenset[Bound] | None:

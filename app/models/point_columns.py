@@ -141,6 +141,7 @@ COLUMNS = (
     _number("Shared", "Shared memory a block", _build(lambda build: build.shared_bytes), memory_text),
     _number("Compile", "Time the compiler took", _build(lambda build: build.compile_s), time_text),
     _number("Energy", "Energy of a call, the whole board's", _energy, energy_text),
+    _name("Regime", "At the clock of a fresh or of a hot device", lambda row: str(row.point.job.regime)),
     _name("Status", "Measured, or why not", lambda row: status_text(row.point)),
     _name("Reason", "Why there is no time, or why a fallback was used", lambda row: reason_text(row.point)),
 )

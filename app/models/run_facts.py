@@ -22,6 +22,7 @@ from profiling.outcome import Evidence, Measured, Method
 from profiling.statistics import INTERVAL_NOTE, Interval, unstable_because
 
 _HOTTEST_C = 100.0  # end of the temperature's scale
+_ALIKE = 0.02  # hot and cold within this need no factor
 _SEVERAL = 1.5  # kernels a call, as the verdict counts them
 
 
@@ -104,7 +105,10 @@ def _hot(measured: Measured) -> str:
     if measured.hot is None:
         return ""
     hot_s = measured.hot.median_s
-    return f"{time_text(hot_s)}, cold takes {ratio_text(measured.time.median_s / hot_s)}"
+    ratio = measured.time.median_s / hot_s
+    return (
+        f"{time_text(hot_s)}, {'as cold' if abs(ratio - 1) < _ALIKE else f'cold takes {ratio_text(ratio)}'}"
+    )
 
 
 def _host(measured: Measured) -> str:

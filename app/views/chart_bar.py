@@ -16,6 +16,7 @@ from profiling.roofline import Source
 from profiling.session import Session
 from profiling.spec import Dtype, Provider
 
+_SOURCES = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED, Source.NAMEPLATE_HELD, Source.NAMEPLATE)
 _EVERY_KERNEL = "All kernels"
 _EVERY_DTYPE = "All dtypes"
 _FIT_TIP = "Show the whole roofline (F). The wheel zooms, dragging pans, Shift and dragging zooms to a box."
@@ -80,14 +81,16 @@ class ChartBar(QWidget):
         return {action.data(): action for action in self._source_menu.actions()}
 
     def _show_sources(self, scene: ChartScene) -> None:
-        if tuple(self.source_actions()) != scene.known_sources:
-            self._source_menu.clear()
-            for source in scene.known_sources:
-                action = self._source_menu.addAction(str(source).capitalize())
+        if not self.source_actions():
+            for source in _SOURCES:
+                action = self._source_menu.addAction("")
                 action.setData(source)
                 action.setCheckable(True)
                 action.triggered.connect(self._sources_chosen)
         for source, action in self.source_actions().items():
+            is_known = source in scene.known_sources
+            action.setText(str(source).capitalize() + ("" if is_known else " (none in this session)"))
+            action.setEnabled(is_known)
             action.setChecked(source in scene.sources)
         self.ceilings.setEnabled(bool(scene.known_sources))
 

@@ -111,7 +111,8 @@ class DetailPane(QWidget):
     def _show(self, row: PointRow) -> None:
         point = row.point
         self._title.setText(point_title(point.implementation))
-        self._subtitle.setText(f"{point.job.workload.dtype}, {point.job.workload.size_label}")
+        workload = point.job.workload
+        self._subtitle.setText(f"{workload.dtype}, {workload.size_label}, {point.job.regime}")
         self._verdict.setText(verdict_sentence(point, row.verdict))
         set_state(self._verdict, "" if point.measured else "bad")
         measured = point.measured

@@ -8,8 +8,9 @@ from app.models.fact import Gauge
 
 NAME_WIDTH = 104  # of the column of names, here and in the facts below
 _GAP = 12
-_AIR = 5  # over and under a row's text
-_FILL_ALPHA = 70
+_BAR = 4  # height of a bar, below its text
+_AIR = 7  # of a row over its text's height
+_FILL_ALPHA = 110
 
 
 class GaugeBars(QWidget):
@@ -44,25 +45,26 @@ class GaugeBars(QWidget):
         height = self._row_height()
         palette = self.palette()
         left = NAME_WIDTH + _GAP
-        bar = QRectF(left, top + 1.5, self.width() - left - 1, height - 3)
+        line = QRectF(left, top, self.width() - left - 1, height - _AIR)
+        bar = QRectF(left, line.bottom() + 1, line.width(), _BAR)
         painter.setPen(palette.color(QPalette.ColorRole.PlaceholderText))
         middle = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(QRectF(0, top, NAME_WIDTH, height), middle, gauge.name)
+        painter.drawText(QRectF(0, top, NAME_WIDTH, line.height()), middle, gauge.name)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(palette.color(QPalette.ColorRole.Window))
-        painter.drawRoundedRect(bar, 3, 3)
+        painter.drawRoundedRect(bar, 2, 2)
         accent = QColor(palette.color(QPalette.ColorRole.Accent))
         fill = QColor(accent)
         fill.setAlpha(_FILL_ALPHA)
         start, end = (bar.left() + bar.width() * min(share, 1.0) for share in (gauge.low, gauge.high))
         painter.setBrush(fill)
-        painter.drawRoundedRect(QRectF(start, bar.top(), max(2.0, end - start), bar.height()), 3, 3)
+        painter.drawRoundedRect(QRectF(start, bar.top(), max(2.0, end - start), bar.height()), 2, 2)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         x = bar.left() + bar.width() * min(gauge.middle, 1.0) - 1
         painter.setPen(QPen(accent, 2))
-        painter.drawLine(QPointF(x, bar.top()), QPointF(x, bar.bottom()))
+        painter.drawLine(QPointF(x, bar.top() - 1), QPointF(x, bar.bottom() + 1))
         painter.setPen(palette.color(QPalette.ColorRole.Text))
-        painter.drawText(bar.adjusted(6, 0, -6, 0), middle, gauge.text)
+        painter.drawText(line, middle, gauge.text)
 
     def _row_height(self) -> int:
         return self.fontMetrics().height() + _AIR

@@ -10,8 +10,8 @@ from app.models.chart_points import all_points
 from app.models.chart_scene import ChartOptions, ChartScene, Range, build_scene
 from app.models.chart_view import Box, Font, View
 from app.models.text_width import text_width
-from profiling.roofline import Source
-from tests.sessions import empty_session, make_session
+from profiling.roofline import Bound, Mix, Source
+from tests.sessions import CEILINGS, ceiling, empty_session, make_session
 
 FONT = Font(11, partial(text_width, size=11))
 SESSION = make_session(full=True)
@@ -87,7 +87,8 @@ def test_the_selected_points_label_is_placed_first() -> None:
 
 
 def test_every_lit_ceiling_says_its_value_and_provenance() -> None:
-    scene = build_scene(SESSION, POINTS)
+    measured = frozenset({Source.MEASURED_BURST, Source.MEASURED_SUSTAINED})
+    scene = build_scene(SESSION, POINTS, ChartOptions(sources=measured))
     texts = [text.text for text in lay_out(scene, view_of(scene, 1178, 620), FONT).texts]
     for wanted in (
         "BF16 796 TFLOP/s · FP16 790 TFLOP/s, measured burst",
@@ -97,6 +98,25 @@ def test_every_lit_ceiling_says_its_value_and_provenance() -> None:
         "FP32 ridge 10.9 FLOP/B",
     ):
         assert wanted in texts
+
+
+def test_a_cache_ceiling_is_named_beside_the_memorys() -> None:
+    session = make_session(ceilings=(*CEILINGS, ceiling(Bound.L2, 7.9e12, mix=Mix.READ)))
+    scene = build_scene(session, all_points(session))
+    for width, height in ((650, 300), (1178, 620)):
+        texts = " ".join(text.text for text in lay_out(scene, view_of(scene, width, height), FONT).texts)
+        assert "L2 read 7.90 TB/s" in texts
+        assert "DRAM write 4.69 TB/s" in texts
+
+
+def test_nothing_is_written_on_what_is_reserved() -> None:
+    scene = build_scene(SESSION, POINTS)
+    corner = Box(0, 0, 200, 150)
+    layout = lay_out(scene, view_of(scene, 650, 300), FONT, (corner,))
+    assert corner in layout.taken
+    flat = [text for text in layout.texts if not text.angle]
+    assert flat
+    assert not any(Box(text.x, text.baseline - 9, 60, 10).meets(corner) for text in flat)
 
 
 def test_the_area_under_the_roof_ends_at_the_roof() -> None:

@@ -10,6 +10,7 @@ from app.models.chart_scene import ChartOptions, Range, build_scene
 from app.models.chart_strip import strip_of
 from app.models.chart_ticks import log_ticks
 from profiling.outcome import Measured
+from profiling.plan import Regime
 from profiling.roofline import Bound, Mix, Source
 from profiling.session import Session
 from profiling.spec import Dtype, Provider, WorkFormula
@@ -90,12 +91,24 @@ def test_ridges_lie_on_both_ceilings() -> None:
 
 def test_measured_ceilings_are_drawn_and_nameplates_only_when_asked_or_alone() -> None:
     measured = build_scene(SESSION, POINTS)
-    assert measured.sources == {Source.MEASURED_BURST, Source.MEASURED_SUSTAINED}
+    assert measured.sources == {Source.MEASURED_BURST}
     chosen = build_scene(SESSION, POINTS, ChartOptions(sources=frozenset({Source.NAMEPLATE})))
     assert {line.ceiling.source for line in chosen.lines} == {Source.NAMEPLATE}
     only = make_session(ceilings=[c for c in CEILINGS if c.source is Source.NAMEPLATE])
     assert build_scene(only, all_points(only)).sources == {Source.NAMEPLATE}
     assert build_scene(SESSION, POINTS, ChartOptions(sources=frozenset())).lines == ()
+
+
+def test_sustained_points_bring_their_ceilings_and_do_not_replace_burst_ones() -> None:
+    session = make_session()
+    point = next(p for p in session.points if p.measured)
+    job = msgspec.structs.replace(point.job, id="job-99", regime=Regime.SUSTAINED)
+    hot = msgspec.structs.replace(point, number=999, job=job)
+    session.points = (*session.points, hot)
+    scene = build_scene(session, all_points(session))
+    assert scene.sources == {Source.MEASURED_BURST, Source.MEASURED_SUSTAINED}
+    assert scene.ghosts == ()
+    assert {point.number, 999} <= {p.number for p in scene.points}
 
 
 def test_the_selected_points_pipe_is_lit_and_the_others_are_dim() -> None:
