@@ -104,6 +104,7 @@ class Flag(StrEnum):
     UNSTABLE = "unstable"
     POWER_CAPPED = "power-capped"
     PROFILER_DISAGREES = "profiler disagrees"
+    REMEMBERS = "faster on inputs seen before"
     EXTRA_KERNELS = "several kernels a call"
     CACHE_RESIDENT = "cache-resident"
     ABOVE_ROOF = "above the roof"
@@ -149,6 +150,7 @@ class FailureKind(StrEnum):
     WRONG_SHAPE = "wrong shape"
     WRONG_DTYPE = "wrong dtype"
     WRONG_VALUES = "wrong values"
+    NOT_PLAIN = "not a plain tensor"  # its own class decides when it is computed
     INPUT_CHANGED = "input changed"
     LAUNCH_ERROR = "launch error"
     OUT_OF_MEMORY = "out of memory"

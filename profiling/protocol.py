@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from profiling.outcome import Environment, Outcome, Stage
 from profiling.plan import Job
+from profiling.proof import Proof, ProofName
 from profiling.roofline import Ceiling
 from profiling.spec import Implementation
 
@@ -34,6 +35,14 @@ class Probe(Struct, frozen=True, tag="probe"):
     device: str
 
 
+class SelfTest(Struct, frozen=True, tag="selftest"):
+    """Prove on a device that the measured number is the true one; all proofs when none is named."""
+
+    id: str
+    device: str
+    proofs: tuple[ProofName, ...] = ()
+
+
 class Trace(Struct, frozen=True, tag="trace"):
     """Record a torch.profiler trace of the job's one implementation."""
 
@@ -50,7 +59,7 @@ class Close(Struct, frozen=True, tag="close"):
     pass
 
 
-Command = Open | Run | Probe | Trace | Cancel | Close
+Command = Open | Run | Probe | SelfTest | Trace | Cancel | Close
 
 
 class Hello(Struct, frozen=True, tag="hello"):
@@ -65,7 +74,7 @@ class StageStarted(Struct, frozen=True, tag="stage"):
     id: str
     stage: Stage
     deadline_s: float
-    implementation: Implementation | None = None  # None for a probe
+    implementation: Implementation | None = None  # None for a probe and a self-test
     detail: str = ""
 
 
@@ -78,6 +87,11 @@ class OutcomeReady(Struct, frozen=True, tag="outcome"):
 class CeilingReady(Struct, frozen=True, tag="ceiling"):
     id: str
     ceiling: Ceiling
+
+
+class ProofReady(Struct, frozen=True, tag="proof"):
+    id: str
+    proof: Proof
 
 
 class TraceReady(Struct, frozen=True, tag="trace_ready"):
@@ -110,7 +124,7 @@ class Bye(Struct, frozen=True, tag="bye"):
     restart: bool
 
 
-Event = Hello | StageStarted | OutcomeReady | CeilingReady | TraceReady | TaskDone | Notice | Bye
+Event = Hello | StageStarted | OutcomeReady | CeilingReady | ProofReady | TraceReady | TaskDone | Notice | Bye
 
 Message = TypeVar("Message")
 

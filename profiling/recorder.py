@@ -5,11 +5,13 @@ from profiling.ceiling_cache import CacheKey, CeilingCache
 from profiling.devices import Device
 from profiling.host import package_version
 from profiling.nameplate import nameplate
+from profiling.proof import Proof
 from profiling.reports import (
     CeilingRecorded,
     CeilingsComplete,
     EnvironmentKnown,
     OutcomeRecorded,
+    ProofRecorded,
     Report,
     TraceRecorded,
 )
@@ -18,7 +20,7 @@ from profiling.session import Point, TraceInfo
 from profiling.spec import Implementation
 from profiling.store import SessionStore, timestamp
 
-Gain = Point | Ceiling | TraceInfo
+Gain = Point | Ceiling | Proof | TraceInfo
 
 
 class Recorder:
@@ -56,6 +58,9 @@ class Recorder:
                 return ceiling
             case CeilingsComplete():
                 self._cache.save(self._key(), self._probed)
+            case ProofRecorded(proof=proof):
+                self.store.add_proof(proof)
+                return proof
             case TraceRecorded(job=job, implementation=implementation, chrome_json_gz=trace):
                 self._remember(implementation)
                 return self.store.add_trace(job, implementation, trace)

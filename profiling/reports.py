@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from profiling.outcome import Environment, Outcome, Stage
 from profiling.plan import Job
+from profiling.proof import Proof
 from profiling.roofline import Ceiling
 from profiling.spec import Implementation
 
@@ -13,7 +14,7 @@ class EnvironmentKnown(Struct, frozen=True):
 
 
 class Progressed(Struct, frozen=True):
-    """``done`` of ``total`` items (implementations, probes and traces) are over."""
+    """``done`` of ``total`` items (implementations, probes, self-tests and traces) are over."""
 
     done: int
     total: int
@@ -37,6 +38,10 @@ class CeilingsComplete(Struct, frozen=True):
     """A probe went through to its end: its ceilings may be cached."""
 
     device: str
+
+
+class ProofRecorded(Struct, frozen=True):
+    proof: Proof
 
 
 class TraceRecorded(Struct, frozen=True):
@@ -69,6 +74,7 @@ Report = (
     | OutcomeRecorded
     | CeilingRecorded
     | CeilingsComplete
+    | ProofRecorded
     | TraceRecorded
     | WorkerLost
     | Banner

@@ -8,6 +8,7 @@ from profiling.catalog import SourceFile
 from profiling.devices import Device
 from profiling.outcome import Environment, Measured, Outcome
 from profiling.plan import Job
+from profiling.proof import Proof
 from profiling.roofline import Bound, Ceiling, Roofline, compute_bound
 from profiling.spec import Implementation, KernelSpec
 
@@ -66,6 +67,7 @@ class Session(Struct):
     ceilings: tuple[Ceiling, ...] = ()
     points: tuple[Point, ...] = ()
     traces: tuple[TraceInfo, ...] = ()
+    proofs: tuple[Proof, ...] = ()  # in the order carried out; the newest of a name counts
 
     @property
     def roofline(self) -> Roofline:

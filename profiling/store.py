@@ -17,6 +17,7 @@ import msgspec
 from profiling.catalog import SourceFile
 from profiling.outcome import Environment, Measured, Outcome
 from profiling.plan import Job
+from profiling.proof import Proof
 from profiling.roofline import Ceiling
 from profiling.session import Point, Session, TraceInfo
 from profiling.spec import Implementation, KernelSpec
@@ -43,6 +44,11 @@ CREATE TABLE sample (
 CREATE TABLE trace (
   id INTEGER PRIMARY KEY, job INTEGER NOT NULL REFERENCES job, implementation TEXT NOT NULL,
   recorded_at TEXT NOT NULL, chrome_json_gz BLOB NOT NULL);
+"""
+# Tables that files of the same format may lack, because they were written before there were any.
+_LATER_TABLES = """
+CREATE TABLE IF NOT EXISTS proof (
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL, passed INTEGER, value TEXT NOT NULL, recorded_at TEXT NOT NULL);
 """
 
 Value = TypeVar("Value")
@@ -137,6 +143,12 @@ class SessionStore:
             self._connection.execute("ROLLBACK")
             raise
         return Point(number, job, implementation, outcome, recorded_at)
+
+    def add_proof(self, proof: Proof) -> None:
+        self._insert(
+            "INSERT INTO proof (name, passed, value, recorded_at) VALUES (?, ?, ?, ?)",
+            (proof.name, proof.passed, _text(proof), proof.recorded_at),
+        )
 
     def add_trace(self, job: Job, implementation: Implementation, chrome_json_gz: bytes) -> TraceInfo:
         recorded_at = timestamp()
@@ -243,6 +255,10 @@ def _read(path: Path, connection: sqlite3.Connection) -> Session:
     session.ceilings = tuple(
         _value(text, Ceiling) for (text,) in connection.execute("SELECT value FROM ceiling ORDER BY id")
     )
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'proof'").fetchone():
+        session.proofs = tuple(
+            _value(text, Proof) for (text,) in connection.execute("SELECT value FROM proof ORDER BY id")
+        )
     jobs = {number: _value(text, Job) for number, text in connection.execute("SELECT id, value FROM job")}
     session.points = tuple(
         Point(number, jobs[job], _value(implementation, Implementation), _outcome(value), recorded_at)
@@ -288,6 +304,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 def _writing(connection: sqlite3.Connection) -> sqlite3.Connection:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
+    connection.executescript(_LATER_TABLES)
     return connection
 
 

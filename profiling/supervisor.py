@@ -33,7 +33,9 @@ from profiling.protocol import (
     Open,
     OutcomeReady,
     Probe,
+    ProofReady,
     Run,
+    SelfTest,
     StageStarted,
     TaskDone,
     Trace,
@@ -47,13 +49,14 @@ from profiling.reports import (
     EnvironmentKnown,
     OutcomeRecorded,
     Progressed,
+    ProofRecorded,
     Report,
     TraceRecorded,
     WorkerLost,
 )
 from profiling.spec import Implementation
 
-Task = Run | Probe | Trace
+Task = Run | Probe | SelfTest | Trace
 
 START_DEADLINE_S = 120.0  # importing torch from a cold disk takes its time
 CANCEL_GRACE_S = 3.0
@@ -170,6 +173,8 @@ class Supervisor:
                 return [*self._record(implementation, outcome), self._progress(now)]
             case CeilingReady(ceiling=ceiling):
                 return [CeilingRecorded(ceiling)]
+            case ProofReady(proof=proof):
+                return [ProofRecorded(proof)]
             case TraceReady(implementation=implementation, chrome_json_gz=trace):
                 if not isinstance(self._current, Trace):
                     return []
@@ -190,7 +195,7 @@ class Supervisor:
         timed_out, self._timed_out = self._timed_out, False
         self._deadline, self._terminated = None, False
         if was is _Worker.ENDING and self._current is None and self._stopping == 0:
-            return []
+            return self._advance(now) if self._queue else []
         if self._stopping:
             return [*self._cancel_rest(), *self._advance(now)]
         if bye and not bye.restart:
@@ -218,7 +223,7 @@ class Supervisor:
         if isinstance(self._current, Run) and self._left:
             rest = msgspec.structs.replace(self._current.job, implementations=tuple(self._left))
             self._queue.appendleft(Run(rest))
-        elif isinstance(self._current, Probe | Trace):
+        elif isinstance(self._current, Probe | SelfTest | Trace):
             self._done += 1
         self._current, self._left, self._stage = None, [], None
         effects.append(WorkerLost(message, log_tail, restarting=bool(self._queue)))
@@ -288,7 +293,7 @@ class Supervisor:
             self._done += 1
             if not problem and not self._stopping:
                 effects.append(CeilingsComplete(self._current.device))
-        elif isinstance(self._current, Trace):
+        elif isinstance(self._current, SelfTest | Trace):
             self._done += 1
         self._current, self._left, self._stage, self._deadline = None, [], None, None
         return [*effects, self._progress(now), *self._advance(now)]
@@ -350,7 +355,7 @@ def _item_count(task: Task) -> int:
 
 
 def _task_id(task: Task) -> str:
-    return task.id if isinstance(task, Probe) else task.job.id
+    return task.id if isinstance(task, Probe | SelfTest) else task.job.id
 
 
 def _task_label(task: Task) -> str:
@@ -361,3 +366,5 @@ def _task_label(task: Task) -> str:
             return f"trace of {job.workload.label}"
         case Probe(device=device):
             return f"ceilings of {device}"
+        case SelfTest(device=device):
+            return f"self-test on {device}"

@@ -13,11 +13,13 @@ from app.cli.doctor import print_checks
 from app.cli.errors import refuse
 from app.cli.export import export_session, write_svg
 from app.cli.run import run_jobs
+from app.cli.selftest import run_selftest
 from app.cli.trace import record_trace
 from app.places import new_session_path, session_folder
 from profiling.catalog import LIBRARY, Catalog, scan
 from profiling.local_devices import default_device, local_devices
 from profiling.plan import Quality, Regime
+from profiling.proof import ProofName
 from profiling.spec import Dtype, Provider
 from profiling.store import SessionError, load
 
@@ -115,6 +117,23 @@ def trace(
 ) -> None:
     """Record a torch.profiler trace of a measured point into its session."""
     raise typer.Exit(record_trace(file, implementation, dtype, _scan([]), local_devices(), out))
+
+
+@cli.command()
+def selftest(
+    device: Annotated[str | None, typer.Option(help="cuda:0, cpu; the first GPU if there is one.")] = None,
+    proof: Annotated[list[ProofName] | None, typer.Option(help="Only this one; may be repeated.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The session file to write.")] = None,
+) -> None:
+    """Prove on this device that the measured number is the true one. Takes about three minutes."""
+    devices = local_devices()
+    path = out or new_session_path(session_folder())
+    try:
+        code = run_selftest(choose_device(devices, device, default_device(devices)), path, proof or [])
+    except SessionError as error:
+        refuse(str(error))
+    typer.echo(f"Session: {path}")
+    raise typer.Exit(code)
 
 
 @cli.command()

@@ -10,12 +10,14 @@ import signal
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from profiling.catalog import LIBRARY, Catalog, scan
 from profiling.devices import Device
 from profiling.outcome import Environment, Stage
+from profiling.proof import Proof
 from profiling.protocol import (
     PROTOCOL_VERSION,
     Bye,
@@ -28,8 +30,10 @@ from profiling.protocol import (
     Notice,
     Open,
     Probe,
+    ProofReady,
     ProtocolError,
     Run,
+    SelfTest,
     StageStarted,
     TaskDone,
     Trace,
@@ -97,7 +101,7 @@ class Worker:
             command = self._channel.next_command()
             if isinstance(command, Close | Open | Cancel):
                 return None
-            task_id = command.id if isinstance(command, Probe) else command.job.id
+            task_id = command.id if isinstance(command, Probe | SelfTest) else command.job.id
             try:
                 problem = self._carry_out(command, task_id)
             except DeviceFault as error:
@@ -108,7 +112,7 @@ class Worker:
                 return str(error)
             self._channel.emit(TaskDone(task_id, problem))
 
-    def _carry_out(self, command: Run | Probe | Trace, task_id: str) -> str:
+    def _carry_out(self, command: Run | Probe | SelfTest | Trace, task_id: str) -> str:
         """Returns one sentence when the task failed as a whole, else nothing."""
         from profiling.worker.device_lock import DeviceBusy
         from profiling.worker.executor import DeviceFault, JobExecutor
@@ -119,11 +123,15 @@ class Worker:
                 raise CancelRequested
 
         try:
-            device = self._device(command.device if isinstance(command, Probe) else command.job.device)
+            on_device = isinstance(command, Probe | SelfTest)
+            device = self._device(command.device if on_device else command.job.device)
             if isinstance(command, Probe):
                 self._probe(device, task_id)
                 return ""
             instruments = self._instruments_of(device)
+            if isinstance(command, SelfTest):
+                self._prove(command, instruments, check_cancelled)
+                return ""
             executor = JobExecutor(
                 command.job, self._catalog, instruments, self._channel.emit, check_cancelled
             )
@@ -159,6 +167,19 @@ class Worker:
         if device.uuid not in self._instruments:
             self._instruments[device.uuid] = Instruments(device)
         return self._instruments[device.uuid]
+
+    def _prove(
+        self, command: SelfTest, instruments: "Instruments", check_cancelled: Callable[[], None]
+    ) -> None:
+        from profiling.worker.selftest.course import carry_out
+
+        def report(proof: Proof) -> None:
+            self._channel.emit(ProofReady(command.id, proof))
+
+        def announce(detail: str, deadline_s: float) -> None:
+            self._channel.emit(StageStarted(command.id, Stage.MEASURE, deadline_s, None, detail))
+
+        carry_out(command.proofs, instruments, report, announce, check_cancelled)
 
     def _probe(self, device: Device, task_id: str) -> None:
         from profiling.worker.ceilings import measure_ceilings
@@ -206,10 +227,12 @@ def kill_group() -> None:
     os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
-def _label(command: Run | Probe | Trace) -> str:
+def _label(command: Run | Probe | SelfTest | Trace) -> str:
     match command:
         case Probe(device=device):
             return f"Measuring the ceilings of {device}"
+        case SelfTest(device=device):
+            return f"The self-test on {device}"
         case Trace(job=job):
             return f"The trace of {job.implementations[0].key}"
         case Run(job=job):

@@ -12,19 +12,21 @@ import psutil
 import torch
 
 from profiling.catalog import Catalog, Kernel, load_module
-from profiling.outcome import FailureKind, Flag, Measured, Method, Outcome, Stage, Verification
-from profiling.plan import Job
+from profiling.outcome import Energy, FailureKind, Flag, Measured, Method, Outcome, Stage, Verification
+from profiling.plan import Job, Quality
 from profiling.protocol import OutcomeReady, StageStarted, TraceReady
 from profiling.spec import Implementation
 from profiling.worker import providers
 from profiling.worker.call_times import single_calls
+from profiling.worker.energy import measure_energy
 from profiling.worker.failures import Refusal, TooLarge, WrongResult, classify
 from profiling.worker.freeze import ActivityCounter
 from profiling.worker.inputs import InputMaker, InputSet, set_count
 from profiling.worker.instruments import Instruments
 from profiling.worker.providers import BuildRequest, Built
+from profiling.worker.repeats import fingerprint, remembers
 from profiling.worker.rounds import STOP_RULES, Pace, Turn, measure, warm_up, warm_up_rule
-from profiling.worker.timing import BlockTimer, host_seconds
+from profiling.worker.timing import BlockTimer, GraphTimer, host_seconds
 from profiling.worker.tracing import profile_kernels, record_trace
 from profiling.worker.verify import Verifier
 
@@ -80,7 +82,6 @@ class JobExecutor:
         self._kernel: Kernel = kernel
         self._instruments = instruments
         self._device = instruments.torch_device
-        self._pace = Pace(job.regime)
         self._emit = emit
         self._check_cancelled = check_cancelled
         self._maker = InputMaker(kernel.spec, job.workload.dtype, self._device, seed=2026)
@@ -148,23 +149,27 @@ class JobExecutor:
         """Make everything that the first calls make, then freeze the timed path."""
         for _ in range(_SETTLE_CALLS):
             contender.built.call(*sets[0])
-        contender.turn = Turn(self._instruments.timer(contender.built.call, sets))
+        contender.turn = self._turn(contender.built, sets)
         if self._device.type == "cuda":
-            contender.hot = Turn(self._instruments.timer(contender.built.call, sets[:1]))
+            contender.hot = self._turn(contender.built, sets[:1])
+
+    def _turn(self, built: Built, sets: list[InputSet]) -> Turn:
+        pace = Pace(self._job.regime, self._instruments.device.max_clock_hz)
+        return Turn(self._instruments.timer(built.call, sets), pace)
 
     def _measure(self, contenders: list[_Contender]) -> None:
         self._start(Stage.MEASURE, contenders[0].implementation, f"{len(contenders)} in turn")
         turns = [contender.turn for contender in contenders if contender.turn]
         read_state = self._instruments.read_state
-        warm_up(turns, warm_up_rule(self._job.quality, self._job.regime), self._pace, read_state)
+        warm_up(turns, warm_up_rule(self._job.quality, self._job.regime), read_state)
         before = self._activity.read()
-        measure(turns, STOP_RULES[self._job.quality], self._pace, read_state, self._check_cancelled)
+        measure(turns, STOP_RULES[self._job.quality], read_state, self._check_cancelled)
         self._happened = self._activity.read().since(before)
         for contender in contenders:
             if contender.hot:
                 contender.hot.timer.block()
                 for number in range(_HOT_ROUNDS):
-                    contender.hot.take_block(number, self._pace, read_state)
+                    contender.hot.take_block(number, read_state)
 
     def _check(self, contender: _Contender, sets: list[InputSet]) -> Outcome:
         """Verify what the timed path writes for contents it has never seen; then profile."""
@@ -172,12 +177,18 @@ class JobExecutor:
         timer = contender.turn.timer
         self._require_frozen(timer)
         self._maker.refresh(sets[0])
-        self._verifier.check_again(sets[0], timer.call_on_first_set())
+        before = fingerprint(sets[0])
+        outputs = timer.call_on_first_set()
+        if fingerprint(sets[0]) != before:
+            raise WrongResult(
+                FailureKind.INPUT_CHANGED, "changed its input when timed; it must not write to it."
+            )
+        self._verifier.check_again(sets[0], outputs)
         on_gpu = self._device.type == "cuda"
         host_s = self._host_s(contender, sets) if on_gpu else None
         # The reference heats the device: the profiler is to find the clock where the blocks had it.
-        contender.turn.warm_block(self._pace, self._instruments.read_state)
-        self._pace.rest()
+        contender.turn.warm_block(self._instruments.read_state)
+        contender.turn.pace.rest()
         stats = contender.turn.stats
         return Measured(
             time=stats,
@@ -189,10 +200,30 @@ class JobExecutor:
             host_s=host_s,
             hot=contender.hot.stats if contender.hot and contender.hot.samples_s else None,
             kernels=profile_kernels(timer) if on_gpu else (),
-            flags=(Flag.UNSTABLE,) if contender.turn.unstable_because else (),
+            flags=self._flags(contender, sets, stats.median_s),
             discards=contender.turn.discards,
             calls_s=self._single_calls(contender.built, timer, sets, stats.median_s),
+            energy=self._energy(timer),
         )
+
+    def _flags(self, contender: _Contender, sets: list[InputSet], median_s: float) -> tuple[Flag, ...]:
+        assert contender.turn is not None
+        flags: list[Flag] = []
+        if contender.turn.unstable_because:
+            flags.append(Flag.UNSTABLE)
+        # A replayed graph cannot look a result up.
+        if contender.turn.timer.method is not Method.CUDA_GRAPH and remembers(
+            contender.built.call, sets, self._maker.refresh, median_s
+        ):
+            flags.append(Flag.REMEMBERS)
+        return tuple(flags)
+
+    def _energy(self, timer: BlockTimer) -> Energy | None:
+        """Apart from timing, and in exact runs only: it holds the device busy for 2 s."""
+        reader = self._instruments.energy
+        if self._job.quality is not Quality.EXACT or reader is None or not isinstance(timer, GraphTimer):
+            return None
+        return measure_energy(timer.replay, timer.calls_per_block, reader)
 
     def _host_s(self, contender: _Contender, sets: list[InputSet]) -> float:
         assert contender.turn is not None

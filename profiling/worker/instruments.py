@@ -7,11 +7,12 @@ import torch
 
 from profiling.devices import Device
 from profiling.worker.call_times import calibrate_offset
+from profiling.worker.energy import energy_reader
 from profiling.worker.gpu_clock import gpu_clock
 from profiling.worker.inputs import InputSet
 from profiling.worker.providers import Tensors
 from profiling.worker.telemetry import state_reader
-from profiling.worker.timing import BlockTimer, make_timer
+from profiling.worker.timing import BLOCK_S, BlockTimer, make_timer
 
 
 class Instruments:
@@ -22,12 +23,15 @@ class Instruments:
         self.torch_device = torch.device(device.id)
         self.read_state = state_reader(device)
         self.clock = gpu_clock(self.torch_device)
+        self.energy = energy_reader(device)
 
     @cached_property
     def call_offset_s(self) -> float | None:
         """What an event pair inside a graph adds to a call; None without a kernel of known duration."""
         return calibrate_offset(self.clock) if self.clock else None
 
-    def timer(self, call: Callable[..., Tensors], sets: Sequence[InputSet]) -> BlockTimer:
+    def timer(
+        self, call: Callable[..., Tensors], sets: Sequence[InputSet], block_s: float = BLOCK_S
+    ) -> BlockTimer:
         """The best timer for this call here."""
-        return make_timer(call, sets, self.torch_device, self.clock)
+        return make_timer(call, sets, self.torch_device, self.clock, block_s)

@@ -23,40 +23,48 @@ from profiling.statistics import (
 from profiling.worker.timing import BlockReading, BlockTimer
 
 STOP_RULES = {Quality.QUICK: QUICK_STOP, Quality.EXACT: EXACT_STOP}
+_MOST_ROUNDS = 2000
 _LEAST_BLOCKS = 3  # for calls so long that the cap would stop earlier
 _LONG_BLOCK_S = 0.2  # warms the device up in one go
 # Faults of the device, not conditions of the run: a power cap is labelled, never discarded.
 _FAULTS = ("thermal slowdown (software)", "thermal slowdown (hardware)", "hardware slowdown", "power brake")
-_POWER_CAP = "power cap"
-_FULL_CLOCK = 0.985  # of the fastest block: clocks come in steps of nearly 1 %
-_LONGEST_REST_S = 0.1
+_FULL_CLOCK = 0.985  # of the highest clock: clocks come in steps of nearly 1 %
+_WORTH_RESTING = 1.005
+_SHORTEST_REST_S = 0.005
+_LONGEST_REST_S = 0.08
 
 ReadState = Callable[[], DeviceState]
 
 
 class Pace:
-    """How long the device rests before a block.
+    """How long the device rests before a block of one implementation.
 
     A burst is what the device does at the clock it holds when fresh. Large matrix products reach the
     power cap within a few blocks and lose 15 % of the clock; how much depends on who ran before. In
-    the burst regime the pause grows until blocks find the full clock again; sustained, there is none.
+    the burst regime the rest grows while that raises the clock, and no further: some kernels hold a
+    lower clock however rested the device is. Sustained, there is no rest.
     """
 
-    def __init__(self, regime: Regime) -> None:
-        self._rests = regime is Regime.BURST
+    def __init__(self, regime: Regime, full_clock_hz: float | None) -> None:
+        self._searching = regime is Regime.BURST and full_clock_hz is not None
+        self._enough_hz = _FULL_CLOCK * (full_clock_hz or 0.0)
         self._rest_s = 0.0
-        self._fastest_hz = 0.0
+        self._shorter_s = 0.0
+        self._shorter_hz = 0.0  # the clock after the shorter rest
 
     def rest(self) -> None:
         time.sleep(self._rest_s)
 
-    def note(self, clock_hz: float | None, state: DeviceState) -> None:
+    def note(self, clock_hz: float | None) -> None:
         """Learn from a block whether the rest before it was long enough."""
-        if not self._rests or clock_hz is None:
+        if not self._searching or clock_hz is None or clock_hz >= self._enough_hz:
             return
-        self._fastest_hz = max(self._fastest_hz, clock_hz)
-        if _POWER_CAP in state.event_reasons or clock_hz < _FULL_CLOCK * self._fastest_hz:
-            self._rest_s = min(max(2 * self._rest_s, 0.005), _LONGEST_REST_S)
+        if clock_hz < _WORTH_RESTING * self._shorter_hz:  # the longer rest did not help
+            self._rest_s, self._searching = self._shorter_s, False
+            return
+        self._shorter_s, self._shorter_hz = self._rest_s, clock_hz
+        self._rest_s = min(max(2 * self._rest_s, _SHORTEST_REST_S), _LONGEST_REST_S)
+        self._searching = self._rest_s > self._shorter_s
 
 
 @dataclass
@@ -64,6 +72,7 @@ class Turn:
     """One implementation's timer and what its blocks gave."""
 
     timer: BlockTimer
+    pace: Pace
     samples_s: list[float] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
     clocks_hz: list[float] = field(default_factory=list)
@@ -71,9 +80,9 @@ class Turn:
     causes: Counter[str] = field(default_factory=Counter[str])
     spent_s: float = 0.0
 
-    def take_block(self, number: int, pace: Pace, read_state: ReadState) -> None:
+    def take_block(self, number: int, read_state: ReadState) -> None:
         """Time one block; keep it, or discard it for a named cause."""
-        reading, state = self._run(pace, read_state)
+        reading, state = self._run(read_state)
         cause = next((fault for fault in _FAULTS if fault in state.event_reasons), None)
         if cause:
             self.causes[cause] += 1
@@ -84,17 +93,19 @@ class Turn:
         if clock_hz := reading.clock_hz or state.clock_hz:
             self.clocks_hz.append(clock_hz)
 
-    def warm_block(self, pace: Pace, read_state: ReadState) -> BlockReading:
+    def warm_block(self, read_state: ReadState) -> BlockReading:
         """Run one block that is not kept."""
-        reading, state = self._run(pace, read_state)
+        reading, state = self._run(read_state)
         return BlockReading(reading.seconds, reading.clock_hz or state.clock_hz)
 
-    def _run(self, pace: Pace, read_state: ReadState) -> tuple[BlockReading, DeviceState]:
-        pace.rest()
+    def _run(self, read_state: ReadState) -> tuple[BlockReading, DeviceState]:
+        self.pace.rest()
+        started = time.perf_counter()
         reading = self.timer.block()
+        # Never less than the wall time: a block much shorter than planned must not go on for hours.
+        self.spent_s += max(time.perf_counter() - started, reading.seconds * self.timer.calls_per_block)
         state = read_state()
-        pace.note(reading.clock_hz or state.clock_hz, state)
-        self.spent_s += reading.seconds * self.timer.calls_per_block
+        self.pace.note(reading.clock_hz or state.clock_hz)
         return reading, state
 
     @property
@@ -141,7 +152,7 @@ def warm_up_rule(quality: Quality, regime: Regime) -> WarmUpRule:
     return QUICK_WARM_UP if quality is Quality.QUICK else EXACT_WARM_UP
 
 
-def warm_up(turns: Sequence[Turn], rule: WarmUpRule, pace: Pace, read_state: ReadState) -> None:
+def warm_up(turns: Sequence[Turn], rule: WarmUpRule, read_state: ReadState) -> None:
     """Run blocks in turn, unrecorded, until neither block times nor clocks drift."""
     blocks_s: list[list[float]] = [[] for _ in turns]
     clocks_hz: list[float] = []
@@ -153,7 +164,7 @@ def warm_up(turns: Sequence[Turn], rule: WarmUpRule, pace: Pace, read_state: Rea
         for index, turn in enumerate(turns):
             if long_enough[index] and len(turns) > 1:
                 continue
-            reading = turn.warm_block(pace, read_state)
+            reading = turn.warm_block(read_state)
             blocks_s[index].append(reading.seconds)
             long_enough[index] = reading.seconds * turn.timer.calls_per_block > _LONG_BLOCK_S
             if index == 0 and reading.clock_hz:
@@ -167,7 +178,6 @@ def warm_up(turns: Sequence[Turn], rule: WarmUpRule, pace: Pace, read_state: Rea
 def measure(
     turns: Sequence[Turn],
     rule: StopRule,
-    pace: Pace,
     read_state: ReadState,
     between_rounds: Callable[[], None],
 ) -> None:
@@ -177,11 +187,13 @@ def measure(
     Blocks all discarded at the cap: one is taken anyway, never an empty result.
     """
     number = 0
-    while active := [turn for turn in turns if turn.spent_s < rule.cap_s or number < _LEAST_BLOCKS]:
+    while number < _MOST_ROUNDS and (
+        active := [turn for turn in turns if turn.spent_s < rule.cap_s or number < _LEAST_BLOCKS]
+    ):
         between_rounds()
         random.shuffle(active)
         for turn in active:
-            turn.take_block(number, pace, read_state)
+            turn.take_block(number, read_state)
         number += 1
         if all(turn.samples_s for turn in active) and rule.is_met(number, [turn.interval for turn in active]):
             break

@@ -4,7 +4,8 @@ A timer owns one implementation's calls on rotated buffer sets; ``block()`` runs
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from typing import NamedTuple, Protocol
 
 import torch
@@ -19,6 +20,8 @@ Call = Callable[..., Tensors]
 BLOCK_S = 0.010  # long against event resolution and launch gaps, short against clock drift
 _MOST_CALLS = 2000  # nodes of one graph: capture costs tens of microseconds each
 _MOST_REPLAYS = 50
+_MOST_QUICK_CALLS = 200_000
+_CALIBRATIONS = 3
 _QUEUE_DEPTH = 400  # launches the driver takes before a launch waits; the real limit is about 1000
 
 
@@ -76,9 +79,14 @@ class GraphTimer:
     reason = ""
 
     def __init__(
-        self, call: Call, sets: Sequence[InputSet], estimate_s: float, clock: GpuClock | None
+        self,
+        call: Call,
+        sets: Sequence[InputSet],
+        estimate_s: float,
+        clock: GpuClock | None,
+        block_s: float = BLOCK_S,
     ) -> None:
-        wanted = round(BLOCK_S / max(estimate_s, 1e-7))
+        wanted = round(block_s / max(estimate_s, 1e-7))
         calls = min(max(wanted, len(sets)), _MOST_CALLS)
         self._calls = -(-calls // len(sets)) * len(sets)
         self._graph, self._outputs = _capture(call, sets, self._calls)
@@ -87,18 +95,19 @@ class GraphTimer:
         self.calls_per_block = self._calls
         self.block()  # the first replay uploads the graph
         replay_s = self.block().seconds * self._calls
-        self._replays = min(max(round(BLOCK_S / max(replay_s, 1e-6)), 1), _MOST_REPLAYS)
+        self._replays = min(max(round(block_s / max(replay_s, 1e-6)), 1), _MOST_REPLAYS)
         self.calls_per_block = self._calls * self._replays
 
     def block(self) -> BlockReading:
-        return self._pair.time(self._replay, self.calls_per_block)
+        return self._pair.time(self.replay, self.calls_per_block)
 
     def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
         self._graph.replay()
         torch.cuda.synchronize()
         return self._outputs[0]
 
-    def _replay(self) -> None:
+    def replay(self) -> None:
+        """Queue a block's work and return; for whoever needs the device busy, not timed."""
         for _ in range(self._replays):
             self._graph.replay()
 
@@ -172,11 +181,17 @@ class WallTimer:
     method = Method.WALL_CLOCK
     reason = ""
 
-    def __init__(self, call: Call, sets: Sequence[InputSet], estimate_s: float) -> None:
+    def __init__(
+        self, call: Call, sets: Sequence[InputSet], estimate_s: float, block_s: float = BLOCK_S
+    ) -> None:
         self._call = call
         self._sets = sets
-        self.calls_per_block = max(min(round(BLOCK_S / max(estimate_s, 1e-7)), 100_000), 1)
+        self.calls_per_block = 1
         self._next = 0
+        # The estimate may come from calls that were slower than the rest: correct it by what blocks take.
+        for _ in range(_CALIBRATIONS):
+            self.calls_per_block = max(min(round(block_s / max(estimate_s, 1e-8)), _MOST_QUICK_CALLS), 1)
+            estimate_s = self.block().seconds
 
     def block(self) -> BlockReading:
         started = time.perf_counter_ns()
@@ -190,14 +205,18 @@ class WallTimer:
 
 
 def make_timer(
-    call: Call, sets: Sequence[InputSet], device: torch.device, clock: GpuClock | None
+    call: Call,
+    sets: Sequence[InputSet],
+    device: torch.device,
+    clock: GpuClock | None,
+    block_s: float = BLOCK_S,
 ) -> BlockTimer:
     """The best timer for this call on this device."""
     estimate_s = _estimate_s(call, sets, device)
     if device.type != "cuda":
-        return WallTimer(call, sets, estimate_s)
+        return WallTimer(call, sets, estimate_s, block_s)
     try:
-        return GraphTimer(call, sets, estimate_s, clock)
+        return GraphTimer(call, sets, estimate_s, clock, block_s)
     except RuntimeError as error:
         torch.cuda.synchronize()  # raises again where the device itself is broken
         reason = f"A CUDA graph could not capture it ({str(error).strip().splitlines()[0][:200]})."
@@ -222,7 +241,7 @@ def _capture(
     graph = torch.cuda.CUDAGraph()
     outputs: list[tuple[torch.Tensor, ...]] = [() for _ in sets]
     torch.cuda.synchronize()
-    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+    with _capturing(graph):
         for index in range(calls):
             # Dropping the set's old outputs first gives their memory to the new ones, so that
             # each set has its own outputs and the graph no more than that.
@@ -230,6 +249,26 @@ def _capture(
             outputs[index % len(sets)] = as_tuple(call(*sets[index % len(sets)]))
     torch.cuda.synchronize()
     return graph, outputs
+
+
+@contextmanager
+def _capturing(graph: torch.cuda.CUDAGraph) -> Generator[None]:
+    """``torch.cuda.graph``, but a capture that fails leaves nothing behind.
+
+    Torch stays on the capturing stream then, and up to 2.11 its allocator goes on recording: every later
+    capture and ``empty_cache`` would fail with it (pytorch pull request 180395).
+    """
+    pool = torch.cuda.graph_pool_handle()
+    with torch.cuda.stream(torch.cuda.current_stream()):
+        try:
+            with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
+                yield
+        except BaseException:
+            with suppress(RuntimeError):  # raised where torch has ended it itself
+                device = torch.cuda.current_device()
+                torch._C._cuda_endAllocateToPool(device, pool)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+                torch._C._cuda_releasePool(device, pool)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+            raise
 
 
 def _estimate_s(call: Call, sets: Sequence[InputSet], device: torch.device, calls: int = 3) -> float:

@@ -34,7 +34,7 @@ class Verifier:
 
     def check_again(self, inputs: InputSet, outputs: tuple[torch.Tensor, ...]) -> None:
         """Compare what a timed call wrote with the reference of what its inputs hold now."""
-        self._compare(inputs, outputs, "with contents never seen before")
+        self._compare(inputs, _snapshot(outputs), "with contents never seen before")
 
     def _error_at(self, call: Call, sizes: dict[str, int], magnitude: float) -> float:
         inputs = self._maker.make(sizes, magnitude)
@@ -43,7 +43,7 @@ class Verifier:
             label += f" with inputs up to {magnitude:g}"
         before = [tensor.clone() for tensor in inputs]
         self._poison(sizes)
-        outputs = as_tuple(call(*inputs))
+        outputs = _snapshot(as_tuple(call(*inputs)))
         if any(not torch.equal(tensor, kept) for tensor, kept in zip(inputs, before, strict=True)):
             raise WrongResult(
                 FailureKind.INPUT_CHANGED, f"changed its input at {label}; it must not write to it."
@@ -94,6 +94,20 @@ class Verifier:
                 f"is off by {error:.2g} {where}, more than the tolerance of {self._tolerance:.2g}.",
             )
         return error
+
+
+def _snapshot(outputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+    """Copies of what the outputs hold now, so that whoever fills them after it returned is found out.
+
+    For the same reason no class of its own: it may put its work off until it is read. Raises WrongResult.
+    """
+    for output in outputs:
+        if type(output) is not torch.Tensor:
+            raise WrongResult(
+                FailureKind.NOT_PLAIN,
+                f"returned a {type(output).__name__}; return a torch.Tensor, whose values are there.",
+            )
+    return tuple(output.clone() for output in outputs)
 
 
 def relative_error(output: torch.Tensor, expected: torch.Tensor) -> float | None:

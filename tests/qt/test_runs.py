@@ -20,7 +20,7 @@ from profiling.store import load
 from tests.qt.conftest import FakeDevices, OpenWindow
 from tests.sessions import DEVICE, ENVIRONMENT
 
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 
 
 def tick_only(application: Application, *names: str) -> int:

@@ -1,0 +1,88 @@
+"""Carries the self-test out on the terminal: a line a proof as it is done, then all figures."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from app.cli.errors import DONE, SOME_FAILED
+from app.cli.progress import carry_out, make_console
+from app.formatting import duration_text
+from app.proof_text import figure_text, finding_text, verdict_word
+from profiling.catalog import LIBRARY, scan
+from profiling.ceiling_cache import CeilingCache
+from profiling.devices import Device
+from profiling.proof import Proof, ProofName, Row, all_passed
+from profiling.protocol import SelfTest
+from profiling.recorder import Recorder
+from profiling.reports import Report
+from profiling.store import SessionStore
+from profiling.supervisor import Supervisor
+
+_SIGNS = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[yellow]–[/]"}
+_ROW_SIGNS = {True: "[green]✓[/]", False: "[red]✗[/]", None: " "}
+
+
+def run_selftest(device: Device, path: Path, names: Sequence[ProofName] = ()) -> int:
+    """Prove on a device, into a new session file; returns the exit code. Raises SessionError."""
+    console = make_console()
+    catalog = scan([LIBRARY])
+    proofs: list[Proof] = []
+    with SessionStore.create(path) as store:
+        recorder = Recorder(store, catalog, device, CeilingCache(console.print))
+
+        def handle(report: Report) -> str | None:
+            gained = recorder.handle(report)
+            if not isinstance(gained, Proof):
+                return None
+            proofs.append(gained)
+            return _line(gained)
+
+        task = SelfTest("selftest", device.id, tuple(names))
+        carry_out(console, Supervisor([], catalog.hash), [task], handle)
+    for proof in proofs:
+        _print_figures(console, proof)
+    return _conclude(console, device, proofs, expected=len(set(names)) or len(ProofName))
+
+
+def _line(proof: Proof) -> str:
+    took = f" [dim]({duration_text(proof.duration_s)})[/]" if proof.duration_s is not None else ""
+    return f"{_SIGNS[proof.passed]} [bold]{proof.name}[/]: {escape(finding_text(proof))}{took}"
+
+
+def _print_figures(console: Console, proof: Proof) -> None:
+    title = f"{_SIGNS[proof.passed]} [bold]{proof.name}[/] {verdict_word(proof.passed)}. Limit: "
+    console.print(f"\n{title}{escape(proof.limit)}", highlight=False, soft_wrap=True)
+    if not proof.rows:
+        console.print(f"  {finding_text(proof)}", markup=False, highlight=False, soft_wrap=True)
+        return
+    table = Table(box=None, pad_edge=False, show_header=bool(proof.columns))
+    table.add_column("", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for column in proof.columns:
+        table.add_column(column.name, justify="right", no_wrap=True)
+    table.add_column("")
+    for row in proof.rows:
+        table.add_row(*_cells(proof, row))
+    console.print(table, highlight=False)
+
+
+def _cells(proof: Proof, row: Row) -> list[str]:
+    values = [*row.values, *[None] * (len(proof.columns) - len(row.values))]
+    figures = [figure_text(value, column.unit) for value, column in zip(values, proof.columns, strict=True)]
+    return [_ROW_SIGNS[row.passed], escape(row.label), *figures, escape(row.note)]
+
+
+def _conclude(console: Console, device: Device, proofs: list[Proof], *, expected: int) -> int:
+    counts = {word: sum(verdict_word(proof.passed) == word for proof in proofs) for word in _WORDS}
+    text = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    missing = expected - len(proofs)
+    if missing:
+        text = f"{text}, {missing} not carried out" if text else f"{missing} not carried out"
+    console.print(f"\n{device.name} ({device.id}): {text}.", markup=False, highlight=False)
+    return DONE if not missing and all_passed(tuple(proofs)) else SOME_FAILED
+
+
+_WORDS = ("passed", "failed", "skipped")

@@ -1,0 +1,40 @@
+"""The self-test in words and figures, for the terminal and the window."""
+
+from app.formatting import (
+    MISSING,
+    bandwidth_text,
+    flop_rate_text,
+    percent_text,
+    ratio_text,
+    time_text,
+)
+from profiling.proof import Proof, Unit
+
+
+def figure_text(value: float | None, unit: Unit) -> str:
+    """One figure with its unit: ``9.910 µs``, ``+0.32 %``, ``97``."""
+    if value is None:
+        return MISSING
+    match unit:
+        case Unit.SECONDS:
+            return time_text(value)
+        case Unit.BANDWIDTH:
+            return bandwidth_text(value)
+        case Unit.FLOP_RATE:
+            return flop_rate_text(value)
+        case Unit.FRACTION:
+            return percent_text(value)
+        case Unit.RATIO:
+            return ratio_text(value)
+        case Unit.COUNT:
+            return f"{value:.0f}"
+
+
+def verdict_word(passed: bool | None) -> str:
+    """``passed``, ``failed``, or ``skipped`` where nothing was judged."""
+    return {True: "passed", False: "failed", None: "skipped"}[passed]
+
+
+def finding_text(proof: Proof) -> str:
+    """What was found, or why it was not looked for."""
+    return proof.reason_skipped or proof.finding

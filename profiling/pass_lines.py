@@ -1,0 +1,303 @@
+"""Judges what the self-test measured. Pure arithmetic; each limit is stated once, here.
+
+The limits are those of docs/measuring.md. A function returns the finished proof but for when and how long.
+"""
+
+import statistics
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from profiling.proof import Column, Proof, ProofName, Row, Unit
+from profiling.statistics import Comparison
+from profiling.verdict import PROFILER_TOLERANCE, PROFILER_TOLERANCE_S
+
+SLOPE_WITHIN = 0.002
+OFFSET_WITHIN_S = 0.2e-6  # the GPU's own clock ticks every 32 ns, some tick every 1 us
+OFFSET_WITHIN = 0.002  # of a long duration
+MOST_CALLED_DIFFERENT = 0.05
+MOST_MEDIAN_DIFFERENCE = 0.001
+LEAST_FOUND = 0.95
+PLANTED = 0.01
+LEAST_HOT = 1.5  # times the DRAM read ceiling
+MOST_COLD = 1.0
+MOST_DEVICE_MOVES = 0.005
+PLANTED_SLEEP_S = 200e-6
+SLEEP_WITHIN = 0.2
+WORK_WITHIN = 0.05
+
+LIMITS = {
+    ProofName.KNOWN_DURATION: (
+        f"Slope 1 within {SLOPE_WITHIN:g}; one constant offset, from which no duration strays by more than "
+        f"{OFFSET_WITHIN_S * 1e6:g} us or {OFFSET_WITHIN:.1%}."
+    ),
+    ProofName.SAME_CALLABLE: (
+        f"Called different in at most {MOST_CALLED_DIFFERENT:.0%} of the comparisons; median difference at "
+        f"most {MOST_MEDIAN_DIFFERENCE:.1%}."
+    ),
+    ProofName.PLANTED_SLOWDOWN: (
+        f"{PLANTED:.0%} more work is found in at least {LEAST_FOUND:.0%} of the comparisons."
+    ),
+    ProofName.PROFILER: (
+        f"Every call of one kernel within {PROFILER_TOLERANCE:.0%} or {PROFILER_TOLERANCE_S * 1e6:g} us of "
+        "the kernel's time in CUPTI."
+    ),
+    ProofName.NSIGHT_COMPUTE: (
+        f"Every call within {PROFILER_TOLERANCE:.0%} or {PROFILER_TOLERANCE_S * 1e6:g} us of "
+        "gpu__time_duration with the clocks untouched."
+    ),
+    ProofName.COLD_CACHE: (
+        f"A quarter of L2 is read at more than {LEAST_HOT:g} x the DRAM read ceiling when hot, at no more "
+        f"than {MOST_COLD:g} x when cold."
+    ),
+    ProofName.HOST_NOISE: (
+        f"{PLANTED_SLEEP_S * 1e6:g} us of waiting planted in the call move the device time by less than "
+        f"{MOST_DEVICE_MOVES:.1%} and the host time by as much, within {SLEEP_WITHIN:.0%}."
+    ),
+    ProofName.KNOWN_WORK: f"Known bytes and known FLOPs land on their ceilings within {WORK_WITHIN:.0%}.",
+    ProofName.TRAPS: "Every planted cheat is refused or flagged, and the honest twin is not.",
+}
+
+
+class Line(Struct, frozen=True):
+    """``reading = slope * known + offset_s``, and the farthest that a reading strays from it."""
+
+    slope: float
+    offset_s: float
+    strays_s: float
+    is_straight: bool  # every reading within the limit of the line
+
+
+class Agreement(Struct, frozen=True):
+    """A call's headline beside another instrument's time for it; None where that has none."""
+
+    label: str
+    headline_s: float
+    other_s: float | None
+    more_s: tuple[float | None, ...] = ()  # further instruments, for information
+    is_judged: bool = True
+    note: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        return self.other_s / self.headline_s - 1 if self.other_s is not None else None
+
+    @property
+    def agrees(self) -> bool | None:
+        if not self.is_judged or self.other_s is None:
+            return None
+        allowed_s = max(PROFILER_TOLERANCE * self.headline_s, PROFILER_TOLERANCE_S)
+        return abs(self.other_s - self.headline_s) <= allowed_s
+
+
+class Rate(Struct, frozen=True):
+    """A rate by the headline engine beside the ceiling that the probe measured."""
+
+    label: str
+    unit: Unit
+    rate: float
+    ceiling: float
+    note: str = ""
+
+    @property
+    def lands(self) -> bool:
+        return abs(self.rate / self.ceiling - 1) <= WORK_WITHIN
+
+
+class Quiet(Struct, frozen=True):
+    """Device time by one timer, without and with the planted wait."""
+
+    label: str
+    plain_s: float
+    noisy_s: float
+
+    @property
+    def moves(self) -> float:
+        return self.noisy_s / self.plain_s - 1
+
+
+def skipped(name: ProofName, reason: str) -> Proof:
+    """A proof that cannot be carried out here. ``reason`` is one sentence."""
+    return Proof(name, None, "Skipped.", LIMITS[name], reason_skipped=reason)
+
+
+def fit_line(known_s: Sequence[float], readings_s: Sequence[float]) -> Line:
+    """Least squares; two values at least."""
+    slope, offset_s = statistics.linear_regression(known_s, readings_s)
+    strays = [abs(r - slope * k - offset_s) for k, r in zip(known_s, readings_s, strict=True)]
+    straight = all(
+        stray <= max(OFFSET_WITHIN_S, OFFSET_WITHIN * k) for stray, k in zip(strays, known_s, strict=True)
+    )
+    return Line(slope, offset_s, max(strays), straight)
+
+
+def judge_durations(
+    known_s: Sequence[float], headlines_s: Sequence[float], singles_s: Sequence[float] | None
+) -> Proof:
+    """Readings of a kernel of known duration. ``singles_s``: by events round single calls, offset left in."""
+    headline = fit_line(known_s, headlines_s)
+    single = fit_line(known_s, singles_s) if singles_s else None
+    lines = [headline, *([single] if single else [])]
+    finding = f"Headline: slope {headline.slope:.4f}, offset {headline.offset_s * 1e6:.2f} us"
+    if single:
+        finding += f"; single calls: slope {single.slope:.4f}, offset {single.offset_s * 1e6:.2f} us"
+    columns = [Column("headline", Unit.SECONDS), Column("off the line", Unit.SECONDS)]
+    if singles_s:
+        columns += [Column("single call", Unit.SECONDS), Column("off the line", Unit.SECONDS)]
+    rows: list[Row] = []
+    for index, known in enumerate(known_s):
+        values = [headlines_s[index], headlines_s[index] - headline.slope * known - headline.offset_s]
+        if singles_s and single:
+            values += [singles_s[index], singles_s[index] - single.slope * known - single.offset_s]
+        rows.append(Row(f"{known * 1e6:g} us", tuple(values)))
+    passed = all(abs(line.slope - 1) <= SLOPE_WITHIN and line.is_straight for line in lines)
+    return _proof(ProofName.KNOWN_DURATION, passed, f"{finding}.", columns, rows)
+
+
+_COMPARISONS = (
+    Column("comparisons", Unit.COUNT),
+    Column("called different", Unit.COUNT),
+    Column("median difference", Unit.FRACTION),
+    Column("median half-width", Unit.FRACTION),
+)
+
+
+def judge_same(
+    comparisons: Sequence[Comparison], others: Sequence[tuple[str, Sequence[Comparison]]]
+) -> Proof:
+    """Comparisons of a callable with itself; ``others`` are shown beside and not judged."""
+    different = sum(comparison.distinguishable for comparison in comparisons)
+    difference = statistics.median(abs(comparison.ratio - 1) for comparison in comparisons)
+    passed = different <= MOST_CALLED_DIFFERENT * len(comparisons) and difference <= MOST_MEDIAN_DIFFERENCE
+    rows = [
+        _compared("each with its own outputs", comparisons, passed),
+        *(_compared(label, found, None) for label, found in others),
+    ]
+    finding = (
+        f"Called different in {different} of {len(comparisons)} comparisons; median difference "
+        f"{difference:.3%}."
+    )
+    return _proof(ProofName.SAME_CALLABLE, passed, finding, _COMPARISONS, rows)
+
+
+def judge_slowdown(comparisons: Sequence[Comparison]) -> Proof:
+    """Comparisons of the slower callable over the other one."""
+    found = sum(comparison.low > 1 for comparison in comparisons)
+    middle = statistics.median(comparison.ratio for comparison in comparisons)
+    passed = found >= LEAST_FOUND * len(comparisons)
+    finding = f"Found in {found} of {len(comparisons)} comparisons; median ratio {middle:.4f}."
+    rows = [_compared(f"{PLANTED:.0%} more elements", comparisons, passed)]
+    return _proof(ProofName.PLANTED_SLOWDOWN, passed, finding, _COMPARISONS, rows)
+
+
+def judge_agreement(name: ProofName, found: Sequence[Agreement], others: Sequence[str]) -> Proof:
+    """The headline against another instrument, named first in ``others``; the rest is information."""
+    verdicts = [row.agrees for row in found if row.agrees is not None]
+    judged = [row for row in found if row.agrees is not None and row.difference is not None]
+    worst = max(judged, key=_share_of_limit, default=None)
+    finding = f"{sum(verdicts)} of {len(verdicts)} calls agree"
+    if worst is not None and worst.difference is not None and worst.other_s is not None:
+        finding += (
+            f"; the farthest is {worst.label}: {worst.difference:+.1%}, "
+            f"{(worst.other_s - worst.headline_s) * 1e6:+.2f} us"
+        )
+    columns = [
+        Column("headline", Unit.SECONDS),
+        Column(others[0], Unit.SECONDS),
+        Column("difference", Unit.FRACTION),
+        *(Column(other, Unit.SECONDS) for other in others[1:]),
+    ]
+    rows = [Row(r.label, (r.headline_s, r.other_s, r.difference, *r.more_s), r.agrees, r.note) for r in found]
+    return _proof(name, bool(verdicts) and all(verdicts), f"{finding}.", columns, rows)
+
+
+def judge_cold(hot_rate: float, cold_rate: float, ceiling: float, note: str) -> Proof:
+    """Read rates of a quarter of L2 in byte/s, launch taken off, against the DRAM read ceiling."""
+    is_hot, is_cold = hot_rate > LEAST_HOT * ceiling, cold_rate <= MOST_COLD * ceiling
+    finding = f"Hot {hot_rate / ceiling:.2f} x, cold {cold_rate / ceiling:.2f} x the DRAM read ceiling."
+    columns = (Column("read rate", Unit.BANDWIDTH), Column("of the ceiling", Unit.RATIO))
+    rows = (
+        Row("hot, one buffer set", (hot_rate, hot_rate / ceiling), is_hot, note),
+        Row("cold, rotated sets", (cold_rate, cold_rate / ceiling), is_cold),
+        Row("DRAM read ceiling", (ceiling, 1.0)),
+    )
+    return _proof(ProofName.COLD_CACHE, is_hot and is_cold, finding, columns, rows)
+
+
+def judge_noise(timers: Sequence[Quiet], host_plain_s: float, host_noisy_s: float) -> Proof:
+    """Device times by each timer, and host time a call, without and with the planted wait."""
+    grown_s = host_noisy_s - host_plain_s
+    host_saw = abs(grown_s / PLANTED_SLEEP_S - 1) <= SLEEP_WITHIN
+    columns = (
+        Column("quiet", Unit.SECONDS),
+        Column("with the wait", Unit.SECONDS),
+        Column("moves", Unit.FRACTION),
+        Column("grows by", Unit.SECONDS),
+    )
+    rows = [
+        Row(t.label, (t.plain_s, t.noisy_s, t.moves, t.noisy_s - t.plain_s), abs(t.moves) < MOST_DEVICE_MOVES)
+        for t in timers
+    ]
+    rows.append(Row("host time", (host_plain_s, host_noisy_s, None, grown_s), host_saw))
+    farthest = max((t.moves for t in timers), key=abs)
+    finding = f"Device time moves by {farthest:+.2%}, host time grows by {grown_s * 1e6:.0f} us."
+    return _proof(ProofName.HOST_NOISE, all(row.passed for row in rows), finding, columns, rows)
+
+
+def judge_work(rates: Sequence[Rate], not_done: Sequence[Row] = ()) -> Proof:
+    """Rates by the headline engine; ``not_done`` are rows of what could not be measured here."""
+    columns = (
+        Column("bandwidth", Unit.BANDWIDTH),
+        Column("FLOP rate", Unit.FLOP_RATE),
+        Column("of the ceiling", Unit.RATIO),
+    )
+    rows = [
+        Row(
+            r.label,
+            (
+                r.rate if r.unit is Unit.BANDWIDTH else None,
+                r.rate if r.unit is Unit.FLOP_RATE else None,
+                r.rate / r.ceiling,
+            ),
+            r.lands,
+            r.note,
+        )
+        for r in rates
+    ]
+    finding = "; ".join(f"{rate.label} at {rate.rate / rate.ceiling:.1%} of its ceiling" for rate in rates)
+    passed = bool(rates) and all(rate.lands for rate in rates)
+    return _proof(
+        ProofName.KNOWN_WORK, passed, f"{finding[:1].upper()}{finding[1:]}.", columns, [*rows, *not_done]
+    )
+
+
+def judge_traps(cheats: Sequence[Row], honest: Row) -> Proof:
+    """``passed`` of each row says whether the engine did right by it; None where it does not apply here."""
+    tried = [row for row in cheats if row.passed is not None]
+    caught = sum(bool(row.passed) for row in tried)
+    finding = f"{caught} of {len(tried)} planted cheats refused or flagged"
+    finding += "; the honest twin measured" if honest.passed else "; the honest twin was refused or flagged"
+    passed = bool(tried) and caught == len(tried) and bool(honest.passed)
+    return _proof(ProofName.TRAPS, passed, f"{finding}.", (), [*cheats, honest])
+
+
+def _proof(
+    name: ProofName, passed: bool, finding: str, columns: Sequence[Column], rows: Sequence[Row]
+) -> Proof:
+    return Proof(name, passed, finding, LIMITS[name], tuple(columns), tuple(rows))
+
+
+def _compared(label: str, comparisons: Sequence[Comparison], passed: bool | None) -> Row:
+    values = (
+        float(len(comparisons)),
+        float(sum(comparison.distinguishable for comparison in comparisons)),
+        statistics.median(abs(comparison.ratio - 1) for comparison in comparisons),
+        statistics.median(comparison.relative_half_width for comparison in comparisons),
+    )
+    return Row(label, values, passed)
+
+
+def _share_of_limit(found: Agreement) -> float:
+    assert found.other_s is not None
+    allowed_s = max(PROFILER_TOLERANCE * found.headline_s, PROFILER_TOLERANCE_S)
+    return abs(found.other_s - found.headline_s) / allowed_s

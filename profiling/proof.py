@@ -1,0 +1,66 @@
+"""The program's proofs that its number is the true one, as values: what was found, against which limit.
+
+The worker measures them (``profiling/worker/selftest``), ``pass_lines`` judges, the session keeps them.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class ProofName(StrEnum):
+    """The proofs, in the order in which they are carried out."""
+
+    KNOWN_DURATION = "known duration"
+    SAME_CALLABLE = "same callable twice"
+    PLANTED_SLOWDOWN = "planted slowdown"
+    PROFILER = "profiler"
+    NSIGHT_COMPUTE = "nsight compute"
+    COLD_CACHE = "cold is cold"
+    HOST_NOISE = "host noise"
+    KNOWN_WORK = "known work"
+    TRAPS = "traps"
+
+
+class Unit(StrEnum):
+    """What a column of figures counts."""
+
+    SECONDS = "s"
+    BANDWIDTH = "B/s"
+    FLOP_RATE = "FLOP/s"
+    FRACTION = "fraction"  # 0.01 is 1 %
+    RATIO = "ratio"
+    COUNT = "count"
+
+
+class Column(Struct, frozen=True):
+    name: str
+    unit: Unit
+
+
+class Row(Struct, frozen=True):
+    """One line of a proof's figures, one value a column; None where there is none."""
+
+    label: str
+    values: tuple[float | None, ...] = ()
+    passed: bool | None = None  # None: for information, not judged
+    note: str = ""
+
+
+class Proof(Struct, frozen=True):
+    """One proof. ``passed`` is None where it was skipped, and ``reason_skipped`` says why."""
+
+    name: ProofName
+    passed: bool | None
+    finding: str  # one sentence with the figures that decide
+    limit: str  # the pass line, one sentence
+    columns: tuple[Column, ...] = ()
+    rows: tuple[Row, ...] = ()
+    reason_skipped: str = ""
+    duration_s: float | None = None  # how long it took
+    recorded_at: str = ""  # ISO 8601, UTC
+
+
+def all_passed(proofs: tuple[Proof, ...]) -> bool:
+    """Whether none failed and at least one was carried out; a skipped one proves nothing either way."""
+    return any(proof.passed for proof in proofs) and all(proof.passed is not False for proof in proofs)

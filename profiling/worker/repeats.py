@@ -1,0 +1,67 @@
+"""Does a timed call change its inputs, or go faster once it has seen them? Cheap checks, after timing.
+
+A replayed graph does the same work whatever its inputs hold. Calls that are queued, or timed on a CPU,
+may look their result up.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+
+import torch
+
+from profiling.worker.inputs import InputSet
+from profiling.worker.providers import Tensors
+
+Call = Callable[..., Tensors]
+
+REMEMBERED = 1.5  # times as fast on contents seen before
+_MOST_SETS = 8
+_MOST_TRIES = 5
+_PASS_S = 0.02
+_WORD = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+def fingerprint(inputs: InputSet) -> tuple[int, ...]:
+    """The sum of each tensor's words, taken as integers: the same bits give the same sum."""
+    return tuple(int(tensor.view(_WORD[tensor.element_size()]).sum(dtype=torch.int64)) for tensor in inputs)
+
+
+def remembers(
+    call: Call, sets: Sequence[InputSet], refresh: Callable[[InputSet], None], call_s: float
+) -> bool:
+    """Whether calls on fresh contents take more than 1.5 times as long as on the same contents again.
+
+    ``call_s``: seconds a call, by which the number of calls is chosen. The least of several tries, since a
+    busy moment slows either; one pair of passes that does not differ is enough to say no.
+    """
+    count = min(max(round(_PASS_S / call_s), 1), _MOST_SETS, max(len(sets) // 2, 1))
+    chosen, spare = sets[:count], sets[-count:]
+
+    def timed_after_refresh_of(refreshed: Sequence[InputSet]) -> float:
+        # The same work before either pass, of other tensors only: both find the caches alike.
+        for inputs in refreshed:
+            refresh(inputs)
+        for inputs in chosen:
+            fingerprint(inputs)
+        return _pass_s(call, chosen)
+
+    fresh_s: list[float] = []
+    repeated_s: list[float] = []
+    for _ in range(_MOST_TRIES):
+        fresh_s.append(timed_after_refresh_of(chosen))
+        repeated_s.append(timed_after_refresh_of(spare) if len(sets) > 1 else _pass_s(call, chosen))
+        if min(fresh_s) <= REMEMBERED * min(repeated_s):
+            return False
+    return True
+
+
+def _pass_s(call: Call, sets: Sequence[InputSet]) -> float:
+    on_gpu = sets[0][0].is_cuda
+    if on_gpu:
+        torch.cuda.synchronize()
+    started = time.perf_counter_ns()
+    for inputs in sets:
+        call(*inputs)
+    if on_gpu:
+        torch.cuda.synchronize()
+    return (time.perf_counter_ns() - started) * 1e-9

@@ -1,0 +1,105 @@
+"""Calls of one kernel each, from 2 us to 5 ms, on which the headline is held against other instruments."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from profiling.catalog import LIBRARY, scan
+from profiling.spec import Dtype, Workload
+from profiling.worker import providers
+from profiling.worker.inputs import InputSet
+from profiling.worker.probes import Probes
+from profiling.worker.providers import BuildRequest
+from profiling.worker.selftest.subject import Call, Subject
+
+_MULTIPLY_ADDS = ((512, "1 ms"), (2560, "5 ms"))  # rounds; milliseconds on GPUs with 128 lanes and 2 GHz
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call and its inputs. Not judged where instruments are known to differ."""
+
+    label: str
+    call: Call
+    make: Callable[[], InputSet]
+    bytes_per_call: int
+    is_judged: bool = True
+
+
+def single_kernels(subject: Subject, probes: Probes | None) -> list[Case]:
+    """Twelve calls; two fewer without our own multiply-add kernel."""
+    return [
+        *(_negate(subject, exponent) for exponent in (18, 20, 22, 24, 26)),
+        *(_add(subject, exponent) for exponent in (24, 26)),
+        _softmax(subject),
+        _matmul(subject, 2048, torch.bfloat16),
+        _matmul(subject, 4096, torch.float32),
+        *(_multiply_add(subject, probes, *entry) for entry in _MULTIPLY_ADDS if probes),
+    ]
+
+
+def cases_for_counters(subject: Subject, probes: Probes | None) -> list[Case]:
+    """Few calls, since Nsight Compute takes seconds; the last one is for information.
+
+    Of that kernel, a quarter of a million small blocks, CUPTI has been seen to say 9 % more than events.
+    """
+    return [
+        _negate(subject, 22),
+        _negate(subject, 26),
+        _softmax(subject),
+        *(_multiply_add(subject, probes, *entry) for entry in _MULTIPLY_ADDS[:1] if probes),
+        *_naive_gelu(subject, 26),
+    ]
+
+
+def _negate(subject: Subject, exponent: int) -> Case:
+    count = 2**exponent
+    return Case(f"neg of 2^{exponent}", torch.neg, lambda: (subject.noise(count),), 8 * count)
+
+
+def _add(subject: Subject, exponent: int) -> Case:
+    count = 2**exponent
+    return Case(
+        f"add of 2^{exponent}", torch.add, lambda: (subject.noise(count), subject.noise(count)), 12 * count
+    )
+
+
+def _softmax(subject: Subject) -> Case:
+    rows, cols = 4096, 1024
+
+    def call(x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(x, -1)
+
+    return Case(f"softmax of {rows} x {cols}", call, lambda: (subject.noise(rows, cols),), 8 * rows * cols)
+
+
+def _matmul(subject: Subject, side: int, dtype: torch.dtype) -> Case:
+    def make() -> InputSet:
+        return subject.noise(side, side, dtype=dtype), subject.noise(side, side, dtype=dtype)
+
+    name = str(dtype).removeprefix("torch.")
+    return Case(f"mm {name} of {side}^3", torch.mm, make, 3 * side * side * dtype.itemsize)
+
+
+def _multiply_add(subject: Subject, probes: Probes, rounds: int, about: str) -> Case:
+    def call(x: torch.Tensor) -> torch.Tensor:
+        probes.multiply_add(np.float32, rounds)
+        return x
+
+    return Case(f"multiply-add, about {about}", call, lambda: (subject.noise(1),), 4)
+
+
+def _naive_gelu(subject: Subject, exponent: int) -> list[Case]:
+    """The library's one thread per element; nothing where the library lacks it."""
+    kernel = scan([LIBRARY]).kernel("gelu")
+    implementation = kernel.implementation("cuda_naive") if kernel else None
+    if kernel is None or implementation is None:
+        return []
+    count = 2**exponent
+    workload = Workload("gelu", Dtype.FLOAT32, {"n": count})
+    request = BuildRequest(implementation, kernel.folder, workload, subject.torch_device)
+    call = providers.build(request).call
+    label = f"gelu cuda naive of 2^{exponent}"
+    return [Case(label, call, lambda: (subject.noise(count),), 8 * count, is_judged=False)]

@@ -1,0 +1,86 @@
+"""Does a comparison call equals equal, and find a difference of 1 %? Many comparisons, fresh timers each."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import torch
+
+from profiling.pass_lines import PLANTED, judge_same, judge_slowdown
+from profiling.proof import Proof
+from profiling.statistics import EXACT_STOP, QUICK_WARM_UP, Comparison, StopRule, ratio_interval
+from profiling.worker.inputs import InputSet
+from profiling.worker.rounds import Turn, measure, warm_up
+from profiling.worker.selftest.subject import Call, Subject
+
+COMPARISONS = 100
+_WITH_SHARED_OUTPUTS = 20
+# Bytes that one call reads: 60 us on the fastest memory of today, and far more than its caches hold.
+_GPU_READ_BYTES = 2**27
+_CPU_READ_BYTES = 2**19
+# Half of the engine's usual block: two hundred comparisons are to take a minute and a half.
+_BLOCK_S = 0.005
+# The exact rule with its first look after 20 rounds, capped where it would go on for minutes.
+_RULE = StopRule(EXACT_STOP.half_width, cap_s=0.2, first_checkpoint=EXACT_STOP.first_checkpoint)
+
+
+def prove_same(subject: Subject) -> Proof:
+    """The same callable as two implementations.
+
+    As in a job each writes outputs of its own, whose place in memory may differ; with shared ones, for
+    information, nothing differs at all.
+    """
+    sets = _sets(subject, _element_count(subject))
+    with_output = [(x, torch.empty_like(x)) for (x,) in sets]
+    rivals = (torch.neg, sets), (torch.neg, sets)
+    same = (_negate_into, with_output), (_negate_into, with_output)
+    comparisons = _compare_often(subject, rivals, COMPARISONS)
+    shared = _compare_often(subject, same, _WITH_SHARED_OUTPUTS)
+    return judge_same(comparisons, [("both with the same outputs", shared)])
+
+
+def prove_slowdown(subject: Subject) -> Proof:
+    """The same callable over 1 % more elements of the same memory."""
+    count = _element_count(subject)
+    sets = _sets(subject, round(count * (1 + PLANTED)))
+    fewer = [(x[:count],) for (x,) in sets]
+    return judge_slowdown(_compare_often(subject, ((torch.neg, sets), (torch.neg, fewer)), COMPARISONS))
+
+
+def _negate_into(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.neg(x, out=y)
+
+
+def _element_count(subject: Subject) -> int:
+    return (_GPU_READ_BYTES if subject.is_cuda else _CPU_READ_BYTES) // 4
+
+
+def _sets(subject: Subject, count: int) -> list[InputSet]:
+    return subject.sets(lambda: (subject.noise(count),), 2 * 4 * count)
+
+
+def _compare_often(
+    subject: Subject, rivals: Sequence[tuple[Call, Sequence[InputSet]]], times: int
+) -> list[Comparison]:
+    """Each time with new timers, hence on a GPU new graphs and new outputs, as two runs of a job."""
+    read_state = subject.instruments.read_state
+    make_turns: Callable[[], list[Turn]] = partial(_turns, subject, rivals)
+    warm_up(make_turns(), QUICK_WARM_UP, read_state)
+    comparisons: list[Comparison] = []
+    for _ in range(times):
+        turns = make_turns()
+        measure(turns, _RULE, read_state, subject.check_cancelled)
+        comparisons.append(_compared(*turns))
+        del turns
+        if subject.is_cuda:
+            torch.cuda.empty_cache()  # the graphs' memory, else a hundred of them fill the device
+    return comparisons
+
+
+def _turns(subject: Subject, rivals: Sequence[tuple[Call, Sequence[InputSet]]]) -> list[Turn]:
+    return [subject.turn(subject.instruments.timer(call, sets, _BLOCK_S)) for call, sets in rivals]
+
+
+def _compared(a: Turn, b: Turn) -> Comparison:
+    a_s, b_s = (dict(zip(turn.rounds, turn.samples_s, strict=True)) for turn in (a, b))
+    rounds = sorted(a_s.keys() & b_s.keys())
+    return ratio_interval([a_s[number] for number in rounds], [b_s[number] for number in rounds])

@@ -1,0 +1,54 @@
+"""Known duration: a kernel that spins for a given time reads as that time plus one constant."""
+
+import statistics
+import time
+
+import torch
+
+from profiling.pass_lines import judge_durations, skipped
+from profiling.proof import Proof, ProofName
+from profiling.worker.call_times import single_calls
+from profiling.worker.gpu_clock import GpuClock
+from profiling.worker.inputs import InputSet
+from profiling.worker.selftest.subject import Call, Subject
+
+DURATIONS_S = (2e-6, 5e-6, 10e-6, 20e-6, 50e-6, 100e-6, 1000e-6)
+_SINGLE_CALLS = 64
+
+
+def prove(subject: Subject) -> Proof:
+    """The headline method over seven durations; on a GPU, single calls between events too."""
+    sets: list[InputSet] = [(subject.noise(1),)]
+    clock = subject.instruments.clock
+    if not subject.is_cuda:
+        headlines = [subject.headline_s(_host_spin(duration_s), sets) for duration_s in DURATIONS_S]
+        return judge_durations(DURATIONS_S, headlines, None)
+    if clock is None:
+        reason = "The spinning kernel needs cuda.core, which is not here; install the `cuda-core` package."
+        return skipped(ProofName.KNOWN_DURATION, reason)
+    headlines, singles = [], []
+    for duration_s in DURATIONS_S:
+        call = _device_spin(clock, duration_s)
+        headlines.append(subject.headline_s(call, sets))
+        singles.append(statistics.median(single_calls(call, sets, 0.0, _SINGLE_CALLS)))
+    return judge_durations(DURATIONS_S, headlines, singles)
+
+
+def _device_spin(clock: GpuClock, duration_s: float) -> Call:
+    def call(x: torch.Tensor) -> torch.Tensor:
+        clock.spin(duration_s)
+        return x
+
+    return call
+
+
+def _host_spin(duration_s: float) -> Call:
+    duration_ns = round(duration_s * 1e9)
+
+    def call(x: torch.Tensor) -> torch.Tensor:
+        until = time.perf_counter_ns() + duration_ns
+        while time.perf_counter_ns() < until:
+            pass
+        return x
+
+    return call

@@ -1,0 +1,62 @@
+"""Host noise: time that the host spends in a call shows in the host time and not in the device time."""
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+
+import torch
+
+from profiling.pass_lines import PLANTED_SLEEP_S, Quiet, judge_noise, skipped
+from profiling.proof import Proof, ProofName
+from profiling.worker.inputs import InputSet
+from profiling.worker.rounds import measure
+from profiling.worker.selftest.subject import STOP, Subject
+from profiling.worker.timing import QueueTimer, host_seconds
+
+_COUNT = 2**24  # 33 us on the device: longer than a launch, shorter than the planted wait
+_HOST_CALLS = 50
+_HOST_REPEATS = 5
+_REASON = "Planted, to prove the queue as well as the graph."
+
+
+def prove(subject: Subject) -> Proof:
+    """By the graph and, since not every call can be captured, by the queue."""
+    if not subject.is_cuda:
+        return skipped(
+            ProofName.HOST_NOISE, "On a CPU the host is the device: the time of one is the other's."
+        )
+    sets = subject.sets(lambda: (subject.noise(_COUNT),), 8 * _COUNT)
+    plain, noisy = subject.measured((torch.neg, sets), (_noisy, sets))
+    quiet_s = plain.interval.median
+    timers = [
+        Quiet(str(plain.timer.method), quiet_s, noisy.interval.median),
+        _by_queue(subject, sets, quiet_s),
+    ]
+    return judge_noise(timers, _host_s(torch.neg, sets[0]), _host_s(_noisy, sets[0]))
+
+
+def _by_queue(subject: Subject, sets: Sequence[InputSet], estimate_s: float) -> Quiet:
+    clock = subject.instruments.clock
+    timers = [
+        QueueTimer(call, sets, estimate_s, clock, _REASON, launches_per_call=1)
+        for call in (torch.neg, _noisy)
+    ]
+    turns = [subject.turn(timer) for timer in timers]
+    for turn in turns:
+        turn.warm_block(subject.instruments.read_state)
+    measure(turns, STOP, subject.instruments.read_state, subject.check_cancelled)
+    plain, noisy = turns
+    return Quiet(str(noisy.timer.method), plain.interval.median, noisy.interval.median)
+
+
+def _noisy(x: torch.Tensor) -> torch.Tensor:
+    # Not sleep alone, which oversleeps by as much as it likes: the wait is to be known.
+    until = time.perf_counter() + PLANTED_SLEEP_S
+    time.sleep(PLANTED_SLEEP_S / 4)
+    while time.perf_counter() < until:
+        pass
+    return torch.neg(x)
+
+
+def _host_s(call: Callable[[torch.Tensor], torch.Tensor], inputs: InputSet) -> float:
+    return statistics.median(host_seconds(call, inputs, _HOST_CALLS) for _ in range(_HOST_REPEATS))

@@ -1,0 +1,77 @@
+"""Known work: known bytes and known FLOPs, by the headline engine, land on the ceilings of the probe.
+
+Two ways to one number: other timers, other warm-up, other buffers' bookkeeping.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from profiling.pass_lines import Rate, judge_work
+from profiling.proof import Proof, Row, Unit
+from profiling.roofline import Mix
+from profiling.worker import compute_ceilings, memory_ceilings
+from profiling.worker.probes import Probes
+from profiling.worker.selftest.subject import Call, Subject
+
+_FMA_ROUNDS = 1024  # 2 ms on a GPU with 128 lanes a multiprocessor
+_TILES = 3  # of our copy kernel's, those with one access a thread
+_CPU_SIDE = 1024
+
+
+def prove(subject: Subject) -> Proof:
+    """A copy, and a loop of multiply-adds in registers; on a CPU a matrix product instead."""
+    rates = [_copy(subject)]
+    probes, why_not = subject.bench.own_kernels
+    if probes:
+        rates.append(_multiply_add(subject, probes))
+    elif not subject.is_cuda:
+        rates.append(_product(subject))
+    not_done = [Row("multiply-adds", (), None, why_not)] if why_not else []
+    return judge_work(rates, not_done)
+
+
+def _copy(subject: Subject) -> Rate:
+    """The best of some ways to copy, as the ceiling is: what some kernel reaches."""
+    bench = subject.bench
+    try:
+        ceiling = memory_ceilings.copy(bench)[0]
+        probes, _ = bench.own_kernels
+        _, source, target = bench.arrays()
+        ways: list[tuple[int, Callable[[], object]]] = [
+            (source.nbytes + target.nbytes, lambda: torch.neg(source, out=target))
+        ]
+        if probes:
+            ways += [(s.byte_count, s.call) for s in probes.sweeps(Mix.COPY, bench.arrays())[:_TILES]]
+        best = max(byte_count / _headline_s(subject, call, source) for byte_count, call in ways)
+    finally:
+        bench.release_arrays()
+    return Rate("copy", Unit.BANDWIDTH, best, ceiling.value, f"Ceiling: {ceiling.method}")
+
+
+def _multiply_add(subject: Subject, probes: Probes) -> Rate:
+    ceiling = compute_ceilings.fp32(subject.bench)[0]
+    flop_count = probes.multiply_add(np.float32, _FMA_ROUNDS)
+    anything = subject.noise(1)
+    seconds = _headline_s(subject, lambda: probes.multiply_add(np.float32, _FMA_ROUNDS), anything)
+    return Rate(
+        "multiply-adds", Unit.FLOP_RATE, flop_count / seconds, ceiling.value, f"Ceiling: {ceiling.method}"
+    )
+
+
+def _product(subject: Subject) -> Rate:
+    ceiling = compute_ceilings.fp32(subject.bench)[0]
+    a, b = subject.noise(_CPU_SIDE, _CPU_SIDE), subject.noise(_CPU_SIDE, _CPU_SIDE)
+    seconds = _headline_s(subject, lambda: torch.mm(a, b), a)
+    rate = 2 * _CPU_SIDE**3 / seconds
+    return Rate("matrix product", Unit.FLOP_RATE, rate, ceiling.value, f"Ceiling: {ceiling.method}")
+
+
+def _headline_s(subject: Subject, act: Callable[[], object], anything: torch.Tensor) -> float:
+    def act_on(x: torch.Tensor) -> torch.Tensor:
+        act()
+        return x
+
+    call: Call = act_on
+    return subject.headline_s(call, [(anything,)])

@@ -1,0 +1,37 @@
+"""Runs under Nsight Compute: the calls of the cases, and nothing else, between two profiler marks."""
+
+import sys
+
+import torch
+
+from profiling.worker.environment import read_environment
+from profiling.worker.instruments import Instruments
+from profiling.worker.selftest.cases import cases_for_counters
+from profiling.worker.selftest.nsight_compute import CALLS
+from profiling.worker.selftest.subject import Subject
+
+
+def main(device_id: str) -> None:
+    """``device_id`` as torch names it."""
+    device = read_environment().device(device_id)
+    if device is None:
+        sys.exit(f"There is no device {device_id}.")
+    subject = Subject(Instruments(device), lambda: None)
+    with torch.cuda.device(subject.torch_device):
+        probes, _ = subject.bench.own_kernels
+        for case in cases_for_counters(subject, probes):
+            sets = subject.sets(case.make, case.bytes_per_call)
+            # Once each unseen: compiles, loads, and leaves the caches as rotation leaves them.
+            kept = [case.call(*inputs) for inputs in sets]
+            torch.cuda.synchronize()
+            torch.cuda.profiler.start()
+            for index in range(CALLS):
+                kept[index % len(sets)] = case.call(*sets[index % len(sets)])
+            torch.cuda.synchronize()
+            torch.cuda.profiler.stop()
+            del kept, sets
+            torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

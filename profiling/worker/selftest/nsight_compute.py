@@ -1,0 +1,136 @@
+"""The headline against Nsight Compute's gpu__time_duration, where ncu is there and counters are permitted."""
+
+import csv
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+
+from profiling.pass_lines import Agreement, judge_agreement, skipped
+from profiling.proof import Proof, ProofName
+from profiling.worker.selftest.cases import Case, cases_for_counters
+from profiling.worker.selftest.subject import Subject
+from profiling.worker.tracing import profile_kernels
+
+CALLS = 6  # of each case under ncu
+CHILD = "profiling.worker.selftest.ncu_child"
+_METRIC = "gpu__time_duration.sum"
+_TIMEOUT_S = 120.0
+_CHECKOUT = Path(__file__).resolve().parents[3]
+_PLACES = ("/usr/local/cuda/bin", "/opt/nvidia/nsight-compute")
+_SECONDS = {
+    "nsecond": 1e-9, "usecond": 1e-6, "msecond": 1e-3, "second": 1.0,
+    "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0,
+}  # fmt: skip
+
+
+class NcuRefused(Exception):
+    """Nsight Compute did not measure; the text is one sentence with the reason."""
+
+
+def prove(subject: Subject) -> Proof:
+    """Four calls, and one more for information, each in this process and in a child under ncu."""
+    name = ProofName.NSIGHT_COMPUTE
+    if not subject.is_cuda:
+        return skipped(name, "Nsight Compute counts on an NVIDIA GPU; this is a CPU.")
+    ncu = find_ncu()
+    if ncu is None:
+        return skipped(name, "There is no ncu here; install Nsight Compute.")
+    probes, _ = subject.bench.own_kernels
+    cases = cases_for_counters(subject, probes)
+    try:
+        counted = durations_of(_run(ncu, subject.device.id), len(cases))
+    except NcuRefused as error:
+        return skipped(name, str(error))
+    found = [_compare(subject, case, ncu_s) for case, ncu_s in zip(cases, counted, strict=True)]
+    return judge_agreement(name, found, ("ncu", "CUPTI"))
+
+
+def find_ncu() -> str | None:
+    """From the PATH, the CUDA toolkit or Nsight Compute's own folder, newest first."""
+    if found := shutil.which("ncu"):
+        return found
+    for place in _PLACES:
+        for path in sorted(Path(place).glob("ncu"), reverse=True) or sorted(
+            Path(place).glob("*/ncu"), reverse=True
+        ):
+            return str(path)
+    return None
+
+
+def durations_of(table: str, case_count: int) -> list[float]:
+    """Median seconds of each case from ncu's CSV, whose kernels come in the order of the calls.
+
+    Raises NcuRefused where there are not as many kernels as calls.
+    """
+    lines = [line for line in table.splitlines() if line.startswith('"')]
+    rows = [row for row in csv.DictReader(lines) if row.get("Metric Name") == _METRIC]
+    if len(rows) != case_count * CALLS:
+        raise NcuRefused(
+            f"ncu saw {len(rows)} kernels where {case_count * CALLS} were launched; nothing can be compared."
+        )
+    seconds = [_seconds(row["Metric Value"], row["Metric Unit"]) for row in rows]
+    return [statistics.median(seconds[i * CALLS : (i + 1) * CALLS]) for i in range(case_count)]
+
+
+def _seconds(value: str, unit: str) -> float:
+    if unit not in _SECONDS:
+        raise NcuRefused(f"ncu gave a duration in {unit!r}, which is no unit of time known here.")
+    return float(value.replace(",", "")) * _SECONDS[unit]
+
+
+def _compare(subject: Subject, case: Case, ncu_s: float) -> Agreement:
+    sets = subject.sets(case.make, case.bytes_per_call)
+    [turn] = subject.measured((case.call, sets))
+    turn.warm_block(subject.instruments.read_state)
+    turn.pace.rest()
+    cupti_s = sum(kernel.total_s for kernel in profile_kernels(turn.timer))
+    note = "" if case.is_judged else "for information: here the two have been seen to differ"
+    return Agreement(case.label, turn.interval.median, ncu_s, (cupti_s,), case.is_judged, note)
+
+
+def _run(ncu: str, device_id: str) -> str:
+    """What ncu prints of the child's kernels. Raises NcuRefused."""
+    command = [
+        ncu, "--csv", "--print-units", "base", "--metrics", _METRIC, "--clock-control", "none",
+        "--cache-control", "none", "--profile-from-start", "off", sys.executable, "-m", CHILD, device_id,
+    ]  # fmt: skip
+    path = os.pathsep.join(filter(None, (str(_CHECKOUT), os.environ.get("PYTHONPATH"))))
+    process = subprocess.Popen(
+        command,
+        cwd=_CHECKOUT,
+        env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        output, errors = process.communicate(timeout=_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        _end(process.pid)
+        process.communicate()
+        raise NcuRefused(f"ncu did not end within {_TIMEOUT_S:.0f} s.") from None
+    if process.returncode != 0:
+        print(output, errors, sep="\n", flush=True)  # noqa: T201 - the worker's standard output is its log
+        raise NcuRefused(_reason(process.returncode, f"{output}\n{errors}".splitlines()))
+    return output
+
+
+def _reason(code: int, lines: Sequence[str]) -> str:
+    if any("ERR_NVGPUCTRPERM" in line for line in lines):
+        return "This driver does not permit counters to this user (ERR_NVGPUCTRPERM)."
+    said = next((line for line in lines if line.startswith("==ERROR==")), "")
+    return f"ncu ended with code {code}: {said.removeprefix('==ERROR==').strip() or 'see the log'}"
+
+
+def _end(pid: int) -> None:
+    """End ncu and its child, which it may leave behind."""
+    process = psutil.Process(pid)
+    for child in (*process.children(recursive=True), process):
+        child.kill()

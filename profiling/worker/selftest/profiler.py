@@ -1,0 +1,61 @@
+"""The headline against the kernel's own time in CUPTI, and what a common harness says, for information."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from profiling.pass_lines import Agreement, judge_agreement, skipped
+from profiling.proof import Proof, ProofName
+from profiling.worker.inputs import InputSet
+from profiling.worker.selftest.cases import Case, single_kernels
+from profiling.worker.selftest.subject import Subject
+from profiling.worker.tracing import profile_kernels
+
+_MOST_OF_MEMORY = 4  # a case may take a quarter of what is free
+
+
+def prove(subject: Subject) -> Proof:
+    """Twelve calls of one kernel, 2 us to 5 ms."""
+    if not subject.is_cuda:
+        return skipped(ProofName.PROFILER, "CUPTI times the kernels of an NVIDIA GPU; this is a CPU.")
+    probes, _ = subject.bench.own_kernels
+    do_bench = _do_bench()
+    found: list[Agreement] = []
+    for case in single_kernels(subject, probes):
+        subject.check_cancelled()
+        if case.bytes_per_call * _MOST_OF_MEMORY > subject.free_bytes:
+            continue
+        found.append(_compare(subject, case, do_bench))
+    return judge_agreement(ProofName.PROFILER, found, ("CUPTI", "triton do_bench"))
+
+
+def _compare(subject: Subject, case: Case, do_bench: Callable[..., Any] | None) -> Agreement:
+    sets = subject.sets(case.make, case.bytes_per_call)
+    [turn] = subject.measured((case.call, sets))
+    # As in a job: the profiler is to find the clock where the blocks had it.
+    turn.warm_block(subject.instruments.read_state)
+    turn.pace.rest()
+    kernels = profile_kernels(turn.timer)
+    launches = sum(kernel.calls for kernel in kernels)
+    is_single = 0.5 < launches < 1.5
+    return Agreement(
+        case.label,
+        turn.interval.median,
+        sum(kernel.total_s for kernel in kernels) if kernels else None,
+        (_by_do_bench(do_bench, case, sets),),
+        is_judged=case.is_judged and is_single,
+        note="" if is_single else f"{launches:.3g} kernels a call: not judged",
+    )
+
+
+def _do_bench() -> Callable[..., Any] | None:
+    try:
+        from triton.testing import do_bench
+    except ImportError:
+        return None
+    return do_bench
+
+
+def _by_do_bench(do_bench: Callable[..., Any] | None, case: Case, sets: Sequence[InputSet]) -> float | None:
+    if do_bench is None:
+        return None
+    return float(do_bench(lambda: case.call(*sets[0]), return_mode="median")) * 1e-3

@@ -1,0 +1,89 @@
+"""The device under proof, and the engine as the proofs use it: the same parts that measure a job."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import psutil
+import torch
+
+from profiling.devices import DeviceKind
+from profiling.plan import Regime
+from profiling.statistics import StopRule, WarmUpRule
+from profiling.worker import memory_ceilings
+from profiling.worker.bench import Bench
+from profiling.worker.inputs import InputSet, set_count
+from profiling.worker.instruments import Instruments
+from profiling.worker.providers import Tensors
+from profiling.worker.rounds import Pace, Turn, measure, warm_up
+from profiling.worker.timing import BlockTimer
+
+Call = Callable[..., Tensors]
+
+STOP = StopRule(half_width=0.0025, cap_s=0.5, first_checkpoint=13)
+_WARM_UP = WarmUpRule(least_s=0.1, most_s=0.6)
+_SETTLE_CALLS = 3
+
+
+class Subject:
+    """One device, its instruments, and what several proofs need of it."""
+
+    def __init__(self, instruments: Instruments, check_cancelled: Callable[[], None]) -> None:
+        self.instruments = instruments
+        self.device = instruments.device
+        self.torch_device = instruments.torch_device
+        self.check_cancelled = check_cancelled
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.device.kind is DeviceKind.CUDA
+
+    @cached_property
+    def bench(self) -> Bench:
+        """The probe's instruments: what the headline engine is held against."""
+        return Bench(self.device, self._should_stop)
+
+    @cached_property
+    def read_ceiling(self) -> float:
+        """DRAM read rate in byte/s, measured now."""
+        try:
+            return memory_ceilings.read(self.bench)[0].value
+        finally:
+            self.bench.release_arrays()
+
+    def noise(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """Uniform in [-1, 1]: zeros draw less power."""
+        return torch.empty(shape, dtype=dtype, device=self.torch_device).uniform_(-1, 1)
+
+    def sets(self, make: Callable[[], InputSet], bytes_per_call: int) -> list[InputSet]:
+        """As many input sets as a job would rotate through."""
+        cache_bytes = self.device.last_level_cache_bytes or 0
+        return [make() for _ in range(set_count(bytes_per_call, cache_bytes, self.free_bytes))]
+
+    @property
+    def free_bytes(self) -> int:
+        if self.is_cuda:
+            return torch.cuda.mem_get_info(self.torch_device)[0]
+        return psutil.virtual_memory().available
+
+    def turn(self, timer: BlockTimer) -> Turn:
+        """A turn in the burst regime."""
+        return Turn(timer, Pace(Regime.BURST, self.device.max_clock_hz))
+
+    def measured(self, *calls: tuple[Call, Sequence[InputSet]]) -> list[Turn]:
+        """Settle, warm up and measure calls in turn, as the executor does."""
+        turns: list[Turn] = []
+        for call, sets in calls:
+            for _ in range(_SETTLE_CALLS):
+                call(*sets[0])
+            turns.append(self.turn(self.instruments.timer(call, sets)))
+        warm_up(turns, _WARM_UP, self.instruments.read_state)
+        measure(turns, STOP, self.instruments.read_state, self.check_cancelled)
+        return turns
+
+    def headline_s(self, call: Call, sets: Sequence[InputSet]) -> float:
+        """Seconds a call by the headline method."""
+        return self.measured((call, sets))[0].interval.median
+
+    def _should_stop(self) -> bool:
+        self.check_cancelled()
+        return False

@@ -1,0 +1,98 @@
+"""Planted cheats through the executor that runs every job: each is to be refused or flagged."""
+
+import tempfile
+from pathlib import Path
+
+from profiling.catalog import Catalog, scan
+from profiling.outcome import Failed, Flag, Measured, Outcome
+from profiling.pass_lines import judge_traps
+from profiling.plan import Job, SizeChoice, plan_jobs
+from profiling.proof import Proof, Row
+from profiling.protocol import OutcomeReady, StageStarted, TraceReady
+from profiling.session import Point, Session
+from profiling.spec import Dtype, Provider
+from profiling.verdict import flags_of
+from profiling.worker.executor import JobExecutor
+from profiling.worker.selftest.subject import Subject
+from profiling.worker.selftest.trap_sources import HONEST, REFERENCE, SPEC, TRAPS, Trap
+
+# Flags that tell a reader that the time is not that of the work.
+_TELLING = frozenset((Flag.PROFILER_DISAGREES, Flag.REMEMBERS, Flag.ABOVE_ROOF))
+_TWIN = Trap("honest", "the honest twin", HONEST)
+
+
+def prove(subject: Subject) -> Proof:
+    """Every trap that this device can be laid on, and an honest kernel that must come through."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for trap in (*TRAPS, _TWIN):
+            write(root, trap)
+        catalog = scan([root])
+        cheats = [_try_cheat(subject, catalog, trap) for trap in TRAPS]
+        return judge_traps(cheats, _try_honest(subject, catalog))
+
+
+def write(root: Path, trap: Trap) -> None:
+    """Make the trap's folder, as a user would make a kernel's."""
+    folder = root / trap.name
+    folder.mkdir(parents=True)
+    (folder / "spec.py").write_text(SPEC.format(name=trap.name, title=trap.title))
+    (folder / "reference.py").write_text(REFERENCE)
+    (folder / "eager.py").write_text(trap.source)
+
+
+def _try_cheat(subject: Subject, catalog: Catalog, trap: Trap) -> Row:
+    if trap.needs_gpu and not subject.is_cuda:
+        return Row(trap.title, (), None, "there are no streams on a CPU")
+    outcome, telling = _run(subject, catalog, trap)
+    match outcome:
+        case Failed(kind=kind, stage=stage):
+            return Row(trap.title, (), True, f"refused in its {stage} stage: {kind}")
+        case Measured(method=method) if telling:
+            return Row(trap.title, (), True, f"flagged ({method}): {', '.join(telling)}")
+        case Measured(method=method):
+            return Row(trap.title, (), False, f"measured by {method} as if it were honest")
+        case _:
+            return Row(trap.title, (), False, f"was not tried: {outcome}")
+
+
+def _try_honest(subject: Subject, catalog: Catalog) -> Row:
+    outcome, telling = _run(subject, catalog, _TWIN)
+    match outcome:
+        case Measured(method=method) if not telling:
+            return Row(_TWIN.title, (), True, f"measured by {method}")
+        case Measured():
+            return Row(_TWIN.title, (), False, f"flagged: {', '.join(telling)}")
+        case Failed(message=message):
+            return Row(_TWIN.title, (), False, f"refused: {message}")
+        case _:
+            return Row(_TWIN.title, (), False, f"was not measured: {outcome}")
+
+
+def _run(subject: Subject, catalog: Catalog, trap: Trap) -> tuple[Outcome | None, tuple[Flag, ...]]:
+    """The outcome, and the flags of its point that tell of a cheat."""
+    kernel = catalog.kernel(trap.name)
+    assert kernel is not None
+    jobs = plan_jobs(
+        [kernel],
+        device=subject.device.id,
+        dtypes=[Dtype.FLOAT32],
+        size_choices=[SizeChoice(str(subject.device.kind))],
+        providers=[Provider.EAGER],
+    )
+    found: list[OutcomeReady] = []
+
+    def watch(event: OutcomeReady | StageStarted | TraceReady) -> None:
+        if isinstance(event, OutcomeReady):
+            found.append(event)
+
+    JobExecutor(jobs[0], catalog, subject.instruments, watch, subject.check_cancelled).run()
+    if not found:
+        return None, ()
+    return found[0].outcome, _telling_flags(jobs[0], found[0])
+
+
+def _telling_flags(job: Job, event: OutcomeReady) -> tuple[Flag, ...]:
+    """As the window computes them, in a session without ceilings."""
+    point = Point(1, job, event.implementation, event.outcome, "")
+    return tuple(flag for flag in flags_of(point, Session(Path(), "")) if flag in _TELLING)
