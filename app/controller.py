@@ -1,13 +1,13 @@
 """What the user wants becomes plans; what comes back goes into the session file and then on screen."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import QObject, Signal
 
 from app.availability import Availability
-from app.models.plan_choice import PlanChoice, plan
+from app.models.plan_choice import Checked, PlanChoice, newest, plan
 from app.models.session_model import SessionModel
 from app.session_keeper import SessionKeeper
 from app.worker_link import WorkerLink
@@ -15,15 +15,14 @@ from profiling.catalog import Catalog
 from profiling.devices import Device
 from profiling.outcome import Cancelled
 from profiling.plan import Job, PlanError
-from profiling.protocol import Probe, Run, Trace
+from profiling.proof import Proof
+from profiling.protocol import Probe, Run, SelfTest, Trace
 from profiling.reports import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
 from profiling.roofline import Ceiling
 from profiling.session import Point, TraceInfo
 from profiling.spec import Implementation
 from profiling.store import SessionError
 from profiling.supervisor import Task
-
-Checked = Mapping[str, Sequence[Implementation]]
 
 
 class Controller(QObject):
@@ -58,12 +57,14 @@ class Controller(QObject):
         self._device: Device | None = None  # of the run under way
         self._unfinished: dict[tuple[str, str], Job] = {}
         self._is_running = False
+        self._is_proving = False
         for recorded in (
             link.environment_known,
             link.outcome_recorded,
             link.ceiling_recorded,
             link.ceilings_complete,
             link.trace_recorded,
+            link.proof_recorded,
         ):
             recorded.connect(self._record)
         link.progressed.connect(self._progress)
@@ -82,6 +83,11 @@ class Controller(QObject):
     @property
     def is_running(self) -> bool:
         return self._is_running
+
+    @property
+    def is_proving(self) -> bool:
+        """Whether the run under way is the self-test."""
+        return self._is_proving
 
     def reason(self, implementation: Implementation, device: Device | None) -> str:
         return self._availability.reason(implementation, device)
@@ -122,7 +128,7 @@ class Controller(QObject):
             return
         self._rescan()
         try:
-            jobs = plan(choice, self._catalog.kernels, self._newest(checked), self._next_job())
+            jobs = plan(choice, self._catalog.kernels, newest(self._catalog, checked), self._next_job())
         except PlanError as error:
             self.noticed.emit(str(error))
             return
@@ -133,6 +139,12 @@ class Controller(QObject):
         """Measure the device's ceilings anew."""
         if not self._is_running and self._begin(device):
             self._submit([Probe("ceilings", device.id)])
+
+    def prove(self, device: Device) -> None:
+        """Carry the self-test out on the device; its proofs go into the session."""
+        if not self._is_running and self._begin(device):
+            self._is_proving = True
+            self._submit([SelfTest("selftest", device.id)])
 
     def trace(self, point: Point, devices: Sequence[Device]) -> None:
         """Record a profiler trace of a point's implementation on its workload."""
@@ -216,14 +228,6 @@ class Controller(QObject):
             self._keeper.close()  # its recorder knows the old sources
             self.catalog_changed.emit(catalog)
 
-    def _newest(self, checked: Checked) -> Checked:
-        """The ticked implementations as their files are now."""
-        newest: dict[str, tuple[Implementation, ...]] = {}
-        for kernel in self._catalog.kernels:
-            stems = {implementation.stem for implementation in checked.get(kernel.spec.name, ())}
-            newest[kernel.spec.name] = tuple(i for i in kernel.implementations if i.stem in stems)
-        return newest
-
     def _next_job(self) -> int:
         """One more than any job of the session, so that an id names one job of a file."""
         jobs = [*(point.job for point in self._model.session.points), *self._unfinished.values()]
@@ -251,6 +255,8 @@ class Controller(QObject):
                 self._model.add_point(gained)
             case Ceiling():
                 self._model.add_ceiling(gained)
+            case Proof():
+                self._model.add_proof(gained)
             case TraceInfo():
                 self._model.add_trace(gained)
             case None:
@@ -278,7 +284,7 @@ class Controller(QObject):
 
     def _end_run(self) -> None:
         if self._is_running:
-            self._is_running = False
+            self._is_running = self._is_proving = False
             self.running_changed.emit(False)
 
     def _try(self, act: Callable[[], object]) -> bool:

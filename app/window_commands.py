@@ -21,6 +21,7 @@ from app.theme import ThemeSwitch
 from app.views.doctor_dialog import DoctorDialog
 from app.views.file_dialogs import FileDialogs
 from app.views.main_window import SCHEME_COMMANDS, MainWindow, Panes
+from app.views.proof_pane import ProofPane
 from app.views.shortcuts_dialog import ShortcutsDialog
 from profiling.doctor import examine
 from profiling.session import Point
@@ -167,9 +168,12 @@ class WindowCommands(QObject):
             table.pin(None if table.pinned == point.number else point.number)
 
     def _show_doctor(self) -> None:
-        dialog = DoctorDialog(self._parts.theme_switch.theme, self._parts.window)
-        dialog.open()
-        self._parts.background.ask(examine, dialog.show_checks)
+        parts = self._parts
+        theme = parts.theme_switch.theme
+        proofs = ProofPane(parts.model, parts.controller, parts.panes.plan_bar.device(), theme)
+        dialog = DoctorDialog(theme, proofs, parts.window)
+        dialog.show()
+        parts.background.ask(examine, dialog.show_checks)
 
     def _show_about(self) -> None:
         box = QMessageBox(self._parts.window)

@@ -17,6 +17,7 @@ from profiling.reports import (
     EnvironmentKnown,
     OutcomeRecorded,
     Progressed,
+    ProofRecorded,
     Report,
     TraceRecorded,
     WorkerLost,
@@ -37,6 +38,7 @@ class WorkerLink(QObject):
     outcome_recorded = Signal(object)
     ceiling_recorded = Signal(object)
     ceilings_complete = Signal(object)
+    proof_recorded = Signal(object)
     trace_recorded = Signal(object)
     worker_lost = Signal(object)
     banner = Signal(object)
@@ -132,6 +134,8 @@ class WorkerLink(QObject):
                 self.ceiling_recorded.emit(report)
             case CeilingsComplete():
                 self.ceilings_complete.emit(report)
+            case ProofRecorded():
+                self.proof_recorded.emit(report)
             case TraceRecorded():
                 self.trace_recorded.emit(report)
             case WorkerLost():

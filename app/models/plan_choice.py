@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from profiling.catalog import Kernel
+from profiling.catalog import Catalog, Kernel
 from profiling.plan import Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
 from profiling.spec import Dtype, Implementation
+
+Checked = Mapping[str, Sequence[Implementation]]
 
 PRESETS = ("small", "medium", "large")
 _PART = re.compile(r"([a-z_][a-z0-9_]*)\s*=\s*(\d[\d_']*)\s*(k|ki|m|mi|g|gi)?", re.IGNORECASE)
@@ -120,3 +122,12 @@ def _size_choices(
 def _fitting(kernel: Kernel, choices: Sequence[Mapping[str, int]]) -> list[Mapping[str, int]]:
     axes = {axis.name for axis in kernel.spec.axes}
     return [sizes for sizes in choices if set(sizes) <= axes]
+
+
+def newest(catalog: Catalog, checked: Checked) -> Checked:
+    """The ticked implementations as their files are now."""
+    found: dict[str, tuple[Implementation, ...]] = {}
+    for kernel in catalog.kernels:
+        stems = {implementation.stem for implementation in checked.get(kernel.spec.name, ())}
+        found[kernel.spec.name] = tuple(i for i in kernel.implementations if i.stem in stems)
+    return found

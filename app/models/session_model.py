@@ -4,6 +4,7 @@ from PySide6.QtCore import QObject, Signal
 
 from profiling.outcome import Environment
 from profiling.plan import Job
+from profiling.proof import Proof
 from profiling.roofline import Ceiling
 from profiling.session import Point, Session, TraceInfo
 from profiling.spec import KernelSpec
@@ -21,6 +22,7 @@ class SessionModel(QObject):
     ceilings_changed = Signal()
     environment_changed = Signal()
     trace_added = Signal(object)  # TraceInfo
+    proof_added = Signal(object)  # Proof
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -50,6 +52,10 @@ class SessionModel(QObject):
     def add_ceiling(self, ceiling: Ceiling) -> None:
         self._session.ceilings = (*self._session.ceilings, ceiling)
         self.ceilings_changed.emit()
+
+    def add_proof(self, proof: Proof) -> None:
+        self._session.proofs = (*self._session.proofs, proof)
+        self.proof_added.emit(proof)
 
     def add_trace(self, trace: TraceInfo) -> None:
         self._session.traces = (*self._session.traces, trace)

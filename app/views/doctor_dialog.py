@@ -10,12 +10,15 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QScrollArea,
+    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
 from app.tokens import Theme
 from app.views.icons import icon_pixmap
+from app.views.proof_pane import ProofPane
 from app.views.style import as_pane, label
 from profiling.doctor import Check, CheckState
 
@@ -27,14 +30,14 @@ _ICONS = {
 
 
 class DoctorDialog(QDialog):
-    """Opens at once and fills when the checks are done."""
+    """Opens at once and fills when the checks are done; the window stays usable beside it."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, proofs: ProofPane, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self.setWindowTitle("Doctor")
-        self.setAccessibleName("Doctor: what is available here and what is missing")
-        self.resize(720, 560)
+        self.setAccessibleName("Doctor: what is available here, what is missing, and what is proved")
+        self.resize(760, 600)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._summary = label("Looking at this machine...", "title", wraps=True)
         self._list = QVBoxLayout()
@@ -55,13 +58,22 @@ class DoctorDialog(QDialog):
         buttons = QHBoxLayout()
         buttons.addStretch(1)
         buttons.addWidget(close)
+        checks = QWidget()
+        inside = QVBoxLayout(checks)
+        inside.setSpacing(10)
+        inside.addWidget(self._summary)
+        inside.addWidget(scroll, 1)
+        self.tabs = QTabWidget()
+        self.tabs.addTab(checks, "This machine")
+        self.tabs.addTab(proofs, "Proofs")
         layout = QVBoxLayout(self)
         layout.setSpacing(10)
-        layout.addWidget(self._summary)
-        layout.addWidget(scroll, 1)
+        layout.addWidget(self.tabs, 1)
         layout.addLayout(buttons)
 
     def show_checks(self, checks: Sequence[Check]) -> None:
+        if not isValid(self):
+            return  # closed before the answer came
         missing = [check for check in checks if check.state is not CheckState.OK]
         self._summary.setText(
             f"{len(missing)} of {len(checks)} things want attention" if missing else "Everything is here"

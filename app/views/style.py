@@ -17,6 +17,7 @@ QLabel[role="muted"], QLabel[role="caption"] {{ color: {theme.text_muted}; }}
 QLabel[role="bad"] {{ color: {theme.bad}; }}
 QLabel[role="warning"] {{ color: {theme.warning}; }}
 QLabel[role="section"] {{ color: {theme.text_muted}; font-weight: 600; padding-top: 6px; }}
+QLabel[role="proof"] {{ font-weight: 600; }}
 QLabel[role="title"] {{ font-size: 12pt; font-weight: 600; }}
 QLabel[role="code"] {{ background: {theme.window}; border-radius: 6px; padding: 6px 8px; }}
 QLabel[role="verdict"] {{

@@ -17,6 +17,7 @@ from pathlib import Path
 from profiling.catalog import LIBRARY, scan
 from profiling.outcome import Cancelled, Stage
 from profiling.plan import Job
+from profiling.proof import Column, Proof, ProofName, Row, Unit
 from profiling.protocol import (
     PROTOCOL_VERSION,
     Cancel,
@@ -28,7 +29,9 @@ from profiling.protocol import (
     Open,
     OutcomeReady,
     Probe,
+    ProofReady,
     Run,
+    SelfTest,
     StageStarted,
     TaskDone,
     Trace,
@@ -37,6 +40,21 @@ from profiling.protocol import (
     encode,
 )
 from tests.sessions import CEILINGS, ENVIRONMENT, measured
+
+PROOFS = (
+    Proof(
+        ProofName.KNOWN_DURATION,
+        True,
+        "Invented: the slope is off by 0.02 %.",
+        "The slope is right within 0.2 %.",
+        (Column("planted", Unit.SECONDS), Column("read", Unit.SECONDS)),
+        (Row("short", (1e-5, 1.001e-5), True), Row("long", (1e-3, None), None, "invented")),
+        duration_s=1.5,
+        recorded_at="2026-01-02T03:04:05.678+00:00",
+    ),
+    Proof(ProofName.COLD_CACHE, False, "Invented: cold reads as fast as hot.", "Cold is below the ceiling."),
+    Proof(ProofName.PROFILER, None, "", "Within 3 %.", reason_skipped="Invented: no profiler here."),
+)
 
 
 def main(mode: str, marker: str) -> None:
@@ -51,10 +69,9 @@ def main(mode: str, marker: str) -> None:
                     catalog = scan((LIBRARY, *map(Path, roots)))
                     say(Hello(PROTOCOL_VERSION, ENVIRONMENT, catalog.hash))
                 case Probe(id=task):
-                    say(StageStarted(task, Stage.MEASURE, 60.0))
-                    for ceiling in CEILINGS:
-                        say(CeilingReady(task, ceiling))
-                    say(TaskDone(task))
+                    probe(task)
+                case SelfTest(id=task):
+                    prove(task, mode, decoder)
                 case Run(job=job):
                     run(job, mode, Path(marker), decoder)
                 case Trace(job=job):
@@ -81,6 +98,22 @@ def run(job: Job, mode: str, marker: Path, decoder: LineDecoder) -> None:
         outcome = Cancelled() if cancelled else measured(1e-3)
         say(OutcomeReady(job.id, implementation, outcome))
     say(TaskDone(job.id))
+
+
+def probe(task: str) -> None:
+    say(StageStarted(task, Stage.MEASURE, 60.0))
+    for ceiling in CEILINGS:
+        say(CeilingReady(task, ceiling))
+    say(TaskDone(task))
+
+
+def prove(task: str, mode: str, decoder: LineDecoder) -> None:
+    for proof in PROOFS:
+        say(StageStarted(task, Stage.CHECK, 60.0, detail=proof.name))
+        if mode == "slow" and cancel_within(0.3, decoder):
+            break
+        say(ProofReady(task, proof))
+    say(TaskDone(task))
 
 
 def cancel_within(seconds: float, decoder: LineDecoder) -> bool:

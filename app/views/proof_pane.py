@@ -1,0 +1,193 @@
+"""The self-test: the program proves on the user's own device that its number is the true one."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.controller import Controller
+from app.formatting import duration_text
+from app.models.session_model import SessionModel
+from app.proof_text import figure_text, finding_text, verdict_word
+from app.tokens import Theme
+from app.views.icons import icon_pixmap
+from app.views.style import as_pane, label
+from profiling.devices import Device
+from profiling.proof import Proof, ProofName, Row
+from profiling.reports import Progressed
+
+_ABOUT = (
+    "The self-test times what is known beforehand, compares a callable with itself, plants a slowdown, asks "
+    "the profiler, and sets traps that a naive timer falls into. Each proof states its limit."
+)
+_ICONS = {True: "circle-check", False: "circle-x", None: "info"}
+_MARKS = {True: "✓", False: "✗", None: ""}
+
+
+class ProofPane(QWidget):
+    """Shows the newest proof of each name in the session, and carries them out anew."""
+
+    def __init__(
+        self,
+        model: SessionModel,
+        controller: Controller,
+        device: Device | None,
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._model, self._controller, self._device, self._theme = model, controller, device, theme
+        self._prove = QPushButton("Prove it on this device")
+        self._prove.setAccessibleName("Prove it on this device")
+        self._prove.clicked.connect(self._start)
+        self._stop = QPushButton("Stop")
+        self._stop.setAccessibleName("Stop the self-test")
+        self._stop.clicked.connect(controller.stop)
+        self._state = label("", "muted", wraps=True)
+        self._state.setAccessibleName("State of the self-test")
+        self._list = QVBoxLayout()
+        self._list.setSpacing(12)
+        self._arrange()
+        model.proof_added.connect(self._refresh)
+        model.replaced.connect(self._refresh)
+        controller.progressed.connect(self._progress)
+        controller.running_changed.connect(self._tell)
+        self._refresh()
+
+    def _arrange(self) -> None:
+        buttons = QHBoxLayout()
+        buttons.addWidget(self._state, 1)
+        buttons.addWidget(self._stop)
+        buttons.addWidget(self._prove)
+        content = QWidget()
+        as_pane(content)
+        column = QVBoxLayout(content)
+        column.setContentsMargins(16, 12, 16, 12)
+        column.addLayout(self._list)
+        column.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setWidget(content)
+        scroll.setAccessibleName("Proofs")
+        layout = QVBoxLayout(self)
+        layout.addWidget(label(_ABOUT, "muted", wraps=True))
+        layout.addLayout(buttons)
+        layout.addWidget(scroll, 1)
+
+    def _start(self) -> None:
+        if self._device:
+            self._controller.prove(self._device)
+            self._tell()
+
+    def _progress(self, progress: Progressed) -> None:
+        if self._controller.is_proving:
+            self._state.setText(f"Proving: {progress.detail or progress.item}")
+
+    def _tell(self) -> None:
+        running, proving = self._controller.is_running, self._controller.is_proving
+        self._stop.setVisible(proving)
+        self._prove.setVisible(not proving)
+        self._prove.setEnabled(self._device is not None and not running)
+        proofs = _newest(self._model.session.proofs)
+        if proving:
+            self._state.setText("Proving...")
+        elif running:
+            self._state.setText("A run is under way; the self-test needs the device for itself.")
+        elif proofs:
+            self._state.setText(_counts(proofs))
+        else:
+            name = self._device.name if self._device else "this machine"
+            self._state.setText(f"Nothing is proved in this session yet; Prove carries it out on {name}.")
+
+    def _refresh(self) -> None:
+        _clear(self._list)
+        for proof in _newest(self._model.session.proofs):
+            self._list.addWidget(self._entry(proof))
+        self._tell()
+
+    def _entry(self, proof: Proof) -> QWidget:
+        colour = {True: self._theme.good, False: self._theme.bad, None: self._theme.text_muted}[proof.passed]
+        mark = QLabel()
+        mark.setPixmap(icon_pixmap(_ICONS[proof.passed], colour, 18, self.devicePixelRatioF()))
+        mark.setAccessibleName(verdict_word(proof.passed))
+        took = f", {duration_text(proof.duration_s)}" if proof.duration_s is not None else ""
+        title = label(f"{proof.name}: {verdict_word(proof.passed)}{took}", "proof")
+        text = QVBoxLayout()
+        text.setSpacing(3)
+        head = QHBoxLayout()
+        head.addWidget(title, 1)
+        text.addLayout(head)
+        text.addWidget(label(finding_text(proof), wraps=True))
+        text.addWidget(label(f"Limit: {proof.limit}", "muted", wraps=True))
+        if proof.rows:
+            table = _figures(proof)
+            table.setVisible(proof.passed is False)  # a failure is to be looked at
+            text.addWidget(table)
+            head.addWidget(_toggle(table, proof))
+        entry = QWidget()
+        row = QHBoxLayout(entry)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(10)
+        row.addWidget(mark, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(text, 1)
+        return entry
+
+
+def _toggle(table: QWidget, proof: Proof) -> QPushButton:
+    button = QPushButton("Figures")
+    button.setAccessibleName(f"Figures of {proof.name}")
+    button.setCheckable(True)
+    button.setChecked(not table.isHidden())
+    button.toggled.connect(table.setVisible)
+    return button
+
+
+def _figures(proof: Proof) -> QWidget:
+    made = QWidget()
+    grid = QGridLayout(made)
+    grid.setContentsMargins(0, 2, 0, 2)
+    grid.setHorizontalSpacing(14)
+    grid.setVerticalSpacing(2)
+    right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop
+    for place, column in enumerate(proof.columns, start=2):
+        grid.addWidget(label(column.name, "muted"), 0, place, right)
+    for line, row in enumerate(proof.rows, start=1):
+        grid.addWidget(label(_MARKS[row.passed]), line, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(label(row.label), line, 1, Qt.AlignmentFlag.AlignTop)
+        for place, text in enumerate(_texts(proof, row), start=2):
+            grid.addWidget(label(text), line, place, right)
+        if row.note:
+            note = label(row.note, "muted", wraps=True)
+            grid.addWidget(note, line, len(proof.columns) + 2)
+    grid.setColumnStretch(len(proof.columns) + 2, 1)
+    return made
+
+
+def _texts(proof: Proof, row: Row) -> list[str]:
+    return [figure_text(value, column.unit) for value, column in zip(row.values, proof.columns, strict=False)]
+
+
+def _newest(proofs: tuple[Proof, ...]) -> tuple[Proof, ...]:
+    """One of a name, in the order in which they are carried out."""
+    found = {proof.name: proof for proof in proofs}
+    return tuple(found[name] for name in ProofName if name in found)
+
+
+def _counts(proofs: tuple[Proof, ...]) -> str:
+    counts = {passed: sum(proof.passed is passed for proof in proofs) for passed in (True, False, None)}
+    told = [f"{count} {verdict_word(passed)}" for passed, count in counts.items() if count]
+    when = max(proof.recorded_at for proof in proofs)[:16].replace("T", " ")
+    return f"{', '.join(told)}{f'; last on {when} UTC' if when else ''}."
+
+
+def _clear(layout: QVBoxLayout) -> None:
+    while (item := layout.takeAt(0)) is not None:
+        if widget := item.widget():
+            widget.hide()
+            widget.deleteLater()
