@@ -6,7 +6,7 @@ from profiling.roofline import Ceiling
 from profiling.session import Point
 from profiling.verdict import Verdict, VerdictKind
 
-WARNING_FLAGS = frozenset((Flag.ABOVE_ROOF, Flag.UNSTABLE, Flag.PROFILER_DISAGREES))
+WARNING_FLAGS = frozenset((Flag.ABOVE_ROOF, Flag.UNSTABLE, Flag.PROFILER_DISAGREES, Flag.REMEMBERS))
 
 
 def verdict_sentence(point: Point, verdict: Verdict) -> str:

@@ -1,7 +1,7 @@
 """Does a comparison call equals equal, and find a difference of 1 %? Many comparisons, fresh timers each."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 
@@ -17,10 +17,17 @@ _WITH_SHARED_OUTPUTS = 20
 # Bytes that one call reads: 60 us on the fastest memory of today, and far more than its caches hold.
 _GPU_READ_BYTES = 2**27
 _CPU_READ_BYTES = 2**19
-# Half of the engine's usual block: two hundred comparisons are to take a minute and a half.
-_BLOCK_S = 0.005
-# The exact rule with its first look after 20 rounds, capped where it would go on for minutes.
-_RULE = StopRule(EXACT_STOP.half_width, cap_s=0.2, first_checkpoint=EXACT_STOP.first_checkpoint)
+
+
+class _Length(NamedTuple):
+    """Of a comparison under the exact rule: two hundred of them are to take a minute and a half."""
+
+    block_s: float  # half of the engine's usual block, and less
+    cap_s: float  # for one of the two, should the rule ask for more rounds
+
+
+_GPU_LENGTH = _Length(0.005, 0.2)
+_CPU_LENGTH = _Length(0.001, 0.04)
 
 
 def prove_same(subject: Subject) -> Proof:
@@ -63,21 +70,22 @@ def _compare_often(
 ) -> list[Comparison]:
     """Each time with new timers, hence on a GPU new graphs and new outputs, as two runs of a job."""
     read_state = subject.instruments.read_state
-    make_turns: Callable[[], list[Turn]] = partial(_turns, subject, rivals)
+    length = _GPU_LENGTH if subject.is_cuda else _CPU_LENGTH
+    rule = StopRule(EXACT_STOP.half_width, length.cap_s, EXACT_STOP.first_checkpoint)
+
+    def make_turns() -> list[Turn]:
+        return [subject.turn(subject.instruments.timer(call, sets, length.block_s)) for call, sets in rivals]
+
     warm_up(make_turns(), QUICK_WARM_UP, read_state)
     comparisons: list[Comparison] = []
     for _ in range(times):
         turns = make_turns()
-        measure(turns, _RULE, read_state, subject.check_cancelled)
+        measure(turns, rule, read_state, subject.check_cancelled)
         comparisons.append(_compared(*turns))
         del turns
         if subject.is_cuda:
             torch.cuda.empty_cache()  # the graphs' memory, else a hundred of them fill the device
     return comparisons
-
-
-def _turns(subject: Subject, rivals: Sequence[tuple[Call, Sequence[InputSet]]]) -> list[Turn]:
-    return [subject.turn(subject.instruments.timer(call, sets, _BLOCK_S)) for call, sets in rivals]
 
 
 def _compared(a: Turn, b: Turn) -> Comparison:

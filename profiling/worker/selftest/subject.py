@@ -22,6 +22,7 @@ Call = Callable[..., Tensors]
 STOP = StopRule(half_width=0.0025, cap_s=0.5, first_checkpoint=13)
 _WARM_UP = WarmUpRule(least_s=0.1, most_s=0.6)
 _SETTLE_CALLS = 3
+_SEED = 2026
 
 
 class Subject:
@@ -32,6 +33,8 @@ class Subject:
         self.device = instruments.device
         self.torch_device = instruments.torch_device
         self.check_cancelled = check_cancelled
+        # Its own: up to torch 2.11 a capture that failed leaves the default one unusable.
+        self._generator = torch.Generator(self.torch_device).manual_seed(_SEED)
 
     @property
     def is_cuda(self) -> bool:
@@ -52,7 +55,9 @@ class Subject:
 
     def noise(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """Uniform in [-1, 1]: zeros draw less power."""
-        return torch.empty(shape, dtype=dtype, device=self.torch_device).uniform_(-1, 1)
+        return torch.empty(shape, dtype=dtype, device=self.torch_device).uniform_(
+            -1, 1, generator=self._generator
+        )
 
     def sets(self, make: Callable[[], InputSet], bytes_per_call: int) -> list[InputSet]:
         """As many input sets as a job would rotate through."""

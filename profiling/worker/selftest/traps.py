@@ -28,7 +28,7 @@ def prove(subject: Subject) -> Proof:
         for trap in (*TRAPS, _TWIN):
             write(root, trap)
         catalog = scan([root])
-        cheats = [_try_cheat(subject, catalog, trap) for trap in TRAPS]
+        cheats = [try_cheat(subject, catalog, trap) for trap in TRAPS]
         return judge_traps(cheats, _try_honest(subject, catalog))
 
 
@@ -41,7 +41,8 @@ def write(root: Path, trap: Trap) -> None:
     (folder / "eager.py").write_text(trap.source)
 
 
-def _try_cheat(subject: Subject, catalog: Catalog, trap: Trap) -> Row:
+def try_cheat(subject: Subject, catalog: Catalog, trap: Trap) -> Row:
+    """Lay one trap; the row says by what it was caught, if it was."""
     if trap.needs_gpu and not subject.is_cuda:
         return Row(trap.title, (), None, "there are no streams on a CPU")
     outcome, telling = _run(subject, catalog, trap)

@@ -1,0 +1,166 @@
+"""The self-test on the CPU: traps are caught by the real executor, and the command tells what it found."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from profiling.catalog import scan
+from profiling.host import cpu_device
+from profiling.proof import Proof, ProofName
+from profiling.store import load
+from profiling.worker.failures import CancelRequested
+from profiling.worker.inputs import InputSet
+from profiling.worker.instruments import Instruments
+from profiling.worker.repeats import fingerprint, remembers
+from profiling.worker.selftest import course, nsight_compute, traps
+from profiling.worker.selftest.subject import Subject
+from profiling.worker.selftest.trap_sources import HONEST, TRAPS, Trap
+from tests.worker.test_command_line import main
+
+
+@pytest.fixture
+def subject() -> Subject:
+    return Subject(Instruments(cpu_device()), lambda: None)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [trap.name for trap in TRAPS if not trap.needs_gpu and trap.name != "tuning"],
+)
+def test_a_planted_cheat_is_caught(subject: Subject, tmp_path: Path, name: str) -> None:
+    trap = next(trap for trap in TRAPS if trap.name == name)
+    traps.write(tmp_path, trap)
+    row = traps.try_cheat(subject, scan([tmp_path]), trap)
+    assert row.passed, row.note
+
+
+@pytest.mark.slow
+def test_tuning_in_the_timed_region_is_caught(tmp_path: Path) -> None:
+    """In a process of its own: what dynamo leaves behind is none of the other tests' business."""
+    code = (
+        "import sys; from pathlib import Path; from profiling.catalog import scan\n"
+        "from tests.worker.test_selftest import *\n"
+        "trap = next(trap for trap in TRAPS if trap.name == 'tuning')\n"
+        "root = Path(sys.argv[1]); traps.write(root, trap)\n"
+        "subject = Subject(Instruments(cpu_device()), lambda: None)\n"
+        "print(traps.try_cheat(subject, scan([root]), trap).note)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
+    assert "not settled" in done.stdout, done.stderr
+
+
+def test_a_cheat_that_passes_for_honest_is_told(subject: Subject, tmp_path: Path) -> None:
+    """The judge of traps itself: honest work laid out as a trap is not caught."""
+    trap = Trap("no_trap", "no trap at all", HONEST)
+    traps.write(tmp_path, trap)
+    row = traps.try_cheat(subject, scan([tmp_path]), trap)
+    assert row.passed is False
+    assert "as if it were honest" in row.note
+
+
+def test_who_remembers_contents_is_found_out_and_who_does_not_is_not() -> None:
+    kept: dict[float, torch.Tensor] = {}
+
+    def work(x: torch.Tensor) -> torch.Tensor:
+        for _ in range(50):
+            y = x * 2
+        return y
+
+    def cached(x: torch.Tensor) -> torch.Tensor:
+        key = x.sum().item()
+        if key not in kept:
+            kept[key] = work(x)
+        return kept[key]
+
+    def refresh(inputs: InputSet) -> None:
+        inputs[0].uniform_(-1, 1)
+
+    sets = [(torch.rand(65536),) for _ in range(4)]
+    assert remembers(cached, sets, refresh, 1e-4)
+    assert not remembers(work, sets, refresh, 1e-4)
+    assert not remembers(work, sets[:1], refresh, 10.0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_a_fingerprint_sees_one_changed_element(dtype: torch.dtype) -> None:
+    inputs = (torch.rand(1000).to(dtype), torch.zeros(0, dtype=dtype))
+    before = fingerprint(inputs)
+    assert fingerprint(inputs) == before
+    inputs[0][7] += 1
+    assert fingerprint(inputs) != before
+
+
+def test_a_proof_that_breaks_fails_and_takes_no_other_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(_: Subject) -> Proof:
+        raise RuntimeError("no such luck\nmore")
+
+    first, second = ProofName.KNOWN_DURATION, ProofName.PROFILER
+    monkeypatch.setitem(course.COURSE, first, course.Act(broken, 1.0))
+    proofs: list[Proof] = []
+    announced: list[str] = []
+
+    def announce(detail: str, _: float) -> None:
+        announced.append(detail)
+
+    course.carry_out((second, first), Instruments(cpu_device()), proofs.append, announce, lambda: None)
+    assert [(proof.name, proof.passed) for proof in proofs] == [(first, False), (second, None)]
+    assert proofs[0].finding == "Could not be carried out: no such luck"
+    assert "this is a CPU" in proofs[1].reason_skipped
+    assert announced == ["known duration (1 of 2)", "profiler (2 of 2)"]
+
+
+def test_a_cancelled_self_test_ends_at_once() -> None:
+    def cancelled() -> None:
+        raise CancelRequested
+
+    with pytest.raises(CancelRequested):
+        course.carry_out((), Instruments(cpu_device()), pytest.fail, lambda *_: None, cancelled)
+
+
+NCU = """==PROF== Connected to process 17
+"ID","Process ID","Kernel Name","Metric Name","Metric Unit","Metric Value"
+{rows}
+==PROF== Disconnected
+"""
+
+
+def test_ncus_table_is_read_case_by_case() -> None:
+    values = [*("9,500",) * nsight_compute.CALLS, *("127,100",) * nsight_compute.CALLS]
+    rows = "\n".join(f'"{i}","17","neg","gpu__time_duration.sum","ns","{v}"' for i, v in enumerate(values))
+    assert nsight_compute.durations_of(NCU.format(rows=rows), 2) == pytest.approx([9.5e-6, 127.1e-6])
+    with pytest.raises(nsight_compute.NcuRefused, match="saw 12 kernels where 18"):
+        nsight_compute.durations_of(NCU.format(rows=rows), 3)
+    unknown = rows.replace('"ns"', '"fortnight"')
+    with pytest.raises(nsight_compute.NcuRefused, match="fortnight"):
+        nsight_compute.durations_of(NCU.format(rows=unknown), 2)
+
+
+def test_the_command_prints_stores_and_exits_by_what_it_found(tmp_path: Path) -> None:
+    out = tmp_path / "a.roofscope"
+    done = main(tmp_path, "selftest", "--device", "cpu", "--proof", "profiler", "--proof", "cold is cold",
+                "--out", out)  # fmt: skip
+    assert done.returncode == 1, done.stderr  # nothing was proved
+    assert "2 skipped" in done.stdout
+    assert "this is a CPU" in done.stdout
+    session = load(out)
+    assert [proof.name for proof in session.proofs] == [ProofName.PROFILER, ProofName.COLD_CACHE]
+    assert session.device is not None
+    assert session.device.id == "cpu"
+
+
+@pytest.mark.slow
+def test_known_durations_are_read_on_a_cpu(tmp_path: Path) -> None:
+    """That it is carried out and told; whether it passes is for the machine's noise to say."""
+    done = main(tmp_path, "selftest", "--device", "cpu", "--proof", "known duration",
+                "--out", tmp_path / "a.roofscope")  # fmt: skip
+    [proof] = load(tmp_path / "a.roofscope").proofs
+    assert proof.passed is not None
+    assert done.returncode == (0 if proof.passed else 1)
+    assert "slope" in proof.finding
+    assert [row.label for row in proof.rows] == [f"{us} us" for us in (2, 5, 10, 20, 50, 100, 1000)]
+    assert "headline" in done.stdout
