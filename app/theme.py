@@ -9,6 +9,9 @@ from app.tokens import DARK, LIGHT, Scheme, Theme
 __all__ = ["DARK", "LIGHT", "Scheme", "Theme", "ThemeSwitch", "apply_theme", "palette_of"]
 
 
+_HAS_STYLE = "roofscopeHasStyle"
+
+
 class ThemeSwitch(QObject):
     """Holds the chosen scheme, follows the desktop under ``system``, and tells views of a change."""
 
@@ -44,7 +47,9 @@ class ThemeSwitch(QObject):
 def apply_theme(app: QApplication, scheme: Scheme | str) -> Theme:
     """Style the whole application; returns the colours for views that paint themselves."""
     theme = _resolve(app, Scheme(scheme))
-    app.setStyle("Fusion")
+    if not app.property(_HAS_STYLE):  # setting it again polishes every widget: a fifth of a second
+        app.setStyle("Fusion")
+        app.setProperty(_HAS_STYLE, True)
     app.setPalette(palette_of(theme))
     app.setStyleSheet(_style_sheet(theme))
     return theme

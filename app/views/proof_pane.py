@@ -100,7 +100,8 @@ class ProofPane(QWidget):
         elif running:
             self._state.setText("A run is under way; the self-test needs the device for itself.")
         elif proofs:
-            self._state.setText(_counts(proofs))
+            shown = self._model.session.device
+            self._state.setText(f"{shown.name}: {_counts(proofs)}" if shown else _counts(proofs))
         else:
             name = self._device.name if self._device else "this machine"
             self._state.setText(f"Nothing is proved in this session yet; Prove carries it out on {name}.")
