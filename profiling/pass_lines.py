@@ -13,7 +13,7 @@ from profiling.statistics import Comparison
 from profiling.verdict import PROFILER_TOLERANCE, PROFILER_TOLERANCE_S
 
 SLOPE_WITHIN = 0.002
-OFFSET_WITHIN_S = 0.2e-6  # the GPU's own clock ticks every 32 ns, some tick every 1 us
+OFFSET_WITHIN_S = 0.2e-6  # the GPU's own clock ticks every 32 ns, some tick every 1 µs
 OFFSET_WITHIN = 0.002  # of a long duration
 MOST_CALLED_DIFFERENT = 0.05
 MOST_MEDIAN_DIFFERENCE = 0.001
@@ -29,21 +29,21 @@ WORK_WITHIN = 0.05
 LIMITS = {
     ProofName.KNOWN_DURATION: (
         f"Slope 1 within {SLOPE_WITHIN:g}; one constant offset, from which no duration strays by more than "
-        f"{OFFSET_WITHIN_S * 1e6:g} us or {OFFSET_WITHIN:.1%}."
+        f"{OFFSET_WITHIN_S * 1e6:g} µs or {100 * OFFSET_WITHIN:g} %."
     ),
     ProofName.SAME_CALLABLE: (
-        f"Called different in at most {MOST_CALLED_DIFFERENT:.0%} of the comparisons; median difference at "
-        f"most {MOST_MEDIAN_DIFFERENCE:.1%}."
+        f"Called different in at most {100 * MOST_CALLED_DIFFERENT:g} % of the comparisons; median "
+        f"difference at most {100 * MOST_MEDIAN_DIFFERENCE:g} %."
     ),
     ProofName.PLANTED_SLOWDOWN: (
-        f"{PLANTED:.0%} more work is found in at least {LEAST_FOUND:.0%} of the comparisons."
+        f"{100 * PLANTED:g} % more work is found in at least {100 * LEAST_FOUND:g} % of the comparisons."
     ),
     ProofName.PROFILER: (
-        f"Every call of one kernel within {PROFILER_TOLERANCE:.0%} or {PROFILER_TOLERANCE_S * 1e6:g} us of "
-        "the kernel's time in CUPTI."
+        f"Every call of one kernel within {100 * PROFILER_TOLERANCE:g} % or {PROFILER_TOLERANCE_S * 1e6:g} µs "
+        "of the kernel's time in CUPTI."
     ),
     ProofName.NSIGHT_COMPUTE: (
-        f"Every call within {PROFILER_TOLERANCE:.0%} or {PROFILER_TOLERANCE_S * 1e6:g} us of "
+        f"Every call within {100 * PROFILER_TOLERANCE:g} % or {PROFILER_TOLERANCE_S * 1e6:g} µs of "
         "gpu__time_duration with the clocks untouched."
     ),
     ProofName.COLD_CACHE: (
@@ -51,10 +51,12 @@ LIMITS = {
         f"than {MOST_COLD:g} x when cold."
     ),
     ProofName.HOST_NOISE: (
-        f"{PLANTED_SLEEP_S * 1e6:g} us of waiting planted in the call move the device time by less than "
-        f"{MOST_DEVICE_MOVES:.1%} and the host time by as much, within {SLEEP_WITHIN:.0%}."
+        f"{PLANTED_SLEEP_S * 1e6:g} µs of waiting planted in the call move the device time by less than "
+        f"{100 * MOST_DEVICE_MOVES:g} % and the host time by as much, within {100 * SLEEP_WITHIN:g} %."
     ),
-    ProofName.KNOWN_WORK: f"Known bytes and known FLOPs land on their ceilings within {WORK_WITHIN:.0%}.",
+    ProofName.KNOWN_WORK: (
+        f"Known bytes and known FLOPs land on their ceilings within {100 * WORK_WITHIN:g} %."
+    ),
     ProofName.TRAPS: "Every planted cheat is refused or flagged, and the honest twin is not.",
 }
 
@@ -138,9 +140,9 @@ def judge_durations(
     headline = fit_line(known_s, headlines_s)
     single = fit_line(known_s, singles_s) if singles_s else None
     lines = [headline, *([single] if single else [])]
-    finding = f"Headline: slope {headline.slope:.4f}, offset {headline.offset_s * 1e6:.2f} us"
+    finding = f"Headline: slope {headline.slope:.4f}, offset {headline.offset_s * 1e6:.2f} µs"
     if single:
-        finding += f"; single calls: slope {single.slope:.4f}, offset {single.offset_s * 1e6:.2f} us"
+        finding += f"; single calls: slope {single.slope:.4f}, offset {single.offset_s * 1e6:.2f} µs"
     columns = [Column("headline", Unit.SECONDS), Column("off the line", Unit.SECONDS)]
     if singles_s:
         columns += [Column("single call", Unit.SECONDS), Column("off the line", Unit.SECONDS)]
@@ -149,7 +151,7 @@ def judge_durations(
         values = [headlines_s[index], headlines_s[index] - headline.slope * known - headline.offset_s]
         if singles_s and single:
             values += [singles_s[index], singles_s[index] - single.slope * known - single.offset_s]
-        rows.append(Row(f"{known * 1e6:g} us", tuple(values)))
+        rows.append(Row(f"{known * 1e6:g} µs", tuple(values)))
     passed = all(abs(line.slope - 1) <= SLOPE_WITHIN and line.is_straight for line in lines)
     return _proof(ProofName.KNOWN_DURATION, passed, f"{finding}.", columns, rows)
 
@@ -175,7 +177,7 @@ def judge_same(
     ]
     finding = (
         f"Called different in {different} of {len(comparisons)} comparisons; median difference "
-        f"{difference:.3%}."
+        f"{100 * difference:.3f} %."
     )
     return _proof(ProofName.SAME_CALLABLE, passed, finding, _COMPARISONS, rows)
 
@@ -186,7 +188,7 @@ def judge_slowdown(comparisons: Sequence[Comparison]) -> Proof:
     middle = statistics.median(comparison.ratio for comparison in comparisons)
     passed = found >= LEAST_FOUND * len(comparisons)
     finding = f"Found in {found} of {len(comparisons)} comparisons; median ratio {middle:.4f}."
-    rows = [_compared(f"{PLANTED:.0%} more elements", comparisons, passed)]
+    rows = [_compared(f"{100 * PLANTED:g} % more elements", comparisons, passed)]
     return _proof(ProofName.PLANTED_SLOWDOWN, passed, finding, _COMPARISONS, rows)
 
 
@@ -198,8 +200,8 @@ def judge_agreement(name: ProofName, found: Sequence[Agreement], others: Sequenc
     finding = f"{sum(verdicts)} of {len(verdicts)} calls agree"
     if worst is not None and worst.difference is not None and worst.other_s is not None:
         finding += (
-            f"; the farthest is {worst.label}: {worst.difference:+.1%}, "
-            f"{(worst.other_s - worst.headline_s) * 1e6:+.2f} us"
+            f"; the farthest is {worst.label}: {100 * worst.difference:+.1f} %, "
+            f"{(worst.other_s - worst.headline_s) * 1e6:+.2f} µs"
         )
     columns = [
         Column("headline", Unit.SECONDS),
@@ -240,7 +242,7 @@ def judge_noise(timers: Sequence[Quiet], host_plain_s: float, host_noisy_s: floa
     ]
     rows.append(Row("host time", (host_plain_s, host_noisy_s, None, grown_s), host_saw))
     farthest = max((t.moves for t in timers), key=abs)
-    finding = f"Device time moves by {farthest:+.2%}, host time grows by {grown_s * 1e6:.0f} us."
+    finding = f"Device time moves by {100 * farthest:+.2f} %, host time grows by {grown_s * 1e6:.0f} µs."
     return _proof(ProofName.HOST_NOISE, all(row.passed for row in rows), finding, columns, rows)
 
 
@@ -264,7 +266,9 @@ def judge_work(rates: Sequence[Rate], not_done: Sequence[Row] = ()) -> Proof:
         )
         for r in rates
     ]
-    finding = "; ".join(f"{rate.label} at {rate.rate / rate.ceiling:.1%} of its ceiling" for rate in rates)
+    finding = "; ".join(
+        f"{rate.label} at {100 * rate.rate / rate.ceiling:.1f} % of its ceiling" for rate in rates
+    )
     passed = bool(rates) and all(rate.lands for rate in rates)
     return _proof(
         ProofName.KNOWN_WORK, passed, f"{finding[:1].upper()}{finding[1:]}.", columns, [*rows, *not_done]

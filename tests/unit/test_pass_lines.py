@@ -59,7 +59,7 @@ def test_known_durations(readings_s: list[float], passed: bool) -> None:
     assert proof.passed is passed
     assert len(proof.rows) == len(KNOWN_S)
     assert {len(row.values) for row in proof.rows} == {len(proof.columns)}
-    assert "2.90 us" in proof.finding
+    assert "2.90 µs" in proof.finding
 
 
 def test_equals_called_different_too_often_fail() -> None:

@@ -162,5 +162,5 @@ def test_known_durations_are_read_on_a_cpu(tmp_path: Path) -> None:
     assert proof.passed is not None
     assert done.returncode == (0 if proof.passed else 1)
     assert "slope" in proof.finding
-    assert [row.label for row in proof.rows] == [f"{us} us" for us in (2, 5, 10, 20, 50, 100, 1000)]
+    assert [row.label for row in proof.rows] == [f"{us} µs" for us in (2, 5, 10, 20, 50, 100, 1000)]
     assert "headline" in done.stdout

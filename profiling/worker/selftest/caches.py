@@ -36,8 +36,8 @@ def prove(subject: Subject) -> Proof:
     launch_s = hot_s - hot_lap_s
     cold_lap_s = cold_s - launch_s
     note = (
-        f"{byte_count / 2**20:.1f} MiB; a launch is {hot_s * 1e6:.2f} us hot and {cold_s * 1e6:.2f} us cold, "
-        f"of which {launch_s * 1e6:.2f} us are no reading"
+        f"{byte_count / 2**20:.1f} MiB; a launch is {hot_s * 1e6:.2f} µs hot and {cold_s * 1e6:.2f} µs cold, "
+        f"of which {launch_s * 1e6:.2f} µs are no reading"
     )
     return judge_cold(byte_count / hot_lap_s, byte_count / cold_lap_s, subject.read_ceiling, note)
 
