@@ -39,8 +39,8 @@ LIMITS = {
         f"{100 * PLANTED:g} % more work is found in at least {100 * LEAST_FOUND:g} % of the comparisons."
     ),
     ProofName.PROFILER: (
-        f"Every call of one kernel within {100 * PROFILER_TOLERANCE:g} % or {PROFILER_TOLERANCE_S * 1e6:g} µs "
-        "of the kernel's time in CUPTI."
+        f"Every call of one kernel within {100 * PROFILER_TOLERANCE:g} % or "
+        f"{PROFILER_TOLERANCE_S * 1e6:g} µs of the kernel's time in CUPTI."
     ),
     ProofName.NSIGHT_COMPUTE: (
         f"Every call within {100 * PROFILER_TOLERANCE:g} % or {PROFILER_TOLERANCE_S * 1e6:g} µs of "
