@@ -19,7 +19,7 @@ from app.models.chart_strip import StripScene, strip_of
 from app.models.chart_ticks import Tick, log_ticks
 from app.models.chart_view import Box, Font, Pair, Text, View
 from app.models.text_width import text_width
-from app.svg_elements import SIZE, SMALL, svg_marker, svg_placed, svg_rect, svg_text
+from app.svg_elements import SIZE, SMALL, svg_marker, svg_placed, svg_rect, svg_text, svg_warning
 from app.tokens import (
     DARK,
     LIGHT,
@@ -105,6 +105,7 @@ def _chart(scene: ChartScene, view: View, theme: Theme) -> list[str]:
     parts += [_error_bar(point, view, theme) for point in inside]
     parts += [_point(point, view, theme, opacity=0.3) for point in ghosts]
     parts += [_point(point, view, theme) for point in inside]
+    parts += [svg_warning(view.px(point.x), view.py(point.y), theme) for point in inside if point.warns]
     if scene.target and view.shows(scene.target.point.x, scene.target.point.y):
         parts += _target(scene.target, layout.pill, view, theme)
     parts += _axes(view, theme)
@@ -215,11 +216,8 @@ def _foot(scene: ChartScene, session: Session, width: int, height: int, theme: T
     note = caption.SPREAD_TEXT if scene.rows else ""
     return [
         svg_text(note, width - 24, height - 30, theme.text_muted, anchor="end", size=SMALL),
-        svg_text(hardware, 24, height - 30, theme.text_muted, size=SMALL),
+        svg_text(f"{hardware} · {session.created_at[:10]}", 24, height - 30, theme.text_muted, size=SMALL),
         svg_text(software, 24, height - 13, theme.text_muted, size=SMALL),
-        svg_text(
-            session.created_at[:10], width - 24, height - 13, theme.text_muted, anchor="end", size=SMALL
-        ),
     ]
 
 

@@ -53,6 +53,8 @@ class SessionKeeper:
 
     def open(self, path: Path) -> None:
         """Show another session. Raises SessionError, and then the one shown stays."""
+        if path.is_dir():
+            raise store.SessionError(f"{path} is a folder; open a .roofscope file.")
         session = store.load(path.absolute())
         self.close()
         self._model.replace(session)

@@ -53,3 +53,13 @@ def svg_marker(provider: Provider, x: float, y: float, theme: Theme, opacity: fl
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{MARKER / 2:g}" {style}/>'
     outline = " ".join(f"{x + dx * MARKER:.1f},{y + dy * MARKER:.1f}" for dx, dy in corners)
     return f'<polygon points="{outline}" {style}/>'
+
+
+def svg_warning(x: float, y: float, theme: Theme) -> str:
+    """A small exclamation mark at the upper right of a marker at (x, y)."""
+    centre_x, centre_y = x + MARKER * 0.75, y - MARKER * 0.75
+    return (
+        f'<circle cx="{centre_x:.1f}" cy="{centre_y:.1f}" r="5.5" fill="{theme.warning}"/>'
+        f'<path d="M{centre_x:.1f} {centre_y - 3:.1f}v3.6m0 2v1" stroke="{theme.surface}" '
+        f'stroke-width="1.6" fill="none"/>'
+    )

@@ -49,6 +49,7 @@ class WindowCommands(QObject):
         self._parts = parts
         self._dialogs = dialogs
         self._example = example
+        self._points_before = 0  # of the run under way
         self._actions = parts.window.actions_of
         self._connect()
         parts.controller.running_changed.connect(self._running_changed)
@@ -187,11 +188,23 @@ class WindowCommands(QObject):
 
     def _running_changed(self, running: bool) -> None:
         self._parts.panes.plan_bar.set_running(running)
+        if running:
+            self._points_before = len(self._parts.model.session.points)
         self._refresh()
         if not running:
             self._parts.watch.refresh()
-            if self._parts.window.said.startswith("Stopping"):
-                self._parts.window.say("Stopped; what was measured is kept.")
+            stopped = self._parts.window.said.startswith("Stopping")
+            self._parts.window.say("Stopped; what was measured is kept." if stopped else self._tally())
+
+    def _tally(self) -> str:
+        """What the run that just ended brought; "" for one without points."""
+        new = self._parts.model.session.points[self._points_before :]
+        if not new:
+            return ""
+        measured = sum(point.measured is not None for point in new)
+        rest = len(new) - measured
+        more = f", {rest} not: see Reason in the results" if rest else ""
+        return f"Done: {measured} of {len(new)} points measured{more}."
 
     def _session_changed(self) -> None:
         parts = self._parts

@@ -194,7 +194,8 @@ class Supervisor:
         bye, self._bye = self._bye, None
         timed_out, self._timed_out = self._timed_out, False
         self._deadline, self._terminated = None, False
-        if was is _Worker.ENDING and self._current is None and self._stopping == 0:
+        if was is _Worker.ENDING and self._stopping == 0:
+            self._current, self._left, self._stage = None, [], None  # nobody waits for it any more
             return self._advance(now) if self._queue else []
         if self._stopping:
             return [*self._cancel_rest(), *self._advance(now)]

@@ -168,8 +168,11 @@ def _memory_text(
         along = 18 + index * _STEP
         x = top.start[0] + along * math.cos(angle) - GAP * math.sin(angle)
         y = top.start[1] - along * math.sin(angle) - GAP * math.cos(angle)
-        end = (x + width * math.cos(angle), y - width * math.sin(angle))
-        boxes = _boxes_along((x, y), end, font.height / 2, font.height)
+        # The text stands on its baseline: its middle is half a letter off it.
+        rise = font.ascent * 0.4
+        start = (x - rise * math.sin(angle), y - rise * math.cos(angle))
+        end = (start[0] + width * math.cos(angle), start[1] - width * math.sin(angle))
+        boxes = _boxes_along(start, end, font.height / 2, font.height / 2)
         if all(free(box, taken) for box in boxes):
             taken.extend(boxes)
             return Text(text, x, y, lit, -math.degrees(angle))

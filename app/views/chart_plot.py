@@ -220,6 +220,10 @@ class RooflinePlot(pg.PlotWidget):
         self._front.set_heading(self._heading)
         self._view_changed()
 
+    @property
+    def heading(self) -> Heading:
+        return self._heading
+
     def show_scene(self, scene: ChartScene) -> None:
         """Draw another scene in the view as it is; labels follow with ``place_labels_now``."""
         self._given = self._scene = scene

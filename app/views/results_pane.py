@@ -159,8 +159,8 @@ class ResultsPane(QWidget):
         shown, total = self._points.rowCount(), self._points.total_count
         device = self._model.session.device
         count = f"{shown} of {total}" if shown != total else f"{total} points"
-        self._count.set_text(f"{count} on {device.name}" if device else count)
-        self._count.setVisible(total > 0)
+        text = f"{count} on {device.name}" if device else count
+        self._count.set_text(text if total else "")
         self._stack.setCurrentWidget(self.view if total else self._empty)
         self._show_baseline()
 

@@ -198,11 +198,14 @@ def test_another_device_begins_a_new_session(open_window: OpenWindow, qtbot: QtB
     application = open_window(session_file)
     application.panes.plan_bar.device_box.setCurrentIndex(1)  # the CPU
     tick_only(application, "softmax")
+    said: list[str] = []
+    application.controller.said.connect(said.append)
     press(application, CommandId.RUN)
     until_idle(application, qtbot)
     assert application.model.session.path != session_file
-    assert application.window.said.startswith("New session on")
-    assert "belongs to NVIDIA H200" in application.window.said
+    assert said[0].startswith("New session on")
+    assert application.window.said == "Done: 2 of 2 points measured."
+    assert "belongs to NVIDIA H200" in said[0]
     assert len(load(session_file).points) == 44
 
 

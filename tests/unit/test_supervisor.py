@@ -223,3 +223,22 @@ def test_only_a_complete_probe_may_be_cached() -> None:
     supervisor.submit([Probe("p", "cpu")], now=3.0)
     supervisor.stop(now=4.0)
     assert not of_kind(supervisor.feed(TaskDone("p"), now=5.0), CeilingsComplete)
+
+
+def test_tasks_given_while_a_worker_goes_wait_for_the_next_one() -> None:
+    supervisor = started(job())
+    for implementation in (EAGER, TRITON, CUDA):
+        supervisor.feed(OutcomeReady("job-1", implementation, MEASURED), now=2.0)
+    supervisor.feed(TaskDone("job-1"), now=2.0)
+    supervisor.close()
+    assert not any(isinstance(effect, Spawn) for effect in supervisor.submit([Run(job(2))], now=3.0))
+    effects = supervisor.exited("exit code 0", "", now=4.0)
+    assert any(isinstance(effect, Spawn) for effect in effects)
+    assert Run(job(2)) in sent(supervisor.feed(hello(), now=5.0))
+
+
+def test_a_worker_closed_in_mid_run_is_neither_blamed_nor_replaced() -> None:
+    supervisor = started(job(), job(2))
+    supervisor.close()
+    assert supervisor.exited("killed by SIGKILL", "", now=2.0) == []
+    assert supervisor.is_idle

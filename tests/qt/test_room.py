@@ -1,0 +1,61 @@
+"""Which device is which, room for the chart, and what Qt needs before it starts."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from app.places import give_qt_a_runtime_folder
+from tests.qt.conftest import OpenWindow
+
+
+def test_the_chart_names_its_device_and_the_one_that_run_uses(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    heading = application.panes.chart.plot.heading
+    assert (heading.title, heading.note) == ("NVIDIA H200", "")
+    application.panes.plan_bar.device_box.setCurrentIndex(1)
+    assert application.panes.chart.plot.heading.note == "but Run uses this machine's CPU"
+    assert "into a new session" in application.panes.plan_bar._message.whole_text
+
+
+def test_many_notices_take_the_room_of_one(open_window: OpenWindow):
+    application = open_window()
+    cards = application.panes.cards
+    cards.notice("The first.")
+    QApplication.processEvents()
+    height = cards.sizeHint().height()
+    cards.notice("The second.")
+    QApplication.processEvents()
+    assert cards.sizeHint().height() == height
+    assert cards.notice_texts == ["The first.", "The second."]
+
+
+def test_the_svg_is_what_the_user_sees(open_window: OpenWindow, session_file: Path, tmp_path: Path):
+    application = open_window(session_file)
+    application.panes.chart.isolate("softmax")
+    application.commands.export(tmp_path / "out.svg")
+    text = (tmp_path / "out.svg").read_text()
+    assert "softmax" in text
+    assert ">matmul" not in text
+
+
+def test_the_window_fits_a_small_screen(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    application.window.resize(1024, 700)
+    QApplication.processEvents()
+    assert (application.window.width(), application.window.height()) == (1024, 700)
+
+
+def test_qt_is_given_a_runtime_folder_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    give_qt_a_runtime_folder()
+    folder = Path(os.environ["XDG_RUNTIME_DIR"])
+    assert folder.parent == tmp_path
+    assert folder.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o777)
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    give_qt_a_runtime_folder()
+    assert "XDG_RUNTIME_DIR" not in os.environ
