@@ -172,7 +172,7 @@ def judge_same(
     difference = statistics.median(abs(comparison.ratio - 1) for comparison in comparisons)
     passed = different <= MOST_CALLED_DIFFERENT * len(comparisons) and difference <= MOST_MEDIAN_DIFFERENCE
     rows = [
-        _compared("each with its own outputs", comparisons, passed),
+        _compared("as rivals of a job", comparisons, passed),
         *(_compared(label, found, None) for label, found in others),
     ]
     finding = (

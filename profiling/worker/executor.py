@@ -13,7 +13,7 @@ import torch
 
 from profiling.catalog import Catalog, Kernel, load_module
 from profiling.outcome import Energy, FailureKind, Flag, Measured, Method, Outcome, Stage, Verification
-from profiling.plan import Job, Quality
+from profiling.plan import Job, Quality, Regime
 from profiling.protocol import OutcomeReady, StageStarted, TraceReady
 from profiling.spec import Implementation
 from profiling.worker import providers
@@ -25,7 +25,7 @@ from profiling.worker.inputs import InputMaker, InputSet, set_count
 from profiling.worker.instruments import Instruments
 from profiling.worker.providers import BuildRequest, Built
 from profiling.worker.repeats import fingerprint, remembers
-from profiling.worker.rounds import STOP_RULES, Pace, Turn, measure, warm_up, warm_up_rule
+from profiling.worker.rounds import STOP_RULES, Turn, measure, warm_up, warm_up_rule
 from profiling.worker.timing import BlockTimer, GraphTimer, host_seconds
 from profiling.worker.tracing import profile_kernels, record_trace
 from profiling.worker.verify import Verifier
@@ -108,6 +108,7 @@ class JobExecutor:
             )
         ]
         self._activity = ActivityCounter(self._device)  # by now each provider has imported what it uses
+        self._pool = self._instruments.output_pool()
         sets = self._input_sets()
         contenders = [
             contender
@@ -154,19 +155,20 @@ class JobExecutor:
             contender.hot = self._turn(contender.built, sets[:1])
 
     def _turn(self, built: Built, sets: list[InputSet]) -> Turn:
-        pace = Pace(self._job.regime, self._instruments.device.max_clock_hz)
-        return Turn(self._instruments.timer(built.call, sets), pace)
+        return Turn(self._instruments.timer(built.call, sets, self._pool))
 
     def _measure(self, contenders: list[_Contender]) -> None:
         self._start(Stage.MEASURE, contenders[0].implementation, f"{len(contenders)} in turn")
         turns = [contender.turn for contender in contenders if contender.turn]
         read_state = self._instruments.read_state
-        warm_up(turns, warm_up_rule(self._job.quality, self._job.regime), read_state)
+        full_clock_hz = self._instruments.full_clock_hz if self._job.regime is Regime.BURST else None
+        warm_up(turns, warm_up_rule(self._job.quality, self._job.regime), read_state, full_clock_hz)
         before = self._activity.read()
         measure(turns, STOP_RULES[self._job.quality], read_state, self._check_cancelled)
         self._happened = self._activity.read().since(before)
         for contender in contenders:
-            if contender.hot:
+            if contender.hot and contender.turn:
+                contender.hot.rest_s = contender.turn.rest_s
                 contender.hot.timer.block()
                 for number in range(_HOT_ROUNDS):
                     contender.hot.take_block(number, read_state)
@@ -188,7 +190,7 @@ class JobExecutor:
         host_s = self._host_s(contender, sets) if on_gpu else None
         # The reference heats the device: the profiler is to find the clock where the blocks had it.
         contender.turn.warm_block(self._instruments.read_state)
-        contender.turn.pace.rest()
+        contender.turn.rest()
         stats = contender.turn.stats
         return Measured(
             time=stats,

@@ -9,6 +9,7 @@ from profiling.devices import Device
 from profiling.worker.call_times import calibrate_offset
 from profiling.worker.energy import energy_reader
 from profiling.worker.gpu_clock import gpu_clock
+from profiling.worker.graphs import OutputPool
 from profiling.worker.inputs import InputSet
 from profiling.worker.providers import Tensors
 from profiling.worker.telemetry import state_reader
@@ -30,8 +31,21 @@ class Instruments:
         """What an event pair inside a graph adds to a call; None without a kernel of known duration."""
         return calibrate_offset(self.clock) if self.clock else None
 
+    @property
+    def full_clock_hz(self) -> float | None:
+        """The highest SM clock; None on a CPU, whose clock is not read."""
+        return self.device.max_clock_hz if self.torch_device.type == "cuda" else None
+
+    def output_pool(self) -> OutputPool | None:
+        """Memory for the outputs of rivals; None on a CPU."""
+        return OutputPool() if self.torch_device.type == "cuda" else None
+
     def timer(
-        self, call: Callable[..., Tensors], sets: Sequence[InputSet], block_s: float = BLOCK_S
+        self,
+        call: Callable[..., Tensors],
+        sets: Sequence[InputSet],
+        pool: OutputPool | None = None,
+        block_s: float = BLOCK_S,
     ) -> BlockTimer:
-        """The best timer for this call here."""
-        return make_timer(call, sets, self.torch_device, self.clock, block_s)
+        """The best timer for this call here; rivals to be compared share a pool."""
+        return make_timer(call, sets, self.torch_device, self.clock, pool, block_s)

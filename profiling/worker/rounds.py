@@ -29,50 +29,19 @@ _LONG_BLOCK_S = 0.2  # warms the device up in one go
 # Faults of the device, not conditions of the run: a power cap is labelled, never discarded.
 _FAULTS = ("thermal slowdown (software)", "thermal slowdown (hardware)", "hardware slowdown", "power brake")
 _FULL_CLOCK = 0.985  # of the highest clock: clocks come in steps of nearly 1 %
-_WORTH_RESTING = 1.005
-_SHORTEST_REST_S = 0.005
-_LONGEST_REST_S = 0.08
+_AS_HIGH = 0.99
+_RESTS_S = (0.0, 0.005, 0.02, 0.08)
+_REST_TRIALS = 4
 
 ReadState = Callable[[], DeviceState]
 
 
-class Pace:
-    """How long the device rests before a block of one implementation.
-
-    A burst is what the device does at the clock it holds when fresh. Large matrix products reach the
-    power cap within a few blocks and lose 15 % of the clock; how much depends on who ran before. In
-    the burst regime the rest grows while that raises the clock, and no further: some kernels hold a
-    lower clock however rested the device is. Sustained, there is no rest.
-    """
-
-    def __init__(self, regime: Regime, full_clock_hz: float | None) -> None:
-        self._searching = regime is Regime.BURST and full_clock_hz is not None
-        self._enough_hz = _FULL_CLOCK * (full_clock_hz or 0.0)
-        self._rest_s = 0.0
-        self._shorter_s = 0.0
-        self._shorter_hz = 0.0  # the clock after the shorter rest
-
-    def rest(self) -> None:
-        time.sleep(self._rest_s)
-
-    def note(self, clock_hz: float | None) -> None:
-        """Learn from a block whether the rest before it was long enough."""
-        if not self._searching or clock_hz is None or clock_hz >= self._enough_hz:
-            return
-        if clock_hz < _WORTH_RESTING * self._shorter_hz:  # the longer rest did not help
-            self._rest_s, self._searching = self._shorter_s, False
-            return
-        self._shorter_s, self._shorter_hz = self._rest_s, clock_hz
-        self._rest_s = min(max(2 * self._rest_s, _SHORTEST_REST_S), _LONGEST_REST_S)
-        self._searching = self._rest_s > self._shorter_s
-
-
 @dataclass
 class Turn:
-    """One implementation's timer and what its blocks gave."""
+    """One implementation's timer and what its blocks gave. ``rest_s`` is slept before each block."""
 
     timer: BlockTimer
-    pace: Pace
+    rest_s: float = 0.0
     samples_s: list[float] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
     clocks_hz: list[float] = field(default_factory=list)
@@ -93,19 +62,40 @@ class Turn:
         if clock_hz := reading.clock_hz or state.clock_hz:
             self.clocks_hz.append(clock_hz)
 
+    def find_rest(self, full_clock_hz: float, read_state: ReadState) -> None:
+        """The shortest rest after which blocks find the highest clock they can.
+
+        A burst is what the device does at the clock it holds when fresh. Large matrix products reach
+        the power cap within a few blocks and lose 15 % of the clock; how much depends on who ran
+        before. Some kernels hold a lower clock however rested the device is: those need none.
+        """
+        found: list[tuple[float, float]] = []
+        for self.rest_s in _RESTS_S:
+            readings = [self.warm_block(read_state)]
+            if readings[0].seconds * self.timer.calls_per_block < _LONG_BLOCK_S:
+                readings += [self.warm_block(read_state) for _ in range(_REST_TRIALS - 1)]
+            clock_hz = _median([reading.clock_hz for reading in readings[-2:]])
+            if clock_hz is None or clock_hz >= _FULL_CLOCK * full_clock_hz:
+                return
+            found.append((self.rest_s, clock_hz))
+        highest_hz = max(clock_hz for _, clock_hz in found)
+        self.rest_s = next(rest_s for rest_s, clock_hz in found if clock_hz >= _AS_HIGH * highest_hz)
+
+    def rest(self) -> None:
+        time.sleep(self.rest_s)
+
     def warm_block(self, read_state: ReadState) -> BlockReading:
         """Run one block that is not kept."""
         reading, state = self._run(read_state)
         return BlockReading(reading.seconds, reading.clock_hz or state.clock_hz)
 
     def _run(self, read_state: ReadState) -> tuple[BlockReading, DeviceState]:
-        self.pace.rest()
+        self.rest()
         started = time.perf_counter()
         reading = self.timer.block()
         # Never less than the wall time: a block much shorter than planned must not go on for hours.
         self.spent_s += max(time.perf_counter() - started, reading.seconds * self.timer.calls_per_block)
         state = read_state()
-        self.pace.note(reading.clock_hz or state.clock_hz)
         return reading, state
 
     @property
@@ -152,8 +142,16 @@ def warm_up_rule(quality: Quality, regime: Regime) -> WarmUpRule:
     return QUICK_WARM_UP if quality is Quality.QUICK else EXACT_WARM_UP
 
 
-def warm_up(turns: Sequence[Turn], rule: WarmUpRule, read_state: ReadState) -> None:
-    """Run blocks in turn, unrecorded, until neither block times nor clocks drift."""
+def warm_up(
+    turns: Sequence[Turn], rule: WarmUpRule, read_state: ReadState, full_clock_hz: float | None = None
+) -> None:
+    """Run blocks in turn, unrecorded, until neither block times nor clocks drift.
+
+    With ``full_clock_hz``, the burst regime: each implementation first finds the rest it needs.
+    """
+    if full_clock_hz is not None:
+        for turn in turns:
+            turn.find_rest(full_clock_hz, read_state)
     blocks_s: list[list[float]] = [[] for _ in turns]
     clocks_hz: list[float] = []
     long_enough = [False] * len(turns)

@@ -4,14 +4,14 @@ A timer owns one implementation's calls on rotated buffer sets; ``block()`` runs
 """
 
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import torch
 
 from profiling.outcome import Method
 from profiling.worker.gpu_clock import GpuClock
+from profiling.worker.graphs import OutputPool
 from profiling.worker.inputs import InputSet, as_tuple
 from profiling.worker.providers import Tensors
 
@@ -84,12 +84,14 @@ class GraphTimer:
         sets: Sequence[InputSet],
         estimate_s: float,
         clock: GpuClock | None,
+        pool: OutputPool,
         block_s: float = BLOCK_S,
     ) -> None:
         wanted = round(block_s / max(estimate_s, 1e-7))
         calls = min(max(wanted, len(sets)), _MOST_CALLS)
         self._calls = -(-calls // len(sets)) * len(sets)
-        self._graph, self._outputs = _capture(call, sets, self._calls)
+        self._pool = pool  # the outputs lie in it
+        self._graph, self._outputs = pool.capture(call, sets, self._calls)
         self._pair = _EventPair(clock)
         self._replays = 1
         self.calls_per_block = self._calls
@@ -104,7 +106,7 @@ class GraphTimer:
     def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
         self._graph.replay()
         torch.cuda.synchronize()
-        return self._outputs[0]
+        return tuple(output.look() for output in self._outputs)
 
     def replay(self) -> None:
         """Queue a block's work and return; for whoever needs the device busy, not timed."""
@@ -209,14 +211,15 @@ def make_timer(
     sets: Sequence[InputSet],
     device: torch.device,
     clock: GpuClock | None,
+    pool: OutputPool | None,
     block_s: float = BLOCK_S,
 ) -> BlockTimer:
-    """The best timer for this call on this device."""
+    """The best timer for this call on this device. ``pool`` is for a GPU's graphs."""
     estimate_s = _estimate_s(call, sets, device)
     if device.type != "cuda":
         return WallTimer(call, sets, estimate_s, block_s)
     try:
-        return GraphTimer(call, sets, estimate_s, clock, block_s)
+        return GraphTimer(call, sets, estimate_s, clock, pool or OutputPool(), block_s)
     except RuntimeError as error:
         torch.cuda.synchronize()  # raises again where the device itself is broken
         reason = f"A CUDA graph could not capture it ({str(error).strip().splitlines()[0][:200]})."
@@ -232,43 +235,6 @@ def host_seconds(call: Call, inputs: InputSet, calls: int) -> float:
     elapsed = (time.perf_counter_ns() - started) * 1e-9
     torch.cuda.synchronize()
     return elapsed / calls
-
-
-def _capture(
-    call: Call, sets: Sequence[InputSet], calls: int
-) -> tuple[torch.cuda.CUDAGraph, list[tuple[torch.Tensor, ...]]]:
-    """A graph of calls in turn over the sets, and each set's outputs."""
-    graph = torch.cuda.CUDAGraph()
-    outputs: list[tuple[torch.Tensor, ...]] = [() for _ in sets]
-    torch.cuda.synchronize()
-    with _capturing(graph):
-        for index in range(calls):
-            # Dropping the set's old outputs first gives their memory to the new ones, so that
-            # each set has its own outputs and the graph no more than that.
-            outputs[index % len(sets)] = ()
-            outputs[index % len(sets)] = as_tuple(call(*sets[index % len(sets)]))
-    torch.cuda.synchronize()
-    return graph, outputs
-
-
-@contextmanager
-def _capturing(graph: torch.cuda.CUDAGraph) -> Generator[None]:
-    """``torch.cuda.graph``, but a capture that fails leaves nothing behind.
-
-    Torch stays on the capturing stream then, and up to 2.11 its allocator goes on recording: every later
-    capture and ``empty_cache`` would fail with it (pytorch pull request 180395).
-    """
-    pool = torch.cuda.graph_pool_handle()
-    with torch.cuda.stream(torch.cuda.current_stream()):
-        try:
-            with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
-                yield
-        except BaseException:
-            with suppress(RuntimeError):  # raised where torch has ended it itself
-                device = torch.cuda.current_device()
-                torch._C._cuda_endAllocateToPool(device, pool)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
-                torch._C._cuda_releasePool(device, pool)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
-            raise
 
 
 def _estimate_s(call: Call, sets: Sequence[InputSet], device: torch.device, calls: int = 3) -> float:

@@ -8,10 +8,9 @@ import torch
 
 from profiling.devices import DeviceState
 from profiling.outcome import Method
-from profiling.plan import Regime
 from profiling.statistics import QUICK_STOP
 from profiling.worker import rounds
-from profiling.worker.rounds import Pace, Turn, measure
+from profiling.worker.rounds import Turn, measure
 from profiling.worker.timing import BlockReading
 
 
@@ -37,7 +36,7 @@ class ScriptedTimer:
 
 def turn(log: list[str], name: str, seconds: float = 1e-5, calls: int = 1000) -> Turn:
     timer = ScriptedTimer([BlockReading(seconds, None)], calls, log, name)
-    return Turn(timer, Pace(Regime.BURST, None))
+    return Turn(timer)
 
 
 def calm() -> DeviceState:
@@ -68,7 +67,7 @@ def test_quiet_blocks_stop_at_the_first_checkpoint() -> None:
 def test_a_slow_implementation_spends_its_own_cap_and_not_its_rivals() -> None:
     log: list[str] = []
     noisy = ScriptedTimer([BlockReading(s, None) for s in (1e-5, 2e-5, 4e-5)], 1000, log, "fast")
-    fast, slow = Turn(noisy, Pace(Regime.BURST, None)), turn(log, "slow", seconds=1.5, calls=1)
+    fast, slow = Turn(noisy), turn(log, "slow", seconds=1.5, calls=1)
     measure([fast, slow], QUICK_STOP, calm, lambda: None)
     assert len(slow.samples_s) == 3
     assert len(fast.samples_s) > 50  # its noise keeps it going until its own 2 s are spent
@@ -115,23 +114,37 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return found
 
 
-def rests(pace: Pace, clocks_mhz: list[float], slept: list[float]) -> list[float]:
-    for clock in clocks_mhz:
-        pace.rest()
-        pace.note(clock * 1e6)
-    return slept
+class SaggingTimer(ScriptedTimer):
+    """Its clock depends on the rest before the block, as the test says."""
+
+    def __init__(self, clocks_mhz: dict[float, float], slept: list[float]) -> None:
+        super().__init__([BlockReading(1e-5, None)], 1000, [], "sagging")
+        self._clocks_mhz = clocks_mhz
+        self._slept = slept
+
+    def block(self) -> BlockReading:
+        return BlockReading(1e-5, self._clocks_mhz[self._slept[-1]] * 1e6)
 
 
-def test_a_burst_rests_longer_while_that_raises_the_clock(slept: list[float]) -> None:
-    pace = Pace(Regime.BURST, 1980e6)
-    assert rests(pace, [1400, 1500, 1620, 1621, 1620], slept) == [0.0, 0.005, 0.01, 0.02, 0.01]
+@pytest.mark.parametrize(
+    ("clocks_mhz", "rest_s"),
+    [
+        ({0.0: 1400, 0.005: 1450, 0.02: 1615, 0.08: 1620}, 0.02),  # longer rests help no more
+        ({0.0: 1400, 0.005: 1500, 0.02: 1700, 0.08: 1975}, 0.08),
+        ({0.0: 1800, 0.005: 1805, 0.02: 1800, 0.08: 1802}, 0.0),  # however rested: a low clock
+        ({0.0: 1975}, 0.0),  # the full clock at once
+    ],
+)
+def test_a_burst_rests_as_long_as_that_raises_the_clock(
+    slept: list[float], clocks_mhz: dict[float, float], rest_s: float
+) -> None:
+    one = Turn(SaggingTimer(clocks_mhz, slept))
+    one.find_rest(1980e6, calm)
+    assert one.rest_s == rest_s
 
 
-def test_a_kernel_that_holds_a_low_clock_however_rested_does_not_rest(slept: list[float]) -> None:
-    assert rests(Pace(Regime.BURST, 1980e6), [1800, 1800, 1800, 1500], slept) == [0.0, 0.005, 0.0, 0.0]
-
-
-def test_at_the_full_clock_and_in_the_sustained_regime_nothing_rests(slept: list[float]) -> None:
-    assert rests(Pace(Regime.BURST, 1980e6), [1975, 1980, 1970], slept) == [0.0] * 3
-    slept.clear()
-    assert rests(Pace(Regime.SUSTAINED, 1980e6), [1400, 1400, 1400], slept) == [0.0] * 3
+def test_without_a_clock_nothing_rests(slept: list[float]) -> None:
+    one = turn([], "a")
+    one.find_rest(1980e6, calm)
+    assert one.rest_s == 0.0
+    assert set(slept) == {0.0}

@@ -13,7 +13,7 @@ from profiling.worker.rounds import Turn, measure, warm_up
 from profiling.worker.selftest.subject import Call, Subject
 
 COMPARISONS = 100
-_WITH_SHARED_OUTPUTS = 20
+_WITH_OWN_OUTPUTS = 20
 # Elements of a call: 60 us on the fastest memory of today and far more than its caches hold; on a CPU, which
 # controls no caches, the same time within them. No power of two: such addresses compete for the same lines.
 _GPU_COUNT = 33_000_000
@@ -34,16 +34,14 @@ _CPU_LENGTH = _Length(0.001, 0.04)
 def prove_same(subject: Subject) -> Proof:
     """The same callable as two implementations.
 
-    As in a job each writes outputs of its own, whose place in memory may differ; with shared ones, for
-    information, nothing differs at all.
+    As in a job both write to the same memory; with outputs of their own, for information, their
+    places in memory make them differ in earnest.
     """
     sets = _sets(subject, _element_count(subject))
-    with_output = [(x, torch.empty_like(x)) for (x,) in sets]
     rivals = (torch.neg, sets), (torch.neg, sets)
-    same = (_negate_into, with_output), (_negate_into, with_output)
     comparisons = _compare_often(subject, rivals, COMPARISONS)
-    shared = _compare_often(subject, same, _WITH_SHARED_OUTPUTS)
-    return judge_same(comparisons, [("both with the same outputs", shared)])
+    apart = _compare_often(subject, rivals, _WITH_OWN_OUTPUTS, apart=True)
+    return judge_same(comparisons, [("each with its own outputs", apart)])
 
 
 def prove_slowdown(subject: Subject) -> Proof:
@@ -52,10 +50,6 @@ def prove_slowdown(subject: Subject) -> Proof:
     sets = _sets(subject, round(count * (1 + PLANTED)))
     fewer = [(x[:count],) for (x,) in sets]
     return judge_slowdown(_compare_often(subject, ((torch.neg, sets), (torch.neg, fewer)), COMPARISONS))
-
-
-def _negate_into(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return torch.neg(x, out=y)
 
 
 def _element_count(subject: Subject) -> int:
@@ -67,15 +61,20 @@ def _sets(subject: Subject, count: int) -> list[InputSet]:
 
 
 def _compare_often(
-    subject: Subject, rivals: Sequence[tuple[Call, Sequence[InputSet]]], times: int
+    subject: Subject, rivals: Sequence[tuple[Call, Sequence[InputSet]]], times: int, *, apart: bool = False
 ) -> list[Comparison]:
-    """Each time with new timers, hence on a GPU new graphs and new outputs, as two runs of a job."""
+    """Each time with new timers, hence on a GPU new graphs and new outputs, as two runs of a job.
+
+    ``apart``: each rival has outputs of its own.
+    """
     read_state = subject.instruments.read_state
     length = _GPU_LENGTH if subject.is_cuda else _CPU_LENGTH
     rule = StopRule(EXACT_STOP.half_width, length.cap_s, EXACT_STOP.first_checkpoint)
 
     def make_turns() -> list[Turn]:
-        return [subject.turn(subject.instruments.timer(call, sets, length.block_s)) for call, sets in rivals]
+        pool = None if apart else subject.instruments.output_pool()
+        timers = [subject.instruments.timer(call, sets, pool, length.block_s) for call, sets in rivals]
+        return [Turn(timer) for timer in timers]
 
     warm_up(make_turns(), QUICK_WARM_UP, read_state)
     comparisons: list[Comparison] = []

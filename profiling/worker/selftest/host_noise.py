@@ -9,7 +9,7 @@ import torch
 from profiling.pass_lines import PLANTED_SLEEP_S, Quiet, judge_noise, skipped
 from profiling.proof import Proof, ProofName
 from profiling.worker.inputs import InputSet
-from profiling.worker.rounds import measure
+from profiling.worker.rounds import Turn, measure
 from profiling.worker.selftest.subject import STOP, Subject
 from profiling.worker.timing import QueueTimer, host_seconds
 
@@ -41,7 +41,7 @@ def _by_queue(subject: Subject, sets: Sequence[InputSet], estimate_s: float) -> 
         QueueTimer(call, sets, estimate_s, clock, _REASON, launches_per_call=1)
         for call in (torch.neg, _noisy)
     ]
-    turns = [subject.turn(timer) for timer in timers]
+    turns = [Turn(timer) for timer in timers]
     for turn in turns:
         turn.warm_block(subject.instruments.read_state)
     measure(turns, STOP, subject.instruments.read_state, subject.check_cancelled)

@@ -88,7 +88,7 @@ def _compare(subject: Subject, case: Case, ncu_s: float) -> Agreement:
     sets = subject.sets(case.make, case.bytes_per_call)
     [turn] = subject.measured((case.call, sets))
     turn.warm_block(subject.instruments.read_state)
-    turn.pace.rest()
+    turn.rest()
     cupti_s = sum(kernel.total_s for kernel in profile_kernels(turn.timer))
     note = "" if case.is_judged else "for information: here the two have been seen to differ"
     return Agreement(case.label, turn.interval.median, ncu_s, (cupti_s,), case.is_judged, note)

@@ -33,7 +33,7 @@ def _compare(subject: Subject, case: Case, do_bench: Callable[..., Any] | None) 
     [turn] = subject.measured((case.call, sets))
     # As in a job: the profiler is to find the clock where the blocks had it.
     turn.warm_block(subject.instruments.read_state)
-    turn.pace.rest()
+    turn.rest()
     kernels = profile_kernels(turn.timer)
     launches = sum(kernel.calls for kernel in kernels)
     is_single = 0.5 < launches < 1.5

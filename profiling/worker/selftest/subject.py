@@ -7,15 +7,13 @@ import psutil
 import torch
 
 from profiling.devices import DeviceKind
-from profiling.plan import Regime
 from profiling.statistics import StopRule, WarmUpRule
 from profiling.worker import memory_ceilings
 from profiling.worker.bench import Bench
 from profiling.worker.inputs import InputSet, set_count
 from profiling.worker.instruments import Instruments
 from profiling.worker.providers import Tensors
-from profiling.worker.rounds import Pace, Turn, measure, warm_up
-from profiling.worker.timing import BlockTimer
+from profiling.worker.rounds import Turn, measure, warm_up
 
 Call = Callable[..., Tensors]
 
@@ -70,18 +68,16 @@ class Subject:
             return torch.cuda.mem_get_info(self.torch_device)[0]
         return psutil.virtual_memory().available
 
-    def turn(self, timer: BlockTimer) -> Turn:
-        """A turn in the burst regime."""
-        return Turn(timer, Pace(Regime.BURST, self.device.max_clock_hz))
-
     def measured(self, *calls: tuple[Call, Sequence[InputSet]]) -> list[Turn]:
         """Settle, warm up and measure calls in turn, as the executor does."""
         turns: list[Turn] = []
+        pool = self.instruments.output_pool()
         for call, sets in calls:
             for _ in range(_SETTLE_CALLS):
                 call(*sets[0])
-            turns.append(self.turn(self.instruments.timer(call, sets)))
-        warm_up(turns, _WARM_UP, self.instruments.read_state)
+            turns.append(Turn(self.instruments.timer(call, sets, pool)))
+        read_state = self.instruments.read_state
+        warm_up(turns, _WARM_UP, read_state, self.instruments.full_clock_hz)
         measure(turns, STOP, self.instruments.read_state, self.check_cancelled)
         return turns
 

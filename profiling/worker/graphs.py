@@ -1,0 +1,102 @@
+"""CUDA graphs of calls, and the memory that the rivals of a job share for their outputs."""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
+
+import torch
+
+from profiling.worker.inputs import InputSet, as_tuple
+from profiling.worker.providers import Tensors
+
+Call = Callable[..., Tensors]
+
+
+class Lent(NamedTuple):
+    """Where a graph leaves an output: an address and a layout, no ownership of the memory."""
+
+    address: int
+    byte_count: int
+    shape: torch.Size
+    stride: tuple[int, ...]
+    dtype: torch.dtype
+    device: torch.device
+
+    @classmethod
+    def of(cls, output: torch.Tensor) -> "Lent":
+        last = sum((size - 1) * step for size, step in zip(output.shape, output.stride(), strict=True))
+        byte_count = (last + 1) * output.element_size() if output.numel() else 0
+        return cls(output.data_ptr(), byte_count, output.shape, output.stride(), output.dtype, output.device)
+
+    def look(self) -> torch.Tensor:
+        """The output as it lies there now. Valid until another graph of the pool is replayed."""
+        if not self.byte_count:
+            return torch.empty(self.shape, dtype=self.dtype, device=self.device)
+        raw = torch.as_tensor(_Bytes(self), device=self.device)
+        return raw.view(self.dtype).as_strided(self.shape, self.stride)
+
+
+class _Bytes:
+    """Memory under the CUDA array interface, version 3; it knows no bfloat16, so bytes."""
+
+    def __init__(self, lent: Lent) -> None:
+        self.__cuda_array_interface__: dict[str, Any] = {
+            "shape": (lent.byte_count,),
+            "typestr": "|u1",
+            "data": (lent.address, False),
+            "version": 3,
+        }
+
+
+class OutputPool:
+    """Memory for the outputs of several graphs, at the same addresses for each.
+
+    A kernel's time depends on where its output lies: on an H200 one callable in two buffers was
+    called different, by 0.2 %, in 99 of 100 comparisons. Rivals therefore write to one place, in
+    turn.
+    """
+
+    def __init__(self) -> None:
+        self._handle = torch.cuda.graph_pool_handle()
+        # The pool lives as long as a graph in it: this one keeps it between the others.
+        self._anchor = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._anchor, pool=self._handle, capture_error_mode="thread_local"):
+            torch.zeros(1, device="cuda")
+
+    def capture(
+        self, call: Call, sets: Sequence[InputSet], calls: int
+    ) -> tuple[torch.cuda.CUDAGraph, tuple[Lent, ...]]:
+        """A graph of calls in turn over the sets, and where the first set's outputs lie.
+
+        Each set has its own outputs. Raises RuntimeError where a graph cannot capture the call.
+        """
+        graph = torch.cuda.CUDAGraph()
+        outputs: list[tuple[torch.Tensor, ...]] = [() for _ in sets]
+        torch.cuda.synchronize()
+        with _capturing(graph, self._handle):
+            for index in range(calls):
+                # Dropping the set's old outputs first gives their memory to the new ones, so that
+                # the graph needs no more than one output a set.
+                outputs[index % len(sets)] = ()
+                outputs[index % len(sets)] = as_tuple(call(*sets[index % len(sets)]))
+        torch.cuda.synchronize()
+        return graph, tuple(Lent.of(output) for output in outputs[0])
+
+
+@contextmanager
+def _capturing(graph: torch.cuda.CUDAGraph, pool: Any) -> Generator[None]:
+    """``torch.cuda.graph``, but a capture that fails leaves nothing behind.
+
+    Torch stays on the capturing stream then, and up to 2.11 its allocator goes on recording: every later
+    capture and ``empty_cache`` would fail with it (pytorch pull request 180395).
+    """
+    with torch.cuda.stream(torch.cuda.current_stream()):
+        try:
+            with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
+                yield
+        except BaseException:
+            with suppress(RuntimeError):  # raised where torch has ended it itself
+                device = torch.cuda.current_device()
+                torch._C._cuda_endAllocateToPool(device, pool)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+                torch._C._cuda_releasePool(device, pool)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+            raise
