@@ -130,8 +130,9 @@ def ratio_text(ratio: float | None, low: float | None = None, high: float | None
 
 
 def range_text(low: float, high: float) -> str:
-    """Ends of an interval of ratios: ``1.05 to 1.09``."""
-    return f"{_significant(low, 3)} to {_significant(high, 3)}"
+    """Ends of an interval of ratios: ``1.05 to 1.09``; a fourth digit where three make them one."""
+    digits = 3 if _significant(low, 3) != _significant(high, 3) else 4
+    return f"{_significant(low, digits)} to {_significant(high, digits)}"
 
 
 def error_text(relative_error: float | None) -> str:

@@ -54,12 +54,12 @@ def lay_out(scene: ChartScene, view: View, font: Font, reserved: Sequence[Box] =
     taken = _marker_boxes(scene, view)
     marker_count = len(taken)
     taken.extend(reserved)
+    pill = _pill(scene, view, font, taken)
+    if pill:
+        taken.append(pill)  # first: what is left to the roof is what the user asked for
     texts = _memory_texts(lines, view, font, taken)
     texts += _compute_texts(lines, view, font, taken)
     ridges, ridge_texts = _ridges(scene, view, font, taken)
-    pill = _pill(scene, view, font, taken)
-    if pill:
-        taken.append(pill)
     for shape in lines:
         taken.extend(_boxes_along(shape.start, shape.end, 4.0, 7.0))
     return ChartLayout(
@@ -108,16 +108,24 @@ def _compute_texts(lines: list[LineShape], view: View, font: Font, taken: list[B
     texts: list[Text] = []
     for cluster in sorted(clusters, key=lambda cluster: not any(shape.line.lit for shape in cluster)):
         lit = [shape for shape in cluster if shape.line.lit]
-        text = ceilings_text([shape.line.ceiling for shape in lit or cluster])
-        for box in _places(cluster[0], font.width(text), font):
-            crossed = any(
-                box.top < other.start[1] < box.bottom and other.start[0] < box.right for other in flat
-            )
-            if not crossed and view.box.holds(box) and free(box, taken):
+        named = [shape.line.ceiling for shape in lit or cluster]
+        for text in (ceilings_text(named), *([_short_text(named)] if lit else [])):
+            box = _free_place(cluster[0], flat, text, view, font, taken)
+            if box:
                 taken.append(box)
                 texts.append(Text(text, box.left, box.top + font.ascent, bool(lit)))
                 break
     return texts
+
+
+def _free_place(
+    shape: LineShape, flat: list[LineShape], text: str, view: View, font: Font, taken: list[Box]
+) -> Box | None:
+    for box in _places(shape, font.width(text), font):
+        crossed = any(box.top < other.start[1] < box.bottom and other.start[0] < box.right for other in flat)
+        if not crossed and view.box.holds(box) and free(box, taken):
+            return box
+    return None
 
 
 def _places(shape: LineShape, width: float, font: Font) -> Iterator[Box]:
@@ -138,7 +146,7 @@ def _memory_texts(lines: list[LineShape], view: View, font: Font, taken: list[Bo
     slopes.sort(key=lambda shape: -shape.line.ceiling.value)
     per_decade_x, per_decade_y = view.box.width / view.x.span, view.box.height / view.y.span
     angle = math.atan2(per_decade_y, per_decade_x)
-    texts: list[Text] = []
+    clusters: list[list[LineShape]] = []
     while slopes:
         top = slopes[0]
         level = math.log10(top.line.ceiling.value)
@@ -148,21 +156,25 @@ def _memory_texts(lines: list[LineShape], view: View, font: Font, taken: list[Bo
             if (level - math.log10(shape.line.ceiling.value)) * per_decade_y * math.cos(angle) < font.height
         ]
         slopes = slopes[len(near) :]
+        clusters.append(near)
+    texts: list[Text] = []
+    for near in sorted(clusters, key=lambda near: not any(shape.line.lit for shape in near)):
         # Where burst and sustained all but coincide, the higher one speaks for both.
         highest = list({shape.line.ceiling.bound: shape for shape in reversed(near)}.values())[::-1]
-        for named in (highest, highest[-1:]):
-            if text := _memory_text(named, top, angle, view, font, taken):
-                texts.append(text)
+        named, last = ([shape.line.ceiling for shape in some] for some in (highest, highest[-1:]))
+        for text in (ceilings_text(named), ceilings_text(last), _short_text(last)):
+            lit = any(shape.line.lit for shape in near)
+            if placed := _memory_text(text, near[0], lit, angle, view, font, taken):
+                texts.append(placed)
                 break
     return texts
 
 
 def _memory_text(
-    named: list[LineShape], top: LineShape, angle: float, view: View, font: Font, taken: list[Box]
+    text: str, top: LineShape, lit: bool, angle: float, view: View, font: Font, taken: list[Box]
 ) -> Text | None:
     """Along the topmost line; where markers leave no room there, level and left of it."""
-    text = ceilings_text([shape.line.ceiling for shape in named])
-    lit, width = any(shape.line.lit for shape in named), font.width(text)
+    width = font.width(text)
     length = math.dist(top.start, top.end)
     for index in range(max(0, int((length - width - 40) / _STEP))):
         along = 18 + index * _STEP
@@ -256,6 +268,11 @@ def ceilings_text(ceilings: list[Ceiling]) -> str:
         text = f"{ceiling_name(ceiling)} {ceiling_value_text(ceiling)}"
         parts.append(text if following is ceiling.source else f"{text}, {ceiling.source}")
     return " · ".join(parts)
+
+
+def _short_text(ceilings: list[Ceiling]) -> str:
+    """Where there is no room for the provenance: the line's dash tells it, and the hover card."""
+    return " · ".join(f"{ceiling_name(ceiling)} {ceiling_value_text(ceiling)}" for ceiling in ceilings)
 
 
 def _boxes_along(start: Pair, end: Pair, half: float, step: float) -> list[Box]:

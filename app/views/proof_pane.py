@@ -117,7 +117,8 @@ class ProofPane(QWidget):
         mark = QLabel()
         mark.setPixmap(icon_pixmap(_ICONS[proof.passed], colour, 18, self.devicePixelRatioF()))
         mark.setAccessibleName(verdict_word(proof.passed))
-        took = f", {duration_text(proof.duration_s)}" if proof.duration_s is not None else ""
+        was_done = proof.passed is not None and proof.duration_s is not None
+        took = f", {duration_text(proof.duration_s)}" if was_done else ""
         title = label(f"{proof.name}: {verdict_word(proof.passed)}{took}", "proof")
         text = QVBoxLayout()
         text.setSpacing(3)

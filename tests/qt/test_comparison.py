@@ -44,7 +44,7 @@ def test_a_drift_that_both_share_cancels(job: Job):
     assert found.ratio == pytest.approx(1.02)
     assert found.distinguishable
     assert found.high - found.low < 0.001
-    assert found.text == "1.02×, 95 % CI 1.02 to 1.02"
+    assert found.text == "1.02×, 95 % CI 1.020 to 1.020"
 
 
 def test_separate_runs_cannot_tell_what_one_run_can(job: Job):
