@@ -189,6 +189,7 @@ class JobExecutor:
         on_gpu = self._device.type == "cuda"
         host_s = self._host_s(contender, sets) if on_gpu else None
         # The reference heats the device: the profiler is to find the clock where the blocks had it.
+        contender.turn.cool_down()
         contender.turn.warm_block(self._instruments.read_state)
         contender.turn.rest()
         stats = contender.turn.stats

@@ -32,6 +32,7 @@ _FULL_CLOCK = 0.985  # of the highest clock: clocks come in steps of nearly 1 %
 _AS_HIGH = 0.99
 _RESTS_S = (0.0, 0.005, 0.02, 0.08)
 _REST_TRIALS = 4
+_COOL_DOWN_RESTS = 10
 
 ReadState = Callable[[], DeviceState]
 
@@ -83,6 +84,10 @@ class Turn:
 
     def rest(self) -> None:
         time.sleep(self.rest_s)
+
+    def cool_down(self) -> None:
+        """After other hard work: the rest of several blocks, where blocks need any."""
+        time.sleep(_COOL_DOWN_RESTS * self.rest_s)
 
     def warm_block(self, read_state: ReadState) -> BlockReading:
         """Run one block that is not kept."""
