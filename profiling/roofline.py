@@ -1,6 +1,5 @@
 """Ceilings and what they allow; pure arithmetic (Williams, Waterman, Patterson 2009)."""
 
-from collections.abc import Iterable
 from enum import StrEnum
 
 from msgspec import Struct
@@ -138,7 +137,3 @@ def ridge_point(memory: Ceiling, compute: Ceiling) -> float:
 def attainable(intensity: float, memory: Ceiling, compute: Ceiling) -> float:
     """FLOP/s that the two ceilings allow at an arithmetic intensity."""
     return min(compute.value, intensity * memory.value)
-
-
-def devices_of(ceilings: Iterable[Ceiling]) -> set[str]:
-    return {ceiling.device_uuid for ceiling in ceilings}

@@ -127,10 +127,6 @@ class RooflinePlot(pg.PlotWidget):
         return View(Range(x_low, x_high), Range(y_low, y_high), box)
 
     @property
-    def layout_in_view(self) -> ChartLayout | None:
-        return self._layout
-
-    @property
     def labels(self) -> tuple[PointLabel, ...]:
         return self._front.labels
 

@@ -21,6 +21,14 @@ from profiling.transport import LocalTarget
 from tests.worker.toys import REFERENCE, add_toy
 
 GOOD = REFERENCE
+TIRED = """
+calls = []
+def run(x):
+    calls.append(None)
+    if len(calls) > 500:
+        raise ValueError('too often')
+    return x * 2
+"""
 CACHED = """
 seen = {}
 def run(x):
@@ -44,6 +52,7 @@ BAD = {
         FailureKind.WRONG_VALUES,
     ),
     "raises": ("def run(x):\n    raise ValueError('no such luck')\n", FailureKind.LAUNCH_ERROR),
+    "raises_when_timed": (TIRED, FailureKind.LAUNCH_ERROR),
     "result_cached_by_address": (
         CACHED,
         FailureKind.WRONG_VALUES,

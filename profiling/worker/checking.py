@@ -1,0 +1,120 @@
+"""After timing: verify again, look with other eyes, and put the outcome together."""
+
+from dataclasses import dataclass
+
+from profiling.outcome import Energy, FailureKind, Flag, Measured, Method, Verification
+from profiling.plan import Job, Quality
+from profiling.spec import Implementation
+from profiling.worker.call_times import single_calls
+from profiling.worker.energy import measure_energy
+from profiling.worker.failures import WrongResult
+from profiling.worker.inputs import InputMaker, InputSet
+from profiling.worker.instruments import Instruments
+from profiling.worker.providers import Built
+from profiling.worker.repeats import fingerprint, remembers
+from profiling.worker.rounds import Turn
+from profiling.worker.timing import GraphTimer, host_seconds
+from profiling.worker.tracing import profile_kernels
+from profiling.worker.verify import Verifier
+
+_HOST_CALLS_S = 0.5
+_MOST_HOST_CALLS = 50
+_SINGLE_CALLS_S = 0.25
+_MOST_SINGLE_CALLS = 64
+
+
+@dataclass(frozen=True)
+class Contender:
+    """An implementation that is built, right and settled; its turns fill as it is measured."""
+
+    implementation: Implementation
+    built: Built
+    verification: Verification
+    turn: Turn
+    hot: Turn | None  # on one buffer set; None on a CPU
+
+
+class Checker:
+    """Judges the timed path of the contenders of one job."""
+
+    def __init__(self, job: Job, instruments: Instruments, maker: InputMaker, verifier: Verifier) -> None:
+        self._job = job
+        self._instruments = instruments
+        self._maker = maker
+        self._verifier = verifier
+        self._on_gpu = instruments.torch_device.type == "cuda"
+
+    def check(self, contender: Contender, sets: list[InputSet], happened: str) -> Measured:
+        """The outcome of a measured contender. Raises WrongResult.
+
+        ``happened`` says what compiled or allocated while blocks were timed; empty for nothing.
+        """
+        turn = contender.turn
+        if happened and turn.timer.method is not Method.CUDA_GRAPH:  # a replayed graph can do neither
+            raise WrongResult(
+                FailureKind.NOT_SETTLED,
+                f"was not settled when timed ({happened}); let its first calls do that work.",
+            )
+        self._verify_again(turn, sets)
+        host_s = self._host_s(contender, sets) if self._on_gpu else None
+        # The reference heats the device: the profiler is to find the clock where the blocks had it.
+        turn.cool_down()
+        turn.warm_block(self._instruments.read_state)
+        turn.rest()
+        return Measured(
+            time=turn.stats,
+            method=turn.timer.method,
+            method_reason=turn.timer.reason,
+            verification=contender.verification,
+            build=contender.built.info(),
+            evidence=turn.evidence,
+            host_s=host_s,
+            hot=contender.hot.stats if contender.hot and contender.hot.samples_s else None,
+            kernels=profile_kernels(turn.timer) if self._on_gpu else (),
+            flags=self._flags(contender, sets),
+            discards=turn.discards,
+            calls_s=self._single_calls(contender, sets),
+            energy=self._energy(turn),
+        )
+
+    def _verify_again(self, turn: Turn, sets: list[InputSet]) -> None:
+        """What the timed path writes for contents it has never seen."""
+        self._maker.refresh(sets[0])
+        before = fingerprint(sets[0])
+        outputs = turn.timer.call_on_first_set()
+        if fingerprint(sets[0]) != before:
+            raise WrongResult(
+                FailureKind.INPUT_CHANGED, "changed its input when timed; it must not write to it."
+            )
+        self._verifier.check_again(sets[0], outputs)
+
+    def _flags(self, contender: Contender, sets: list[InputSet]) -> tuple[Flag, ...]:
+        turn = contender.turn
+        flags: list[Flag] = []
+        if turn.unstable_because:
+            flags.append(Flag.UNSTABLE)
+        # A replayed graph cannot look a result up.
+        if turn.timer.method is not Method.CUDA_GRAPH and remembers(
+            contender.built.call, sets, self._maker.refresh, turn.interval.median
+        ):
+            flags.append(Flag.REMEMBERS)
+        return tuple(flags)
+
+    def _energy(self, turn: Turn) -> Energy | None:
+        """Apart from timing, and in exact runs only: it holds the device busy for 2 s."""
+        reader, timer = self._instruments.energy, turn.timer
+        if self._job.quality is not Quality.EXACT or reader is None or not isinstance(timer, GraphTimer):
+            return None
+        return measure_energy(timer.replay, timer.calls_per_block, reader)
+
+    def _host_s(self, contender: Contender, sets: list[InputSet]) -> float:
+        calls = min(max(round(_HOST_CALLS_S / contender.turn.interval.median), 3), _MOST_HOST_CALLS)
+        return host_seconds(contender.built.call, sets[0], calls)
+
+    def _single_calls(self, contender: Contender, sets: list[InputSet]) -> tuple[float, ...]:
+        offset_s = self._instruments.call_offset_s
+        if contender.turn.timer.method is not Method.CUDA_GRAPH or offset_s is None:
+            return ()
+        # Slow calls get fewer samples: their spread is no mystery, and a minute is a minute.
+        count = min(max(round(_SINGLE_CALLS_S / contender.turn.interval.median), 4), _MOST_SINGLE_CALLS)
+        return single_calls(contender.built.call, sets, offset_s, count)
