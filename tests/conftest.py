@@ -3,6 +3,7 @@
 import functools
 import importlib.util
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,6 +39,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "gpu" in _folders(item):
             item.add_marker(pytest.mark.gpu)
+
+
+_exit_status = 0
+
+
+def pytest_sessionfinish(exitstatus: int) -> None:
+    global _exit_status  # noqa: PLW0603 - pytest hands it over here and needs it there
+    _exit_status = int(exitstatus)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """Ends the process once all is reported, without the interpreter's own end.
+
+    Only the tests have torch and Qt in one process; there the destructors of both, in whatever order,
+    crashed once after every test had passed. The window and the worker have one of the two each.
+    """
+    _home.cleanup()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(_exit_status)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
