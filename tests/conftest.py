@@ -53,8 +53,8 @@ def pytest_sessionfinish(exitstatus: int) -> None:
 def pytest_unconfigure() -> None:
     """Ends the process once all is reported, without the interpreter's own end.
 
-    Only the tests have torch and Qt in one process; there the destructors of both, in whatever order,
-    crashed once after every test had passed. The window and the worker have one of the two each.
+    Charts that tests have left behind crash in Qt's destructors there, after every test has passed.
+    The program's own end is tested in a process of its own: tests/qt/test_process.py.
     """
     _home.cleanup()
     sys.stdout.flush()

@@ -1,5 +1,6 @@
 """The window as a process: what it imports, and what is left when it is killed."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -60,3 +61,36 @@ def _first_points(folder: Path, count: int) -> Path:
                 continue  # being made just now
         time.sleep(0.1)
     raise AssertionError("The window wrote no points.")
+
+
+_OPEN_AND_CLOSE = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+from app.application import run_window
+
+run = QApplication.exec
+
+def run_for_a_moment(*_):
+    QTimer.singleShot(500, lambda: [w.close() for w in QApplication.topLevelWidgets() if w.isVisible()])
+    return run()
+
+QApplication.exec = staticmethod(run_for_a_moment)
+sys.exit(run_window([Path("assets/sessions/h200.roofscope")]))
+"""
+
+
+def test_a_closed_window_ends_its_process_in_order(tmp_path: Path) -> None:
+    """Qt's destructors have their say here, charts and all: no crash, exit code 0."""
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
+    ended = subprocess.run(
+        [sys.executable, "-c", _OPEN_AND_CLOSE],
+        cwd=Path(__file__).parents[2],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=DEADLINE_S,
+    )
+    assert ended.returncode == 0, ended.stderr
