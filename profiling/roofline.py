@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from profiling.spec import Dtype, Pipe, Work
+from profiling.spec import Dtype, Multiply, Pipe, Work
 
 
 class Bound(StrEnum):
@@ -59,10 +59,12 @@ class Ceiling(Struct, frozen=True):
         return " ".join(part for part in parts if part)
 
 
-def compute_bound(pipe: Pipe, dtype: Dtype) -> Bound:
+def compute_bound(pipe: Pipe, dtype: Dtype, multiplies: Multiply | None = None) -> Bound:
     """The pipe whose ceiling bounds a kernel's arithmetic."""
     if pipe is Pipe.VECTOR:
         return Bound.FP32
+    if multiplies:
+        return Bound(multiplies)
     return {
         Dtype.FLOAT32: Bound.FP32,
         Dtype.FLOAT16: Bound.FP16,

@@ -78,4 +78,4 @@ class Session(Struct):
     def bound_of(self, point: Point) -> Bound:
         """The compute pipe that bounds a point."""
         spec = self.specs[point.implementation.kernel]
-        return compute_bound(spec.pipe, point.job.workload.dtype)
+        return compute_bound(spec.pipe, point.job.workload.dtype, spec.multiplies)

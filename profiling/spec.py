@@ -42,6 +42,33 @@ class Pipe(StrEnum):
     TENSOR = "tensor"  # matrix units of the workload's dtype; float32 means IEEE FP32, not TF32
 
 
+class Element(StrEnum):
+    """Element type of a tensor whose type is not the workload's, as torch names it."""
+
+    FLOAT32 = "float32"
+    FLOAT8_E4M3 = "float8_e4m3fn"
+    INT8 = "int8"
+    UINT8 = "uint8"
+    INT32 = "int32"
+    INT64 = "int64"
+
+
+class Fill(StrEnum):
+    """What an input tensor holds."""
+
+    UNIFORM = "uniform"  # in [-magnitude, magnitude]
+    POSITIVE = "positive"  # in [0.5, 1.5] at any magnitude: scales, reciprocals of deviations
+    INTEGER = "integer"  # below ``TensorSpec.below``; signed bytes are centred on zero
+    DERIVED = "derived"  # from the other inputs, by ``derive`` of the kernel's reference.py
+
+
+class Multiply(StrEnum):
+    """What the matrix units multiply where it is not the workload's dtype."""
+
+    TF32 = "tf32"
+    FP8 = "fp8"
+
+
 class FormulaError(ValueError):
     """A formula of a spec is not plain integer arithmetic over its axes."""
 
@@ -99,6 +126,13 @@ class TensorSpec(Struct, frozen=True):
 
     name: str
     shape: tuple[str, ...]
+    element: Element | None = None  # None: the workload's dtype
+    fill: Fill = Fill.UNIFORM  # of an input
+    below: str = ""  # a formula: integers are drawn from 0 to this, exclusive
+
+    def element_at(self, dtype: Dtype) -> str:
+        """The element type's name in torch at a workload's dtype."""
+        return str(self.element or dtype)
 
 
 class Work(Struct, frozen=True):
@@ -171,6 +205,8 @@ class KernelSpec(Struct, frozen=True):
     large_magnitude: float  # inputs up to this absolute value must stay finite and right
     pipe: Pipe = Pipe.VECTOR
     dtypes: tuple[Dtype, ...] = tuple(Dtype)
+    multiplies: Multiply | None = None  # by the matrix units; None: the workload's dtype
+    sweep: tuple[dict[str, int], ...] = ()  # sizes from launch-bound to large, to see a kernel's course
 
     def preset(self, name: str) -> Preset | None:
         return next((preset for preset in self.presets if preset.name == name), None)

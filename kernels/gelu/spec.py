@@ -23,5 +23,6 @@ SPEC = KernelSpec(
         Preset("large", {"n": 2**26}),
     ),
     odd_sizes=({"n": 98433}, {"n": 98432}, {"n": 0}, {"n": 1}, {"n": 7}, {"n": 1031}),
+    sweep=tuple({"n": 2**power} for power in (12, 14, 16, 18, 20, 22, 24, 26)),
     large_magnitude=60.0,  # exp(2u) overflows float32 from x = 10: the textbook quotient gives NaN
 )

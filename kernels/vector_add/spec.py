@@ -22,5 +22,6 @@ SPEC = KernelSpec(
     ),
     # No multiple of a block, nor of a 16-byte access; then whole blocks short of a power of two.
     odd_sizes=({"n": 98433}, {"n": 98432}, {"n": 0}, {"n": 1}, {"n": 7}, {"n": 1031}),
+    sweep=tuple({"n": 2**power} for power in (12, 14, 16, 18, 20, 22, 24, 26)),
     large_magnitude=1e4,  # the sum stays within float16's 65504
 )

@@ -36,5 +36,15 @@ SPEC = KernelSpec(
         {"rows": 2, "cols": 98432},
         {"rows": 4097, "cols": 1031},
     ),
+    sweep=(
+        {"rows": 64, "cols": 256},
+        {"rows": 1024, "cols": 1024},
+        {"rows": 4096, "cols": 1024},
+        {"rows": 1024, "cols": 16384},
+        {"rows": 8192, "cols": 4096},
+        {"rows": 131072, "cols": 512},
+        {"rows": 64, "cols": 2**21},
+        {"rows": 100_000, "cols": 4096},
+    ),
     large_magnitude=10.0,  # sums of 131072 products of up to 10 x 10 stay within float16's 65504
 )

@@ -79,7 +79,7 @@ class Checker:
 
     def _verify_again(self, turn: Turn, sets: list[InputSet]) -> None:
         """What the timed path writes for contents it has never seen."""
-        self._maker.refresh(sets[0])
+        self._refresh(sets[0])
         before = fingerprint(sets[0])
         outputs = turn.timer.call_on_first_set()
         if fingerprint(sets[0]) != before:
@@ -88,6 +88,9 @@ class Checker:
             )
         self._verifier.check_again(sets[0], outputs)
 
+    def _refresh(self, inputs: InputSet) -> None:
+        self._maker.refresh(inputs, self._job.workload.sizes)
+
     def _flags(self, contender: Contender, sets: list[InputSet]) -> tuple[Flag, ...]:
         turn = contender.turn
         flags: list[Flag] = []
@@ -95,7 +98,7 @@ class Checker:
             flags.append(Flag.UNSTABLE)
         # A replayed graph cannot look a result up.
         if turn.timer.method is not Method.CUDA_GRAPH and remembers(
-            contender.built.call, sets, self._maker.refresh, turn.interval.median
+            contender.built.call, sets, self._refresh, turn.interval.median
         ):
             flags.append(Flag.REMEMBERS)
         return tuple(flags)

@@ -77,8 +77,9 @@ class JobExecutor:
         self._device = instruments.torch_device
         self._emit = emit
         self._check_cancelled = check_cancelled
-        self._maker = InputMaker(kernel.spec, job.workload.dtype, self._device, seed=2026)
         reference = load_module(kernel.folder / "reference.py")
+        derive = getattr(reference, "derive", None)
+        self._maker = InputMaker(kernel.spec, job.workload.dtype, self._device, seed=2026, derive=derive)
         self._verifier = Verifier(kernel.spec, job.workload, reference.run, self._maker)
         self._checker = Checker(job, instruments, self._maker, self._verifier)
 

@@ -1,10 +1,10 @@
 """Random inputs of a workload, on the device, in sets to rotate through."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
-from profiling.spec import Dtype, KernelSpec
+from profiling.spec import Dtype, Element, Fill, KernelSpec, evaluate
 
 TORCH_DTYPE = {
     Dtype.FLOAT32: torch.float32,
@@ -13,36 +13,70 @@ TORCH_DTYPE = {
 }
 
 InputSet = tuple[torch.Tensor, ...]
+Derive = Callable[..., Sequence[torch.Tensor]]
 
 
 class InputMaker:
-    """Makes a spec's inputs for one dtype on one device from one seed."""
+    """Makes a spec's inputs for one dtype on one device from one seed.
 
-    def __init__(self, spec: KernelSpec, dtype: Dtype, device: torch.device, seed: int) -> None:
+    ``derive`` gets all inputs and returns those the spec calls derived, in order, in any dtype.
+    """
+
+    def __init__(
+        self, spec: KernelSpec, dtype: Dtype, device: torch.device, seed: int, derive: Derive | None = None
+    ) -> None:
         self._spec = spec
-        self._dtype = TORCH_DTYPE[dtype]
+        self._dtype = dtype
+        self._derive = derive
         self.device = device
         self._generator = torch.Generator(device).manual_seed(seed)
 
     def make(self, sizes: dict[str, int], magnitude: float = 1.0) -> InputSet:
-        """Uniform in [-magnitude, magnitude]; every call gives contents never seen before.
+        """Random inputs; every call gives contents never seen before.
 
         Not zeros or constants: a matrix product runs 7 to 15 % faster on them.
         """
-        return tuple(
-            self._fill(
-                torch.empty(self._spec.shape(tensor, sizes), dtype=self._dtype, device=self.device), magnitude
+        inputs = tuple(
+            torch.empty(
+                self._spec.shape(tensor, sizes),
+                dtype=getattr(torch, tensor.element_at(self._dtype)),
+                device=self.device,
             )
             for tensor in self._spec.inputs
         )
+        self.refresh(inputs, sizes, magnitude)
+        return inputs
 
-    def refresh(self, inputs: InputSet) -> None:
+    def refresh(self, inputs: InputSet, sizes: dict[str, int], magnitude: float = 1.0) -> None:
         """Give tensors new contents in place; whoever cached by address is found out."""
-        for tensor in inputs:
-            self._fill(tensor, 1.0)
+        derived: list[torch.Tensor] = []
+        for tensor, spec in zip(inputs, self._spec.inputs, strict=True):
+            match spec.fill:
+                case Fill.UNIFORM:
+                    self._fill(tensor, -magnitude, magnitude)
+                case Fill.POSITIVE:
+                    self._fill(tensor, 0.5, 1.5)
+                case Fill.INTEGER:
+                    below = evaluate(spec.below, sizes)
+                    lowest = -below // 2 if spec.element is Element.INT8 else 0
+                    tensor.random_(lowest, max(lowest + below, lowest + 1), generator=self._generator)
+                case Fill.DERIVED:
+                    derived.append(tensor)
+        if derived and self._derive:
+            for tensor, values in zip(derived, self._derive(*inputs), strict=True):
+                tensor.copy_(values)
 
-    def _fill(self, tensor: torch.Tensor, magnitude: float) -> torch.Tensor:
-        return tensor.uniform_(-magnitude, magnitude, generator=self._generator)
+    def _fill(self, tensor: torch.Tensor, low: float, high: float) -> None:
+        # The 8-bit types know no random numbers of their own.
+        wide = tensor if tensor.element_size() > 1 else torch.empty_like(tensor, dtype=torch.float32)
+        wide.uniform_(low, high, generator=self._generator)
+        if wide is not tensor:
+            tensor.copy_(wide)
+
+
+def widened(inputs: InputSet) -> InputSet:
+    """Inputs for a reference: what is floating in float64, integers as they are."""
+    return tuple(tensor.double() if tensor.is_floating_point() else tensor for tensor in inputs)
 
 
 def set_count(bytes_per_set: int, cache_bytes: int, free_bytes: int) -> int:

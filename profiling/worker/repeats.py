@@ -26,6 +26,12 @@ def fingerprint(inputs: InputSet) -> tuple[int, ...]:
     return tuple(int(tensor.view(_WORD[tensor.element_size()]).sum(dtype=torch.int64)) for tensor in inputs)
 
 
+def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors of one shape and dtype hold the same bits, NaN and all."""
+    word = _WORD[one.element_size()]
+    return torch.equal(one.view(word), other.view(word))
+
+
 def remembers(
     call: Call, sets: Sequence[InputSet], refresh: Callable[[InputSet], None], call_s: float
 ) -> bool:

@@ -8,10 +8,13 @@ import torch
 from profiling.outcome import FailureKind, Verification
 from profiling.spec import KernelSpec, Workload
 from profiling.worker.failures import WrongResult
-from profiling.worker.inputs import TORCH_DTYPE, InputMaker, InputSet, as_tuple
+from profiling.worker.inputs import InputMaker, InputSet, as_tuple, widened
 from profiling.worker.providers import Tensors
+from profiling.worker.repeats import same_bits
 
 Call = Callable[..., Tensors]
+
+_STAIN = 85  # of integer outputs, which know no NaN
 
 
 class Verifier:
@@ -23,6 +26,9 @@ class Verifier:
         self._reference = reference
         self._maker = maker
         self._tolerance = spec.tolerance.of(workload.dtype)
+        self._dtypes: list[torch.dtype] = [
+            getattr(torch, output.element_at(workload.dtype)) for output in spec.outputs
+        ]
 
     def verify(self, call: Call) -> Verification:
         """Measured size, one odd size and large magnitudes, on fresh inputs. Raises WrongResult."""
@@ -44,7 +50,7 @@ class Verifier:
         before = [tensor.clone() for tensor in inputs]
         self._poison(sizes)
         outputs = _snapshot(as_tuple(call(*inputs)))
-        if any(not torch.equal(tensor, kept) for tensor, kept in zip(inputs, before, strict=True)):
+        if any(not same_bits(tensor, kept) for tensor, kept in zip(inputs, before, strict=True)):
             raise WrongResult(
                 FailureKind.INPUT_CHANGED, f"changed its input at {label}; it must not write to it."
             )
@@ -56,26 +62,28 @@ class Verifier:
 
         Whoever returns memory without writing it then returns NaN and not yesterday's right answer.
         """
-        dtype, device = TORCH_DTYPE[self._workload.dtype], self._maker.device
         stains = [
-            torch.full(self._spec.shape(tensor, sizes), math.nan, dtype=dtype, device=device)
-            for tensor in self._spec.outputs
+            torch.empty(self._spec.shape(tensor, sizes), dtype=dtype, device=self._maker.device).fill_(
+                math.nan if dtype.is_floating_point else _STAIN
+            )
+            for tensor, dtype in zip(self._spec.outputs, self._dtypes, strict=True)
         ]
         del stains
 
     def _compare(self, inputs: InputSet, outputs: tuple[torch.Tensor, ...], where: str) -> float:
-        expected = as_tuple(self._reference(*(tensor.double() for tensor in inputs)))
+        expected = as_tuple(self._reference(*widened(inputs)))
         if len(outputs) != len(expected):
             raise WrongResult(
                 FailureKind.WRONG_SHAPE, f"returned {len(outputs)} tensors {where}, not {len(expected)}."
             )
         return max(
-            self._relative_error(output, reference, where)
-            for output, reference in zip(outputs, expected, strict=True)
+            self._relative_error(output, reference, dtype, where)
+            for output, reference, dtype in zip(outputs, expected, self._dtypes, strict=True)
         )
 
-    def _relative_error(self, output: torch.Tensor, expected: torch.Tensor, where: str) -> float:
-        dtype = TORCH_DTYPE[self._workload.dtype]
+    def _relative_error(
+        self, output: torch.Tensor, expected: torch.Tensor, dtype: torch.dtype, where: str
+    ) -> float:
         if output.shape != expected.shape:
             raise WrongResult(
                 FailureKind.WRONG_SHAPE,

@@ -7,7 +7,7 @@ import torch
 
 from profiling.catalog import Kernel, load_module, scan
 from profiling.spec import Dtype, Implementation, Provider
-from profiling.worker.inputs import TORCH_DTYPE, as_tuple
+from profiling.worker.inputs import InputMaker, as_tuple, widened
 
 CATALOG = scan()
 
@@ -43,25 +43,36 @@ def element_count(kernel: Kernel, sizes: dict[str, int]) -> int:
 def random_inputs(
     kernel: Kernel, sizes: dict[str, int], dtype: Dtype, magnitude: float = 1.0, device: str = "cpu"
 ) -> Tensors:
-    """Uniform in [-magnitude, magnitude], the same at every call."""
-    generator = torch.Generator().manual_seed(20_240_229)
-    shapes = [kernel.spec.shape(tensor, sizes) for tensor in kernel.spec.inputs]
-    uniform = [torch.rand(shape, generator=generator, dtype=torch.float64) * 2 - 1 for shape in shapes]
-    return tuple((values * magnitude).to(device, TORCH_DTYPE[dtype]) for values in uniform)
+    """As the worker makes them, the same at every call."""
+    derive = getattr(load_module(kernel.folder / "reference.py"), "derive", None)
+    maker = InputMaker(kernel.spec, dtype, torch.device("cpu"), seed=20_240_229, derive=derive)
+    return tuple(tensor.to(device) for tensor in maker.make(sizes, magnitude))
+
+
+def element_names(kernel: Kernel, dtype: Dtype) -> list[str]:
+    """Element types of the outputs."""
+    return [output.element_at(dtype) for output in kernel.spec.outputs]
+
+
+def can_be_spoiled(kernel: Kernel) -> bool:
+    """Whether the first input may hold NaN and every output shows it: integers and 8-bit floats cannot."""
+    first, outputs = kernel.spec.inputs[0], kernel.spec.outputs
+    return first.element is None and all(output.element is None for output in outputs)
 
 
 def spoiled_inputs(kernel: Kernel, dtype: Dtype, special: float, device: str = "cpu") -> Tensors:
-    """Random inputs with NaN or an infinity near the start, in the middle, at the end, and in a whole row."""
+    """Random inputs, of which the first holds NaN or an infinity near the start, in the middle, at the end,
+    and in a whole row."""
     inputs = random_inputs(kernel, kernel.spec.odd_sizes[0], dtype, device=device)
     flat = inputs[0].view(-1)
     flat[[3, flat.numel() // 2, flat.numel() - 1]] = special
-    if inputs[0].dim() == 2:
+    if inputs[0].dim() == 2 and len(inputs[0]) > 1:
         inputs[0][1] = special
     return inputs
 
 
 def reference(kernel: Kernel, inputs: Tensors) -> Tensors:
-    return as_tuple(load_module(kernel.folder / "reference.py").run(*inputs))
+    return as_tuple(load_module(kernel.folder / "reference.py").run(*widened(inputs)))
 
 
 def eager(kernel: Kernel, inputs: Tensors) -> Tensors:

@@ -29,13 +29,13 @@ def _interpret() -> None:
     warnings.simplefilter("ignore")
 
 
-def run(path: Path, dtype: str, inputs: Arrays) -> tuple[Arrays, list[str]]:
-    """Call ``run`` of a Triton file on inputs of a dtype. Gives its outputs and their dtypes."""
+def run(path: Path, dtypes: list[str], inputs: Arrays) -> tuple[Arrays, list[str]]:
+    """Call ``run`` of a Triton file on inputs of these dtypes. Gives its outputs and their dtypes."""
     import torch
 
     from profiling.catalog import load_module
 
-    tensors = [torch.from_numpy(array).to(getattr(torch, dtype)) for array in inputs]
+    tensors = [torch.from_numpy(a).to(getattr(torch, d)) for a, d in zip(inputs, dtypes, strict=True)]
     result = load_module(path).run(*tensors)
     outputs = (result,) if isinstance(result, torch.Tensor) else result
     return [t.double().numpy() for t in outputs], [str(t.dtype).removeprefix("torch.") for t in outputs]

@@ -4,6 +4,7 @@ import functools
 import re
 import subprocess
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -18,13 +19,23 @@ CAPABILITIES = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)]
 _OLDEST = (7, 5)
 
 
-def cases() -> list[tuple[Kernel, Implementation, tuple[int, int]]]:
-    found = []
+def cases() -> list[tuple[Kernel, Implementation, tuple[int, int], Dtype]]:
+    found: list[tuple[Kernel, Implementation, tuple[int, int], Dtype]] = []
     for kernel, version in implementations(Provider.CUDA):
         launcher = load_module(kernel.folder / f"{version.stem}.py")
-        oldest = getattr(launcher, "MINIMUM_COMPUTE_CAPABILITY", _OLDEST)
-        found += [(kernel, version, capability) for capability in CAPABILITIES if capability >= oldest]
+        found += [
+            (kernel, version, capability, dtype)
+            for capability in _capabilities(launcher)
+            for dtype in kernel.spec.dtypes
+        ]
     return found
+
+
+def _capabilities(launcher: ModuleType) -> list[tuple[int, int]]:
+    """Those a launcher claims: from a least one on, or the one whose own instructions it uses."""
+    oldest = getattr(launcher, "MINIMUM_COMPUTE_CAPABILITY", _OLDEST)
+    newest = getattr(launcher, "MAXIMUM_COMPUTE_CAPABILITY", CAPABILITIES[-1])
+    return [capability for capability in CAPABILITIES if oldest <= capability <= newest]
 
 
 def _name(value: object) -> str | None:
@@ -39,8 +50,7 @@ def cuobjdump() -> Path | None:
     return path if path.exists() else None
 
 
-@pytest.mark.parametrize("dtype", Dtype, ids=str)
-@pytest.mark.parametrize(("kernel", "version", "capability"), cases(), ids=_name)
+@pytest.mark.parametrize(("kernel", "version", "capability", "dtype"), cases(), ids=_name)
 def test_compiles_and_keeps_to_registers(
     kernel: Kernel, version: Implementation, capability: tuple[int, int], dtype: Dtype, tmp_path: Path
 ) -> None:
