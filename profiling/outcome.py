@@ -126,6 +126,7 @@ class Measured(Struct, frozen=True, tag="measured"):
     discards: tuple[Discard, ...] = ()
     calls_s: tuple[float, ...] = ()  # single calls, by events inside a graph; their spread, not the headline
     energy: Energy | None = None
+    profiled_s: float | None = None  # as ``time``, while the profiler looked on: it slows some kernels
 
     @property
     def kernel_sum_s(self) -> float | None:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from profiling.agreement import TOLERANCE, TOLERANCE_S, Agreement
 from profiling.proof import Column, Proof, ProofName, Row, Unit
 from profiling.statistics import Comparison
-from profiling.verdict import PROFILER_TOLERANCE, PROFILER_TOLERANCE_S
 
 SLOPE_WITHIN = 0.002
 OFFSET_WITHIN_S = 0.2e-6  # the GPU's own clock ticks every 32 ns, some tick every 1 µs
@@ -39,12 +39,12 @@ LIMITS = {
         f"{100 * PLANTED:g} % more work is found in at least {100 * LEAST_FOUND:g} % of the comparisons."
     ),
     ProofName.PROFILER: (
-        f"Every call of one kernel within {100 * PROFILER_TOLERANCE:g} % or "
-        f"{PROFILER_TOLERANCE_S * 1e6:g} µs of the kernel's time in CUPTI."
+        f"Every call of one kernel within {100 * TOLERANCE:g} % or {TOLERANCE_S * 1e6:g} µs of the kernel's "
+        "time in CUPTI, undisturbed or while CUPTI looks on: it slows some kernels."
     ),
     ProofName.NSIGHT_COMPUTE: (
-        f"Every call within {100 * PROFILER_TOLERANCE:g} % or {PROFILER_TOLERANCE_S * 1e6:g} µs of "
-        "gpu__time_duration with the clocks untouched."
+        f"Every call within {100 * TOLERANCE:g} % or {TOLERANCE_S * 1e6:g} µs of gpu__time_duration with the "
+        "clocks untouched, less the constant by which ncu reads a kernel of known duration longer."
     ),
     ProofName.COLD_CACHE: (
         f"A quarter of L2 is read at more than {LEAST_HOT:g} x the DRAM read ceiling when hot, at no more "
@@ -68,28 +68,6 @@ class Line(Struct, frozen=True):
     offset_s: float
     strays_s: float
     is_straight: bool  # every reading within the limit of the line
-
-
-class Agreement(Struct, frozen=True):
-    """A call's headline beside another instrument's time for it; None where that has none."""
-
-    label: str
-    headline_s: float
-    other_s: float | None
-    more_s: tuple[float | None, ...] = ()  # further instruments, for information
-    is_judged: bool = True
-    note: str = ""
-
-    @property
-    def difference(self) -> float | None:
-        return self.other_s / self.headline_s - 1 if self.other_s is not None else None
-
-    @property
-    def agrees(self) -> bool | None:
-        if not self.is_judged or self.other_s is None:
-            return None
-        allowed_s = max(PROFILER_TOLERANCE * self.headline_s, PROFILER_TOLERANCE_S)
-        return abs(self.other_s - self.headline_s) <= allowed_s
 
 
 class Rate(Struct, frozen=True):
@@ -192,11 +170,13 @@ def judge_slowdown(comparisons: Sequence[Comparison]) -> Proof:
     return _proof(ProofName.PLANTED_SLOWDOWN, passed, finding, _COMPARISONS, rows)
 
 
-def judge_agreement(name: ProofName, found: Sequence[Agreement], others: Sequence[str]) -> Proof:
-    """The headline against another instrument, named first in ``others``; the rest is information."""
+def judge_agreement(
+    name: ProofName, found: Sequence[Agreement], instrument: str, others: Sequence[str], remark: str = ""
+) -> Proof:
+    """The headline against another instrument; ``others`` are further ones, for information."""
     verdicts = [row.agrees for row in found if row.agrees is not None]
-    judged = [row for row in found if row.agrees is not None and row.difference is not None]
-    worst = max(judged, key=_share_of_limit, default=None)
+    judged = [row for row in found if row.agrees is not None]
+    worst = max(judged, key=lambda row: row.share_of_limit or 0.0, default=None)
     finding = f"{sum(verdicts)} of {len(verdicts)} calls agree"
     if worst is not None and worst.difference is not None and worst.other_s is not None:
         finding += (
@@ -205,12 +185,16 @@ def judge_agreement(name: ProofName, found: Sequence[Agreement], others: Sequenc
         )
     columns = [
         Column("headline", Unit.SECONDS),
-        Column(others[0], Unit.SECONDS),
+        Column(instrument, Unit.SECONDS),
         Column("difference", Unit.FRACTION),
-        *(Column(other, Unit.SECONDS) for other in others[1:]),
+        Column("headline meanwhile", Unit.SECONDS),
+        *(Column(other, Unit.SECONDS) for other in others),
     ]
-    rows = [Row(r.label, (r.headline_s, r.other_s, r.difference, *r.more_s), r.agrees, r.note) for r in found]
-    return _proof(name, bool(verdicts) and all(verdicts), f"{finding}.", columns, rows)
+    rows = [
+        Row(r.label, (r.headline_s, r.other_s, r.difference, r.observed_s, *r.more_s), r.agrees, r.note)
+        for r in found
+    ]
+    return _proof(name, bool(verdicts) and all(verdicts), f"{finding}.{remark}", columns, rows)
 
 
 def judge_cold(hot_rate: float, cold_rate: float, ceiling: float, note: str) -> Proof:
@@ -299,9 +283,3 @@ def _compared(label: str, comparisons: Sequence[Comparison], passed: bool | None
         statistics.median(comparison.relative_half_width for comparison in comparisons),
     )
     return Row(label, values, passed)
-
-
-def _share_of_limit(found: Agreement) -> float:
-    assert found.other_s is not None
-    allowed_s = max(PROFILER_TOLERANCE * found.headline_s, PROFILER_TOLERANCE_S)
-    return abs(found.other_s - found.headline_s) / allowed_s

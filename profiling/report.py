@@ -115,6 +115,7 @@ def _measured_cells(measured: Measured | None) -> dict[str, Cell]:
         "host_s": measured.host_s,
         "hot_median_s": hot.median_s if hot else None,
         "kernel_sum_s": measured.kernel_sum_s,
+        "profiled_s": measured.profiled_s,
         "kernel_calls": sum(kernel.calls for kernel in measured.kernels) if measured.kernels else None,
         "method": str(measured.method),
         "method_reason": measured.method_reason,
@@ -137,7 +138,7 @@ def _measured_cells(measured: Measured | None) -> dict[str, Cell]:
 
 _MEASURED_COLUMNS = (
     *("median_s", "low_s", "high_s", "block_count", "calls_per_block", "host_s", "hot_median_s"),
-    *("kernel_sum_s", "kernel_calls", "method", "method_reason"),
+    *("kernel_sum_s", "profiled_s", "kernel_calls", "method", "method_reason"),
     *("relative_error", "large_relative_error", "tolerance"),
     *("compile_s", "registers", "spill_bytes", "shared_bytes", "configuration"),
     *("clock_hz", "memory_clock_hz", "power_w", "temperature_c", "event_reasons"),

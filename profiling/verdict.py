@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from profiling.agreement import is_longer
 from profiling.devices import DeviceKind
 from profiling.outcome import Cancelled, Failed, Flag, Measured, Skipped
 from profiling.plan import Regime
@@ -15,10 +16,6 @@ CEILING_UNCERTAINTY = 0.02
 
 # Host time over device time from which a caller waits for launches and not for the device.
 LAUNCH_BOUND_RATIO = 1.5
-
-# A call of one kernel and CUPTI's duration of it agree within this, else one of them is wrong.
-PROFILER_TOLERANCE = 0.03
-PROFILER_TOLERANCE_S = 1e-6
 
 # A point is judged by ceilings measured at the clock of its own regime.
 _MEASURED_IN = {Regime.BURST: Source.MEASURED_BURST, Regime.SUSTAINED: Source.MEASURED_SUSTAINED}
@@ -94,14 +91,20 @@ def _device_flags(measured: Measured) -> set[Flag]:
     launches = sum(kernel.calls for kernel in measured.kernels)
     if launches > 1.5:
         found.add(Flag.EXTRA_KERNELS)
-    if measured.kernel_sum_s:
-        median_s = measured.time.median_s
-        allowed_s = max(PROFILER_TOLERANCE * median_s, PROFILER_TOLERANCE_S)
-        too_much_s = measured.kernel_sum_s - median_s
-        # Several kernels have gaps between them, but hardly more work than time: some of it was not timed.
-        if too_much_s > allowed_s or (launches <= 1.5 and -too_much_s > allowed_s):
-            found.add(Flag.PROFILER_DISAGREES)
+    if measured.kernel_sum_s and not any(
+        _profiler_agrees(measured.kernel_sum_s, launches, seconds)
+        for seconds in (measured.time.median_s, measured.profiled_s)
+        if seconds
+    ):
+        found.add(Flag.PROFILER_DISAGREES)
     return found
+
+
+def _profiler_agrees(kernel_sum_s: float, launches: float, seconds: float) -> bool:
+    """Several kernels have gaps between them, but hardly more work than time: else some was not timed."""
+    if is_longer(kernel_sum_s, seconds):
+        return False
+    return launches > 1.5 or not is_longer(seconds, kernel_sum_s)
 
 
 def limiting_roof(point: Point, session: Session) -> Roof | None:

@@ -17,6 +17,7 @@ from app.formatting import (
 )
 from app.models.fact import Fact, Gauge, Section, section
 from app.models.point_row import PointRow
+from profiling.agreement import is_longer
 from profiling.devices import Device, DeviceKind
 from profiling.outcome import Evidence, Measured, Method
 from profiling.statistics import INTERVAL_NOTE, Interval, unstable_because
@@ -127,7 +128,10 @@ def _profiler(measured: Measured) -> tuple[Fact, ...]:
     launches = sum(kernel.calls for kernel in measured.kernels)
     if launches <= _SEVERAL:
         text = f"{time_text(sum_s)} ({_difference(sum_s / span_s - 1)})"
-        return (Fact("Profiler", text, "The kernel's time as CUPTI gives it, against the device time"),)
+        tip = "The kernel's time as CUPTI gives it, against the device time"
+        if measured.profiled_s and is_longer(measured.profiled_s, span_s):
+            tip += f". The profiler slows this kernel: {time_text(measured.profiled_s)} while it looks on"
+        return (Fact("Profiler", text, tip),)
     gap_s = span_s - sum_s
     gaps = f"{time_text(gap_s)}, {percent_text(gap_s / span_s)} of the time" if gap_s > 0 else "none"
     tip = "Device time of a call less the sum of its kernels, from the profiler"

@@ -14,7 +14,7 @@ from profiling.worker.providers import Built
 from profiling.worker.repeats import fingerprint, remembers
 from profiling.worker.rounds import Turn
 from profiling.worker.timing import GraphTimer, host_seconds
-from profiling.worker.tracing import profile_kernels
+from profiling.worker.tracing import profile_block
 from profiling.worker.verify import Verifier
 
 _HOST_CALLS_S = 0.5
@@ -61,6 +61,7 @@ class Checker:
         turn.cool_down()
         turn.warm_block(self._instruments.read_state)
         turn.rest()
+        profile = profile_block(turn.timer) if self._on_gpu else None
         return Measured(
             time=turn.stats,
             method=turn.timer.method,
@@ -70,11 +71,13 @@ class Checker:
             evidence=turn.evidence,
             host_s=host_s,
             hot=contender.hot.stats if contender.hot and contender.hot.samples_s else None,
-            kernels=profile_kernels(turn.timer) if self._on_gpu else (),
+            kernels=profile.kernels if profile else (),
             flags=self._flags(contender, sets),
             discards=turn.discards,
             calls_s=self._single_calls(contender, sets),
             energy=self._energy(turn),
+            # Queued calls may wait for a host that the profiler slows.
+            profiled_s=profile.seconds if profile and isinstance(turn.timer, GraphTimer) else None,
         )
 
     def _verify_again(self, turn: Turn, sets: list[InputSet]) -> None:

@@ -5,7 +5,7 @@ import statistics
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch._C._autograd import DeviceType
@@ -15,19 +15,34 @@ from profiling.outcome import ProfiledKernel
 from profiling.worker.gpu_clock import OWN_PREFIX
 from profiling.worker.inputs import InputSet
 from profiling.worker.providers import Tensors
-from profiling.worker.timing import BlockTimer
+from profiling.worker.timing import BlockReading, BlockTimer
 
 Call = Callable[..., Tensors]
 _TRACED_CALLS = 5
 
 
-def profile_kernels(timer: BlockTimer) -> tuple[ProfiledKernel, ...]:
-    """Device kernels per call as CUPTI times them, longest first; seconds per call.
+class Profile(NamedTuple):
+    """A block under the profiler: device kernels per call, longest first, and the block's own reading."""
 
-    Of a whole block: a kernel profiled elsewhere, on other buffers, was seen to differ by 9 %.
-    Median duration of each kernel.
+    kernels: tuple[ProfiledKernel, ...]
+    seconds: float  # a call, by the timer's method
+
+    @property
+    def kernel_sum_s(self) -> float:
+        return sum(kernel.total_s for kernel in self.kernels)
+
+    @property
+    def launches(self) -> float:
+        return sum(kernel.calls for kernel in self.kernels)
+
+
+def profile_block(timer: BlockTimer) -> Profile:
+    """Device kernels of a whole block as CUPTI times them: the median duration of each.
+
+    A kernel profiled elsewhere, on other buffers, was seen to differ by 9 %.
     """
-    recording = _record(timer.block, on_gpu=True)
+    readings: list[BlockReading] = []
+    recording = _record(lambda: readings.append(timer.block()), on_gpu=True)
     durations: dict[str, list[float]] = {}
     for event in _device_events(recording):
         if not event.name.startswith(OWN_PREFIX):
@@ -36,7 +51,7 @@ def profile_kernels(timer: BlockTimer) -> tuple[ProfiledKernel, ...]:
         ProfiledKernel(name, len(seconds) / timer.calls_per_block, _per_call(seconds, timer.calls_per_block))
         for name, seconds in durations.items()
     ]
-    return tuple(sorted(kernels, key=lambda kernel: -kernel.total_s))
+    return Profile(tuple(sorted(kernels, key=lambda kernel: -kernel.total_s)), readings[0].seconds)
 
 
 def _per_call(seconds: list[float], calls: int) -> float:

@@ -5,7 +5,7 @@ import pytest
 
 from app.verdict_text import verdict_sentence
 from profiling.devices import DeviceKind
-from profiling.outcome import Flag, Measured, Outcome
+from profiling.outcome import Flag, Measured, Outcome, ProfiledKernel
 from profiling.session import Point, Session
 from profiling.spec import Dtype
 from profiling.verdict import VerdictKind, flags_of, limiting_roof, verdict
@@ -80,6 +80,30 @@ def test_launch_bound_needs_half_as_much_again_on_the_host() -> None:
     judged = verdict(slow, session_with(slow))
     assert judged.launch_s == pytest.approx(5.1e-6)
     assert verdict_sentence(slow, judged).startswith("Launch-bound: a caller waits 5.1 µs longer")
+
+
+@pytest.mark.parametrize(
+    ("kernel_s", "calls", "profiled_s", "flagged"),
+    [
+        (315e-6, 1.0, 316e-6, False),
+        (343e-6, 1.0, None, True),  # 9 % more than the headline
+        (343e-6, 1.0, 345e-6, False),  # the profiler slows it, as the headline's own method saw
+        (343e-6, 1.0, 360e-6, True),
+        (200e-6, 1.0, 316e-6, True),
+        (200e-6, 3.0, 316e-6, False),  # gaps between several kernels
+        (343e-6, 3.0, 316e-6, True),  # more work than time: some of it was not timed
+    ],
+)
+def test_the_profiler_has_a_say(
+    kernel_s: float, calls: float, profiled_s: float | None, flagged: bool
+) -> None:
+    outcome = msgspec.structs.replace(
+        sessions.measured(315e-6),
+        kernels=(ProfiledKernel("gelu", calls, kernel_s),),
+        profiled_s=profiled_s,
+    )
+    point = point_of(outcome)
+    assert (Flag.PROFILER_DISAGREES in flags_of(point, session_with(point))) is flagged
 
 
 def test_a_cpu_point_inside_the_cache_says_so() -> None:

@@ -133,7 +133,7 @@ def test_ncus_table_is_read_case_by_case() -> None:
     values = [*("9,500",) * nsight_compute.CALLS, *("127,100",) * nsight_compute.CALLS]
     rows = "\n".join(f'"{i}","17","neg","gpu__time_duration.sum","ns","{v}"' for i, v in enumerate(values))
     assert nsight_compute.durations_of(NCU.format(rows=rows), 2) == pytest.approx([9.5e-6, 127.1e-6])
-    with pytest.raises(nsight_compute.NcuRefused, match="saw 12 kernels where 18"):
+    with pytest.raises(nsight_compute.NcuRefused, match="saw 24 kernels where 36"):
         nsight_compute.durations_of(NCU.format(rows=rows), 3)
     unknown = rows.replace('"ns"', '"fortnight"')
     with pytest.raises(nsight_compute.NcuRefused, match="fortnight"):

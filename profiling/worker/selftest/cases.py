@@ -9,31 +9,36 @@ import torch
 from profiling.catalog import LIBRARY, scan
 from profiling.spec import Dtype, Workload
 from profiling.worker import providers
+from profiling.worker.gpu_clock import GpuClock
 from profiling.worker.inputs import InputSet
 from profiling.worker.probes import Probes
 from profiling.worker.providers import BuildRequest
 from profiling.worker.selftest.subject import Call, Subject
 
+_SPINS_S = (5e-6, 20e-6, 100e-6)
 _MULTIPLY_ADDS = ((512, "1 ms"), (2560, "5 ms"))  # rounds; milliseconds on GPUs with 128 lanes and 2 GHz
 
 
 @dataclass(frozen=True)
 class Case:
-    """A call and its inputs. Not judged where instruments are known to differ."""
+    """A call and its inputs."""
 
     label: str
     call: Call
     make: Callable[[], InputSet]
     bytes_per_call: int
-    is_judged: bool = True
 
 
 def single_kernels(subject: Subject, probes: Probes | None) -> list[Case]:
-    """Twelve calls; two fewer without our own multiply-add kernel."""
+    """Thirteen calls; two fewer without our own multiply-add kernel.
+
+    One has a quarter of a million small blocks, which CUPTI slows.
+    """
     return [
         *(_negate(subject, exponent) for exponent in (18, 20, 22, 24, 26)),
         *(_add(subject, exponent) for exponent in (24, 26)),
         _softmax(subject),
+        *_naive_gelu(subject, 26),
         _matmul(subject, 2048, torch.bfloat16),
         _matmul(subject, 4096, torch.float32),
         *(_multiply_add(subject, probes, *entry) for entry in _MULTIPLY_ADDS if probes),
@@ -41,10 +46,7 @@ def single_kernels(subject: Subject, probes: Probes | None) -> list[Case]:
 
 
 def cases_for_counters(subject: Subject, probes: Probes | None) -> list[Case]:
-    """Few calls, since Nsight Compute takes seconds; the last one is for information.
-
-    Of that kernel, a quarter of a million small blocks, CUPTI has been seen to say 9 % more than events.
-    """
+    """Few calls, since Nsight Compute takes seconds."""
     return [
         _negate(subject, 22),
         _negate(subject, 26),
@@ -52,6 +54,25 @@ def cases_for_counters(subject: Subject, probes: Probes | None) -> list[Case]:
         *(_multiply_add(subject, probes, *entry) for entry in _MULTIPLY_ADDS[:1] if probes),
         *_naive_gelu(subject, 26),
     ]
+
+
+def known_durations(subject: Subject) -> list[Case]:
+    """Kernels that spin for a given time; none without a kernel to spin."""
+    clock = subject.instruments.clock
+    return [_spin(subject, clock, duration_s) for duration_s in _SPINS_S] if clock else []
+
+
+def _spin(subject: Subject, clock: GpuClock, duration_s: float) -> Case:
+    def call(x: torch.Tensor) -> torch.Tensor:
+        clock.spin(duration_s)
+        return x
+
+    return Case(f"spin of {duration_s * 1e6:g} µs", call, lambda: (subject.noise(1),), _no_traffic(subject))
+
+
+def _no_traffic(subject: Subject) -> int:
+    """Bytes of a call that touches no memory: as if it filled the cache, for few sets and a short graph."""
+    return 3 * (subject.device.last_level_cache_bytes or 1)
 
 
 def _negate(subject: Subject, exponent: int) -> Case:
@@ -88,9 +109,7 @@ def _multiply_add(subject: Subject, probes: Probes, rounds: int, about: str) -> 
         probes.multiply_add(np.float32, rounds)
         return x
 
-    # It touches no memory. As if it filled the cache, so that there are few sets and the graph is short.
-    as_if = 3 * (subject.device.last_level_cache_bytes or 1)
-    return Case(f"multiply-add, about {about}", call, lambda: (subject.noise(1),), as_if)
+    return Case(f"multiply-add, about {about}", call, lambda: (subject.noise(1),), _no_traffic(subject))
 
 
 def _naive_gelu(subject: Subject, exponent: int) -> list[Case]:
@@ -104,4 +123,4 @@ def _naive_gelu(subject: Subject, exponent: int) -> list[Case]:
     request = BuildRequest(implementation, kernel.folder, workload, subject.torch_device)
     call = providers.build(request).call
     label = f"gelu cuda naive of 2^{exponent}"
-    return [Case(label, call, lambda: (subject.noise(count),), 8 * count, is_judged=False)]
+    return [Case(label, call, lambda: (subject.noise(count),), 8 * count)]

@@ -6,7 +6,7 @@ import torch
 
 from profiling.worker.environment import read_environment
 from profiling.worker.instruments import Instruments
-from profiling.worker.selftest.cases import cases_for_counters
+from profiling.worker.selftest.cases import cases_for_counters, known_durations
 from profiling.worker.selftest.nsight_compute import CALLS
 from profiling.worker.selftest.subject import Subject
 
@@ -19,7 +19,7 @@ def main(device_id: str) -> None:
     subject = Subject(Instruments(device), lambda: None)
     with torch.cuda.device(subject.torch_device):
         probes, _ = subject.bench.own_kernels
-        for case in cases_for_counters(subject, probes):
+        for case in (*known_durations(subject), *cases_for_counters(subject, probes)):
             sets = subject.sets(case.make, case.bytes_per_call)
             # Once each unseen: compiles, loads, and leaves the caches as rotation leaves them.
             kept = [case.call(*inputs) for inputs in sets]

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from profiling.pass_lines import Agreement, judge_agreement, skipped
+from profiling.agreement import Agreement
+from profiling.pass_lines import judge_agreement, skipped
 from profiling.proof import Proof, ProofName
 from profiling.worker.inputs import InputSet
 from profiling.worker.selftest.cases import Case, single_kernels
 from profiling.worker.selftest.subject import Subject
-from profiling.worker.tracing import profile_kernels
+from profiling.worker.tracing import profile_block
 
 _MOST_OF_MEMORY = 4  # a case may take a quarter of what is free
 
@@ -25,7 +26,7 @@ def prove(subject: Subject) -> Proof:
         if case.bytes_per_call * _MOST_OF_MEMORY > subject.free_bytes:
             continue
         found.append(_compare(subject, case, do_bench))
-    return judge_agreement(ProofName.PROFILER, found, ("CUPTI", "triton do_bench"))
+    return judge_agreement(ProofName.PROFILER, found, "CUPTI", ["triton do_bench"])
 
 
 def _compare(subject: Subject, case: Case, do_bench: Callable[..., Any] | None) -> Agreement:
@@ -34,16 +35,16 @@ def _compare(subject: Subject, case: Case, do_bench: Callable[..., Any] | None) 
     # As in a job: the profiler is to find the clock where the blocks had it.
     turn.warm_block(subject.instruments.read_state)
     turn.rest()
-    kernels = profile_kernels(turn.timer)
-    launches = sum(kernel.calls for kernel in kernels)
-    is_single = 0.5 < launches < 1.5
+    profile = profile_block(turn.timer)
+    is_single = 0.5 < profile.launches < 1.5
     return Agreement(
         case.label,
         turn.interval.median,
-        sum(kernel.total_s for kernel in kernels) if kernels else None,
+        profile.kernel_sum_s or None,
+        profile.seconds,
         (_by_do_bench(do_bench, case, sets),),
-        is_judged=case.is_judged and is_single,
-        note="" if is_single else f"{launches:.3g} kernels a call: not judged",
+        is_judged=is_single,
+        note="" if is_single else f"{profile.launches:.3g} kernels a call: not judged",
     )
 
 

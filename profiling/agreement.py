@@ -1,0 +1,48 @@
+"""Does another instrument say the same of a call as the headline? Pure arithmetic."""
+
+from msgspec import Struct
+
+TOLERANCE = 0.03
+TOLERANCE_S = 1e-6
+
+
+def is_longer(one_s: float, other_s: float) -> bool:
+    """Whether ``one_s`` is longer than ``other_s`` by more than the tolerance: 3 % of it, or 1 us."""
+    return one_s - other_s > max(TOLERANCE * other_s, TOLERANCE_S)
+
+
+class Agreement(Struct, frozen=True):
+    """A call's headline beside another instrument's time for it, which is None where that has none.
+
+    An instrument may slow the very call it looks at: CUPTI adds 9 % to a kernel of a quarter of a million
+    blocks on an H200, and events round the same replays show it. ``observed_s`` is then what the headline's
+    method read while the instrument looked on, and the instrument is right if it agrees with either.
+    """
+
+    label: str
+    headline_s: float
+    other_s: float | None
+    observed_s: float | None = None
+    more_s: tuple[float | None, ...] = ()  # further instruments, for information
+    is_judged: bool = True
+    note: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        return self.other_s / self.headline_s - 1 if self.other_s is not None else None
+
+    @property
+    def agrees(self) -> bool | None:
+        """None where there is nothing to judge."""
+        return self.share_of_limit <= 1 if self.is_judged and self.share_of_limit is not None else None
+
+    @property
+    def share_of_limit(self) -> float | None:
+        """The difference over what is allowed, by the nearer of the two readings."""
+        if self.other_s is None:
+            return None
+        return min(_share(self.other_s, base_s) for base_s in (self.headline_s, self.observed_s) if base_s)
+
+
+def _share(other_s: float, base_s: float) -> float:
+    return abs(other_s - base_s) / max(TOLERANCE * base_s, TOLERANCE_S)
