@@ -20,7 +20,7 @@ TOP_LEVEL = {
         "Makefile",
         "README.md",
     ),
-    *("app", "assets", "docs", "kernels", "main.py", "profiling", "pyproject.toml", "tests"),
+    *("app", "assets", "benchmarks", "docs", "kernels", "main.py", "profiling", "pyproject.toml", "tests"),
 }
 
 # Where packages come from is the own setting of each machine, never ours. Written so as not to match itself.
