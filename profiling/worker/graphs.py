@@ -54,14 +54,15 @@ class OutputPool:
     A kernel's time depends on where its output lies: on an H200 one callable in two buffers was
     called different, by 0.2 %, in 99 of 100 comparisons. Rivals therefore write to one place, in
     turn.
+
+    A fresh pool hands its memory out as the driver gives it, later by ascending address: a rehearsal
+    comes first, so that every graph finds the pool as the others do.
     """
 
     def __init__(self) -> None:
         self._handle = torch.cuda.graph_pool_handle()
-        # The pool lives as long as a graph in it: this one keeps it between the others.
-        self._anchor = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._anchor, pool=self._handle, capture_error_mode="thread_local"):
-            torch.zeros(1, device="cuda")
+        # Kept, since the pool lives as long as a graph in it.
+        self._rehearsal: torch.cuda.CUDAGraph | None = None
 
     def capture(
         self, call: Call, sets: Sequence[InputSet], calls: int
@@ -70,6 +71,13 @@ class OutputPool:
 
         Each set has its own outputs. Raises RuntimeError where a graph cannot capture the call.
         """
+        if self._rehearsal is None:
+            self._rehearsal, _ = self._capture(call, sets, len(sets))
+        return self._capture(call, sets, calls)
+
+    def _capture(
+        self, call: Call, sets: Sequence[InputSet], calls: int
+    ) -> tuple[torch.cuda.CUDAGraph, tuple[Lent, ...]]:
         graph = torch.cuda.CUDAGraph()
         outputs: list[tuple[torch.Tensor, ...]] = [() for _ in sets]
         torch.cuda.synchronize()

@@ -22,6 +22,7 @@ _MOST_CALLS = 2000  # nodes of one graph: capture costs tens of microseconds eac
 _MOST_REPLAYS = 50
 _MOST_QUICK_CALLS = 200_000
 _CALIBRATIONS = 3
+_LEAST_LEAD_S, _MOST_LEAD_S = 200e-6, 5e-3
 _QUEUE_DEPTH = 400  # launches the driver takes before a launch waits; the real limit is about 1000
 
 
@@ -49,30 +50,45 @@ class BlockTimer(Protocol):
 
 
 class _EventPair:
-    """Two events on the current stream, with the clock marked outside of them."""
+    """Two events on the current stream, with the clock marked outside of them.
+
+    A lead is a kernel that spins in front, so that all is queued before the first event fires: else the
+    device waits, between events, for a host that is still launching.
+    """
 
     def __init__(self, clock: GpuClock | None) -> None:
         self._clock = clock
+        self.spin = clock.spin if clock else _sleep
         self._start = torch.cuda.Event(enable_timing=True)
         self._end = torch.cuda.Event(enable_timing=True)
+        self.host_s = 0.0  # that the last block took to launch
 
-    def time(self, work: Callable[[], None], calls: int) -> BlockReading:
+    def time(self, work: Callable[[], None], calls: int, lead_s: float = 0.0) -> BlockReading:
+        if lead_s:
+            self.spin(lead_s)
         if self._clock:
             self._clock.mark_begin()
+        started = time.perf_counter_ns()
         self._start.record()
         work()
         self._end.record()
+        self.host_s = (time.perf_counter_ns() - started) * 1e-9
         if self._clock:
             self._clock.mark_end()
         torch.cuda.current_stream().synchronize()
         seconds = self._start.elapsed_time(self._end) * 1e-3 / calls
         return BlockReading(seconds, self._clock.hertz() if self._clock else None)
 
+    @property
+    def lead_s(self) -> float:
+        """A lead for the next block, by what the last one took to launch."""
+        return min(1.5 * self.host_s + _LEAST_LEAD_S, _MOST_LEAD_S)
+
 
 class GraphTimer:
     """An event pair round replays of a CUDA graph of calls: launch costs stay out.
 
-    Events are good to 32 ns, a replay gap to a few microseconds: a block of 10 ms hides both.
+    Events are good to 32 ns, a gap between queued replays to a few microseconds: a block of 10 ms hides both.
     """
 
     method = Method.CUDA_GRAPH
@@ -101,7 +117,7 @@ class GraphTimer:
         self.calls_per_block = self._calls * self._replays
 
     def block(self) -> BlockReading:
-        return self._pair.time(self.replay, self.calls_per_block)
+        return self._pair.time(self.replay, self.calls_per_block, self._pair.lead_s)
 
     def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
         self._graph.replay()
@@ -134,7 +150,6 @@ class QueueTimer:
         self._sets = sets
         self._next = 0
         self._pair = _EventPair(clock)
-        self._spin = clock.spin if clock else _sleep
         most = max(_QUEUE_DEPTH // max(launches_per_call, 1), 1)
         self.calls_per_block = min(max(round(BLOCK_S / max(estimate_s, 1e-7)), 1), most)
         self._lead_s = 0.0
@@ -144,12 +159,10 @@ class QueueTimer:
             self.method = Method.EVENTS
             self.reason = f"{reason} It waits for the device, so its calls cannot be queued."
         else:
-            self._lead_s = 1.5 * host_s + 100e-6
+            self._lead_s = 1.5 * host_s + _LEAST_LEAD_S
 
     def block(self) -> BlockReading:
-        if self._lead_s:
-            self._spin(self._lead_s)
-        return self._pair.time(self._calls, self.calls_per_block)
+        return self._pair.time(self._calls, self.calls_per_block, self._lead_s)
 
     def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
         return as_tuple(self._call(*self._sets[0]))
@@ -169,7 +182,7 @@ class QueueTimer:
 
     def _waits_for_device(self, host_s: float) -> bool:
         """Whether a long spin in front holds the host up."""
-        self._spin(3 * host_s + 0.02)
+        self._pair.spin(3 * host_s + 0.02)
         started = time.perf_counter_ns()
         self._call(*self._sets[0])
         held_s = (time.perf_counter_ns() - started) * 1e-9
