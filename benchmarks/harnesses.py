@@ -51,8 +51,8 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     subject = Subject(Instruments(device), lambda: None)
     print(f"{device.name}, torch {torch.__version__}, driver {device.driver_version}\n")
-    print("| call | headline us | CUPTI us | | headline meanwhile us | do_bench us | |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
+    print("| call | headline us | CUPTI us | | headline meanwhile us | clock meanwhile | do_bench us | |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
     found: list[Agreement] = []
     with torch.cuda.device(subject.torch_device):
         for case in cases(chosen.kernels, chosen.dtype, chosen.preset):
@@ -101,7 +101,7 @@ def compare(subject: Subject, case: Case) -> Agreement | None:
         f"{kernel.spec.name} {implementation.label} {workload.dtype} {size}",
         headline_s,
         profile.kernel_sum_s,
-        profile.seconds,
+        profile.meanwhile(turn.evidence.clock_hz),
         (common_s,),
         is_judged=0.5 < profile.launches < 1.5 and SHORTEST_S <= headline_s <= LONGEST_S,
     )
@@ -109,14 +109,14 @@ def compare(subject: Subject, case: Case) -> Agreement | None:
 
 def row(found: Agreement) -> str:
     """One line of the table; times in us."""
-    difference = found.difference or 0.0
-    cupti_s, observed_s, common_s = (
-        seconds or 0.0 for seconds in (found.other_s, found.observed_s, found.more_s[0])
-    )
+    meanwhile, [common_s] = found.meanwhile, found.more_s
+    if meanwhile is None or found.other_s is None or common_s is None:
+        return f"| {found.label} | {found.headline_s * 1e6:.2f} | | | | | | |"
     mark = "" if found.agrees else " **differs**"
     return (
-        f"| {found.label}{mark} | {found.headline_s * 1e6:.2f} | {cupti_s * 1e6:.2f} "
-        f"| {100 * difference:+.1f} % | {observed_s * 1e6:.2f} "
+        f"| {found.label}{mark} | {found.headline_s * 1e6:.2f} "
+        f"| {found.other_s * 1e6:.2f} | {100 * (found.other_s / found.headline_s - 1):+.1f} % "
+        f"| {meanwhile.seconds * 1e6:.2f} | {meanwhile.clock_ratio or 1:.3f} "
         f"| {common_s * 1e6:.2f} | {100 * (common_s / found.headline_s - 1):+.1f} % |"
     )
 

@@ -11,18 +11,31 @@ def is_longer(one_s: float, other_s: float) -> bool:
     return one_s - other_s > max(TOLERANCE * other_s, TOLERANCE_S)
 
 
+class Meanwhile(Struct, frozen=True):
+    """A call while another instrument looked on, by the headline's own method."""
+
+    seconds: float
+    clock_ratio: float | None = None  # the SM clock then, over the headline's
+
+    def pairs(self, other_s: float, headline_s: float) -> tuple[tuple[float, float], ...]:
+        """What is the same where the instrument is right: times of the same replays, or cycles."""
+        in_cycles = ((other_s * self.clock_ratio, headline_s),) if self.clock_ratio else ()
+        return ((other_s, self.seconds), *in_cycles)
+
+
 class Agreement(Struct, frozen=True):
     """A call's headline beside another instrument's time for it, which is None where that has none.
 
     An instrument may slow the very call it looks at: CUPTI adds 9 % to a kernel of a quarter of a million
-    blocks on an H200, and events round the same replays show it. ``observed_s`` is then what the headline's
-    method read while the instrument looked on, and the instrument is right if it agrees with either.
+    blocks on an H200, and events round the same replays show it. And it may find another clock: the gaps
+    it leaves between matrix products let the device rest. It is right if it agrees with the headline, or
+    with what the headline's method read meanwhile, or in cycles.
     """
 
     label: str
     headline_s: float
     other_s: float | None
-    observed_s: float | None = None
+    meanwhile: Meanwhile | None = None
     more_s: tuple[float | None, ...] = ()  # further instruments, for information
     is_judged: bool = True
     note: str = ""
@@ -38,10 +51,11 @@ class Agreement(Struct, frozen=True):
 
     @property
     def share_of_limit(self) -> float | None:
-        """The difference over what is allowed, by the nearer of the two readings."""
+        """The difference over what is allowed, by the nearest pair of readings."""
         if self.other_s is None:
             return None
-        return min(_share(self.other_s, base_s) for base_s in (self.headline_s, self.observed_s) if base_s)
+        further = self.meanwhile.pairs(self.other_s, self.headline_s) if self.meanwhile else ()
+        return min(_share(*pair) for pair in ((self.other_s, self.headline_s), *further))
 
 
 def _share(other_s: float, base_s: float) -> float:

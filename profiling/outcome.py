@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from profiling.agreement import Meanwhile
 from profiling.devices import Device
 
 
@@ -59,6 +60,9 @@ class BuildInfo(Struct, frozen=True):
     shared_bytes: int | None = None
     architecture: str | None = None
     configuration: str | None = None  # an autotuner's winner
+    graph_count: int | None = None  # that Dynamo made of a call
+    graph_breaks: int | None = None  # where Python had to step in between them
+    recompiles: int | None = None  # of code compiled before, for other shapes or values
 
 
 class Evidence(Struct, frozen=True):
@@ -126,7 +130,7 @@ class Measured(Struct, frozen=True, tag="measured"):
     discards: tuple[Discard, ...] = ()
     calls_s: tuple[float, ...] = ()  # single calls, by events inside a graph; their spread, not the headline
     energy: Energy | None = None
-    profiled_s: float | None = None  # as ``time``, while the profiler looked on: it slows some kernels
+    profiled: Meanwhile | None = None  # while the profiler looked on: it slows some kernels
 
     @property
     def kernel_sum_s(self) -> float | None:

@@ -40,7 +40,7 @@ LIMITS = {
     ),
     ProofName.PROFILER: (
         f"Every call of one kernel within {100 * TOLERANCE:g} % or {TOLERANCE_S * 1e6:g} µs of the kernel's "
-        "time in CUPTI, undisturbed or while CUPTI looks on: it slows some kernels."
+        "time in CUPTI: undisturbed, in cycles, or while CUPTI looks on, since it slows some kernels."
     ),
     ProofName.NSIGHT_COMPUTE: (
         f"Every call within {100 * TOLERANCE:g} % or {TOLERANCE_S * 1e6:g} µs of gpu__time_duration with the "
@@ -188,13 +188,18 @@ def judge_agreement(
         Column(instrument, Unit.SECONDS),
         Column("difference", Unit.FRACTION),
         Column("headline meanwhile", Unit.SECONDS),
+        Column("clock meanwhile", Unit.RATIO),
         *(Column(other, Unit.SECONDS) for other in others),
     ]
-    rows = [
-        Row(r.label, (r.headline_s, r.other_s, r.difference, r.observed_s, *r.more_s), r.agrees, r.note)
-        for r in found
-    ]
+    rows = [Row(r.label, (*_figures(r), *r.more_s), r.agrees, r.note) for r in found]
     return _proof(name, bool(verdicts) and all(verdicts), f"{finding}.{remark}", columns, rows)
+
+
+def _figures(found: Agreement) -> tuple[float | None, ...]:
+    seconds, clock_ratio = (
+        (found.meanwhile.seconds, found.meanwhile.clock_ratio) if found.meanwhile else (None, None)
+    )
+    return found.headline_s, found.other_s, found.difference, seconds, clock_ratio
 
 
 def judge_cold(hot_rate: float, cold_rate: float, ceiling: float, note: str) -> Proof:

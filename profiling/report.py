@@ -115,7 +115,7 @@ def _measured_cells(measured: Measured | None) -> dict[str, Cell]:
         "host_s": measured.host_s,
         "hot_median_s": hot.median_s if hot else None,
         "kernel_sum_s": measured.kernel_sum_s,
-        "profiled_s": measured.profiled_s,
+        "profiled_s": measured.profiled.seconds if measured.profiled else None,
         "kernel_calls": sum(kernel.calls for kernel in measured.kernels) if measured.kernels else None,
         "method": str(measured.method),
         "method_reason": measured.method_reason,

@@ -91,16 +91,16 @@ def _device_flags(measured: Measured) -> set[Flag]:
     launches = sum(kernel.calls for kernel in measured.kernels)
     if launches > 1.5:
         found.add(Flag.EXTRA_KERNELS)
-    if measured.kernel_sum_s and not any(
-        _profiler_agrees(measured.kernel_sum_s, launches, seconds)
-        for seconds in (measured.time.median_s, measured.profiled_s)
-        if seconds
-    ):
-        found.add(Flag.PROFILER_DISAGREES)
+    if measured.kernel_sum_s:
+        pairs = [(measured.kernel_sum_s, measured.time.median_s)]
+        if measured.profiled:
+            pairs += measured.profiled.pairs(*pairs[0])
+        if not any(_profiler_agrees(*pair, launches) for pair in pairs):
+            found.add(Flag.PROFILER_DISAGREES)
     return found
 
 
-def _profiler_agrees(kernel_sum_s: float, launches: float, seconds: float) -> bool:
+def _profiler_agrees(kernel_sum_s: float, seconds: float, launches: float) -> bool:
     """Several kernels have gaps between them, but hardly more work than time: else some was not timed."""
     if is_longer(kernel_sum_s, seconds):
         return False

@@ -129,8 +129,9 @@ def _profiler(measured: Measured) -> tuple[Fact, ...]:
     if launches <= _SEVERAL:
         text = f"{time_text(sum_s)} ({_difference(sum_s / span_s - 1)})"
         tip = "The kernel's time as CUPTI gives it, against the device time"
-        if measured.profiled_s and is_longer(measured.profiled_s, span_s):
-            tip += f". The profiler slows this kernel: {time_text(measured.profiled_s)} while it looks on"
+        profiled = measured.profiled
+        if profiled and is_longer(profiled.seconds, span_s):
+            tip += f". The profiler slows this kernel: {time_text(profiled.seconds)} while it looks on"
         return (Fact("Profiler", text, tip),)
     gap_s = span_s - sum_s
     gaps = f"{time_text(gap_s)}, {percent_text(gap_s / span_s)} of the time" if gap_s > 0 else "none"

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from profiling.agreement import Meanwhile
 from profiling.outcome import Energy, FailureKind, Flag, Measured, Method, Verification
 from profiling.plan import Job, Quality
 from profiling.spec import Implementation
@@ -14,7 +15,7 @@ from profiling.worker.providers import Built
 from profiling.worker.repeats import fingerprint, remembers
 from profiling.worker.rounds import Turn
 from profiling.worker.timing import GraphTimer, host_seconds
-from profiling.worker.tracing import profile_block
+from profiling.worker.tracing import Profile, profile_block
 from profiling.worker.verify import Verifier
 
 _HOST_CALLS_S = 0.5
@@ -76,9 +77,14 @@ class Checker:
             discards=turn.discards,
             calls_s=self._single_calls(contender, sets),
             energy=self._energy(turn),
-            # Queued calls may wait for a host that the profiler slows.
-            profiled_s=profile.seconds if profile and isinstance(turn.timer, GraphTimer) else None,
+            profiled=self._profiled(turn, profile),
         )
+
+    @staticmethod
+    def _profiled(turn: Turn, profile: Profile | None) -> Meanwhile | None:
+        # Queued calls may wait for a host that the profiler slows: their time then says nothing.
+        is_replayed = turn.timer.method is Method.CUDA_GRAPH
+        return profile.meanwhile(turn.evidence.clock_hz) if profile and is_replayed else None
 
     def _verify_again(self, turn: Turn, sets: list[InputSet]) -> None:
         """What the timed path writes for contents it has never seen."""

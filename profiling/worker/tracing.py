@@ -11,6 +11,7 @@ import torch
 from torch._C._autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
+from profiling.agreement import Meanwhile
 from profiling.outcome import ProfiledKernel
 from profiling.worker.gpu_clock import OWN_PREFIX
 from profiling.worker.inputs import InputSet
@@ -22,10 +23,15 @@ _TRACED_CALLS = 5
 
 
 class Profile(NamedTuple):
-    """A block under the profiler: device kernels per call, longest first, and the block's own reading."""
+    """A block under the profiler: device kernels per call, longest first, and the timer's own reading."""
 
     kernels: tuple[ProfiledKernel, ...]
-    seconds: float  # a call, by the timer's method
+    reading: BlockReading
+
+    def meanwhile(self, clock_hz: float | None) -> Meanwhile:
+        """Beside a headline that was read at this clock."""
+        ratio = self.reading.clock_hz / clock_hz if self.reading.clock_hz and clock_hz else None
+        return Meanwhile(self.reading.seconds, ratio)
 
     @property
     def kernel_sum_s(self) -> float:
@@ -51,7 +57,7 @@ def profile_block(timer: BlockTimer) -> Profile:
         ProfiledKernel(name, len(seconds) / timer.calls_per_block, _per_call(seconds, timer.calls_per_block))
         for name, seconds in durations.items()
     ]
-    return Profile(tuple(sorted(kernels, key=lambda kernel: -kernel.total_s)), readings[0].seconds)
+    return Profile(tuple(sorted(kernels, key=lambda kernel: -kernel.total_s)), readings[0])
 
 
 def _per_call(seconds: list[float], calls: int) -> float:

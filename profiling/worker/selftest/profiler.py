@@ -41,7 +41,7 @@ def _compare(subject: Subject, case: Case, do_bench: Callable[..., Any] | None) 
         case.label,
         turn.interval.median,
         profile.kernel_sum_s or None,
-        profile.seconds,
+        profile.meanwhile(turn.evidence.clock_hz),
         (_by_do_bench(do_bench, case, sets),),
         is_judged=is_single,
         note="" if is_single else f"{profile.launches:.3g} kernels a call: not judged",
