@@ -5,9 +5,10 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from profiling.catalog import Kernel
-from profiling.spec import Dtype, Pipe
+from profiling.spec import Dtype, Multiply, Pipe, Provider
 from tests.kernels.cases import CATALOG, eager, element_count, name_of, random_inputs
 
+TF32_EPS = 2**-10
 LAPTOP_BYTES = 256 * 2**20
 SIZES = [
     (kernel, sizes, dtype)
@@ -29,7 +30,10 @@ def test_every_folder_is_a_kernel() -> None:
 
 @each_kernel
 def test_has_every_provider(kernel: Kernel) -> None:
-    assert {str(found.provider) for found in kernel.implementations} == {"eager", "compile", "triton", "cuda"}
+    """Where torch.compile's modes are compared, one kernel of our own may make no sense."""
+    by_torch, by_hand = {Provider.EAGER, Provider.COMPILE}, {Provider.TRITON, Provider.CUDA}
+    providers = {found.provider for found in kernel.implementations}
+    assert providers >= by_torch | (set() if kernel.spec.compares_modes else by_hand)
 
 
 @pytest.mark.parametrize(("kernel", "sizes", "dtype"), SIZES, ids=name_of)
@@ -51,9 +55,14 @@ def test_bytes_are_those_of_the_tensors(kernel: Kernel, sizes: dict[str, int], d
 def test_flops_are_those_torch_counts(kernel: Kernel) -> None:
     dtype = kernel.spec.dtypes[0]
     for sizes in kernel.spec.odd_sizes:
+        inputs = random_inputs(kernel, sizes, dtype)
         with FlopCounterMode(display=False) as counter:
-            eager(kernel, random_inputs(kernel, sizes, dtype))
-        assert counter.get_total_flops() == kernel.spec.work_at(sizes, dtype).flop_count
+            eager(kernel, inputs)
+        counted, claimed = counter.get_total_flops(), kernel.spec.work_at(sizes, dtype).flop_count
+        if "causal" in kernel.spec.name:  # torch counts the half that is masked as well
+            assert claimed <= counted <= 2 * claimed
+        else:
+            assert claimed == counted
 
 
 @each_kernel
@@ -73,9 +82,15 @@ def test_medium_fits_a_laptop(kernel: Kernel) -> None:
     assert element_count(kernel, medium.sizes) * Dtype.FLOAT32.itemsize <= LAPTOP_BYTES
 
 
-@each_kernel
+@pytest.mark.parametrize(
+    "kernel",
+    [kernel for kernel in CATALOG.kernels if all(output.element is None for output in kernel.spec.outputs)],
+    ids=name_of,
+)
 def test_tolerances_are_no_looser_than_the_dtype_asks(kernel: Kernel) -> None:
     tolerance = kernel.spec.tolerance
     for dtype in kernel.spec.dtypes:
-        rounding = torch.finfo(getattr(torch, dtype)).eps / 2
-        assert rounding / 2 < tolerance.of(dtype) < (500 if dtype is Dtype.FLOAT32 else 9) * rounding
+        eps = TF32_EPS if kernel.spec.multiplies is Multiply.TF32 else torch.finfo(getattr(torch, dtype)).eps
+        rounding = eps / 2
+        wide = dtype is Dtype.FLOAT32 and kernel.spec.multiplies is None
+        assert rounding / 2 < tolerance.of(dtype) < (500 if wide else 9) * rounding

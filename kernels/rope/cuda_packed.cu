@@ -1,0 +1,59 @@
+// The rotary embedding in one pass, 16 bytes of either half of a head a thread.
+//
+// Formula: y[i] = x[i] cos[i] - x[i + half] sin[i], y[i + half] = x[i + half] cos[i] + x[i] sin[i]; 3 FLOP an
+//   element, (2 batch heads seq 2 half + 2 seq half)s bytes: heads read the tables again, from L2.
+// Mapping: a thread turns one pack of the lower half with the pack half a head further. A block is blockDim.x
+//   packs wide, half a head, and blockDim.y positions high. Where half a head is no multiple of 16 bytes, a
+//   thread turns one pair. Two or more heads a thread, which would load the tables once for all, were 0 to
+//   5 % slower on an H200: fewer threads are under way.
+// Idea: Su et al., "RoFormer", arXiv:2104.09864, in the rotate-half form of GPT-NeoX: halves, not neighbours,
+//   are paired, so that both are read in whole packs.
+#include "common.cuh"
+
+constexpr int THREADS = 256;  // as in cuda_packed.py
+
+// `low` and `high` become the turned pair.
+__device__ __forceinline__ void turn(float& low, float& high, float cos, float sin) {
+    const float turned = low * cos - high * sin;
+    high = high * cos + low * sin;
+    low = turned;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) rope_packs(
+    const SCALAR* __restrict__ x, const SCALAR* __restrict__ cos, const SCALAR* __restrict__ sin,
+    SCALAR* __restrict__ y, long long seq, long long half
+) {
+    const unsigned blocks = static_cast<unsigned>((seq + blockDim.y - 1) / blockDim.y);  // of a head
+    const long long head = blockIdx.x / blocks;
+    const long long position = static_cast<long long>(blockIdx.x % blocks) * blockDim.y + threadIdx.y;
+    if (position >= seq) return;
+    for (long long col = threadIdx.x * PACK; col < half; col += blockDim.x * PACK) {
+        const long long at = (head * seq + position) * 2 * half + col;
+        const long long angle = position * half + col;
+        const Pack packs[] = {load_pack(x + at), load_pack(x + at + half)};
+        const Pack c = load_pack(cos + angle);
+        const Pack s = load_pack(sin + angle);
+        float low[PACK], high[PACK];
+        unpack(packs[0], low);
+        unpack(packs[1], high);
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) turn(low[i], high[i], to_float(c.element[i]), to_float(s.element[i]));
+        store_whole_pack(y + at, to_pack(low));
+        store_whole_pack(y + at + half, to_pack(high));
+    }
+}
+
+// `pairs` of all heads together.
+extern "C" __global__ void __launch_bounds__(THREADS) rope_pairs(
+    const SCALAR* __restrict__ x, const SCALAR* __restrict__ cos, const SCALAR* __restrict__ sin,
+    SCALAR* __restrict__ y, long long seq, long long half, long long pairs
+) {
+    const long long pair = thread_of_grid();
+    if (pair >= pairs) return;
+    const long long angle = pair % (seq * half);
+    const long long at = pair / half * half + pair;  // after the lower and the upper halves before it
+    float low = to_float(x[at]), high = to_float(x[at + half]);
+    turn(low, high, to_float(cos[angle]), to_float(sin[angle]));
+    from_float(low, y[at]);
+    from_float(high, y[at + half]);
+}

@@ -1,0 +1,23 @@
+"""Launches ``cuda_packed.cu``: rotary embedding, one thread per 16 bytes of either half of a head."""
+
+import torch
+
+THREADS = 256  # as in cuda_packed.cu
+PACK_BYTES = 16
+
+
+def run(program, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    """Turn ``x``, (batch, heads, seq, 2 half), by ``cos`` and ``sin``, (seq, half); contiguous."""
+    batch, heads, seq, _ = x.shape
+    half = cos.shape[1]
+    y = torch.empty_like(x)
+    packs, rest = divmod(half * x.element_size(), PACK_BYTES)
+    if rest or any(tensor.data_ptr() % PACK_BYTES for tensor in (x, cos, sin, y)):
+        pairs = x.numel() // 2
+        program.launch("rope_pairs", -(-pairs // THREADS), THREADS, x, cos, sin, y, seq, half, pairs)
+    elif packs:
+        width = min(1 << (packs - 1).bit_length(), THREADS)
+        height = THREADS // width
+        blocks = -(-seq // height) * batch * heads
+        program.launch("rope_packs", blocks, (width, height), x, cos, sin, y, seq, half)
+    return y

@@ -1,0 +1,28 @@
+"""A handful of small operations on one vector: what fusing them into one pass buys.
+
+Compulsory work of n elements: 7n FLOP (maximum; exp, plus 1 and division of the sigmoid; tanh; product; sum),
+2n elements moved.
+"""
+
+from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+
+SPEC = KernelSpec(
+    name="small_ops",
+    title="Small operations",
+    formula="y = relu(x) + sigmoid(x) tanh(x)",
+    axes=(Axis("n", "elements"),),
+    inputs=(TensorSpec("x", ("n",)),),
+    outputs=(TensorSpec("y", ("n",)),),
+    work=WorkFormula(flop_count="7*n", read_bytes="n*s", write_bytes="n*s"),
+    # float32: a hardware exponential and reciprocal of 2^-22 each. The 16-bit types: eager rounds after each
+    # of four operations, our own versions once.
+    tolerance=Tolerance(float32=2e-6, float16=1e-3, bfloat16=8e-3),
+    presets=(
+        Preset("small", {"n": 2**20}),
+        Preset("medium", {"n": 2**24}),
+        Preset("large", {"n": 2**26}),
+    ),
+    sweep=tuple({"n": 2**power} for power in range(14, 30, 2)),
+    odd_sizes=({"n": 98433}, {"n": 98432}, {"n": 0}, {"n": 1}, {"n": 7}, {"n": 1031}),
+    large_magnitude=1e4,  # exp(-x) and its square overflow float32 from x = -44: their quotient gives NaN
+)

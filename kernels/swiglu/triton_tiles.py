@@ -1,0 +1,42 @@
+"""SwiGLU in Triton, one pass.
+
+Formula: y = a b / (1 + exp(-a)), with exp(t) taken as 2^(t log2 e). Where exp(-a) overflows to infinity the
+quotient is 0, as it should be. 5n FLOP, 3ns bytes.
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 bytes of each input for each of its 128
+threads. Whole tiles carry no mask (see vector_add/triton_tiles).
+Idea: Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202. Flat tiles serve any width of a layer.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+TILE_BYTES = 2048
+LOG2_E = tl.constexpr(1.4426950408889634)
+
+
+@triton.jit
+def _swiglu(a, b, y, n, TILE: tl.constexpr):
+    first = tl.program_id(0).to(tl.int64) * TILE
+    at = first + tl.arange(0, TILE)
+    whole = first + TILE <= n
+    if whole:
+        gate = tl.load(a + at).to(tl.float32)
+        value = tl.load(b + at).to(tl.float32)
+    else:
+        gate = tl.load(a + at, mask=at < n, other=0.0).to(tl.float32)
+        value = tl.load(b + at, mask=at < n, other=0.0).to(tl.float32)
+    result = gate / (1.0 + tl.exp2(gate * -LOG2_E)) * value
+    if whole:
+        tl.store(y + at, result.to(y.dtype.element_ty))
+    else:
+        tl.store(y + at, result.to(y.dtype.element_ty), mask=at < n)
+
+
+def run(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Gate ``b`` by ``a``, both (n,) and contiguous."""
+    y = torch.empty_like(a)
+    if n := a.numel():
+        tile = TILE_BYTES // a.element_size()
+        _swiglu[(triton.cdiv(n, tile),)](a, b, y, n, tile, num_warps=4)
+    return y

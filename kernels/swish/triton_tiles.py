@@ -1,0 +1,40 @@
+"""Swish in Triton, one pass.
+
+Formula: y = x / (1 + exp(-x)), with exp(t) taken as 2^(t log2 e). Where exp(-x) overflows to infinity the
+quotient is 0, as it should be. 4n FLOP, 2ns bytes.
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 bytes for each of its 128 threads. Whole
+tiles carry no mask (see vector_add/triton_tiles).
+Idea: Ramachandran et al., "Searching for Activation Functions", arXiv:1710.05941.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+TILE_BYTES = 2048
+LOG2_E = tl.constexpr(1.4426950408889634)
+
+
+@triton.jit
+def _swish(x, y, n, TILE: tl.constexpr):
+    first = tl.program_id(0).to(tl.int64) * TILE
+    at = first + tl.arange(0, TILE)
+    whole = first + TILE <= n
+    if whole:
+        value = tl.load(x + at).to(tl.float32)
+    else:
+        value = tl.load(x + at, mask=at < n, other=0.0).to(tl.float32)
+    result = value / (1.0 + tl.exp2(value * -LOG2_E))
+    if whole:
+        tl.store(y + at, result.to(y.dtype.element_ty))
+    else:
+        tl.store(y + at, result.to(y.dtype.element_ty), mask=at < n)
+
+
+def run(x: torch.Tensor) -> torch.Tensor:
+    """Apply swish to ``x``, (n,) and contiguous."""
+    y = torch.empty_like(x)
+    if n := x.numel():
+        tile = TILE_BYTES // x.element_size()
+        _swish[(triton.cdiv(n, tile),)](x, y, n, tile, num_warps=4)
+    return y

@@ -1,0 +1,55 @@
+// Transpose with 16 bytes an access on every side: tiles in shared memory, squares in registers.
+//
+// Formula: y[c, r] = x[r, c]; no FLOP, 2 rows cols s bytes.
+// Mapping: a block owns a tile of 64 x 64 or 128 x 128 elements, 256 bytes a row. A thread brings PACK packs
+//   of x to shared memory, all under way at once; after a barrier it takes a square of PACK x PACK elements
+//   from there, renames its registers (two 16-bit elements are joined by one byte permutation), and stores
+//   the square's columns as packs of y. Either way 16 lanes move 256 adjacent bytes. Where rows are no
+//   multiples of 16 bytes, tiles of single elements do it.
+// Idea: a vector load gives a thread elements of one row, a vector store wants elements of one column: a
+//   square a thread serves both. Squares straight from x, in pieces of 64 bytes, were 8 % slower on an H200.
+//   The packs of a row lie in shared memory in an order of their own, so that lanes which read one below the
+//   other find them in different banks.
+#include "transpose/tile.cuh"
+
+constexpr int SQUARES = 16;           // on a side of the tile, as in cuda_swizzled.py
+constexpr int SIDE = SQUARES * PACK;  // elements
+
+// Place in its row of the tile of the pack in column `column` of squares and line `line` of squares.
+__device__ __forceinline__ int place(int line, int column) { return column ^ line; }
+
+extern "C" __global__ void __launch_bounds__(SQUARES * SQUARES)
+transpose_squares(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {
+    __shared__ Pack tile[SIDE][SQUARES];
+    const unsigned across = static_cast<unsigned>((cols + SIDE - 1) / SIDE);
+    const long long top = static_cast<long long>(blockIdx.x / across) * SIDE;
+    const long long left = static_cast<long long>(blockIdx.x % across) * SIDE;
+    const int inner = threadIdx.x % SQUARES;  // adjacent lanes: first along the rows of x, then those of y
+    const int outer = threadIdx.x / SQUARES;
+
+    // rows and cols are multiples of PACK, so a pack or a square is inside or outside as a whole.
+#pragma unroll
+    for (int i = 0; i < PACK; ++i) {
+        const int row = i * SQUARES + outer;
+        if (top + row < rows && left + inner * PACK < cols) {
+            tile[row][place(row / PACK, inner)] = load_pack(x + (top + row) * cols + left + inner * PACK);
+        }
+    }
+    __syncthreads();
+    if (top + inner * PACK >= rows || left + outer * PACK >= cols) return;
+    Pack square[PACK];
+#pragma unroll
+    for (int i = 0; i < PACK; ++i) square[i] = tile[inner * PACK + i][place(inner, outer)];
+#pragma unroll
+    for (int j = 0; j < PACK; ++j) {
+        Pack turned;
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) turned.element[i] = square[i].element[j];
+        store_whole_pack(y + (left + outer * PACK + j) * rows + top + inner * PACK, turned);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(TILE * TILE_ROWS)
+transpose_tiles(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {
+    transpose_tile(x, y, rows, cols);
+}
