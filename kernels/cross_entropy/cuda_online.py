@@ -1,0 +1,29 @@
+"""Launches ``cuda_online.cu``: cross-entropy, a block a row, or several where there are few rows."""
+
+import torch
+
+PACK_BYTES = 16
+WARP = 32
+MOST_THREADS = 256
+SHORTEST_PIECE_BYTES = 8 * 1024
+MOST_PIECES = 32  # a warp joins them
+BLOCKS_PER_MULTIPROCESSOR = 8  # what runs at once
+
+
+def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Loss of each row of ``logits``, (rows, cols), at its label, (rows,); contiguous. Gives (rows,)."""
+    rows, cols = logits.shape
+    loss = torch.empty(rows, dtype=logits.dtype, device=logits.device)
+    row_bytes = cols * logits.element_size()
+    threads = min(-(-row_bytes // (PACK_BYTES * WARP)) * WARP, MOST_THREADS)
+    wanted = program.multiprocessor_count * BLOCKS_PER_MULTIPROCESSOR // max(rows, 1)
+    pieces = max(1, min(wanted, row_bytes // SHORTEST_PIECE_BYTES, MOST_PIECES))
+    if pieces == 1:
+        program.launch("cross_entropy_row", rows, threads, logits, labels, loss, cols)
+        return loss
+    length = -(-cols // pieces // PACK_BYTES) * PACK_BYTES  # whole packs, of elements of any size
+    pieces = -(-cols // length)
+    piece = torch.empty(rows, pieces, 2, dtype=torch.float32, device=logits.device)
+    program.launch("cross_entropy_piece", rows * pieces, threads, logits, piece, cols, pieces, length)
+    program.launch("cross_entropy_join", rows, WARP, logits, labels, piece, loss, cols, pieces)
+    return loss

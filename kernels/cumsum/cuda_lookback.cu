@@ -1,0 +1,265 @@
+// Running sums of rows in one pass; where rows are few and long, their tiles are spread over blocks that look back.
+//
+// Formula: y[r, c] = sum_{i <= c} x[r, i]; rows cols FLOP, 2 rows cols s bytes.
+// Mapping: a team owns a tile of a row: a warp for short rows, else a block of 256 threads. A warp has neighbouring
+//   packs of 16 bytes and adds them up, and the block adds its warps; a second walk along the packs, which stay as they
+//   were loaded, scans each of them and by shuffles those of a warp, and gives the results. A block goes from tile to tile of its row with
+//   the sum so far, the next tile already under way. Long rows: a block a tile, which makes its total known, and adds
+//   the totals before it. Meanwhile it keeps its tile in shared memory, of which there is room for more tiles than in
+//   registers: they wait for some microseconds, and by Little's law 20 MB must be under way.
+// Idea: Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016. Theirs adds
+//   whatever has become known by then, and float sums differ from call to call. Here a tile looks back to the start
+//   of its group of GROUP tiles and no further, one tile a thread, and the sum before a group is handed on by the
+//   group before it: one order of addition, and a chain of one wait in GROUP tiles.
+#include "common.cuh"
+
+constexpr int THREADS = 256;  // as in cuda_lookback.py
+constexpr int WARPS = THREADS / WARP;
+constexpr int GROUP = THREADS;  // tiles, as in cuda_lookback.py
+constexpr int LONG_PACKS = 8;   // a thread's in a tile of a long row, as in cuda_lookback.py
+
+using Bits = uint4;  // a pack as it is kept, in whole words: a Pack would be taken apart into a register an element
+
+// A run cut into packs of 16 aligned bytes. The first and the last one may lie only partly in it.
+struct Grid {
+    long long length;
+    int skew;  // elements of the first pack that lie before the run
+
+    __device__ __forceinline__ Grid(const SCALAR* start, long long length) : length(length) {
+        skew = static_cast<int>(reinterpret_cast<unsigned long long>(start) & 15) / sizeof(SCALAR);
+    }
+    __device__ __forceinline__ long long packs() const { return (length + skew + PACK - 1) / PACK; }
+    __device__ __forceinline__ long long at(long long pack) const { return pack * PACK - skew; }
+    __device__ __forceinline__ bool has(long long at) const { return at >= 0 && at < length; }
+    __device__ __forceinline__ bool is_inside(long long at) const { return at >= 0 && at + PACK <= length; }
+
+    // Zeros where the run is not.
+    __device__ __forceinline__ Bits load(const SCALAR* x, long long at) const {
+        if (is_inside(at)) return __ldg(reinterpret_cast<const Bits*>(x + at));
+        Bits bits;
+        Pack& pack = reinterpret_cast<Pack&>(bits);
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) {
+            from_float(0.0f, pack.element[i]);
+            if (has(at + i)) pack.element[i] = x[at + i];
+        }
+        return bits;
+    }
+
+    __device__ __forceinline__ void store(SCALAR* y, long long at, const Pack& pack) const {
+        if (is_inside(at) && is_aligned(y + at)) {
+            store_pack(y + at, pack);
+        } else {
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) {
+                if (has(at + i)) y[at + i] = pack.element[i];
+            }
+        }
+    }
+};
+
+// Sum of the lanes up to this one.
+__device__ __forceinline__ float warp_running_sum(float value) {
+    const int lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int offset = 1; offset < WARP; offset *= 2) {
+        const float before = __shfl_up_sync(WHOLE_WARP, value, offset);
+        if (lane >= offset) value += before;
+    }
+    return value;
+}
+
+__device__ __forceinline__ void unpack(const Bits& bits, float (&values)[PACK]) {
+    unpack(reinterpret_cast<const Pack&>(bits), values);
+}
+
+__device__ __forceinline__ float sum_of(const Bits& bits) {
+    float values[PACK];
+    unpack(bits, values);
+    float sum = values[0];
+#pragma unroll
+    for (int i = 1; i < PACK; ++i) sum += values[i];
+    return sum;
+}
+
+// A team's tile, PACKS packs a thread: those of a warp lie one behind the other.
+template <int PACKS, bool WHOLE_BLOCK>
+struct Tile {
+    static constexpr int TEAM = WHOLE_BLOCK ? THREADS : WARP;
+    static constexpr int STEP = WARP * PACK;  // elements from one pack of a thread to its next
+
+    static __device__ __forceinline__ long long count(const Grid& grid) {
+        return (grid.packs() + TEAM * PACKS - 1) / (TEAM * PACKS);
+    }
+
+    // Where this thread's first pack is.
+    static __device__ __forceinline__ long long first_at(const Grid& grid, long long tile) {
+        const int warp = WHOLE_BLOCK ? threadIdx.x / WARP : 0;
+        return grid.at(tile * (TEAM * PACKS) + warp * (WARP * PACKS) + threadIdx.x % WARP);
+    }
+
+    static __device__ __forceinline__ void load(
+        Bits (&packs)[PACKS], const SCALAR* x, const Grid& grid, long long first
+    ) {
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) packs[p] = grid.load(x, first + p * STEP);
+    }
+
+    // Sum of the warp's packs.
+    static __device__ __forceinline__ float sum(const Bits (&packs)[PACKS]) {
+        float total = 0.0f;
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) total += sum_of(packs[p]);
+        return warp_sum(total);
+    }
+
+    // Writes one pack of each thread of a warp, after which `before`, what comes before them, includes them.
+    static __device__ __forceinline__ void store(
+        SCALAR* y, const Grid& grid, long long at, const Bits& pack, float& before
+    ) {
+        float values[PACK];
+        unpack(pack, values);
+#pragma unroll
+        for (int i = 1; i < PACK; ++i) values[i] += values[i - 1];
+        const float up_to = warp_running_sum(values[PACK - 1]);
+        const float neighbours = __shfl_up_sync(WHOLE_WARP, up_to, 1);
+        const float base = threadIdx.x % WARP ? before + neighbours : before;
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) values[i] += base;
+        grid.store(y, at, to_pack(values));
+        before += __shfl_sync(WHOLE_WARP, up_to, WARP - 1);
+    }
+};
+
+struct Sums {
+    float before;  // of the warps before this one
+    float total;   // of all
+};
+
+// `slot` alternates from call to call, which spares a barrier.
+__device__ __forceinline__ Sums over_warps(float warp_total, int slot) {
+    __shared__ float totals[2][WARPS];
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    if (lane == 0) totals[slot][warp] = warp_total;
+    __syncthreads();
+    const float up_to = warp_running_sum(lane < WARPS ? totals[slot][lane] : 0.0f);
+    const float before = __shfl_sync(WHOLE_WARP, up_to, warp ? warp - 1 : 0);
+    return {warp ? before : 0.0f, __shfl_sync(WHOLE_WARP, up_to, WARPS - 1)};
+}
+
+template <int PACKS, bool WHOLE_BLOCK>
+__device__ __forceinline__ void cumsum_row(const SCALAR* x, SCALAR* y, long long cols) {
+    const Grid grid(x, cols);
+    Tile<PACKS, WHOLE_BLOCK> tile;
+    const long long tiles = tile.count(grid);
+    float carried = 0.0f;
+    Bits packs[PACKS];
+    tile.load(packs, x, grid, tile.first_at(grid, 0));
+    for (long long t = 0; t < tiles; ++t) {
+        Bits next[PACKS];
+        if (t + 1 < tiles) tile.load(next, x, grid, tile.first_at(grid, t + 1));
+        float before = carried;
+        if constexpr (WHOLE_BLOCK) {
+            const Sums sums = over_warps(tile.sum(packs), t % 2);
+            before += sums.before;
+            carried += sums.total;
+        }
+        const long long first = tile.first_at(grid, t);
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) tile.store(y, grid, first + p * tile.STEP, packs[p], before);
+        if constexpr (!WHOLE_BLOCK) carried = before;
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) packs[p] = next[p];
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+cumsum_warp(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {
+    const long long row = thread_of_grid() / WARP;
+    if (row < rows) cumsum_row<4, false>(x + row * cols, y + row * cols, cols);
+}
+
+#define BLOCK_KERNEL(PACKS)                                                                 \
+    extern "C" __global__ void __launch_bounds__(THREADS) cumsum_block_##PACKS(             \
+        const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long cols) {             \
+        cumsum_row<PACKS, true>(x + blockIdx.x * cols, y + blockIdx.x * cols, cols);        \
+    }
+
+BLOCK_KERNEL(1)
+BLOCK_KERNEL(2)
+BLOCK_KERNEL(4)
+
+// ---- Long rows ---------------------------------------------------------------------------------
+
+// A sum and whether it is known yet, in the one word that is written and read at once. Zero: not known.
+__device__ __forceinline__ void make_known(unsigned long long* word, float sum) {
+    *reinterpret_cast<volatile unsigned long long*>(word) = 1ull << 32 | __float_as_uint(sum);
+}
+
+__device__ __forceinline__ float wait_for(const unsigned long long* word) {
+    unsigned long long bits;
+    do bits = *reinterpret_cast<const volatile unsigned long long*>(word);
+    while (!(bits >> 32));
+    return __uint_as_float(static_cast<unsigned>(bits));
+}
+
+// Words of all tiles, of the groups' starts, and the counter that numbers blocks.
+extern "C" __global__ void cumsum_forget(unsigned long long* words, long long count) {
+    if (thread_of_grid() < count) words[thread_of_grid()] = 0;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 5) cumsum_lookback(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, unsigned long long* words, long long rows,
+    long long cols, long long tiles
+) {
+    unsigned long long* const counter = words;
+    unsigned long long* sums = words + 1;              // of each tile
+    unsigned long long* starts = sums + rows * tiles;  // sum before each group of a row
+    const long long groups = (tiles + GROUP - 1) / GROUP;
+
+    // Blocks are numbered as they start, so that whoever is waited for has started.
+    __shared__ long long number;
+    if (threadIdx.x == 0) number = static_cast<long long>(atomicAdd(counter, 1ull));
+    __syncthreads();
+    const long long row = number / tiles, t = number % tiles, group = t / GROUP;
+    x += row * cols;
+    y += row * cols;
+    sums += row * tiles;
+    starts += row * groups;
+
+    const Grid grid(x, cols);
+    Tile<LONG_PACKS, true> tile;
+    const long long first = tile.first_at(grid, t);
+    __shared__ Bits kept[LONG_PACKS][THREADS];
+    float mine = 0.0f;
+    if (grid.is_inside(first) && grid.is_inside(first + (LONG_PACKS - 1) * tile.STEP)) {  // all are under way
+#pragma unroll
+        for (int p = 0; p < LONG_PACKS; ++p) {
+            const Bits pack = __ldg(reinterpret_cast<const Bits*>(x + first) + p * WARP);
+            kept[p][threadIdx.x] = pack;
+            mine += sum_of(pack);
+        }
+    } else {
+#pragma unroll 1
+        for (int p = 0; p < LONG_PACKS; ++p) {
+            const Bits pack = grid.load(x, first + p * tile.STEP);
+            kept[p][threadIdx.x] = pack;
+            mine += sum_of(pack);
+        }
+    }
+    const Sums in_tile = over_warps(warp_sum(mine), 0);
+    if (threadIdx.x == 0) make_known(sums + t, in_tile.total);
+
+    // Each thread waits for a tile before this one in the group; the last, for which there is none, for the group.
+    float sum = 0.0f;
+    if (threadIdx.x == GROUP - 1) {
+        if (group) sum = wait_for(starts + group);
+    } else if (group * GROUP + threadIdx.x < t) {
+        sum = wait_for(sums + group * GROUP + threadIdx.x);
+    }
+    float before = block_sum(sum);
+    if (threadIdx.x == 0 && t % GROUP == GROUP - 1) make_known(starts + group + 1, before + in_tile.total);
+    before += in_tile.before;
+#pragma unroll 2
+    for (int p = 0; p < LONG_PACKS; ++p) tile.store(y, grid, first + p * tile.STEP, kept[p][threadIdx.x], before);
+}

@@ -1,0 +1,83 @@
+"""Running sums of rows in Triton: a program walks along its row, tile by tile, with the sum so far.
+
+Formula: y[r, c] = sum_{i <= c} x[r, i]; rows cols FLOP, 2 rows cols s bytes; 3 rows cols s where rows are
+few.
+Mapping: program (r, p) owns ROWS short rows or piece p of a long one, and scans tiles of ROWS x COLS
+elements. The pieces of few long rows are summed by a first kernel, and each program of the second starts
+from the sums of the pieces before its own: the row is read twice, and every sum is made in the same order
+at every call.
+Idea: Blelloch, "Prefix Sums and Their Applications", CMU-CS-90-190: reduce, then scan.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+TILE_BYTES = 4096  # for 128 threads
+PIECE = 32768  # elements of a long row
+FEW_ROWS = 512
+
+
+@triton.jit
+def _piece_sums(x, sums, cols: tl.constexpr, PIECE: tl.constexpr, COLS: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    begin = tl.program_id(1) * PIECE
+    total = tl.zeros((COLS,), tl.float32)
+    for first in range(0, PIECE, COLS):
+        at = begin + first + tl.arange(0, COLS)
+        total += tl.load(x + row * cols + at, mask=at < cols, other=0.0).to(tl.float32)
+    tl.store(sums + row * tl.num_programs(1) + tl.program_id(1), tl.sum(total, axis=0))
+
+
+@triton.jit
+def _cumsum(
+    x,
+    y,
+    sums,
+    rows,
+    cols: tl.constexpr,
+    PIECE: tl.constexpr,
+    PIECES: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLS: tl.constexpr,
+):
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    begin = tl.program_id(1) * PIECE
+    carried = tl.zeros((ROWS,), tl.float32)
+    if PIECES > 1:
+        before = tl.zeros((COLS,), tl.float32)
+        for first in range(0, tl.program_id(1), COLS):
+            piece = first + tl.arange(0, COLS)
+            before += tl.load(
+                sums + tl.program_id(0) * PIECES + piece, mask=piece < tl.program_id(1), other=0.0
+            )
+        carried += tl.sum(before, axis=0)
+    for first in range(0, PIECE, COLS):
+        col = begin + first + tl.arange(0, COLS)
+        at = row[:, None] * cols + col[None, :]
+        inside = (row < rows)[:, None] & (col < cols)[None, :]
+        value = tl.load(x + at, mask=inside, other=0.0).to(tl.float32)
+        result = carried[:, None] + tl.cumsum(value, axis=1)
+        tl.store(y + at, result.to(y.dtype.element_ty), mask=inside)
+        last = (tl.arange(0, COLS) == COLS - 1)[None, :]
+        carried = tl.sum(tl.where(last, result, 0.0), axis=1)
+
+
+def run(x: torch.Tensor) -> torch.Tensor:
+    """Running sums of each row of ``x``, (rows, cols) and contiguous."""
+    rows, cols = x.shape
+    y = torch.empty_like(x)
+    if not x.numel():
+        return y
+    tile = TILE_BYTES // x.element_size()
+    width = min(triton.next_power_of_2(cols), tile)
+    height = min(tile // width, triton.next_power_of_2(rows))
+    if rows >= FEW_ROWS or cols <= PIECE:
+        grid = (triton.cdiv(rows, height), 1)
+        _cumsum[grid](x, y, x, rows, cols, cols, 1, height, width, num_warps=4)
+    else:
+        grid = (rows, triton.cdiv(cols, PIECE))
+        sums = torch.empty(grid, dtype=torch.float32, device=x.device)
+        _piece_sums[grid](x, sums, cols, PIECE, tile, num_warps=4)
+        _cumsum[grid](x, y, sums, rows, cols, PIECE, grid[1], 1, tile, num_warps=4)
+    return y

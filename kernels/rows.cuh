@@ -1,0 +1,176 @@
+// Rows shared by a team of threads and kept in registers: for the norms, softmax and their gradients.
+//
+// A team is some lanes of a warp, a warp, or a block. A thread keeps its packs of a row as they were loaded,
+// which takes half the registers of floats in the 16-bit types, and has the same columns of every row of every
+// tensor.
+#pragma once
+
+#include "common.cuh"
+
+constexpr int BLOCK_TEAM = 1024;  // the size of a team that is a block, of any number of threads
+
+// ---- Who has what ------------------------------------------------------------------------------
+
+// Do the rows of all these tensors start on 16 bytes?
+template <typename... Scalars>
+__device__ __forceinline__ bool are_packed(long long cols, const Scalars*... starts) {
+    return cols % PACK == 0 && (is_aligned(starts) && ...);
+}
+
+// A pack as it is kept: whole words, where a Pack would be taken apart into a register an element.
+using Bits = uint4;
+
+__device__ __forceinline__ void unpack(const Bits& bits, float (&values)[PACK]) {
+    unpack(reinterpret_cast<const Pack&>(bits), values);
+}
+
+__device__ __forceinline__ Bits pack_bits(const float (&values)[PACK]) {
+    const Pack pack = to_pack(values);
+    return reinterpret_cast<const Bits&>(pack);
+}
+
+// A thread's share of a row, or of a piece of it short enough for 32-bit indices. Where rows are not packed it
+// is single elements a team apart, so that the lanes of a warp still read neighbours.
+template <bool PACKED>
+struct Share {
+    int thread, threads;  // of the team
+    int cols;             // of the row; 0 for a team past the last row
+
+    __device__ __forceinline__ int column(int pack, int i) const {
+        return PACKED ? (thread + pack * threads) * PACK + i : thread + (pack * PACK + i) * threads;
+    }
+    __device__ __forceinline__ bool has(int pack, int i) const { return column(pack, PACKED ? 0 : i) < cols; }
+
+    // What lies outside the row reads as `outside`, a word of one or two elements.
+    __device__ __forceinline__ Bits load(const SCALAR* row, int pack, unsigned outside = 0) const {
+        Bits bits = {outside, outside, outside, outside};
+        if (PACKED) {
+            if (has(pack, 0)) bits = *reinterpret_cast<const Bits*>(row + column(pack, 0));
+        } else {
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) {
+                if (has(pack, i)) reinterpret_cast<Pack&>(bits).element[i] = row[column(pack, i)];
+            }
+        }
+        return bits;
+    }
+
+    template <int PACKS>
+    __device__ __forceinline__ void load(const SCALAR* row, Bits (&packs)[PACKS], unsigned outside = 0) const {
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) packs[p] = load(row, p, outside);
+    }
+
+    __device__ __forceinline__ void store(SCALAR* row, int pack, const Bits& bits) const {
+        if (PACKED) {
+            if (has(pack, 0)) *reinterpret_cast<Bits*>(row + column(pack, 0)) = bits;
+        } else {
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) {
+                if (has(pack, i)) row[column(pack, i)] = reinterpret_cast<const Pack&>(bits).element[i];
+            }
+        }
+    }
+
+    __device__ __forceinline__ void store(SCALAR* row, int pack, const float (&values)[PACK]) const {
+        store(row, pack, pack_bits(values));
+    }
+};
+
+// The row of this thread's team, and the thread's share of it.
+template <int TEAM>
+__device__ __forceinline__ long long team_row() {
+    if (TEAM > WARP) return blockIdx.x;
+    return static_cast<long long>(blockIdx.x) * (blockDim.x / TEAM) + threadIdx.x / TEAM;
+}
+
+template <int TEAM>
+__device__ __forceinline__ Share<true> team_share(long long rows, long long cols) {
+    const int length = team_row<TEAM>() < rows ? static_cast<int>(cols) : 0;
+    if (TEAM > WARP) return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), length};
+    return {static_cast<int>(threadIdx.x) % TEAM, TEAM, length};
+}
+
+// A row that registers do not hold is gone through by pieces of one pack a thread: the share of the piece that
+// begins at column `start`.
+template <bool PACKED>
+__device__ __forceinline__ Share<PACKED> piece_share(long long start, long long cols) {
+    const long long left = cols - start, piece = static_cast<long long>(blockDim.x) * PACK;
+    return {
+        static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), static_cast<int>(left < piece ? left : piece)
+    };
+}
+
+// Zero, which the compiler does not know: the grid's last extent has no more than 16 bits.
+__device__ __forceinline__ unsigned unknown_zero() {
+    unsigned blocks;
+    asm("mov.u32 %0, %%nctaid.z;" : "=r"(blocks));
+    return blocks >> 16;
+}
+
+// Makes the compiler forget what it has computed from a pack, be it only its floats: it would keep that for the
+// next pass over the row, in twice the registers or more.
+__device__ __forceinline__ void keep_packed(Bits& pack) {
+    const unsigned zero = unknown_zero();  // added, as two exclusive ors would cancel
+    pack.x += zero;
+    pack.y += zero;
+    pack.z += zero;
+    pack.w += zero;
+}
+
+template <int PACKS>
+__device__ __forceinline__ void keep_packed(Bits (&packs)[PACKS]) {
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) keep_packed(packs[p]);
+}
+
+// The address, once `value` is known: loads from there are not moved before, where their results would take
+// registers while the row is reduced.
+__device__ __forceinline__ const SCALAR* once_known(float value, const SCALAR* address) {
+    return address + (__float_as_uint(value) & unknown_zero());
+}
+
+// ---- Sums over a team --------------------------------------------------------------------------
+
+// Of some neighbouring lanes; each of them gets the sum.
+template <int LANES>
+__device__ __forceinline__ float lanes_sum(float value) {
+#pragma unroll
+    for (int offset = LANES / 2; offset; offset /= 2) value += __shfl_xor_sync(WHOLE_WARP, value, offset);
+    return value;
+}
+
+// Of a team; each of its threads gets the sum. Calls with different SLOTs need no barrier between them.
+template <int TEAM, int SLOT = 0>
+__device__ __forceinline__ float team_sum(float value) {
+    if constexpr (TEAM <= WARP) {
+        return lanes_sum<TEAM>(value);
+    } else {
+        __shared__ float partial[WARP];
+        const int lane = threadIdx.x % WARP;
+        value = warp_sum(value);
+        if (lane == 0) partial[threadIdx.x / WARP] = value;
+        __syncthreads();
+        return warp_sum(lane < blockDim.x / WARP ? partial[lane] : 0.0f);
+    }
+}
+
+// ---- Sums of columns ---------------------------------------------------------------------------
+
+// The second stage of a column sum: out[c] = sum_p partial[p, c], always in the same order. A block of 32 x 32
+// threads adds 32 columns, each of its rows of threads every 32nd part.
+__device__ __forceinline__ void sum_of_parts(const float* partial, long long parts, long long cols, SCALAR* out) {
+    __shared__ float sums[WARP][WARP];
+    const long long col = static_cast<long long>(blockIdx.x) * WARP + threadIdx.x;
+    float sum = 0.0f;
+    if (col < cols) {
+#pragma unroll 8
+        for (long long part = threadIdx.y; part < parts; part += WARP) sum += partial[part * cols + col];
+    }
+    sums[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y != 0 || col >= cols) return;
+#pragma unroll
+    for (int other = 1; other < WARP; ++other) sum += sums[other][threadIdx.x];
+    from_float(sum, out[col]);
+}

@@ -1,0 +1,40 @@
+"""Launches kernels over rows that rows.cuh shares among teams: the choice of the team."""
+
+import torch
+
+from profiling.worker.providers.cuda import CudaProgram
+
+PACK_BYTES = 16
+_WARP = 32
+_LANES_PACKS = 4  # of a thread in a team of lanes
+_LANES_THREADS = 128  # of a block of short rows
+_MOST_THREADS = 512  # of a block that is a team
+
+
+def launch_rows(program: CudaProgram, name: str, x: torch.Tensor, *others: torch.Tensor) -> None:
+    """Launch ``<name>_lanes_8``, ``_block_4``, ``_pieces`` or another over the rows of ``x``, (rows, cols).
+
+    The arguments are the tensors, which all contiguous with ``cols`` columns, then ``rows`` and ``cols``.
+    """
+    rows, cols = x.shape
+    tensors = (x, *others)
+    team, grid, block = _team(rows, cols, *tensors)
+    program.launch(f"{name}_{team}", grid, block, *tensors, rows, cols)
+
+
+def are_packed(cols: int, *tensors: torch.Tensor) -> bool:
+    """True where the rows of all these tensors start on 16 bytes."""
+    starts = [cols * tensors[0].element_size(), *(tensor.data_ptr() for tensor in tensors)]
+    return all(start % PACK_BYTES == 0 for start in starts)
+
+
+def _team(rows: int, cols: int, *tensors: torch.Tensor) -> tuple[str, int, int]:
+    packs = -(-cols * tensors[0].element_size() // PACK_BYTES)
+    if are_packed(cols, *tensors):
+        for lanes in (8, 16, 32):
+            if packs <= lanes * _LANES_PACKS:
+                return f"lanes_{lanes}", -(-rows * lanes // _LANES_THREADS), _LANES_THREADS
+        for most in (4, 8):  # packs of a thread
+            if packs <= most * _MOST_THREADS:
+                return f"block_{most}", rows, -(-packs // (most * _WARP)) * _WARP
+    return "pieces", rows if cols else 0, min(-(-packs // _WARP) * _WARP, 1024)
