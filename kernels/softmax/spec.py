@@ -38,4 +38,14 @@ SPEC = KernelSpec(
         {"rows": 4097, "cols": 1031},
     ),
     large_magnitude=1e4,  # exp(1e4) overflows every type: the maximum must come off first
+    sweep=(
+        {"rows": 256, "cols": 256},
+        {"rows": 2048, "cols": 512},
+        {"rows": 8192, "cols": 1024},
+        {"rows": 16384, "cols": 2048},
+        {"rows": 16384, "cols": 4096},
+        {"rows": 8192, "cols": 16384},
+        {"rows": 2048, "cols": 65536},
+        {"rows": 1024, "cols": 262144},
+    ),
 )

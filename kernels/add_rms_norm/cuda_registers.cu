@@ -1,0 +1,114 @@
+// Residual addition and RMS norm with the row in registers: two reads and two writes of memory, one reduction a
+// row.
+//
+// Formula: h = x + residual; y[r, c] = h[r, c] / sqrt(q_r + 1e-6) w[c], q_r the mean of the squares of row r of
+//   h. 5 rows cols FLOP, (4 rows cols + cols) s bytes.
+// Mapping: a team of threads owns a row: 8 to 32 lanes up to 2 KB a row, a block above. Each thread keeps 4 or
+//   8 packs of h as they are stored, so that y is the norm of the h that is returned, rounding and all. Rows
+//   that are too long for registers or do not start on 16 bytes go by pieces: the second pass reads the h that
+//   it wrote in the first, from L1 or L2.
+// Idea: the fused residual of QuACK (Dao-AILab) and Liger: apart from each other the two read and write h once
+//   more.
+#include "rows.cuh"
+
+constexpr float EPSILON = 1e-6f;
+
+// h of one pack, rounded to its type.
+__device__ __forceinline__ Bits sum_of(const Bits& x, const Bits& residual) {
+    float left[PACK], right[PACK];
+    unpack(x, left);
+    unpack(residual, right);
+#pragma unroll
+    for (int i = 0; i < PACK; ++i) left[i] += right[i];
+    return pack_bits(left);
+}
+
+__device__ __forceinline__ float squares_of(const Bits& pack) {
+    float values[PACK], sum = 0.0f;
+    unpack(pack, values);
+#pragma unroll
+    for (int i = 0; i < PACK; ++i) sum = fmaf(values[i], values[i], sum);
+    return sum;
+}
+
+template <bool PACKED>
+__device__ __forceinline__ void store_scaled(
+    const Share<PACKED>& share, int p, const Bits& pack, float scale, const SCALAR* w, SCALAR* y
+) {
+    float values[PACK], weights[PACK];
+    unpack(pack, values);
+    unpack(share.load(w, p), weights);
+#pragma unroll
+    for (int i = 0; i < PACK; ++i) values[i] = values[i] * scale * weights[i];
+    share.store(y, p, values);
+}
+
+template <int TEAM, int PACKS>
+__device__ __forceinline__ void add_and_normalise(
+    const SCALAR* x, const SCALAR* residual, const SCALAR* w, SCALAR* y, SCALAR* h, long long rows, long long cols
+) {
+    const Share<true> share = team_share<TEAM>(rows, cols);
+    const long long start = team_row<TEAM>() * cols;
+    Bits packs[PACKS], residuals[PACKS];
+    share.load(x + start, packs);
+    share.load(residual + start, residuals);
+
+    float squares = 0.0f;
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        keep_packed(residuals[p]);  // not to be taken apart before its turn
+        packs[p] = sum_of(packs[p], residuals[p]);
+        keep_packed(packs[p]);
+        share.store(h + start, p, packs[p]);
+        squares += squares_of(packs[p]);
+    }
+    const float scale = rsqrtf(team_sum<TEAM, 0>(squares) / cols + EPSILON);
+    keep_packed(packs);
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) store_scaled(share, p, packs[p], scale, w, y + start);
+}
+
+// BLOCKS of THREADS on a multiprocessor: registers enough, and no spilling for the sake of more.
+#define KERNEL(NAME, TEAM, PACKS, THREADS, BLOCKS)                                                           \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ residual, const SCALAR* __restrict__ w,     \
+        SCALAR* __restrict__ y, SCALAR* __restrict__ h, long long rows, long long cols) {                    \
+        add_and_normalise<TEAM, PACKS>(x, residual, w, y, h, rows, cols);                                    \
+    }
+
+KERNEL(add_rms_norm_lanes_8, 8, 4, 128, 8)
+KERNEL(add_rms_norm_lanes_16, 16, 4, 128, 8)
+KERNEL(add_rms_norm_lanes_32, 32, 4, 128, 8)
+KERNEL(add_rms_norm_block_4, BLOCK_TEAM, 4, 512, 2)
+KERNEL(add_rms_norm_block_8, BLOCK_TEAM, 8, 512, 1)
+
+template <bool PACKED>
+__device__ __forceinline__ void add_and_normalise_by_pieces(
+    const SCALAR* x, const SCALAR* residual, const SCALAR* w, SCALAR* y, SCALAR* h, long long cols
+) {
+    const int piece = blockDim.x * PACK;
+    float squares = 0.0f;
+    for (long long start = 0; start < cols; start += piece) {
+        const Share<PACKED> share = piece_share<PACKED>(start, cols);
+        const Bits sum = sum_of(share.load(x + start, 0), share.load(residual + start, 0));
+        share.store(h + start, 0, sum);
+        squares += squares_of(sum);
+    }
+    const float scale = rsqrtf(team_sum<BLOCK_TEAM, 0>(squares) / cols + EPSILON);
+    for (long long start = 0; start < cols; start += piece) {
+        const Share<PACKED> share = piece_share<PACKED>(start, cols);
+        store_scaled(share, 0, share.load(h + start, 0), scale, w + start, y + start);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(1024) add_rms_norm_pieces(
+    const SCALAR* __restrict__ x, const SCALAR* __restrict__ residual, const SCALAR* __restrict__ w,
+    SCALAR* __restrict__ y, SCALAR* h, long long rows, long long cols
+) {
+    const long long start = blockIdx.x * cols;
+    if (are_packed(cols, x + start, residual + start, w, y + start, h + start)) {
+        add_and_normalise_by_pieces<true>(x + start, residual + start, w, y + start, h + start, cols);
+    } else {
+        add_and_normalise_by_pieces<false>(x + start, residual + start, w, y + start, h + start, cols);
+    }
+}

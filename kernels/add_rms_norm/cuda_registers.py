@@ -1,0 +1,14 @@
+"""Launches ``cuda_registers.cu``: the norm of a sum, some lanes a row up to 2 KB, a block above."""
+
+import torch
+
+from kernels.rows import launch_rows
+
+
+def run(
+    program, x: torch.Tensor, residual: torch.Tensor, w: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """RMS norm of ``h = x + residual``, (rows, cols), scaled by ``w``, (cols,), and ``h``; contiguous."""
+    y, h = torch.empty_like(x), torch.empty_like(x)
+    launch_rows(program, "add_rms_norm", x, residual, w, y, h)
+    return y, h

@@ -1,0 +1,56 @@
+"""A residual addition and the RMS norm of its rows, as between the layers of a language model.
+
+Compulsory work of rows x cols: 5 rows cols FLOP (sum, square and sum as an FMA, scaling, weight); x and the
+residual are read once, the norm and the sum are written once, the scales are read once.
+"""
+
+from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+
+SPEC = KernelSpec(
+    name="add_rms_norm",
+    title="Residual addition and RMS norm",
+    formula="h = x + residual; y[r, c] = h[r, c] / sqrt(mean_c h[r, c]^2 + 1e-6) w[c]",
+    axes=(Axis("rows", "rows of x"), Axis("cols", "columns of x, normalised together")),
+    inputs=(
+        TensorSpec("x", ("rows", "cols")),
+        TensorSpec("residual", ("rows", "cols")),
+        TensorSpec("w", ("cols",)),
+    ),
+    outputs=(TensorSpec("y", ("rows", "cols")), TensorSpec("h", ("rows", "cols"))),
+    work=WorkFormula(
+        flop_count="5*rows*cols", read_bytes="(2*rows*cols + cols)*s", write_bytes="2*rows*cols*s"
+    ),
+    # float32: a sum of up to 2^17 positive terms and a hardware square root of 2^-22. The 16-bit types: h is
+    # rounded before it is normalised, then y: two roundings.
+    tolerance=Tolerance(float32=5e-6, float16=2e-3, bfloat16=1.2e-2),
+    presets=(
+        Preset("small", {"rows": 4096, "cols": 1024}),
+        Preset("medium", {"rows": 2048, "cols": 4096}),
+        Preset("large", {"rows": 32768, "cols": 4096}),
+    ),
+    # An odd number of columns puts every row at another alignment.
+    odd_sizes=(
+        {"rows": 37, "cols": 1031},
+        {"rows": 1, "cols": 4097},
+        {"rows": 257, "cols": 1},
+        {"rows": 0, "cols": 1024},
+        {"rows": 3, "cols": 0},
+        {"rows": 1, "cols": 1},
+        {"rows": 5, "cols": 7},
+        {"rows": 19, "cols": 4104},
+        {"rows": 3, "cols": 17001},
+        {"rows": 2, "cols": 98432},
+        {"rows": 4097, "cols": 1031},
+    ),
+    large_magnitude=1e4,
+    sweep=(
+        {"rows": 256, "cols": 256},
+        {"rows": 2048, "cols": 512},
+        {"rows": 8192, "cols": 1024},
+        {"rows": 16384, "cols": 2048},
+        {"rows": 16384, "cols": 4096},
+        {"rows": 8192, "cols": 8192},
+        {"rows": 8192, "cols": 16384},
+        {"rows": 8192, "cols": 32768},
+    ),
+)

@@ -1,0 +1,92 @@
+// RMS norm with the row in registers: one read and one write of memory, one reduction a row.
+//
+// Formula: y[r, c] = x[r, c] / sqrt(q_r + 1e-6) w[c], q_r the mean of the row's squares. 4 rows cols FLOP, (2
+//   rows cols + cols) s bytes.
+// Mapping: a team of threads owns a row: 8 to 32 lanes up to 2 KB a row, a block above. Each thread keeps 4 or
+//   8 packs of 16 bytes, all of which are under way at once. w is read again by every row and stays in L1. Rows
+//   that are too long for registers or do not start on 16 bytes go by pieces and are read twice, the second
+//   time from L1 or L2.
+// Idea: rows kept on chip by teams that grow with them after QuACK (Dao-AILab).
+#include "rows.cuh"
+
+constexpr float EPSILON = 1e-6f;
+
+__device__ __forceinline__ float squares_of(const Bits& pack) {
+    float values[PACK], sum = 0.0f;
+    unpack(pack, values);
+#pragma unroll
+    for (int i = 0; i < PACK; ++i) sum = fmaf(values[i], values[i], sum);
+    return sum;
+}
+
+template <bool PACKED>
+__device__ __forceinline__ void store_scaled(
+    const Share<PACKED>& share, int p, const Bits& pack, float scale, const SCALAR* w, SCALAR* y
+) {
+    float values[PACK], weights[PACK];
+    unpack(pack, values);
+    unpack(share.load(w, p), weights);
+#pragma unroll
+    for (int i = 0; i < PACK; ++i) values[i] = values[i] * scale * weights[i];
+    share.store(y, p, values);
+}
+
+template <int TEAM, int PACKS>
+__device__ __forceinline__ void normalise(
+    const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols
+) {
+    const Share<true> share = team_share<TEAM>(rows, cols);
+    x += team_row<TEAM>() * cols;
+    y += team_row<TEAM>() * cols;
+    Bits packs[PACKS];
+    share.load(x, packs);
+
+    float squares = 0.0f;
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) squares += squares_of(packs[p]);
+    const float scale = rsqrtf(team_sum<TEAM, 0>(squares) / cols + EPSILON);
+    keep_packed(packs);
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) store_scaled(share, p, packs[p], scale, w, y);
+}
+
+// BLOCKS of THREADS on a multiprocessor: registers enough, and no spilling for the sake of more.
+#define KERNEL(NAME, TEAM, PACKS, THREADS, BLOCKS)                                                           \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
+        const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y,                  \
+        long long rows, long long cols) {                                                                    \
+        normalise<TEAM, PACKS>(x, w, y, rows, cols);                                                         \
+    }
+
+KERNEL(rms_norm_lanes_8, 8, 4, 128, 8)
+KERNEL(rms_norm_lanes_16, 16, 4, 128, 8)
+KERNEL(rms_norm_lanes_32, 32, 4, 128, 8)
+KERNEL(rms_norm_block_4, BLOCK_TEAM, 4, 512, 2)
+KERNEL(rms_norm_block_8, BLOCK_TEAM, 8, 512, 1)
+
+template <bool PACKED>
+__device__ __forceinline__ void normalise_by_pieces(const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols) {
+    const int piece = blockDim.x * PACK;
+    float squares = 0.0f;
+#pragma unroll 2
+    for (long long start = 0; start < cols; start += piece) {
+        squares += squares_of(piece_share<PACKED>(start, cols).load(x + start, 0));
+    }
+    const float scale = rsqrtf(team_sum<BLOCK_TEAM, 0>(squares) / cols + EPSILON);
+    for (long long start = 0; start < cols; start += piece) {
+        const Share<PACKED> share = piece_share<PACKED>(start, cols);
+        store_scaled(share, 0, share.load(x + start, 0), scale, w + start, y + start);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(1024) rms_norm_pieces(
+    const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y, long long rows, long long cols
+) {
+    x += blockIdx.x * cols;
+    y += blockIdx.x * cols;
+    if (are_packed(cols, x, w, y)) {
+        normalise_by_pieces<true>(x, w, y, cols);
+    } else {
+        normalise_by_pieces<false>(x, w, y, cols);
+    }
+}

@@ -1,0 +1,50 @@
+"""RMS norm over the rows of a matrix, with a scale of each column.
+
+Compulsory work of rows x cols: 4 rows cols FLOP (square and sum as an FMA, scaling, weight); a row that is
+kept on chip is read once and written once, the scales are read once.
+"""
+
+from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+
+SPEC = KernelSpec(
+    name="rms_norm",
+    title="RMS norm of rows",
+    formula="y[r, c] = x[r, c] / sqrt(mean_c x[r, c]^2 + 1e-6) w[c]",
+    axes=(Axis("rows", "rows of x"), Axis("cols", "columns of x, normalised together")),
+    inputs=(TensorSpec("x", ("rows", "cols")), TensorSpec("w", ("cols",))),
+    outputs=(TensorSpec("y", ("rows", "cols")),),
+    work=WorkFormula(flop_count="4*rows*cols", read_bytes="(rows*cols + cols)*s", write_bytes="rows*cols*s"),
+    # float32: a sum of up to 2^17 positive terms and a hardware square root of 2^-22. The 16-bit types are
+    # normalised in float32: the final rounding is what remains.
+    tolerance=Tolerance(float32=5e-6, float16=1e-3, bfloat16=8e-3),
+    presets=(
+        Preset("small", {"rows": 4096, "cols": 1024}),
+        Preset("medium", {"rows": 4096, "cols": 4096}),
+        Preset("large", {"rows": 32768, "cols": 4096}),
+    ),
+    # An odd number of columns puts every row at another alignment.
+    odd_sizes=(
+        {"rows": 37, "cols": 1031},
+        {"rows": 1, "cols": 4097},
+        {"rows": 257, "cols": 1},
+        {"rows": 0, "cols": 1024},
+        {"rows": 3, "cols": 0},
+        {"rows": 1, "cols": 1},
+        {"rows": 5, "cols": 7},
+        {"rows": 19, "cols": 4104},
+        {"rows": 3, "cols": 17001},
+        {"rows": 2, "cols": 98432},
+        {"rows": 4097, "cols": 1031},
+    ),
+    large_magnitude=1e4,
+    sweep=(
+        {"rows": 256, "cols": 256},
+        {"rows": 2048, "cols": 512},
+        {"rows": 8192, "cols": 1024},
+        {"rows": 16384, "cols": 2048},
+        {"rows": 16384, "cols": 4096},
+        {"rows": 8192, "cols": 8192},
+        {"rows": 8192, "cols": 16384},
+        {"rows": 8192, "cols": 32768},
+    ),
+)

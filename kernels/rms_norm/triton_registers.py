@@ -1,0 +1,49 @@
+"""RMS norm in Triton: a whole row in the registers of one program, so memory is read once.
+
+Formula: y[r, c] = x[r, c] / sqrt(q_r + 1e-6) w[c], q_r the mean of the row's squares. 4 rows cols FLOP, (2
+rows cols + cols) s bytes.
+Mapping: a program owns a tile of ROWS x WIDTH elements, WIDTH the next power of two of the row's length and
+ROWS > 1 for short rows; 16 or 32 elements a thread. Past 32768 columns the registers overflow into local
+memory, slowly but rightly.
+Idea: Triton's fused-softmax tutorial, with several short rows a program as in Liger. The number of columns
+is known to the compiler, so that the mask is known to end on a multiple of 16 bytes, or is not needed at
+all.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+TILE = 2048  # elements, for the 128 threads of a program of short rows
+EPSILON = tl.constexpr(1e-6)
+
+
+@triton.jit
+def _rms_norm(x, w, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    col = tl.arange(0, WIDTH)
+    at = row[:, None] * cols + col[None, :]
+    inside = (row[:, None] < rows) & (col[None, :] < cols)
+    if cols == WIDTH and ROWS == 1:
+        value = tl.load(x + at).to(tl.float32)
+    else:
+        value = tl.load(x + at, mask=inside, other=0.0).to(tl.float32)
+    weight = tl.load(w + col, mask=col < cols, other=0.0).to(tl.float32)
+    scale = tl.rsqrt(tl.sum(value * value, axis=1) / cols + EPSILON)
+    result = (value * scale[:, None] * weight[None, :]).to(y.dtype.element_ty)
+    if cols == WIDTH and ROWS == 1:
+        tl.store(y + at, result)
+    else:
+        tl.store(y + at, result, mask=inside)
+
+
+def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    """Divide each row of ``x``, (rows, cols), by its root mean square, scale by ``w``, (cols,)."""
+    rows, cols = x.shape
+    y = torch.empty_like(x)
+    if x.numel():
+        width = triton.next_power_of_2(cols)
+        height = min(max(TILE // width, 1), triton.next_power_of_2(rows))
+        warps = min(max(width // 1024, 4), 32)
+        _rms_norm[(triton.cdiv(rows, height),)](x, w, y, rows, cols, height, width, num_warps=warps)
+    return y

@@ -1,0 +1,197 @@
+// Gradient of RMS norm: each row once through registers, the sums over columns kept by the threads that add to
+// them.
+//
+// Formula: with h = x rstd_r and g = dy w: dx = rstd_r (g - h mean_c(g h)), dw[c] = sum_r dy h. 9 rows cols
+//   FLOP, (3 rows cols + 2 cols) s + 4 rows bytes.
+// Mapping: as many blocks as the device runs at once walk along the rows. A team of 32 to 512 threads owns a
+//   row at a time, each thread always the same columns, whose sums it keeps in float: in registers up to 16 KB
+//   a row, in shared memory above. The next row is under way while this one is reduced. Each block writes its
+//   sums to `partial`, (blocks, cols); rms_norm_backward_columns adds them up, always in the same order.
+// Idea: the persistent grid and two-stage column sum of Triton's layer norm tutorial and of QuACK (Dao-AILab).
+#include "rows.cuh"
+
+constexpr int MOST_THREADS = 512;  // as in cuda_persistent.py
+
+// ---- A row -------------------------------------------------------------------------------------
+
+template <int PACKS>
+struct Row {
+    Bits dy[PACKS], x[PACKS];
+    float rstd;
+
+    template <bool PACKED>
+    __device__ __forceinline__ void load(
+        const Share<PACKED>& share, long long row, long long cols,
+        const SCALAR* all_dy, const SCALAR* all_x, const float* rstds
+    ) {
+        share.load(all_dy + row * cols, dy);
+        share.load(all_x + row * cols, x);
+        rstd = rstds[row];
+    }
+};
+
+// The formula's dy, h and g of a pack of elements.
+struct Terms {
+    float dy[PACK], h[PACK], g[PACK];
+
+    template <int PACKS>
+    __device__ __forceinline__ Terms(const Row<PACKS>& row, int p, const Bits& w) {
+        unpack(row.dy[p], dy);
+        unpack(row.x[p], h);
+        unpack(w, g);
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) {
+            h[i] *= row.rstd;
+            g[i] *= dy[i];
+        }
+    }
+};
+
+// ---- Sums of a thread's columns ----------------------------------------------------------------
+
+__device__ __forceinline__ float4 plus(const float4& sum, float x, float y, float z, float w) {
+    return {sum.x + x, sum.y + y, sum.z + z, sum.w + w};
+}
+
+__device__ __forceinline__ float element(const float4& four, int i) { return reinterpret_cast<const float*>(&four)[i]; }
+
+template <int PACKS>
+struct SumsInRegisters {
+    float dw[PACKS][PACK] = {};
+
+    __device__ __forceinline__ void add(int p, const Terms& terms) {
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) dw[p][i] = fmaf(terms.dy[i], terms.h[i], dw[p][i]);
+    }
+};
+
+// In shared memory by fours of neighbours, the fours of a pack a plane apart: the lanes of a warp are
+// neighbours there.
+struct SumsInShared {
+    float4* first;  // of this thread
+    int threads, plane;
+
+    __device__ __forceinline__ float4& dw(int p, int four) const { return first[four * plane + p * threads]; }
+
+    __device__ __forceinline__ void add(int p, const float (&to_dw)[PACK]) const {
+#pragma unroll
+        for (int i = 0; i < PACK; i += 4) {
+            dw(p, i / 4) = plus(dw(p, i / 4), to_dw[i], to_dw[i + 1], to_dw[i + 2], to_dw[i + 3]);
+        }
+    }
+
+    __device__ __forceinline__ void add(int p, const Terms& terms) const {
+        float products[PACK];
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) products[i] = terms.dy[i] * terms.h[i];
+        add(p, products);
+    }
+};
+
+// ---- Sums of a team ----------------------------------------------------------------------------
+
+// One barrier of the team: successive calls alternate between two places.
+__device__ __forceinline__ float sum_over_team(float mine, int warps, int turn) {
+    __shared__ float partial[2][WARP];
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, team = warp / warps;
+    mine = warp_sum(mine);
+    if (warps == 1) return mine;
+    if (lane == 0) partial[turn % 2][warp] = mine;
+    asm volatile("bar.sync %0, %1;" :: "r"(1 + team), "r"(warps * WARP) : "memory");
+    return warp_sum(lane < warps ? partial[turn % 2][team * warps + lane] : 0.0f);
+}
+
+// ---- The kernels -------------------------------------------------------------------------------
+
+template <int PACKS, bool PACKED, bool SHARED>
+__device__ __forceinline__ void backward(
+    const SCALAR* dy, const SCALAR* x, const SCALAR* w, const float* rstd, SCALAR* dx,
+    float* partial, long long rows, long long cols, int team_threads
+) {
+    const int threads = SHARED ? MOST_THREADS : team_threads;  // known to the compiler: addresses at fixed distances
+    constexpr bool AHEAD = PACKS <= 4;  // registers suffice for the next row too
+    extern __shared__ float4 shared[];
+    const int team = threadIdx.x / threads, teams = blockDim.x / threads, thread = threadIdx.x % threads;
+    const Share<PACKED> share = {thread, threads, static_cast<int>(cols)};
+    const SumsInShared sums = {shared + thread, threads, PACKS * threads};
+    SumsInRegisters<PACKS> own;  // nothing where sums are in shared memory
+    Bits weights[PACKS];
+    const bool in_shared = SHARED || teams > 1;
+    if (in_shared) {
+        for (int i = threadIdx.x; i < PACK / 4 * PACKS * threads; i += blockDim.x) shared[i] = {};
+    }
+    __syncthreads();
+    if (!SHARED) share.load(w, weights);
+
+    const long long step = static_cast<long long>(gridDim.x) * teams;
+    long long row = static_cast<long long>(blockIdx.x) * teams + team;
+    Row<PACKS> next;
+    if (AHEAD && row < rows) next.load(share, row, cols, dy, x, rstd);
+    for (int turn = 0; row < rows; row += step, ++turn) {
+        if (!AHEAD) next.load(share, row, cols, dy, x, rstd);
+        Row<PACKS> here = next;
+        if (AHEAD && row + step < rows) next.load(share, row + step, cols, dy, x, rstd);
+
+        float total = 0.0f;
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) {
+            const Terms terms(here, p, SHARED ? share.load(w, p) : weights[p]);
+            if (SHARED) sums.add(p, terms);
+            else own.add(p, terms);
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) total = fmaf(terms.g[i], terms.h[i], total);
+        }
+        const float slope = sum_over_team(total, threads / WARP, turn) / cols;
+        keep_packed(here.dy);
+        keep_packed(here.x);
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) {
+            if (!SHARED) keep_packed(weights[p]);
+            const Terms terms(here, p, SHARED ? share.load(once_known(slope, w), p) : weights[p]);
+            float gradients[PACK];
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) gradients[i] = here.rstd * fmaf(-slope, terms.h[i], terms.g[i]);
+            share.store(dx + row * cols, p, gradients);
+        }
+    }
+
+    // The teams of a block add up one after the other, so that the order is always the same.
+    for (int turn = 0; !SHARED && in_shared && turn < teams; ++turn) {
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) {
+            if (turn == team) sums.add(p, own.dw[p]);
+        }
+        __syncthreads();
+    }
+    if (team) return;
+    partial += blockIdx.x * cols;
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) {
+            if (!share.has(p, i)) continue;
+            partial[share.column(p, i)] = in_shared ? element(sums.dw(p, i / 4), i % 4) : own.dw[p][i];
+        }
+    }
+}
+
+#define KERNEL(NAME, PACKS, PACKED, SHARED)                                                                  \
+    extern "C" __global__ void __launch_bounds__(MOST_THREADS, 1) rms_norm_backward_##NAME(                \
+        const SCALAR* __restrict__ dy, const SCALAR* __restrict__ x, const SCALAR* __restrict__ w,           \
+        const float* __restrict__ rstd, SCALAR* __restrict__ dx,                                             \
+        float* __restrict__ partial, long long rows, long long cols, long long threads) {                    \
+        backward<PACKS, PACKED, SHARED>(                                                                     \
+            dy, x, w, rstd, dx, partial, rows, cols, static_cast<int>(threads));                       \
+    }
+
+KERNEL(packed_1, 1, true, false)
+KERNEL(packed_2, 2, true, false)
+KERNEL(packed_4_shared, 4, true, true)
+KERNEL(packed_8_shared, 8, true, true)
+KERNEL(elements_1, 1, false, false)
+
+extern "C" __global__ void __launch_bounds__(1024) rms_norm_backward_columns(
+    const float* __restrict__ partial, SCALAR* __restrict__ dw, long long parts, long long cols
+) {
+    sum_of_parts(partial, parts, cols, dw);
+}

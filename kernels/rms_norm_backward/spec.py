@@ -1,0 +1,59 @@
+"""Gradient of RMS norm over the rows of a matrix: dx and dw from dy, x, w and the rows' 1 / root mean square.
+
+Compulsory work of rows x cols: 9 rows cols FLOP (normalising x, weight, row sum in 2, column sum in 2, dx
+in 3); dy and x are read once, dx is written once. The rstd here is independent of x: any number is as good.
+"""
+
+from profiling.spec import Axis, Element, Fill, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+
+SPEC = KernelSpec(
+    name="rms_norm_backward",
+    title="RMS norm backward",
+    formula="h = x rstd_r; g = dy w; dx = rstd_r (g - h mean_c(g h)); dw = sum_r dy h",
+    axes=(Axis("rows", "rows of x"), Axis("cols", "columns of x, normalised together")),
+    inputs=(
+        TensorSpec("dy", ("rows", "cols")),
+        TensorSpec("x", ("rows", "cols")),
+        TensorSpec("w", ("cols",)),
+        TensorSpec("rstd", ("rows",), Element.FLOAT32, Fill.POSITIVE),
+    ),
+    outputs=(TensorSpec("dx", ("rows", "cols")), TensorSpec("dw", ("cols",))),
+    work=WorkFormula(
+        flop_count="9*rows*cols",
+        read_bytes="(2*rows*cols + cols)*s + 4*rows",
+        write_bytes="(rows*cols + cols)*s",
+    ),
+    # float32: sums of terms of either sign over rows and columns, as in weighted_sum. The 16-bit types are
+    # summed in float32: the final rounding is what remains.
+    tolerance=Tolerance(float32=2e-5, float16=1e-3, bfloat16=8e-3),
+    presets=(
+        Preset("small", {"rows": 4096, "cols": 1024}),
+        Preset("medium", {"rows": 4096, "cols": 4096}),
+        Preset("large", {"rows": 32768, "cols": 4096}),
+    ),
+    # An odd number of columns puts every row at another alignment.
+    odd_sizes=(
+        {"rows": 37, "cols": 1031},
+        {"rows": 1, "cols": 4097},
+        {"rows": 257, "cols": 1},
+        {"rows": 0, "cols": 1024},
+        {"rows": 3, "cols": 0},
+        {"rows": 1, "cols": 1},
+        {"rows": 5, "cols": 7},
+        {"rows": 19, "cols": 4104},
+        {"rows": 3, "cols": 17001},
+        {"rows": 2, "cols": 98432},
+        {"rows": 4097, "cols": 1031},
+    ),
+    large_magnitude=4.0,  # one column: dx is the product of four inputs, which float16 must hold
+    sweep=(
+        {"rows": 256, "cols": 256},
+        {"rows": 2048, "cols": 512},
+        {"rows": 8192, "cols": 1024},
+        {"rows": 16384, "cols": 2048},
+        {"rows": 16384, "cols": 4096},
+        {"rows": 8192, "cols": 8192},
+        {"rows": 8192, "cols": 16384},
+        {"rows": 16384, "cols": 16384},
+    ),
+)

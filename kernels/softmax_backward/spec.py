@@ -1,0 +1,50 @@
+"""Gradient of softmax over the rows of a matrix: dx from dy and the y that came out.
+
+Compulsory work of rows x cols: 4 rows cols FLOP (product and sum as an FMA, difference, product); dy and y
+are read once, dx is written once.
+"""
+
+from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+
+SPEC = KernelSpec(
+    name="softmax_backward",
+    title="Softmax backward",
+    formula="dx[r, c] = y[r, c] (dy[r, c] - sum_c dy[r, c] y[r, c])",
+    axes=(Axis("rows", "rows of y"), Axis("cols", "columns of y, normalised together")),
+    inputs=(TensorSpec("dy", ("rows", "cols")), TensorSpec("y", ("rows", "cols"))),
+    outputs=(TensorSpec("dx", ("rows", "cols")),),
+    work=WorkFormula(flop_count="4*rows*cols", read_bytes="2*rows*cols*s", write_bytes="rows*cols*s"),
+    # float32: a sum of terms of either sign, as in weighted_sum; y here is anything, its rows do not sum to
+    # 1. The 16-bit types are summed in float32: the final rounding is what remains.
+    tolerance=Tolerance(float32=2e-5, float16=1e-3, bfloat16=8e-3),
+    presets=(
+        Preset("small", {"rows": 4096, "cols": 1024}),
+        Preset("medium", {"rows": 4096, "cols": 4096}),
+        Preset("large", {"rows": 32768, "cols": 4096}),
+    ),
+    # An odd number of columns puts every row at another alignment.
+    odd_sizes=(
+        {"rows": 37, "cols": 1031},
+        {"rows": 1, "cols": 4097},
+        {"rows": 257, "cols": 1},
+        {"rows": 0, "cols": 1024},
+        {"rows": 3, "cols": 0},
+        {"rows": 1, "cols": 1},
+        {"rows": 5, "cols": 7},
+        {"rows": 19, "cols": 4104},
+        {"rows": 3, "cols": 17001},
+        {"rows": 2, "cols": 98432},
+        {"rows": 4097, "cols": 1031},
+    ),
+    large_magnitude=4.0,  # of sums of 131072 products of up to 4 x 4, times 4, float16 holds the usual
+    sweep=(
+        {"rows": 256, "cols": 256},
+        {"rows": 2048, "cols": 512},
+        {"rows": 8192, "cols": 1024},
+        {"rows": 16384, "cols": 2048},
+        {"rows": 16384, "cols": 4096},
+        {"rows": 8192, "cols": 8192},
+        {"rows": 8192, "cols": 16384},
+        {"rows": 8192, "cols": 32768},
+    ),
+)
