@@ -1,0 +1,69 @@
+// int8 rows back to numbers, 16 bytes a store.
+//
+// Formula: x[r, c] = q[r, c] scale[r]; rows cols FLOP, rows (cols (1 + s) + s) bytes.
+// Mapping: a block is a tile of blockDim.y rows by UNROLL blockDim.x packs. A thread turns 4 or 8 codes into one pack
+//   of 16 bytes, UNROLL times, all of them loaded before the first is used. A warp reads and writes whole runs.
+//   Rows are cut into packs where x is aligned; where the codes are not aligned there, they are read one by one.
+// Idea: conversions from integers run at a quarter of the rate of the rest: a byte b, its sign bit turned over, is
+//   placed under the exponent of 2^23 instead, which gives 2^23 + 128 + b, and 2^23 + 128 comes off exactly.
+#include "common.cuh"
+
+constexpr int UNROLL = 4;  // as in cuda_packed.py
+constexpr float BIAS = 8388608.0f + 128.0f;
+
+struct alignas(PACK) Codes {
+    unsigned word[PACK / 4];
+};
+
+__device__ __forceinline__ Codes load_codes(const signed char* q, bool aligned) {
+    if (aligned) return *reinterpret_cast<const Codes*>(q);
+    Codes codes = {};
+#pragma unroll
+    for (int i = 0; i < PACK; ++i) codes.word[i / 4] |= (q[i] & 0xffu) << i % 4 * 8;
+    return codes;
+}
+
+// One access: the compiler takes that of store_pack apart here, into four of 4 bytes.
+__device__ __forceinline__ void store_whole(SCALAR* x, const Pack& pack) {
+    const uint4 bits = reinterpret_cast<const uint4&>(pack);
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(x), "r"(bits.x), "r"(bits.y), "r"(bits.z),
+                 "r"(bits.w));
+}
+
+extern "C" __global__ void __launch_bounds__(256) dequantize(
+    const signed char* __restrict__ q, const SCALAR* __restrict__ scales, SCALAR* __restrict__ x, long long rows,
+    long long cols
+) {
+    const long long row = static_cast<long long>(blockIdx.x) * blockDim.y + threadIdx.y;
+    if (row >= rows) return;
+    q += row * cols;
+    x += row * cols;
+    const float scale = to_float(scales[row]);
+    const Cut cut(x, cols);
+    const long long first = static_cast<long long>(blockIdx.y) * blockDim.x * UNROLL + threadIdx.x;
+    if (first < cut.edges) {
+        const long long at = cut.edge_at(static_cast<int>(first));
+        from_float(static_cast<float>(q[at]) * scale, x[at]);
+    }
+    q += cut.head;
+    x += cut.head;
+    const bool aligned = reinterpret_cast<unsigned long long>(q) % PACK == 0;
+    Codes codes[UNROLL];
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u) {
+        const long long pack = first + u * blockDim.x;
+        if (pack < cut.packs) codes[u] = load_codes(q + pack * PACK, aligned);
+    }
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u) {
+        const long long pack = first + u * blockDim.x;
+        if (pack >= cut.packs) break;
+        float values[PACK];
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) {
+            const unsigned bits = __byte_perm(codes[u].word[i / 4] ^ 0x80808080u, 0x4b000000u, 0x7440 + i % 4);
+            values[i] = (__uint_as_float(bits) - BIAS) * scale;
+        }
+        store_whole(x + pack * PACK, to_pack(values));
+    }
+}

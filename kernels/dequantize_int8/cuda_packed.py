@@ -1,0 +1,20 @@
+"""Launches ``cuda_packed.cu``: int8 rows back to numbers, a thread UNROLL packs of 16 bytes."""
+
+import torch
+
+THREADS = 256
+UNROLL = 4  # as in cuda_packed.cu
+PACK_BYTES = 16
+WARP = 32
+
+
+def run(program, q: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    """``q``, (rows, cols) and contiguous, times the ``scale``, (rows,), of each row."""
+    rows, cols = q.shape
+    x = torch.empty((rows, cols), dtype=scale.dtype, device=q.device)
+    threads = -(-cols * x.element_size() // (PACK_BYTES * UNROLL))
+    width = min(max(WARP, 1 << max(threads - 1, 0).bit_length()), THREADS)
+    height = THREADS // width
+    grid = (-(-rows // height), -(-threads // width))
+    program.launch("dequantize", grid, (width, height), q, scale, x, rows, cols)
+    return x

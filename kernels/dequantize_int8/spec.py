@@ -1,0 +1,43 @@
+"""8-bit codes back to numbers of the scales' dtype, a scale for each row.
+
+Compulsory work of rows x cols: rows cols FLOP (a product each); a byte an element and a scale a row are read,
+one element is written.
+"""
+
+from profiling.spec import Axis, Element, Fill, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+
+SPEC = KernelSpec(
+    name="dequantize_int8",
+    title="Dequantise rows of int8",
+    formula="x[r, c] = q[r, c] scale[r]",
+    axes=(Axis("rows", "rows of q, with a scale each"), Axis("cols", "columns of q")),
+    inputs=(
+        TensorSpec("q", ("rows", "cols"), element=Element.INT8, fill=Fill.INTEGER, below="256"),
+        TensorSpec("scale", ("rows",), fill=Fill.POSITIVE),
+    ),
+    outputs=(TensorSpec("x", ("rows", "cols")),),
+    work=WorkFormula(flop_count="rows*cols", read_bytes="rows*cols + rows*s", write_bytes="rows*cols*s"),
+    # One rounding of a product; of the 16-bit types the product itself is exact in float32.
+    tolerance=Tolerance(float32=1e-7, float16=1e-3, bfloat16=8e-3),
+    presets=(
+        Preset("small", {"rows": 4096, "cols": 1024}),
+        Preset("medium", {"rows": 4096, "cols": 4096}),
+        Preset("large", {"rows": 32768, "cols": 4096}),
+    ),
+    # An odd number of columns puts every row at another alignment.
+    odd_sizes=(
+        {"rows": 37, "cols": 1031},
+        {"rows": 1, "cols": 4097},
+        {"rows": 257, "cols": 1},
+        {"rows": 0, "cols": 1024},
+        {"rows": 3, "cols": 0},
+        {"rows": 1, "cols": 1},
+        {"rows": 5, "cols": 7},
+        {"rows": 19, "cols": 4104},
+        {"rows": 7, "cols": 4112},
+        {"rows": 2, "cols": 98432},
+        {"rows": 4097, "cols": 1031},
+    ),
+    large_magnitude=1.0,  # codes and scales are of one size always
+    sweep=tuple({"rows": rows, "cols": 4096} for rows in (16, 64, 256, 1024, 2048, 4096, 16384, 65536)),
+)

@@ -1,0 +1,46 @@
+"""int8 rows back to numbers in Triton, a tile of columns a program.
+
+Formula: x[r, c] = q[r, c] scale[r]; rows cols FLOP, rows (cols (1 + s) + s) bytes.
+Mapping: a program owns a tile of ROWS x WIDTH elements, at most 2048 of them: long rows by parts, short ones
+several at a time, and reads the scale of each of its rows once.
+Idea: the number of columns is known to the compiler, so that a mask is known to end on a multiple of 16
+bytes, or is not needed at all.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+TILE = 2048  # elements, for 128 threads
+
+
+@triton.jit
+def _dequantize(q, scale, x, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr):
+    TILES: tl.constexpr = (cols + WIDTH - 1) // WIDTH
+    row = (tl.program_id(0) // TILES).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    col = (tl.program_id(0) % TILES) * WIDTH + tl.arange(0, WIDTH)
+    at = row[:, None] * cols + col[None, :]
+    if cols % WIDTH == 0 and ROWS == 1:
+        codes = tl.load(q + at)
+        factor = tl.load(scale + row)
+    else:
+        inside = (row[:, None] < rows) & (col[None, :] < cols)
+        codes = tl.load(q + at, mask=inside, other=0)
+        factor = tl.load(scale + row, mask=row < rows, other=0.0)
+    result = (codes.to(tl.float32) * factor.to(tl.float32)[:, None]).to(x.dtype.element_ty)
+    if cols % WIDTH == 0 and ROWS == 1:
+        tl.store(x + at, result)
+    else:
+        tl.store(x + at, result, mask=inside)
+
+
+def run(q: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    """``q``, (rows, cols) and contiguous, times the ``scale``, (rows,), of each row."""
+    rows, cols = q.shape
+    x = torch.empty((rows, cols), dtype=scale.dtype, device=q.device)
+    if q.numel():
+        width = min(triton.next_power_of_2(cols), TILE)
+        height = min(TILE // width, triton.next_power_of_2(rows))
+        programs = triton.cdiv(rows, height) * triton.cdiv(cols, width)
+        _dequantize[(programs,)](q, scale, x, rows, cols, height, width, num_warps=4)
+    return x

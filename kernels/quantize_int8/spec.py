@@ -1,0 +1,45 @@
+"""Rows to 8-bit integers: a scale for each row, set by its largest element.
+
+Compulsory work of rows x cols: 3 rows cols FLOP (largest magnitude, quotient, rounding); x is read once, a
+row is kept on chip until its scale is known, and a byte an element and a scale a row are written.
+"""
+
+from profiling.spec import Axis, Element, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+
+SPEC = KernelSpec(
+    name="quantize_int8",
+    title="Quantise rows to int8",
+    formula="q[r, c] = round(x[r, c] / scale[r]), scale[r] = max_c |x[r, c]| / 127, 1 for a row of zeros",
+    axes=(Axis("rows", "rows of x, with a scale each"), Axis("cols", "columns of x", minimum=1)),
+    inputs=(TensorSpec("x", ("rows", "cols")),),
+    outputs=(
+        TensorSpec("q", ("rows", "cols"), element=Element.INT8),
+        TensorSpec("scale", ("rows",), element=Element.FLOAT32),
+    ),
+    work=WorkFormula(flop_count="3*rows*cols", read_bytes="rows*cols*s", write_bytes="rows*cols + rows*4"),
+    # Codes are whole numbers of about 127/sqrt(3) in size. The quotient in float32 is off by up to 1.5 2^-23
+    # of itself, 2.3e-5 at 127: one element in 1e5 of a uniform row lies nearer than that to a tie, and may
+    # get the neighbouring code. A neighbour in every 200 elements is 1e-3; cutting off instead of rounding is
+    # 8e-3.
+    tolerance=Tolerance(float32=1e-3, float16=1e-3, bfloat16=2e-3),
+    presets=(
+        Preset("small", {"rows": 4096, "cols": 1024}),
+        Preset("medium", {"rows": 4096, "cols": 4096}),
+        Preset("large", {"rows": 32768, "cols": 4096}),
+    ),
+    # An odd number of columns puts every row at another alignment.
+    odd_sizes=(
+        {"rows": 37, "cols": 1031},
+        {"rows": 1, "cols": 4097},
+        {"rows": 257, "cols": 1},
+        {"rows": 0, "cols": 1024},
+        {"rows": 1, "cols": 1},
+        {"rows": 5, "cols": 7},
+        {"rows": 19, "cols": 4104},
+        {"rows": 3, "cols": 17001},
+        {"rows": 2, "cols": 98432},
+        {"rows": 4097, "cols": 1031},
+    ),
+    large_magnitude=1e4,
+    sweep=tuple({"rows": rows, "cols": 4096} for rows in (16, 64, 256, 1024, 2048, 4096, 16384, 65536)),
+)

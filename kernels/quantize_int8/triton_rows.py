@@ -1,0 +1,102 @@
+"""Rows to int8 in Triton: a row, or a few short ones, in the registers of a program.
+
+Formula: q[r, c] = round(x[r, c] / scale[r]), scale[r] = max_c |x[r, c]| / 127. 3 rows cols FLOP,
+rows (cols (s + 1) + 4) bytes.
+Mapping: a program owns a tile of ROWS x WIDTH elements, WIDTH the next power of two of the row's length. Rows
+of more than 32768 columns do not fit into registers: their program walks along them twice, the second time in
+L2.
+Idea: softmax/triton_registers. Magnitudes are compared as integers, which loses no NaN. The quotient 127 x /
+largest is a product with the reciprocal corrected by its remainder (Markstein 1990), of the accuracy of a
+division in four instructions; adding 1.5 2^23 rounds it, halves to even, and leaves the code in the low bits.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+TILE = 2048  # elements, for the 128 threads of a program of short rows
+LONGEST_ROW = 32768
+LONG_TILE = 8192
+
+LEVELS = tl.constexpr(127.0)
+ROUNDER = tl.constexpr(12582912.0)  # 1.5 2^23
+# Bit patterns of 2^-101 and 2^126: between them a largest element is brought to 1 by a power of two.
+LEAST = tl.constexpr(0x0D000000)
+MOST = tl.constexpr(0x7E800000)
+
+
+@triton.jit
+def _magnitudes(x):
+    """Bits without the sign: as integers in the order of the magnitudes, and NaN above all."""
+    return x.to(tl.float32).to(tl.int32, bitcast=True) & 0x7FFFFFFF
+
+
+@triton.jit
+def _divisor(bits):
+    """The largest element and a power of two that brings it near 1; rows of zeros get scale 1."""
+    largest = tl.where(bits == 0, LEVELS, bits.to(tl.float32, bitcast=True))
+    exponent = tl.minimum(tl.maximum(largest.to(tl.int32, bitcast=True), LEAST), MOST) & 0x7F800000
+    return largest, (0x7F000000 - exponent).to(tl.float32, bitcast=True)
+
+
+@triton.jit
+def _codes(x, divisor, factor, inverse):
+    numerator = x.to(tl.float32) * factor
+    quotient = numerator * inverse
+    remainder = tl.fma(-quotient, divisor, numerator)
+    rounded = tl.fma(remainder, inverse, quotient) + ROUNDER
+    return rounded.to(tl.int32, bitcast=True).to(tl.int8)
+
+
+@triton.jit
+def _quantize(x, q, scale, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    col = tl.arange(0, WIDTH)
+    at = row[:, None] * cols + col[None, :]
+    if cols == WIDTH and ROWS == 1:
+        value = tl.load(x + at)
+    else:
+        inside = (row[:, None] < rows) & (col[None, :] < cols)
+        value = tl.load(x + at, mask=inside, other=0.0)
+    largest, power = _divisor(tl.max(_magnitudes(value), axis=1))
+    divisor = (largest * power)[:, None]
+    codes = _codes(value, divisor, (power * LEVELS)[:, None], 1.0 / divisor)
+    if cols == WIDTH and ROWS == 1:
+        tl.store(q + at, codes)
+    else:
+        tl.store(q + at, codes, mask=inside)
+    tl.store(scale + row, largest * (1.0 / LEVELS), mask=row < rows)
+
+
+@triton.jit
+def _quantize_long(x, q, scale, cols: tl.constexpr, WIDTH: tl.constexpr):
+    start = tl.program_id(0).to(tl.int64) * cols
+    bits = tl.zeros((WIDTH,), tl.int32)
+    for first in range(0, cols, WIDTH):
+        at = first + tl.arange(0, WIDTH)
+        value = tl.load(x + start + at, mask=at < cols, other=0.0, eviction_policy="evict_last")
+        bits = tl.maximum(bits, _magnitudes(value))
+    largest, power = _divisor(tl.max(bits, axis=0))
+    divisor = largest * power
+    for first in range(0, cols, WIDTH):
+        at = first + tl.arange(0, WIDTH)
+        value = tl.load(x + start + at, mask=at < cols, other=0.0, eviction_policy="evict_first")
+        tl.store(q + start + at, _codes(value, divisor, power * LEVELS, 1.0 / divisor), mask=at < cols)
+    tl.store(scale + tl.program_id(0), largest * (1.0 / LEVELS))
+
+
+def run(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Codes and scales of the rows of ``x``, (rows, cols) and contiguous."""
+    rows, cols = x.shape
+    q = torch.empty((rows, cols), dtype=torch.int8, device=x.device)
+    scale = torch.empty(rows, dtype=torch.float32, device=x.device)
+    if rows == 0:
+        return q, scale
+    if cols > LONGEST_ROW:
+        _quantize_long[(rows,)](x, q, scale, cols, LONG_TILE, num_warps=16)
+        return q, scale
+    width = triton.next_power_of_2(cols)
+    height = min(max(TILE // width, 1), triton.next_power_of_2(rows))
+    warps = min(max(width // 512, 4), 32)
+    _quantize[(triton.cdiv(rows, height),)](x, q, scale, rows, cols, height, width, num_warps=warps)
+    return q, scale
