@@ -9,10 +9,15 @@
 // for the next k are read while the FMAs of this one run. Before sm_80, and for 16-bit elements, which are
 // widened to float on the way, plain loads and stores fill the stage instead.
 //
+// Where C has too few tiles for all multiprocessors, float32 sums are cut along k: block (tile, slice) adds up
+// its share of k, and add_slices adds the shares, always in the same order.
+//
 // The ideas are those of CUTLASS's SIMT kernels and of Simon Boehm's ladder of SGEMM kernels.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+
+#include "tile_order.cuh"
 
 #if defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 800
 #define HAS_ASYNC_COPY 1
@@ -66,9 +71,9 @@ __device__ __forceinline__ void read4(float (&to)[COUNT][4], const float* from, 
 }
 
 // Loads and stores of B and C are of 4 elements if VECTORS: then n is a multiple of 4 and B 16-byte aligned.
-template <int WARPS_M, int WARPS_N, int CM, int CN, bool VECTORS>
+template <int WARPS_M, int WARPS_N, int CM, int CN, bool VECTORS, bool SLICES>
 __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCALAR* __restrict__ b,
-                                         SCALAR* __restrict__ c, long long m, long long n, int k) {
+                                         SCALAR* __restrict__ c, long long m, long long n, int k, int slice) {
     constexpr int THREADS = WARPS_M * WARPS_N * 32;
     constexpr int BLOCK_M = WARPS_M * CM * 16;
     constexpr int BLOCK_N = WARPS_N * CN * 32;
@@ -77,15 +82,12 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
     constexpr int STAGE = STAGE_A + BLOCK_K * BLOCK_N;
     __shared__ __align__(16) float stages[STAGES * STAGE];
 
-    // Groups of 8 rows of tiles, column by column: blocks that run together share bands of A and B in L2.
-    constexpr unsigned GROUP = 8;
-    const unsigned rows_of_tiles = (m + BLOCK_M - 1) / BLOCK_M;
-    const unsigned tiles_per_group = GROUP * static_cast<unsigned>((n + BLOCK_N - 1) / BLOCK_N);
-    const unsigned group = blockIdx.x / tiles_per_group;
-    const unsigned place = blockIdx.x % tiles_per_group;
-    const unsigned height = min(rows_of_tiles - group * GROUP, GROUP);
-    const long long row0 = static_cast<long long>(group * GROUP + place % height) * BLOCK_M;
-    const long long column0 = static_cast<long long>(place / height) * BLOCK_N;
+    const TilePlace place =
+        grouped_place(blockIdx.x, (m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N, 8);
+    const long long row0 = static_cast<long long>(place.row) * BLOCK_M;
+    const long long column0 = static_cast<long long>(place.column) * BLOCK_N;
+    const int first = SLICES ? blockIdx.y * slice : 0;  // of k
+    const int last = SLICES ? min(first + slice, k) : k;
 
     // Filling a stage: a thread copies one k of every PASS_A-th row of A, and one unit of every PASS_B-th k of B.
     constexpr int UNIT = VECTORS ? 4 : 1;
@@ -105,10 +107,10 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
     for (int i = 0; i < FILLS_A; ++i) a_inside |= (row0 + a_row + i * PASS_A < m) << i;
     float* const to_a = stages + a_k * ROW_A + a_row;
     float* const to_b = stages + STAGE_A + b_k * BLOCK_N + b_column;
-    const SCALAR* from_a = a + (row0 + a_row) * k + a_k;
-    const SCALAR* from_b = b + b_k * n + column0 + b_column;
+    const SCALAR* from_a = a + (row0 + a_row) * k + first + a_k;
+    const SCALAR* from_b = b + (first + b_k) * n + column0 + b_column;
     const long long pass_a = static_cast<long long>(PASS_A) * k;
-    int left = k;
+    int left = last - first;
 
     const auto fill_next = [&](int offset) {
         const unsigned inside = a_k < left ? a_inside : 0;
@@ -147,7 +149,7 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
 
     int read_offset = 0;
     int fill_offset = (STAGES - 1) * STAGE;
-    for (int k0 = 0; k0 < k; k0 += BLOCK_K) {
+    for (int k0 = first; k0 < last; k0 += BLOCK_K) {
 #pragma unroll
         for (int step = 0; step < BLOCK_K; ++step) {
             if (step == BLOCK_K - 1) {
@@ -173,11 +175,12 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
     for (int i = 0; i < CM * 4; ++i) {
         const long long to_row = row0 + row + i / 4 * 16 + i % 4;
         if (to_row >= m) continue;
+        SCALAR* const row_of_c = c + (SLICES ? blockIdx.y * m + to_row : to_row) * n;
 #pragma unroll
         for (int j = 0; j < CN; ++j) {
             const long long to_column = column0 + column + j * 32;
             const float(&four)[4] = sum[i / 4][i % 4][j];
-            SCALAR* to = c + to_row * n + to_column;
+            SCALAR* to = row_of_c + to_column;
 #ifdef SCALAR_IS_FLOAT32
             if constexpr (VECTORS) {
                 if (to_column < n) *reinterpret_cast<float4*>(to) = make_float4(four[0], four[1], four[2], four[3]);
@@ -194,15 +197,30 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
 
 }  // namespace
 
-// Named by the tile of a block; `_any` takes every n and alignment.
-#define MATMUL(NAME, WARPS_M, WARPS_N, CM, CN, VECTORS)                                                       \
+// Named by the tile of a block; `_any` takes every n and alignment, `_slices` leaves one C for each slice of k.
+#define MATMUL(NAME, WARPS_M, WARPS_N, CM, CN, VECTORS, SLICES)                                               \
     extern "C" __global__ void __launch_bounds__(WARPS_M * WARPS_N * 32)                                      \
         NAME(const SCALAR* __restrict__ a, const SCALAR* __restrict__ b, SCALAR* __restrict__ c, long long m, \
-             long long n, long long k) {                                                                      \
-        multiply<WARPS_M, WARPS_N, CM, CN, VECTORS>(a, b, c, m, n, static_cast<int>(k));                      \
+             long long n, long long k, long long slice) {                                                     \
+        multiply<WARPS_M, WARPS_N, CM, CN, VECTORS, SLICES>(a, b, c, m, n, static_cast<int>(k),               \
+                                                            static_cast<int>(slice));                         \
     }
 
-MATMUL(matmul_256x128, 4, 2, 4, 2, true)
-MATMUL(matmul_128x128, 4, 2, 2, 2, true)
-MATMUL(matmul_64x64, 2, 2, 2, 1, true)
-MATMUL(matmul_64x64_any, 2, 2, 2, 1, false)
+MATMUL(matmul_256x128, 4, 2, 4, 2, true, false)
+MATMUL(matmul_128x128, 4, 2, 2, 2, true, false)
+MATMUL(matmul_64x64, 2, 2, 2, 1, true, false)
+MATMUL(matmul_64x64_any, 2, 2, 2, 1, false, false)
+
+#ifdef SCALAR_IS_FLOAT32
+MATMUL(matmul_64x64_slices, 2, 2, 2, 1, true, true)
+
+// c[i] = sum over slices of parts[slice][i], for `count` elements.
+extern "C" __global__ void __launch_bounds__(256)
+add_slices(const float* __restrict__ parts, float* __restrict__ c, long long count, long long slices) {
+    const long long at = blockIdx.x * 256ll + threadIdx.x;
+    if (at >= count) return;
+    float sum = 0.0f;
+    for (long long slice = 0; slice < slices; ++slice) sum += parts[slice * count + at];
+    c[at] = sum;
+}
+#endif

@@ -5,6 +5,8 @@ import torch
 from profiling.worker.failures import Refusal
 from profiling.worker.providers.cuda import CudaProgram
 
+_STEP = 8  # of k, as in cuda_ffma.cu
+
 # Rows and columns of a block's tile, threads. The larger the tile, the fewer bytes a FLOP needs.
 TILES = {
     "matmul_256x128": (256, 128, 256),
@@ -25,6 +27,11 @@ def run(program: CudaProgram, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     for name in ("matmul_256x128", "matmul_128x128"):
         if _blocks(name, m, n) >= program.multiprocessor_count:
             return launch(program, name, a, b)
+    blocks = _blocks("matmul_64x64", m, n)
+    # Two blocks a multiprocessor, as long as each has 64 or more of k to add up.
+    slices = min(2 * program.multiprocessor_count // max(blocks, 1), k // 64)
+    if slices > 1 and a.dtype == torch.float32:
+        return _launch_slices(program, a, b, slices)
     return launch(program, "matmul_64x64", a, b)
 
 
@@ -32,7 +39,20 @@ def launch(program: CudaProgram, name: str, a: torch.Tensor, b: torch.Tensor) ->
     """Multiply with the kernel of this name, whatever its fitness."""
     (m, k), n = a.shape, b.shape[1]
     c = torch.empty((m, n), dtype=a.dtype, device=a.device)
-    program.launch(name, _blocks(name, m, n), TILES[name][2], a, b, c, m, n, k)
+    program.launch(name, _blocks(name, m, n), TILES[name][2], a, b, c, m, n, k, k)
+    return c
+
+
+def _launch_slices(program: CudaProgram, a: torch.Tensor, b: torch.Tensor, slices: int) -> torch.Tensor:
+    """Cut the sums along k: for a C of few tiles."""
+    (m, k), n = a.shape, b.shape[1]
+    slice_k = -(-k // (slices * _STEP)) * _STEP
+    slices = -(-k // slice_k)
+    c = torch.empty((m, n), dtype=a.dtype, device=a.device)
+    parts = torch.empty((slices, m, n), dtype=a.dtype, device=a.device)
+    grid = (_blocks("matmul_64x64", m, n), slices)
+    program.launch("matmul_64x64_slices", grid, 128, a, b, parts, m, n, k, slice_k)
+    program.launch("add_slices", -(-c.numel() // 256), 256, parts, c, c.numel(), slices)
     return c
 
 

@@ -15,6 +15,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include "tile_order.cuh"
+
 #if !defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 800
 
 namespace {
@@ -123,15 +125,10 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
     static_assert(STEPS % 2 == 0 && BK <= 64 && BLOCK_N >= 64);
     extern __shared__ __align__(128) unsigned char stages[];
 
-    // Groups of 2048 rows, column by column: blocks that run together share bands of A and B in L2.
-    constexpr unsigned GROUP = 2048 / BLOCK_M;
-    const unsigned rows_of_tiles = (m + BLOCK_M - 1) / BLOCK_M;
-    const unsigned tiles_per_group = GROUP * static_cast<unsigned>((n + BLOCK_N - 1) / BLOCK_N);
-    const unsigned group = blockIdx.x / tiles_per_group;
-    const unsigned place = blockIdx.x % tiles_per_group;
-    const unsigned height = min(rows_of_tiles - group * GROUP, GROUP);
-    const long long row0 = static_cast<long long>(group * GROUP + place % height) * BLOCK_M;
-    const long long column0 = static_cast<long long>(place / height) * BLOCK_N;
+    const TilePlace place =
+        grouped_place(blockIdx.x, (m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N, 2048 / BLOCK_M);
+    const long long row0 = static_cast<long long>(place.row) * BLOCK_M;
+    const long long column0 = static_cast<long long>(place.column) * BLOCK_N;
 
     // Rows of A are 64 or 128 bytes: with 64, two rows fill the banks, and a pair of rows has the same XOR.
     const auto chunk_a = [](int row, int chunk) { return (chunk ^ (row / (64 / BK) % (BK / CHUNK))) * CHUNK_BYTES; };

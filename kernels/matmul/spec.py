@@ -27,6 +27,7 @@ SPEC = KernelSpec(
         Preset("medium", _cube(1024)),
         Preset("large", _cube(8192)),
     ),
+    sweep=tuple(_cube(size) for size in (128, 256, 512, 1024, 2048, 3072, 4096, 8192)),
     odd_sizes=(
         {"m": 129, "n": 257, "k": 65},  # one past every tile, rows of both inputs not 16-byte aligned
         {"m": 200, "n": 1003, "k": 517},

@@ -5,6 +5,7 @@ compiled once per dtype: ``SCALAR`` is the element type and ``SCALAR_IS_FLOAT32`
 which. Its kernels are ``extern "C"``; sizes are ``long long``.
 """
 
+import ctypes
 import functools
 import importlib
 import importlib.util
@@ -32,18 +33,9 @@ _SCALAR = {Dtype.FLOAT32: "float", Dtype.FLOAT16: "__half", Dtype.BFLOAT16: "__n
 # Architecture-specific features (wgmma, setmaxnreg, tcgen05) need the `a` target.
 _SPECIFIC_FROM = (9, 0)
 
-Argument = torch.Tensor | int | np.generic
+# A ctypes array is a struct passed by value, such as a tensor map.
+Argument = torch.Tensor | int | np.generic | ctypes.Array[Any]
 Extent = int | tuple[int, ...]
-
-
-class _Stream:
-    """Torch's current stream under CUDA's stream protocol."""
-
-    def __init__(self, handle: int) -> None:
-        self._handle = handle
-
-    def __cuda_stream__(self) -> tuple[int, int]:
-        return (0, self._handle)
 
 
 class CudaProgram:
@@ -54,9 +46,8 @@ class CudaProgram:
         self.device = device
         self.launched: dict[str, Any] = {}
         self._module = compile_source(source, dtype, architecture)
-        self._device_handle = core.Device(device.index or 0)
-        self._device_handle.set_current()
-        self._streams: dict[int, Any] = {}
+        self._functions: dict[str, Any] = {}
+        core.Device(device.index or 0).set_current()
 
     @property
     def multiprocessor_count(self) -> int:
@@ -67,27 +58,29 @@ class CudaProgram:
     ) -> None:
         """Launch on torch's current stream. A grid without blocks does nothing.
 
-        Tensors go as pointers, Python ints as ``long long``, numpy scalars as their own type;
-        ``shared_bytes`` is dynamic shared memory, raised beyond 48 KiB where asked.
+        Tensors go as pointers, Python ints as ``long long``, numpy scalars and ctypes arrays as they
+        are; ``shared_bytes`` is dynamic shared memory, raised beyond 48 KiB where asked.
         """
-        if 0 in (grid if isinstance(grid, tuple) else (grid,)):
+        blocks, threads = _three(grid), _three(block)
+        if 0 in blocks:
             return
-        kernel = self.launched.get(name) or self._kernel(name, shared_bytes)
-        config = core.LaunchConfig(grid=grid, block=block, shmem_size=shared_bytes)
-        core.launch(self._current_stream(), config, kernel, *(_argument(value) for value in arguments))
+        driver: Any = importlib.import_module("cuda.bindings.driver")
+        function = self._functions.get(name) or self._function(name, shared_bytes)
+        # By the driver and not by core.launch, which passes no structs.
+        cells = [_cell(value) for value in arguments]
+        addresses = (ctypes.c_void_p * len(cells))(*map(ctypes.addressof, cells))
+        stream = torch.cuda.current_stream(self.device).cuda_stream
+        (error,) = driver.cuLaunchKernel(
+            function, *blocks, *threads, shared_bytes, stream, ctypes.addressof(addresses), 0
+        )
+        if error != driver.CUresult.CUDA_SUCCESS:
+            raise RuntimeError(f"{name} could not be launched: {error.name}.")
 
-    def _current_stream(self) -> Any:
-        handle = torch.cuda.current_stream(self.device).cuda_stream
-        if handle not in self._streams:
-            self._streams[handle] = self._device_handle.create_stream(_Stream(handle))
-        return self._streams[handle]
-
-    def _kernel(self, name: str, shared_bytes: int) -> Any:
+    def _function(self, name: str, shared_bytes: int) -> Any:
         kernel = self._module.get_kernel(name)
-        if shared_bytes > 48 * 1024:
-            _allow_shared_memory(kernel, shared_bytes)
+        self._functions[name] = _driver_function(kernel, shared_bytes)
         self.launched[name] = kernel
-        return kernel
+        return self._functions[name]
 
     def info(self, compile_s: float) -> BuildInfo:
         """Facts of the kernels launched so far, the heaviest where there are several."""
@@ -161,15 +154,17 @@ def cuda_include_folder() -> Path:
     raise Unavailable("The CUDA headers are missing; install the `nvidia-cuda-runtime` package.")
 
 
-def _allow_shared_memory(kernel: Any, shared_bytes: int) -> None:
+def _driver_function(kernel: Any, shared_bytes: int) -> Any:
+    """The driver's handle of a kernel, allowed this much dynamic shared memory. Raises Refusal."""
     driver: Any = importlib.import_module("cuda.bindings.driver")
 
     attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     error, function = driver.cuKernelGetFunction(int(kernel.handle))
-    if error == driver.CUresult.CUDA_SUCCESS:
+    if error == driver.CUresult.CUDA_SUCCESS and shared_bytes > 48 * 1024:
         (error,) = driver.cuFuncSetAttribute(function, attribute, shared_bytes)
     if error != driver.CUresult.CUDA_SUCCESS:
         raise Refusal(f"This GPU gives a block less than the {shared_bytes} B of shared memory asked for.")
+    return function
 
 
 def _fact(value: Any) -> int:
@@ -177,5 +172,18 @@ def _fact(value: Any) -> int:
     return cast(int, value() if callable(value) else value)
 
 
-def _argument(value: Argument) -> object:
-    return value.data_ptr() if isinstance(value, torch.Tensor) else value
+def _cell(value: Argument) -> Any:
+    """The argument as C holds it."""
+    if isinstance(value, torch.Tensor):
+        return ctypes.c_void_p(value.data_ptr())
+    if isinstance(value, int):
+        return ctypes.c_longlong(value)
+    if isinstance(value, np.generic):
+        ctype: Any = np.ctypeslib.as_ctypes_type(cast(Any, value.dtype))
+        return ctype(value.item())
+    return value
+
+
+def _three(extent: Extent) -> tuple[int, ...]:
+    sizes = extent if isinstance(extent, tuple) else (extent,)
+    return (*sizes, 1, 1)[:3]

@@ -1,0 +1,152 @@
+// The asynchronous units of Hopper (sm_90a): barriers in shared memory, the tensor memory accelerator (TMA), wgmma.
+//
+// TMA copies a box of a tensor into shared memory and then counts its bytes on a barrier; wgmma multiplies tiles that
+// lie there. Both work on their own, so that a thread starts them and waits where it needs the result.
+#pragma once
+
+// How TMA sees a tensor; made on the host by tensor_map(), passed as `const __grid_constant__ CUtensorMap`.
+struct alignas(64) CUtensorMap {
+    unsigned long long opaque[16];
+};
+
+constexpr int WARPGROUP = 128;  // threads of four neighbouring warps, which issue wgmma together
+
+__device__ __forceinline__ unsigned shared_address(const void* pointer) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
+// ---- Barriers: a phase ends when `arrivals` threads have arrived and every expected byte has ----
+
+using Barrier = unsigned long long;
+
+__device__ __forceinline__ void init_barrier(Barrier* barrier, int arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
+}
+
+// Makes initialised barriers visible to the copy engine and to the other blocks of the cluster.
+__device__ __forceinline__ void publish_barriers() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+__device__ __forceinline__ void arrive_and_expect(Barrier* barrier, int bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
+                 : "memory");
+}
+
+// Arrives at the same barrier of block number `block` of the cluster. Only reads by wgmma come before: with ".release"
+// at the cluster's scope, which orders writes too, each arrival costs a fence of half a microsecond.
+__device__ __forceinline__ void arrive_at(Barrier* barrier, unsigned block) {
+    asm volatile("{\n"
+                 ".reg .b32 remote;\n"
+                 "mapa.shared::cluster.u32 remote, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
+                 "}" ::"r"(shared_address(barrier)), "r"(block)
+                 : "memory");
+}
+
+// Waits for the end of a phase: 0 for the barrier's first, then 1, 0, ... A wait for the phase before the first ends at
+// once.
+__device__ __forceinline__ void wait_for(Barrier* barrier, unsigned phase) {
+    unsigned done;
+    do {
+        asm volatile("{\n"
+                     ".reg .pred ended;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 ended, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, ended;\n"
+                     "}"
+                     : "=r"(done)
+                     : "r"(shared_address(barrier)), "r"(phase)
+                     : "memory");
+    } while (!done);
+}
+
+// ---- Clusters ----------------------------------------------------------------------------------
+
+__device__ __forceinline__ unsigned rank_in_cluster() {
+    unsigned rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+
+// All blocks of the cluster are here; orders no memory, which publish_barriers does.
+__device__ __forceinline__ void meet_cluster() {
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+
+// ---- TMA ---------------------------------------------------------------------------------------
+
+// Copies the box at column x and row y, zeros where it lies outside the tensor; its bytes count on `barrier`.
+__device__ __forceinline__ void copy_box(void* to, const CUtensorMap& map, int x, int y, Barrier* barrier) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(to)), "l"(&map), "r"(x), "r"(y), "r"(shared_address(barrier))
+                 : "memory");
+}
+
+// The same into all blocks of the cluster whose bit is set, each counting on its own barrier.
+__device__ __forceinline__ void copy_box_to(unsigned short blocks, void* to, const CUtensorMap& map, int x, int y,
+                                            Barrier* barrier) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                 "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(to)), "l"(&map), "r"(x), "r"(y),
+                 "r"(shared_address(barrier)), "h"(blocks)
+                 : "memory");
+}
+
+// Copies the box from shared memory to column x and row y, but for what lies outside the tensor.
+__device__ __forceinline__ void store_box(const CUtensorMap& map, int x, int y, const void* from) {
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];\n"
+                 "cp.async.bulk.commit_group;" ::"l"(&map), "r"(x), "r"(y), "r"(shared_address(from))
+                 : "memory");
+}
+
+// Waits until all but the newest PENDING boxes that this thread stores have been read from shared memory.
+template <int PENDING>
+__device__ __forceinline__ void wait_for_reads() {
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
+}
+
+// Makes this thread's writes to shared memory visible to TMA and wgmma.
+__device__ __forceinline__ void publish_writes() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+__device__ __forceinline__ void meet_warpgroup(int warpgroup) {
+    asm volatile("bar.sync %0, 128;" ::"r"(warpgroup + 1) : "memory");  // barrier 0 is __syncthreads
+}
+
+// Four 8 x 8 matrices of 16 bits, their rows at the addresses that lanes 0-7, 8-15, 16-23 and 24-31 give.
+__device__ __forceinline__ void store_matrices(void* to, const unsigned (&from)[4]) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(to)),
+                 "r"(from[0]), "r"(from[1]), "r"(from[2]), "r"(from[3])
+                 : "memory");
+}
+
+// ---- Registers: warpgroups that only copy give theirs to those that compute --------------------
+
+template <int COUNT>
+__device__ __forceinline__ void give_registers() {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
+}
+
+template <int COUNT>
+__device__ __forceinline__ void take_registers() {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
+}
+
+// ---- wgmma -------------------------------------------------------------------------------------
+
+// Describes a tile in shared memory that TMA wrote with 128-byte swizzle, so in atoms of 8 rows of 128 bytes.
+// `stride` bytes lie between atoms along the rows; `leading` bytes between atoms along the columns, which matters only
+// where a row holds neighbours in m or n rather than in k.
+__device__ __forceinline__ unsigned long long swizzled_tile(const void* tile, int stride, int leading) {
+    constexpr unsigned long long SWIZZLE_128_BYTES = 1ull << 62;
+    return SWIZZLE_128_BYTES | static_cast<unsigned long long>(stride >> 4) << 32 |
+           static_cast<unsigned long long>(leading >> 4) << 16 | (shared_address(tile) & 0x3ffff) >> 4;
+}
+
+// Before the first wgmma of a batch: registers written by other instructions are seen by it.
+__device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+
+// Waits for all but the newest PENDING batches.
+template <int PENDING>
+__device__ __forceinline__ void wait_for_products() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
+}

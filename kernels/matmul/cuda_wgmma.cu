@@ -1,0 +1,16 @@
+// C = A B on Hopper's tensor cores by TMA and wgmma (sm_90a only), float16 or bfloat16, sums in float32.
+//
+// Work: 2 m n k FLOP. The main loop, its mapping and where its ideas come from are in wgmma_matmul.cuh. B is used as it
+// is given, k x n: its tiles lie in shared memory in bands of 64 columns, and wgmma reads them transposed.
+
+#if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+#include "wgmma_matmul.cuh"
+
+struct Finish {
+    __device__ __forceinline__ float2 operator()(float2 sums, int) const { return sums; }
+};
+
+WGMMA_KERNELS(Finish{})
+
+#endif

@@ -1,0 +1,16 @@
+"""Launcher of cuda_wgmma.cu: 16-bit tiles on the tensor cores by TMA and wgmma."""
+
+import torch
+
+from kernels.wgmma_matmul import multiply
+from profiling.worker.failures import Refusal
+from profiling.worker.providers.cuda import CudaProgram
+
+MINIMUM_COMPUTE_CAPABILITY = (9, 0)
+
+
+def run(program: CudaProgram, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """A (m x k) times B (k x n), both contiguous. Raises Refusal for float32 and where wgmma is missing."""
+    if a.dtype == torch.float32:
+        raise Refusal("matmul/cuda_wgmma multiplies 16-bit elements; cuda_ffma takes float32.")
+    return multiply(program, "matmul/cuda_wgmma", a, b, a.dtype)

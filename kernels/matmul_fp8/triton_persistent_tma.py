@@ -1,0 +1,19 @@
+"""C = scale A B^T in FP8 by a grid that stays, blocks copied by the tensor memory accelerator.
+
+The kernel is in matmul/persistent.py, the idea in the text of matmul/triton_persistent_tma. 2 m n k FLOP;
+sums stay in the tensor cores' own accumulators, as in eager.py: adding them up in float32 as well takes
+registers for 128 x 128 only. Compute capability 9.0 and later.
+"""
+
+import torch
+
+from profiling.catalog import LIBRARY, load_module
+
+_persistent = load_module(LIBRARY / "matmul" / "persistent.py")
+_matmul = _persistent.tuned_matmul  # where the registers are counted
+
+
+def run(a: torch.Tensor, b: torch.Tensor, scale_a: torch.Tensor, scale_b: torch.Tensor) -> torch.Tensor:
+    """A (m x k) times the transpose of B (n x k), times both scales, in bfloat16."""
+    key = "matmul_fp8/triton_persistent_tma"
+    return _persistent.multiply(key, a, b, torch.bfloat16, "scales", scale_a, scale_b)

@@ -1,0 +1,17 @@
+"""C = A B^T in TF32 by a grid that stays, blocks copied by the tensor memory accelerator.
+
+The kernel is in matmul/persistent.py, the idea in the text of matmul/triton_persistent_tma. 2 m n k FLOP on
+the tensor cores. Compute capability 9.0 and later.
+"""
+
+import torch
+
+from profiling.catalog import LIBRARY, load_module
+
+_persistent = load_module(LIBRARY / "matmul" / "persistent.py")
+_matmul = _persistent.tuned_matmul  # where the registers are counted
+
+
+def run(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """A (m x k) times the transpose of B (n x k)."""
+    return _persistent.multiply("matmul_tf32/triton_persistent_tma", a, b, a.dtype)

@@ -1,0 +1,62 @@
+"""Tensor maps: how Hopper's copy engine (TMA) sees a tensor, made on the host."""
+
+import ctypes
+import functools
+import importlib
+from typing import Any
+
+import torch
+
+from profiling.worker.failures import Refusal
+
+_TYPE_NAMES = {
+    torch.float32: "FLOAT32",
+    torch.float16: "FLOAT16",
+    torch.bfloat16: "BFLOAT16",
+    torch.uint8: "UINT8",
+}
+
+
+def tensor_map(tensor: torch.Tensor, box: tuple[int, int]) -> ctypes.Array[Any]:
+    """A contiguous matrix in boxes of rows x columns, for ``const __grid_constant__ CUtensorMap``.
+
+    Beyond its edges the matrix reads as zeros. Boxes of 128 bytes a row are swizzled for wgmma. The matrix
+    must not be empty, start on 16 bytes and have rows of whole 16 bytes.
+    """
+    return _encoded(tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), box)
+
+
+def needs_hopper(key: str, device: torch.device) -> None:
+    """Raises Refusal where there is no wgmma: in every generation but compute capability 9.0."""
+    if device.type != "cuda" or torch.cuda.get_device_capability(device) != (9, 0):
+        raise Refusal(f"{key} needs wgmma, which only compute capability 9.0 (Hopper) has.")
+
+
+@functools.lru_cache(maxsize=4096)
+def _encoded(
+    address: int, dtype: torch.dtype, shape: tuple[int, ...], box: tuple[int, int]
+) -> ctypes.Array[Any]:
+    driver: Any = importlib.import_module("cuda.bindings.driver")
+
+    rows, columns = shape
+    row_bytes = box[1] * dtype.itemsize
+    # The driver counts dimensions from the innermost one.
+    error, encoded = driver.cuTensorMapEncodeTiled(
+        getattr(driver.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_TYPE_NAMES[dtype]}"),
+        2,
+        address,
+        [driver.cuuint64_t(columns), driver.cuuint64_t(rows)],
+        [driver.cuuint64_t(columns * dtype.itemsize)],
+        [driver.cuuint32_t(box[1]), driver.cuuint32_t(box[0])],
+        [driver.cuuint32_t(1), driver.cuuint32_t(1)],
+        driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+        driver.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B
+        if row_bytes == 128
+        else driver.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_NONE,
+        driver.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+    )
+    if error != driver.CUresult.CUDA_SUCCESS:
+        raise RuntimeError(f"A tensor map of {rows} x {columns} cannot be made: {error.name}.")
+    words = ctypes.c_ulonglong * 16
+    return words.from_buffer_copy(ctypes.string_at(encoded.getPtr(), ctypes.sizeof(words)))

@@ -1,0 +1,69 @@
+"""The wgmma versions of the matmul kernels on a Hopper GPU: every tile, and C beyond 2^31 elements."""
+
+import functools
+from typing import Any
+
+import pytest
+import torch
+
+from profiling.catalog import Kernel, load_module
+from profiling.spec import Dtype
+from tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
+
+pytest.importorskip("profiling.worker.providers.cuda", reason="cuda.core is not installed here")
+
+from kernels import wgmma_matmul
+from profiling.worker.providers import cuda
+
+pytestmark = pytest.mark.skipif(
+    not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0),
+    reason="wgmma is in compute capability 9.0 only",
+)
+# Cut tiles, rows that are padded, many steps along k, more tiles than multiprocessors.
+SIZES = [
+    {"m": 1000, "n": 1048, "k": 528},
+    {"m": 129, "n": 257, "k": 65},
+    {"m": 256, "n": 256, "k": 2048},
+    {"m": 4096, "n": 2320, "k": 64},
+]
+NAMES = ["matmul", "matmul_tf32", "matmul_fp8", "matmul_relu", "matmul_bias_gelu"]
+CASES = [
+    (name, dtype)
+    for name in NAMES
+    if (kernel := CATALOG.kernel(name))
+    for dtype in kernel.spec.dtypes
+    if (name, dtype) != ("matmul", Dtype.FLOAT32)
+]
+
+
+@functools.cache
+def built(name: str, dtype: Dtype) -> tuple[Kernel, Any, Any]:
+    kernel = CATALOG.kernel(name)
+    assert kernel is not None
+    source = kernel.folder / "cuda_wgmma.cu"
+    program = cuda.CudaProgram(source, dtype, "sm_90a", torch.device("cuda", 0))
+    return kernel, load_module(source.with_suffix(".py")), program
+
+
+@pytest.mark.parametrize("tile", wgmma_matmul.TILES)
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+def test_every_tile_is_right(name: str, dtype: Dtype, tile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, module, program = built(name, dtype)
+    monkeypatch.setattr(wgmma_matmul, "choose", lambda *_: tile)
+    for sizes in SIZES:
+        inputs = random_inputs(kernel, sizes, dtype, device="cuda")
+        error = relative_error((module.run(program, *inputs),), reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(dtype), str(sizes)
+
+
+def test_counts_beyond_32_bits() -> None:
+    """C has more than 2^31 elements: its last rows are right too."""
+    m, n, k = 2**15 + 8, 2**16 + 8, 16
+    if torch.cuda.mem_get_info()[0] < 3 * m * n:
+        pytest.skip("this GPU has too little free memory for 2^31 elements")
+    kernel, module, program = built("matmul", Dtype.BFLOAT16)
+    a = torch.empty(m, k, dtype=torch.bfloat16, device="cuda").uniform_(-1, 1)
+    b = torch.empty(k, n, dtype=torch.bfloat16, device="cuda").uniform_(-1, 1)
+    result = module.run(program, a, b)[-9:].clone()
+    error = relative_error((result,), reference(kernel, (a[-9:], b)))
+    assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)

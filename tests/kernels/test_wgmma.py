@@ -1,0 +1,62 @@
+"""What the wgmma versions of the matmul kernels share: the choice of a tile, the instructions they become."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+from profiling.catalog import LIBRARY
+from profiling.spec import Dtype
+
+pytest.importorskip("profiling.worker.providers.cuda", reason="cuda.core is not installed here")
+
+from kernels.wgmma_matmul import TILES, choose
+from profiling.worker.failures import Refusal
+from profiling.worker.providers import cuda
+from profiling.worker.tensor_map import needs_hopper
+
+MULTIPROCESSORS = 132
+HOPPER_BYTES = 232_448  # shared memory a block may have
+PRODUCTS = [
+    ("matmul", Dtype.BFLOAT16, "HGMMA.64x256x16.F32.BF16"),
+    ("matmul", Dtype.FLOAT16, "HGMMA.64x256x16.F32"),
+    ("matmul_relu", Dtype.BFLOAT16, "HGMMA.64x256x16.F32.BF16"),
+    ("matmul_bias_gelu", Dtype.BFLOAT16, "HGMMA.64x256x16.F32.BF16"),
+    ("matmul_tf32", Dtype.FLOAT32, "HGMMA.64x256x8.F32.TF32"),
+    ("matmul_fp8", Dtype.BFLOAT16, "QGMMA.64x256x32.F32.E4M3.E4M3"),
+]
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [(8192, "tile_128x256_pair"), (2048, "tile_128x256_pair"), (1024, "tile_64x128"), (512, "tile_64x64")],
+)
+def test_takes_the_tile_of_least_time(size: int, expected: str) -> None:
+    assert choose(size, size, MULTIPROCESSORS) == expected
+
+
+@pytest.mark.parametrize("name", TILES)
+def test_every_tile_fits_hopper(name: str) -> None:
+    assert TILES[name].shared_bytes <= HOPPER_BYTES
+
+
+def test_refuses_what_has_no_wgmma() -> None:
+    with pytest.raises(Refusal, match="Hopper"):
+        needs_hopper("matmul/cuda_wgmma", torch.device("cpu"))
+
+
+@pytest.mark.parametrize(("kernel", "dtype", "product"), PRODUCTS)
+def test_copies_and_products_run_by_themselves(
+    kernel: str, dtype: Dtype, product: str, tmp_path: Path
+) -> None:
+    """TMA on both ends, wgmma in the middle, and in the loop no fence that waits for all of memory."""
+    triton = pytest.importorskip("triton", reason="nvdisasm comes with Triton, which is not installed here")
+    cubin = tmp_path / "kernel.cubin"
+    cubin.write_bytes(cuda.compile_source(LIBRARY / kernel / "cuda_wgmma.cu", dtype, "sm_90a").code)
+    tool = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "nvdisasm"
+    code = subprocess.run([tool, cubin], capture_output=True, text=True, check=True).stdout
+    for instruction in (product, "UTMALDG.2D.MULTICAST", "UTMASTG.2D", "USETMAXREG"):
+        assert instruction in code
+    assert not re.search(r"MEMBAR\.\w+\.GPU", code)
