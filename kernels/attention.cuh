@@ -1,0 +1,108 @@
+// What the attention kernels share, whatever multiplies: softmax and stores of a warp's 16 rows of sums.
+//
+// Sums lie as mma and wgmma leave them. With g = lane / 4 and i = lane % 4 a thread holds columns 8 j + 2 i and the
+// next of rows g and g + 8, in sum[4 j] to sum[4 j + 3].
+#pragma once
+
+#include "common.cuh"
+
+constexpr float LN_2 = 0.6931471805599453f;
+
+// 1 / sqrt(dim).
+template <int DIM>
+constexpr float ROOT = DIM == 64 ? 0.125f : 0.08838834764831845f;
+
+__device__ __forceinline__ float quad_max(float value) {
+    value = fmaxf(value, __shfl_xor_sync(WHOLE_WARP, value, 1));
+    return fmaxf(value, __shfl_xor_sync(WHOLE_WARP, value, 2));
+}
+
+__device__ __forceinline__ float quad_sum(float value) {
+    value += __shfl_xor_sync(WHOLE_WARP, value, 1);
+    return value + __shfl_xor_sync(WHOLE_WARP, value, 2);
+}
+
+// Softmax of two rows a thread, as more and more of their products come in.
+struct Softmax {
+    float scale;                                                // log2(e) / sqrt(dim)
+    float highest[2] = {NEGATIVE_INFINITY, NEGATIVE_INFINITY};  // product so far
+    float weight[2] = {};                                       // this thread's share of the sum of powers
+    float fading[2];                                            // the factor for sums made before the last products
+
+    // Turns products into powers relative to the highest so far. Where none is finite, powers are 0.
+    template <int COUNT>
+    __device__ __forceinline__ void exponentiate(float (&s)[COUNT]) {
+#pragma unroll
+        for (int row = 0; row < 2; ++row) {
+            float higher = highest[row];
+#pragma unroll
+            for (int j = row * 2; j < COUNT; j += 4) higher = fmaxf(higher, fmaxf(s[j], s[j + 1]));
+            higher = quad_max(higher);
+            const float shift = higher == NEGATIVE_INFINITY ? 0.0f : higher * scale;
+            fading[row] = fast_exp2(highest[row] * scale - shift);
+            highest[row] = higher;
+            float total = 0.0f;
+#pragma unroll
+            for (int j = row * 2; j < COUNT; j += 4) {
+                s[j] = fast_exp2(s[j] * scale - shift);
+                s[j + 1] = fast_exp2(s[j + 1] * scale - shift);
+                total += s[j] + s[j + 1];
+            }
+            weight[row] = weight[row] * fading[row] + total;
+        }
+    }
+
+    template <int COUNT>
+    __device__ __forceinline__ void fade(float (&sum)[COUNT]) const {
+        if (__all_sync(WHOLE_WARP, fading[0] == 1.0f && fading[1] == 1.0f)) return;
+#pragma unroll
+        for (int i = 0; i < COUNT; ++i) sum[i] *= fading[i / 2 % 2];
+    }
+
+    // Of one of the two rows: the factor that makes means of sums, and the logarithm (base e) of its sum of powers.
+    __device__ __forceinline__ void finish(int row, float& factor, float& lse) const {
+        const float total = quad_sum(weight[row]);
+        factor = total == 0.0f ? 1.0f : fast_reciprocal(total);
+        lse = (highest[row] * scale + log2f(total)) * LN_2;
+    }
+};
+
+// Rounds sums to pairs: as they lie they are the first operand of the next product.
+template <int COUNT>
+__device__ __forceinline__ void to_operand(const float (&s)[COUNT], unsigned (&p)[COUNT / 2]) {
+#pragma unroll
+    for (int i = 0; i < COUNT / 2; ++i) from_floats(s[2 * i], s[2 * i + 1], reinterpret_cast<SCALAR*>(&p[i]));
+}
+
+// Word j of lane i of each four lanes becomes word i of lane j.
+__device__ __forceinline__ void transpose_quad(unsigned (&words)[4], int lane) {
+#pragma unroll
+    for (int distance = 1; distance <= 2; distance *= 2) {
+        const bool upper = lane & distance;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            if (i & distance) continue;
+            const unsigned sent = upper ? words[i] : words[i + distance];
+            const unsigned received = __shfl_xor_sync(WHOLE_WARP, sent, distance);
+            (upper ? words[i] : words[i + distance]) = received;
+        }
+    }
+}
+
+// Stores one of a thread's two rows times `factor`; `to` is the row's first element, on 16 bytes.
+template <int COUNT>
+__device__ __forceinline__ void store_row(const float (&sum)[COUNT], int row, float factor, SCALAR* to, bool inside) {
+    const int lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int j = 0; j < COUNT / 4; j += 4) {
+        unsigned words[4];
+#pragma unroll
+        for (int l = 0; l < 4; ++l) {
+            const float* pair = &sum[(j + l) * 4 + row * 2];
+            from_floats(pair[0] * factor, pair[1] * factor, reinterpret_cast<SCALAR*>(&words[l]));
+        }
+        transpose_quad(words, lane);  // now 8 neighbours of 8 (j + lane % 4)
+        if (!inside) continue;
+        *reinterpret_cast<uint4*>(to + (j + lane % 4) * 8) = make_uint4(words[0], words[1], words[2], words[3]);
+    }
+}

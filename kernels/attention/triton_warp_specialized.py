@@ -1,0 +1,10 @@
+"""Attention in Triton by warps of different roles. See ../warp_specialized_attention.py."""
+
+import torch
+
+from kernels.warp_specialized_attention import attend
+
+
+def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """The mean of ``v`` under softmax(q k^T / sqrt(dim)), all (batch, heads, seq, dim)."""
+    return attend("attention/triton_warp_specialized", q, k, v, causal=False)[0]

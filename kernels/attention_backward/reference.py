@@ -1,0 +1,34 @@
+"""Gradients of attention in float64, a head and a block of queries at a time: the judge, never timed.
+
+They follow from ``o`` and ``lse`` as given, rounded as these are: that is what every implementation is given.
+"""
+
+import torch
+
+from kernels.attention.reference import attend, blocks, scaled_products
+
+
+def run(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """dq, dk and dv from q, k, v, o, lse and do."""
+    return gradients(*inputs, causal=False)
+
+
+def derive(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *_: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """``o`` and ``lse`` of these q, k and v."""
+    return attend(q, k, v, causal=False)
+
+
+def gradients(*inputs: torch.Tensor, causal: bool) -> tuple[torch.Tensor, ...]:
+    q, k, v, o, lse, do = (x.double() for x in inputs)
+    dq, dk, dv = torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v)
+    for head, queries in blocks(q):
+        upstream = do[head][queries]
+        p = (scaled_products(q, k, head, queries, causal=causal) - lse[head][queries, None]).exp_()
+        dv[head] += p.T @ upstream
+        ds = upstream @ v[head].T - (upstream * o[head][queries]).sum(dim=1, keepdim=True)
+        ds *= p / q.shape[3] ** 0.5
+        dq[head][queries] = ds @ k[head]
+        dk[head] += ds.T @ q[head][queries]
+    return dq, dk, dv

@@ -1,0 +1,10 @@
+"""Gradients of causal attention in Triton. See ../flash_attention_backward.py."""
+
+import torch
+
+from kernels.flash_attention_backward import gradients
+
+
+def run(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """dq, dk and dv from q, k, v, o, lse and do."""
+    return gradients(*inputs, causal=True)

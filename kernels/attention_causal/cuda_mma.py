@@ -1,0 +1,13 @@
+"""Launches ``cuda_mma.cu``: causal attention by warp-wide products on any GPU since Ampere."""
+
+import torch
+
+from kernels.mma_attention import attend
+from profiling.worker.providers.cuda import CudaProgram
+
+MINIMUM_COMPUTE_CAPABILITY = (8, 0)
+
+
+def run(program: CudaProgram, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """Attention in which query i sees keys 0 to i, all (batch, heads, seq, dim)."""
+    return attend(program, "attention_causal/cuda_mma", q, k, v)[0]

@@ -1,0 +1,13 @@
+"""Launches ``cuda_wgmma.cu``: causal attention by TMA and wgmma on Hopper."""
+
+import torch
+
+from kernels.wgmma_attention import attend
+from profiling.worker.providers.cuda import CudaProgram
+
+MINIMUM_COMPUTE_CAPABILITY = (9, 0)
+
+
+def run(program: CudaProgram, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """Attention in which query i sees keys 0 to i, all (batch, heads, seq, dim)."""
+    return attend(program, "attention_causal/cuda_wgmma", q, k, v)[0]

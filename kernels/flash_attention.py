@@ -1,0 +1,159 @@
+"""Attention in Triton, its seq x seq weights never in memory: triton_flash.py of both forward kernels.
+
+Formula: o = sum over j of 2^(s_j - m) v_j / sum over j of 2^(s_j - m), s_j = q k_j log2(e) / sqrt(dim), m
+their maximum. Keys are taken block by block; whenever a block raises the maximum from m to m', the sums so
+far are scaled by 2^(m - m'). 4 seq seq dim FLOP a head, half of it where causal; q, k and v are read and o is
+written once, k and v again from L2 for every block of queries.
+Mapping: a program owns a block of queries of one head. Two loops over the keys: blocks that every query of
+the program sees whole, then those that need a mask, the diagonal or the tail. Programs with most keys start
+first.
+Idea: Dao, "FlashAttention-2", arXiv:2307.08691, and Milakov and Gimelshein, arXiv:1805.02867.
+"""
+
+import math
+
+import torch
+import triton
+import triton.language as tl
+
+from profiling.worker.failures import Refusal
+
+LOG2_E = math.log2(math.e)
+_LN_2 = tl.constexpr(math.log(2))
+_MINUS_INFINITY = tl.constexpr(-float("inf"))
+
+
+@triton.jit
+def _accumulate(
+    total,
+    weight,
+    highest,
+    q_block,
+    k,
+    v,
+    queries,
+    first,
+    last,
+    seq,
+    scale,
+    DIM: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    CAUSAL: tl.constexpr,
+    MASKED: tl.constexpr,
+):
+    """Takes in the keys from ``first`` to ``last``: sums of values and of weights, the highest exponent."""
+    elements = tl.arange(0, DIM)
+    for start in range(first, last, BLOCK_K):
+        keys = start + tl.arange(0, BLOCK_K)
+        at = keys[:, None] * DIM + elements[None, :]
+        if MASKED:
+            k_block = tl.load(k + at, mask=keys[:, None] < seq, other=0.0)
+            v_block = tl.load(v + at, mask=keys[:, None] < seq, other=0.0)
+        else:
+            k_block = tl.load(k + at)
+            v_block = tl.load(v + at)
+        scores = tl.dot(q_block, tl.trans(k_block), input_precision="ieee")
+        if MASKED:
+            seen = keys[None, :] < seq
+            if CAUSAL:
+                seen = seen & (keys[None, :] <= queries[:, None])
+            scores = tl.where(seen, scores, _MINUS_INFINITY)
+        higher = tl.maximum(highest, tl.max(scores, axis=1) * scale)
+        # Of a query that has seen no finite product yet, every weight is 0 and not NaN.
+        shift = tl.where(higher == _MINUS_INFINITY, 0.0, higher)
+        powers = tl.exp2(scores * scale - shift[:, None])
+        fading = tl.exp2(highest - shift)
+        weight = weight * fading + tl.sum(powers, axis=1)
+        total = tl.dot(powers.to(v_block.dtype), v_block, total * fading[:, None], input_precision="ieee")
+        highest = higher
+    return total, weight, highest
+
+
+@triton.jit
+def _attend(
+    q,
+    k,
+    v,
+    o,
+    lse,
+    seq,
+    scale,
+    DIM: tl.constexpr,
+    BLOCK_Q: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    CAUSAL: tl.constexpr,
+    WHOLE: tl.constexpr,
+):
+    blocks = tl.cdiv(seq, BLOCK_Q)
+    block = blocks - 1 - tl.program_id(0) % blocks
+    head = (tl.program_id(0) // blocks).to(tl.int64)
+    offset = head * seq * DIM
+    queries = block * BLOCK_Q + tl.arange(0, BLOCK_Q)
+    inside = queries < seq
+    at = queries[:, None] * DIM + tl.arange(0, DIM)[None, :]
+    q_block = tl.load(q + offset + at, mask=inside[:, None], other=0.0)
+
+    total = tl.zeros((BLOCK_Q, DIM), dtype=tl.float32)
+    weight = tl.zeros((BLOCK_Q,), dtype=tl.float32)
+    highest = tl.full((BLOCK_Q,), _MINUS_INFINITY, dtype=tl.float32)
+    # Keys that all of these queries see, in whole blocks, and the end of those that any of them sees.
+    if CAUSAL:
+        whole, end = block * BLOCK_Q, tl.minimum((block + 1) * BLOCK_Q, seq)
+    else:
+        whole, end = seq // BLOCK_K * BLOCK_K, seq
+    k += offset
+    v += offset
+    total, weight, highest = _accumulate(
+        total, weight, highest, q_block, k, v, queries, 0, whole, seq, scale, DIM, BLOCK_K, CAUSAL, False
+    )
+    if CAUSAL or not WHOLE:
+        total, weight, highest = _accumulate(
+            total, weight, highest, q_block, k, v, queries, whole, end, seq, scale, DIM, BLOCK_K, CAUSAL, True
+        )
+
+    total /= tl.where(weight == 0.0, 1.0, weight)[:, None]
+    tl.store(o + offset + at, total.to(o.dtype.element_ty), mask=inside[:, None])
+    tl.store(lse + head * seq + queries, (highest + tl.log2(weight)) * _LN_2, mask=inside)
+
+
+def attend(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The output, and in float32 each query's logarithm (base e) of its sum of exponentials."""
+    batch, heads, seq, dim = q.shape
+    o = torch.empty_like(q)
+    lse = torch.empty((batch, heads, seq), dtype=torch.float32, device=q.device)
+    if dim not in (64, 128):
+        raise Refusal(f"Attention in Triton takes heads of 64 or 128 elements, not {dim}.")
+    if q.numel():
+        block_q, block_k, options = configuration(q)
+        _attend[(batch * heads * triton.cdiv(seq, block_q),)](
+            q,
+            k,
+            v,
+            o,
+            lse,
+            seq,
+            LOG2_E / dim**0.5,
+            DIM=dim,
+            BLOCK_Q=block_q,
+            BLOCK_K=block_k,
+            CAUSAL=causal,
+            WHOLE=seq % block_k == 0,
+            **options,
+        )
+    return o, lse
+
+
+def configuration(q: torch.Tensor) -> tuple[int, int, dict[str, int]]:
+    """Queries and keys of a block, and Triton's options."""
+    if q.shape[3] == 64:
+        return 64, 64, {"num_warps": 4, "num_stages": 3}  # 64 KiB: three blocks share a multiprocessor
+    if not q.is_cuda or shared_memory_limit(q.device) > 128 * 1024:
+        return 128, 64, {"num_warps": 8, "num_stages": 3}
+    return 128, 64, {"num_warps": 8, "num_stages": 2}  # 96 KiB
+
+
+def shared_memory_limit(device: torch.device) -> int:
+    """Bytes of shared memory one block may ask for."""
+    return torch.cuda.get_device_properties(device).shared_memory_per_block_optin

@@ -1,0 +1,401 @@
+// Attention and its gradients on the tensor cores by warp-wide mma.sync (sm_80 and later), float16 or bfloat16.
+//
+// Three kernels of one pattern. A warp owns 16 rows of a head as first operands; the rows of two other tensors go by
+// in tiles, through shared memory, and every product of own rows with a tile's stays in registers, where it becomes
+// the first operand of the next:
+//
+//   attend     own q; tiles of k, v: s = q k^T, o += softmax(s) v               2 products, a step 64 keys
+//   queries    own q, do; tiles of k, v: s, dp = do v^T, dq += ds k             3 products, a step 32 keys
+//   keys       own k, v; tiles of q, do: s^T = k q^T, dp^T = v do^T, dv += p^T do, dk += ds^T q
+//                                                                              4 products, a step 32 queries
+//
+// with p = 2^(s log2(e) / sqrt(dim) - lse log2(e)), ds = p (dp - delta) / sqrt(dim), delta the rows of do o. FLOPs are
+// 4 seq seq dim a head forward; backward 14, of which 10 are counted: to make p and dp twice keeps every sum in one
+// warp, so that results are the same every time. Causal halves each.
+//
+// A tile is stored row by row in chunks of 16 bytes, a chunk's place XORed with its row's number, so that the 8 rows of
+// a phase of ldmatrix fall in different banks. cp.async fills the next of two stages during the products of this one.
+//
+// The ideas are those of Dao, "FlashAttention-2", arXiv:2307.08691. wgmma on Hopper is faster still.
+#pragma once
+
+#include "attention.cuh"
+
+constexpr int WARPS = 8;
+constexpr int THREADS = WARPS * WARP;
+constexpr int OWN = WARPS * 16;  // rows of a block, as in the launchers
+constexpr int CHUNK = 8;         // elements of 16 bytes
+
+__device__ __forceinline__ unsigned shared_address(const void* pointer) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
+// ---- Tiles ---------------------------------------------------------------------------------------
+
+template <int DIM>
+__device__ __forceinline__ int place_of(int row, int chunk) {
+    return row * DIM * 2 + (chunk ^ row % 8) * 16;  // bytes
+}
+
+// Starts to copy ROWS rows, zeros for those beyond the end.
+template <int DIM, int ROWS>
+__device__ __forceinline__ void copy_tile(unsigned char* to, const SCALAR* from, int first, int seq) {
+    constexpr int CHUNKS = DIM / CHUNK;
+#pragma unroll
+    for (int i = threadIdx.x; i < ROWS * CHUNKS; i += THREADS) {
+        const int row = i / CHUNKS;
+        const int chunk = i % CHUNKS;
+        const bool inside = first + row < seq;
+        const SCALAR* source = from + (inside ? static_cast<long long>(first + row) * DIM + chunk * CHUNK : 0);
+        const unsigned target = shared_address(to + place_of<DIM>(row, chunk));
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target), "l"(source), "r"(inside ? 16 : 0));
+    }
+}
+
+__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;"); }
+template <int PENDING>
+__device__ __forceinline__ void wait_for_copies() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+}
+
+// Calls step(first row, tiles of x, tiles of y) for each ROWS rows from `first` to `last`, both tiles there.
+template <int DIM, int ROWS, class Step>
+__device__ __forceinline__ void for_each_tile(
+    const SCALAR* x, const SCALAR* y, int first, int last, int seq, const Step& step
+) {
+    constexpr int TILE = ROWS * DIM * 2;
+    extern __shared__ __align__(128) unsigned char stages[];
+    const auto fill = [&](int stage, int row) {
+        unsigned char* const to = stages + stage * 2 * TILE;
+        copy_tile<DIM, ROWS>(to, x, row, seq);
+        copy_tile<DIM, ROWS>(to + TILE, y, row, seq);
+        commit_copies();
+    };
+    fill(0, first);
+    int stage = 0;
+    for (int row = first; row < last; row += ROWS, stage ^= 1) {
+        if (row + ROWS < last) {
+            fill(stage ^ 1, row + ROWS);
+            wait_for_copies<1>();
+        } else {
+            wait_for_copies<0>();
+        }
+        __syncthreads();
+        step(row, stages + stage * 2 * TILE, stages + stage * 2 * TILE + TILE);
+        __syncthreads();
+    }
+}
+
+// ---- Products ------------------------------------------------------------------------------------
+
+#ifdef SCALAR_IS_FLOAT16
+#define OPERANDS "f16.f16"
+#else
+#define OPERANDS "bf16.bf16"
+#endif
+
+__device__ __forceinline__ void multiply_add(float* sum, const unsigned* a, unsigned b0, unsigned b1) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." OPERANDS ".f32 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ void load_matrices(unsigned (&to)[4], const unsigned char* from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(shared_address(from))
+                 : "memory");
+}
+__device__ __forceinline__ void load_transposed(unsigned (&to)[4], const unsigned char* from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(shared_address(from))
+                 : "memory");
+}
+
+// A warp's 16 rows as first operands, zeros beyond the end. With g = lane / 4, i = lane % 4: elements 2 i, 2 i + 1, and
+// 8 further on, of rows g and g + 8, of every 16.
+template <int DIM>
+__device__ __forceinline__ void load_own(unsigned (&own)[DIM / 4], const SCALAR* from, int row, int seq) {
+    const int lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int word = 0; word < DIM / 4; ++word) {
+        const int at = row + lane / 4 + word % 2 * 8;
+        const int element = word / 4 * 16 + word / 2 % 2 * 8 + lane % 4 * 2;
+        own[word] = 0;
+        if (at < seq) own[word] = *reinterpret_cast<const unsigned*>(from + static_cast<long long>(at) * DIM + element);
+    }
+}
+
+// 16 elements of own rows.
+template <int DIM>
+__device__ __forceinline__ void own_part(unsigned (&a)[4], const unsigned (&own)[DIM / 4], int part) {
+#pragma unroll
+    for (int word = 0; word < 4; ++word) a[word] = own[part * 4 + word];
+}
+template <int DIM>
+__device__ __forceinline__ void own_part(unsigned (&a)[4], const unsigned char* own, int part) {
+    const int lane = threadIdx.x % WARP;
+    load_matrices(a, own + place_of<DIM>(threadIdx.x / WARP * 16 + lane % 16, part * 2 + lane / 16));
+}
+
+// s = own rows times a tile's rows: 16 x ROWS. Own rows are in registers or, for want of those, in shared memory.
+template <int DIM, int ROWS, class Own>
+__device__ __forceinline__ void multiply(float (&s)[ROWS / 2], const Own& own, const unsigned char* tile) {
+    const int lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int i = 0; i < ROWS / 2; ++i) s[i] = 0.0f;
+#pragma unroll
+    for (int part = 0; part < DIM / 16; ++part) {
+        unsigned a[4];
+        own_part<DIM>(a, own, part);
+#pragma unroll
+        for (int j = 0; j < ROWS / 16; ++j) {
+            unsigned b[4];
+            load_matrices(b, tile + place_of<DIM>(j * 16 + lane / 16 * 8 + lane % 8, part * 2 + lane / 8 % 2));
+            multiply_add(s + j * 8, a, b[0], b[1]);
+            multiply_add(s + j * 8 + 4, a, b[2], b[3]);
+        }
+    }
+}
+
+// sum += p times a tile: 16 x DIM, p 16 x ROWS.
+template <int DIM, int ROWS>
+__device__ __forceinline__ void accumulate(
+    float (&sum)[DIM / 2], const unsigned (&p)[ROWS / 4], const unsigned char* tile
+) {
+    const int lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int part = 0; part < ROWS / 16; ++part) {
+#pragma unroll
+        for (int j = 0; j < DIM / 16; ++j) {
+            unsigned b[4];
+            load_transposed(b, tile + place_of<DIM>(part * 16 + lane % 16, j * 2 + lane / 16));
+            multiply_add(sum + j * 8, p + part * 4, b[0], b[1]);
+            multiply_add(sum + j * 8 + 4, p + part * 4, b[2], b[3]);
+        }
+    }
+}
+
+// Which of a head's blocks, those with the longest way first, and the head.
+struct Place {
+    int head;
+    int block;
+
+    __device__ __forceinline__ Place(int seq, bool last_is_longest) {
+        const int blocks = (seq + OWN - 1) / OWN;
+        head = blockIdx.x / blocks;
+        block = blockIdx.x % blocks;
+        if (last_is_longest) block = blocks - 1 - block;
+    }
+};
+
+// ---- Forward -------------------------------------------------------------------------------------
+
+template <int DIM, bool CAUSAL>
+__device__ __forceinline__ void attend(
+    const SCALAR* __restrict__ q, const SCALAR* __restrict__ k, const SCALAR* __restrict__ v, SCALAR* __restrict__ o,
+    float* __restrict__ lse, int seq
+) {
+    constexpr int ROWS = 64;
+    const int lane = threadIdx.x % WARP;
+    const Place place(seq, CAUSAL);
+    const long long head = static_cast<long long>(place.head) * seq;
+    const int first = place.block * OWN + threadIdx.x / WARP * 16;  // query of this warp
+    const int query = first + lane / 4;                             // and 8 more
+    const int end = CAUSAL ? min((place.block + 1) * OWN, seq) : seq;
+
+    unsigned own[DIM / 4];
+    load_own<DIM>(own, q + head * DIM, first, seq);
+    float sum[DIM / 2] = {};
+    Softmax softmax;
+    softmax.scale = LOG2_E * ROOT<DIM>;
+    const auto step = [&](int key0, const unsigned char* keys, const unsigned char* values) {
+        if (CAUSAL && key0 >= first + 16) return;  // none of them is seen by this warp
+        float s[ROWS / 2];
+        multiply<DIM, ROWS>(s, own, keys);
+        if (key0 + ROWS > seq || (CAUSAL && key0 + ROWS > first + 1)) {
+#pragma unroll
+            for (int i = 0; i < ROWS / 2; ++i) {
+                const int key = key0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
+                const bool seen = key < seq && (!CAUSAL || key <= query + i / 2 % 2 * 8);
+                s[i] = seen ? s[i] : NEGATIVE_INFINITY;
+            }
+        }
+        softmax.exponentiate(s);
+        softmax.fade(sum);
+        unsigned p[ROWS / 4];
+        to_operand(s, p);
+        accumulate<DIM, ROWS>(sum, p, values);
+    };
+    for_each_tile<DIM, ROWS>(k + head * DIM, v + head * DIM, 0, end, seq, step);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const int row = query + half * 8;
+        float factor, logarithm;
+        softmax.finish(half, factor, logarithm);
+        store_row(sum, half, factor, o + (head + row) * DIM, row < seq);
+        if (row < seq && lane % 4 == 0) lse[head + row] = logarithm;
+    }
+}
+
+// ---- Backward ------------------------------------------------------------------------------------
+
+// delta = rows of do o, a warp a row.
+template <int DIM>
+__device__ __forceinline__ void make_delta(
+    const SCALAR* __restrict__ o, const SCALAR* __restrict__ grad, float* __restrict__ delta, long long rows
+) {
+    const long long row = static_cast<long long>(blockIdx.x) * WARPS + threadIdx.x / WARP;
+    if (row >= rows) return;
+    float total = 0.0f;
+#pragma unroll
+    for (int i = threadIdx.x % WARP; i < DIM; i += WARP) {
+        total += to_float(o[row * DIM + i]) * to_float(grad[row * DIM + i]);
+    }
+    total = warp_sum(total);
+    if (threadIdx.x % WARP == 0) delta[row] = total;
+}
+
+template <int DIM, bool CAUSAL>
+__device__ __forceinline__ void queries(
+    const SCALAR* __restrict__ q, const SCALAR* __restrict__ k, const SCALAR* __restrict__ v,
+    const float* __restrict__ lse, const SCALAR* __restrict__ grad, const float* __restrict__ delta,
+    SCALAR* __restrict__ dq, int seq
+) {
+    constexpr int ROWS = 32;
+    constexpr float SCALE = LOG2_E * ROOT<DIM>;
+    const int lane = threadIdx.x % WARP;
+    const Place place(seq, CAUSAL);
+    const long long head = static_cast<long long>(place.head) * seq;
+    const int first = place.block * OWN + threadIdx.x / WARP * 16;
+    const int query = first + lane / 4;
+    const int end = CAUSAL ? min((place.block + 1) * OWN, seq) : seq;
+
+    unsigned own_q[DIM / 4], own_grad[DIM / 4];
+    load_own<DIM>(own_q, q + head * DIM, first, seq);
+    load_own<DIM>(own_grad, grad + head * DIM, first, seq);
+    float own_lse[2], own_delta[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const int row = min(query + half * 8, seq - 1);
+        own_lse[half] = lse[head + row] * LOG2_E;
+        own_delta[half] = delta[head + row];
+    }
+    float sum[DIM / 2] = {};
+    const auto step = [&](int key0, const unsigned char* keys, const unsigned char* values) {
+        if (CAUSAL && key0 >= first + 16) return;
+        float s[ROWS / 2], dp[ROWS / 2];
+        multiply<DIM, ROWS>(s, own_q, keys);
+        multiply<DIM, ROWS>(dp, own_grad, values);
+        if (key0 + ROWS > seq || (CAUSAL && key0 + ROWS > first + 1)) {
+#pragma unroll
+            for (int i = 0; i < ROWS / 2; ++i) {
+                const int key = key0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
+                const bool seen = key < seq && (!CAUSAL || key <= query + i / 2 % 2 * 8);
+                s[i] = seen ? s[i] : NEGATIVE_INFINITY;
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < ROWS / 2; ++i) {
+            s[i] = fast_exp2(s[i] * SCALE - own_lse[i / 2 % 2]) * (dp[i] - own_delta[i / 2 % 2]);
+        }
+        unsigned ds[ROWS / 4];
+        to_operand(s, ds);
+        accumulate<DIM, ROWS>(sum, ds, keys);
+    };
+    for_each_tile<DIM, ROWS>(k + head * DIM, v + head * DIM, 0, end, seq, step);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const int row = query + half * 8;
+        store_row(sum, half, ROOT<DIM>, dq + (head + row) * DIM, row < seq);
+    }
+}
+
+template <int DIM, bool CAUSAL>
+__device__ __forceinline__ void keys(
+    const SCALAR* __restrict__ q, const SCALAR* __restrict__ k, const SCALAR* __restrict__ v,
+    const float* __restrict__ lse, const SCALAR* __restrict__ grad, const float* __restrict__ delta,
+    SCALAR* __restrict__ dk, SCALAR* __restrict__ dv, int seq
+) {
+    constexpr int ROWS = 32;
+    constexpr float SCALE = LOG2_E * ROOT<DIM>;
+    const int lane = threadIdx.x % WARP;
+    const Place place(seq, false);
+    const long long head = static_cast<long long>(place.head) * seq;
+    const int first = place.block * OWN + threadIdx.x / WARP * 16;
+    const int key = first + lane / 4;
+    const int start = CAUSAL ? place.block * OWN : 0;
+
+    // Two sums take up to 128 registers a thread, so own rows stay in shared memory, behind the stages.
+    extern __shared__ __align__(128) unsigned char stages[];
+    unsigned char* const own_k = stages + 4 * ROWS * DIM * 2;
+    unsigned char* const own_v = own_k + OWN * DIM * 2;
+    copy_tile<DIM, OWN>(own_k, k + head * DIM, place.block * OWN, seq);
+    copy_tile<DIM, OWN>(own_v, v + head * DIM, place.block * OWN, seq);
+    commit_copies();
+    float sum_k[DIM / 2] = {}, sum_v[DIM / 2] = {};
+    const auto step = [&](int query0, const unsigned char* tile_q, const unsigned char* tile_grad) {
+        if (CAUSAL && query0 + ROWS <= first) return;
+        float s[ROWS / 2], dp[ROWS / 2];
+        multiply<DIM, ROWS>(s, own_k, tile_q);
+        float their_lse[ROWS / 4], their_delta[ROWS / 4];  // of two columns in eight
+#pragma unroll
+        for (int i = 0; i < ROWS / 4; ++i) {
+            const int query = min(query0 + i / 2 * 8 + lane % 4 * 2 + i % 2, seq - 1);
+            their_lse[i] = lse[head + query] * LOG2_E;
+            their_delta[i] = delta[head + query];
+        }
+        multiply<DIM, ROWS>(dp, own_v, tile_grad);
+        if (query0 + ROWS > seq || (CAUSAL && query0 < first + 16)) {
+#pragma unroll
+            for (int i = 0; i < ROWS / 2; ++i) {
+                const int query = query0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
+                const bool seen = query < seq && (!CAUSAL || key + i / 2 % 2 * 8 <= query);
+                s[i] = seen ? s[i] : NEGATIVE_INFINITY;
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < ROWS / 2; ++i) {
+            s[i] = fast_exp2(s[i] * SCALE - their_lse[i / 4 * 2 + i % 2]);
+            dp[i] = s[i] * (dp[i] - their_delta[i / 4 * 2 + i % 2]);
+        }
+        unsigned p[ROWS / 4];
+        to_operand(s, p);
+        accumulate<DIM, ROWS>(sum_v, p, tile_grad);
+        to_operand(dp, p);
+        accumulate<DIM, ROWS>(sum_k, p, tile_q);
+    };
+    for_each_tile<DIM, ROWS>(q + head * DIM, grad + head * DIM, start, seq, seq, step);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const int row = key + half * 8;
+        store_row(sum_k, half, ROOT<DIM>, dk + (head + row) * DIM, row < seq);
+        store_row(sum_v, half, 1.0f, dv + (head + row) * DIM, row < seq);
+    }
+}
+
+#define FORWARD_KERNELS(DIM, CAUSAL)                                                                              \
+    extern "C" __global__ void __launch_bounds__(THREADS, 1) attention_##DIM(                                     \
+        const SCALAR* __restrict__ q, const SCALAR* __restrict__ k, const SCALAR* __restrict__ v,                 \
+        SCALAR* __restrict__ o, float* __restrict__ lse, long long seq) {                                         \
+        attend<DIM, CAUSAL>(q, k, v, o, lse, static_cast<int>(seq));                                              \
+    }
+#define BACKWARD_KERNELS(DIM, CAUSAL)                                                                             \
+    extern "C" __global__ void __launch_bounds__(THREADS) delta_##DIM(                                            \
+        const SCALAR* __restrict__ o, const SCALAR* __restrict__ grad, float* __restrict__ delta, long long rows) { \
+        make_delta<DIM>(o, grad, delta, rows);                                                                    \
+    }                                                                                                             \
+    extern "C" __global__ void __launch_bounds__(THREADS, 1) queries_##DIM(                                       \
+        const SCALAR* __restrict__ q, const SCALAR* __restrict__ k, const SCALAR* __restrict__ v,                 \
+        const float* __restrict__ lse, const SCALAR* __restrict__ grad, const float* __restrict__ delta,          \
+        SCALAR* __restrict__ dq, long long seq) {                                                                 \
+        queries<DIM, CAUSAL>(q, k, v, lse, grad, delta, dq, static_cast<int>(seq));                               \
+    }                                                                                                             \
+    extern "C" __global__ void __launch_bounds__(THREADS, 1) keys_##DIM(                                          \
+        const SCALAR* __restrict__ q, const SCALAR* __restrict__ k, const SCALAR* __restrict__ v,                 \
+        const float* __restrict__ lse, const SCALAR* __restrict__ grad, const float* __restrict__ delta,          \
+        SCALAR* __restrict__ dk, SCALAR* __restrict__ dv, long long seq) {                                        \
+        keys<DIM, CAUSAL>(q, k, v, lse, grad, delta, dk, dv, static_cast<int>(seq));                              \
+    }

@@ -1,0 +1,82 @@
+"""Launches ``mma_attention.cuh`` for the four attention kernels: a block for every 128 rows of a head."""
+
+import torch
+
+from profiling.worker.failures import Refusal
+from profiling.worker.providers.cuda import CudaProgram
+
+# As in mma_attention.cuh.
+OWN = 128  # rows of a block
+THREADS = 256
+WARPS = 8
+STAGES = 2
+
+
+def attend(
+    program: CudaProgram, key: str, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The output, and in float32 each query's logarithm (base e) of its sum of exponentials.
+
+    Raises Refusal for float32 and for heads of other than 64 or 128 elements.
+    """
+    batch, heads, seq, dim = _checked(key, q)
+    o = torch.empty_like(q)
+    lse = torch.empty((batch, heads, seq), dtype=torch.float32, device=q.device)
+    if q.numel():
+        q, k, v = _aligned(q, k, v)
+        blocks = batch * heads * -(-seq // OWN)
+        program.launch(
+            f"attention_{dim}", blocks, THREADS, q, k, v, o, lse, seq, shared_bytes=_stage_bytes(64, dim)
+        )
+    return o, lse
+
+
+def gradients(
+    program: CudaProgram,
+    key: str,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    o: torch.Tensor,
+    lse: torch.Tensor,
+    do: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """dq, dk and dv; ``lse`` in float32 and base e. Refuses what ``attend`` refuses."""
+    batch, heads, seq, dim = _checked(key, q)
+    dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+    if q.numel():
+        delta = torch.empty_like(lse)
+        program.launch(f"delta_{dim}", -(-lse.numel() // WARPS), THREADS, o, do, delta, lse.numel())
+        q, k, v, do = _aligned(q, k, v, do)
+        blocks = batch * heads * -(-seq // OWN)
+        given = (q, k, v, lse, do, delta)
+        program.launch(f"queries_{dim}", blocks, THREADS, *given, dq, seq, shared_bytes=_stage_bytes(32, dim))
+        own_bytes = 2 * OWN * dim * 2
+        program.launch(
+            f"keys_{dim}",
+            blocks,
+            THREADS,
+            *given,
+            dk,
+            dv,
+            seq,
+            shared_bytes=_stage_bytes(32, dim) + own_bytes,
+        )
+    return dq, dk, dv
+
+
+def _checked(key: str, q: torch.Tensor) -> torch.Size:
+    if q.dtype == torch.float32:
+        raise Refusal(f"{key} multiplies 16-bit elements.")
+    if q.shape[3] not in (64, 128):
+        raise Refusal(f"{key} takes heads of 64 or 128 elements, not {q.shape[3]}.")
+    return q.shape
+
+
+def _aligned(*tensors: torch.Tensor) -> list[torch.Tensor]:
+    """Copies where a tensor does not start at whole 16 bytes."""
+    return [x if x.data_ptr() % 16 == 0 else x.clone() for x in tensors]
+
+
+def _stage_bytes(rows: int, dim: int) -> int:
+    return STAGES * 2 * rows * dim * 2  # two tiles a stage

@@ -1,0 +1,113 @@
+"""Attention in Triton by warps of different roles: triton_warp_specialized.py of both forward kernels.
+
+Formula and mapping are those of flash_attention.py. But some warps only copy, by the tensor memory
+accelerator, and the compiler halves the 128 queries between two groups of four warps that never wait for each
+other: while one takes powers, the other's products run. One loop over all keys, masked all the way where
+causal: Triton 3.6 takes neither a second loop nor a branch here, nor more than 4 warps to begin with.
+Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608. Hopper only.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+from kernels.flash_attention import LOG2_E
+from profiling.worker.failures import Refusal
+
+BLOCK_Q = BLOCK_K = 128
+_LN_2 = tl.constexpr(1 / LOG2_E)
+_MINUS_INFINITY = tl.constexpr(-float("inf"))
+
+
+@triton.jit
+def _attend(
+    q,
+    k,
+    v,
+    o,
+    lse,
+    seq,
+    scale,
+    DIM: tl.constexpr,
+    BLOCK_Q: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    CAUSAL: tl.constexpr,
+    WHOLE: tl.constexpr,
+):
+    blocks = tl.cdiv(seq, BLOCK_Q)
+    block = blocks - 1 - tl.program_id(0) % blocks
+    head = (tl.program_id(0) // blocks).to(tl.int64)
+    offset = head * seq * DIM
+    # Of this head alone, so that rows beyond its end are zeros.
+    q_rows = tl.make_tensor_descriptor(q + offset, [seq, DIM], [DIM, 1], [BLOCK_Q, DIM])
+    k_rows = tl.make_tensor_descriptor(k + offset, [seq, DIM], [DIM, 1], [BLOCK_K, DIM])
+    v_rows = tl.make_tensor_descriptor(v + offset, [seq, DIM], [DIM, 1], [BLOCK_K, DIM])
+    o_rows = tl.make_tensor_descriptor(o + offset, [seq, DIM], [DIM, 1], [BLOCK_Q, DIM])
+    q_block = q_rows.load([block * BLOCK_Q, 0])
+    # Not block * BLOCK_Q + ...: halving the queries, Triton 3.6 adds 64 for the second group to that value,
+    # as it addresses o too, and then 64 again to the range.
+    queries = (blocks - tl.program_id(0) % blocks) * BLOCK_Q - BLOCK_Q + tl.arange(0, BLOCK_Q)
+
+    total = tl.zeros((BLOCK_Q, DIM), dtype=tl.float32)
+    weight = tl.zeros((BLOCK_Q,), dtype=tl.float32)
+    highest = tl.full((BLOCK_Q,), _MINUS_INFINITY, dtype=tl.float32)
+    end = tl.minimum((block + 1) * BLOCK_Q, seq) if CAUSAL else seq
+    for start in tl.range(0, end, BLOCK_K, warp_specialize=True):
+        scores = tl.dot(q_block, k_rows.load([start, 0]).T)
+        if CAUSAL or not WHOLE:
+            keys = start + tl.arange(0, BLOCK_K)
+            # Keys beyond the end are later than any query that is stored.
+            seen = keys[None, :] <= queries[:, None] if CAUSAL else keys[None, :] < seq
+            scores = tl.where(seen, scores, _MINUS_INFINITY)
+        higher = tl.maximum(highest, tl.max(scores, axis=1) * scale)
+        # Of a query that has seen no finite product yet, every weight is 0 and not NaN.
+        shift = tl.where(higher == _MINUS_INFINITY, 0.0, higher)
+        powers = tl.exp2(scores * scale - shift[:, None])
+        fading = tl.exp2(highest - shift)
+        weight = weight * fading + tl.sum(powers, axis=1)
+        v_block = v_rows.load([start, 0])
+        total = tl.dot(powers.to(v_block.dtype), v_block, total * fading[:, None])
+        highest = higher
+
+    total /= tl.where(weight == 0.0, 1.0, weight)[:, None]
+    o_rows.store([block * BLOCK_Q, 0], total.to(o.dtype.element_ty))
+    tl.store(lse + head * seq + queries, (highest + tl.log2(weight)) * _LN_2, mask=queries < seq)
+
+
+def attend(
+    key: str, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The output, and in float32 each query's logarithm (base e) of its sum of exponentials.
+
+    Raises Refusal for heads of other than 64 or 128 elements and where the GPU is no Hopper.
+    """
+    batch, heads, seq, dim = q.shape
+    if dim not in (64, 128):
+        raise Refusal(f"{key} takes heads of 64 or 128 elements, not {dim}.")
+    if q.is_cuda and torch.cuda.get_device_capability(q.device) != (9, 0):
+        raise Refusal(f"{key} is for compute capability 9.0 (Hopper), which has wgmma and TMA.")
+    o = torch.empty_like(q)
+    lse = torch.empty((batch, heads, seq), dtype=torch.float32, device=q.device)
+    if not q.numel():
+        return o, lse
+    # The copy engine starts at whole 16 bytes; a fresh copy does.
+    q, k, v = (x if x.data_ptr() % 16 == 0 else x.clone() for x in (q, k, v))
+    # The descriptors are made on the device, in memory from here. The setting holds for this thread only.
+    triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=q.device))
+    _attend[(batch * heads * triton.cdiv(seq, BLOCK_Q),)](
+        q,
+        k,
+        v,
+        o,
+        lse,
+        seq,
+        LOG2_E / dim**0.5,
+        DIM=dim,
+        BLOCK_Q=BLOCK_Q,
+        BLOCK_K=BLOCK_K,
+        CAUSAL=causal,
+        WHOLE=seq % BLOCK_K == 0,
+        num_warps=4,
+        num_stages=2,
+    )
+    return o, lse

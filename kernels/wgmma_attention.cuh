@@ -1,0 +1,269 @@
+// Attention on Hopper's tensor cores by TMA and wgmma (sm_90a only), float16 or bfloat16, sums in float32.
+//
+// Formula: o = sum over j of 2^(s_j - m) v_j / sum over j of 2^(s_j - m), s_j = q k_j log2(e) / sqrt(dim), m their
+//   maximum, found as the keys go by: a higher one scales the sums so far. 4 seq seq dim FLOP a head, half of it where
+//   causal; q is read and o written once, k and v again from L2 for every 128 queries.
+// Mapping: a block owns 128 queries of a head at dim 128, 192 at dim 64, by warpgroups of 64 queries, and takes 128
+//   keys a step, the last ones first: they are those that need a mask. One more warpgroup, which gives up its
+//   registers, has TMA copy keys and values into a ring of two stages and fill in zeros beyond the head's end. A
+//   warpgroup's products q k^T stay in registers; turned into weights they are the first operand of its product with
+//   v as they lie.
+// Overlap: a step starts the next q k^T and the present p v together, and takes the powers of the former while the
+//   latter runs. Warpgroups fall out of step by themselves, so that one's powers run during another's products; to make
+//   them take turns, as FlashAttention-3 does, changed nothing on an H200.
+// Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608. Blocks with most keys start first. Sums are scaled only
+//   where some query of the warp has a new maximum, which is rare after the first steps.
+#pragma once
+
+#include "attention.cuh"
+#include "hopper.cuh"
+
+constexpr int KEYS = 128;  // of a step
+constexpr int STAGES = 2;
+constexpr int ROW = 128;       // bytes of a row in shared memory: what the swizzle spans, 64 elements
+constexpr int ATOM = 8 * ROW;  // the swizzle's period
+
+// As in the launcher. Warpgroups that multiply, 64 queries each: as many as registers allow.
+template <int DIM>
+constexpr int CONSUMERS = DIM == 64 ? 3 : 2;
+
+// Arrives at a barrier of this block; arrive_at() of a cluster would fence the whole GPU's memory.
+__device__ __forceinline__ void arrive(Barrier* barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+
+// ---- TMA: ROWS rows of one head, in bands of 64 elements -----------------------------------------
+
+template <int DIM, int ROWS>
+__device__ __forceinline__ void copy_rows(
+    unsigned char* to, const CUtensorMap& map, int row, int head, Barrier* barrier
+) {
+    arrive_and_expect(barrier, ROWS * DIM * 2);
+#pragma unroll
+    for (int band = 0; band < DIM / 64; ++band) {
+        asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                     "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(shared_address(to + band * ROWS * ROW)), "l"(&map),
+                     "r"(band * 64), "r"(row), "r"(head), "r"(shared_address(barrier))
+                     : "memory");
+    }
+}
+
+// ---- wgmma: sum (64 x COLUMNS) = a b, or += where `add` -------------------------------------------
+
+#ifdef SCALAR_IS_FLOAT16
+#define PRODUCTS "k16.f32.f16.f16"
+#else
+#define PRODUCTS "k16.f32.bf16.bf16"
+#endif
+#define SUMS_4(i) "+f"(sum[i]), "+f"(sum[(i) + 1]), "+f"(sum[(i) + 2]), "+f"(sum[(i) + 3])
+#define SUMS_16(i) SUMS_4(i), SUMS_4((i) + 4), SUMS_4((i) + 8), SUMS_4((i) + 12)
+#define SUMS_32 SUMS_16(0), SUMS_16(16)
+#define SUMS_64 SUMS_32, SUMS_16(32), SUMS_16(48)
+#define NAMES_32                                                                                                \
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, " \
+    "%23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define NAMES_64                                                                                                \
+    NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, "     \
+    "%50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+
+// a and b from shared memory, both with rows along what is summed.
+__device__ __forceinline__ void multiply(float (&sum)[64], unsigned long long a, unsigned long long b, bool add) {
+    asm volatile("{\n.reg .pred add;\nsetp.ne.u32 add, %66, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n128" PRODUCTS " {" NAMES_64 "}, %64, %65, add, 1, 1, 0, 0;\n}"
+                 : SUMS_64
+                 : "l"(a), "l"(b), "r"(static_cast<unsigned>(add)));
+}
+
+// a from registers; b from shared memory, rows across what is summed.
+__device__ __forceinline__ void multiply(float (&sum)[64], const unsigned* a, unsigned long long b, bool add) {
+    asm volatile("{\n.reg .pred add;\nsetp.ne.u32 add, %69, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n128" PRODUCTS " {" NAMES_64
+                 "}, {%64, %65, %66, %67}, %68, add, 1, 1, 1;\n}"
+                 : SUMS_64
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<unsigned>(add)));
+}
+__device__ __forceinline__ void multiply(float (&sum)[32], const unsigned* a, unsigned long long b, bool add) {
+    asm volatile("{\n.reg .pred add;\nsetp.ne.u32 add, %37, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64" PRODUCTS " {" NAMES_32
+                 "}, {%32, %33, %34, %35}, %36, add, 1, 1, 1;\n}"
+                 : SUMS_32
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<unsigned>(add)));
+}
+
+// Keeps the compiler from moving uses of the registers that wgmma writes or reads across this point.
+template <int COUNT>
+__device__ __forceinline__ void pin(float (&values)[COUNT]) {
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(values[i])::"memory");
+}
+template <int COUNT>
+__device__ __forceinline__ void pin(unsigned (&values)[COUNT]) {
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) asm volatile("" : "+r"(values[i])::"memory");
+}
+
+// ---- The block -------------------------------------------------------------------------------------
+
+template <int DIM, bool CAUSAL>
+__device__ __forceinline__ void attend(
+    const CUtensorMap& q, const CUtensorMap& k, const CUtensorMap& v, SCALAR* __restrict__ o, float* __restrict__ lse,
+    int seq
+) {
+    constexpr int QUERIES = CONSUMERS<DIM> * 64;
+    constexpr int TILE = KEYS * DIM * 2;
+    extern __shared__ __align__(1024) unsigned char shared[];
+    unsigned char* const queries = shared;
+    unsigned char* const keys = queries + QUERIES * DIM * 2;
+    unsigned char* const values = keys + STAGES * TILE;
+    Barrier* const queries_full = reinterpret_cast<Barrier*>(values + STAGES * TILE);
+    Barrier* const keys_full = queries_full + 1;
+    Barrier* const values_full = keys_full + STAGES;
+    Barrier* const keys_empty = values_full + STAGES;
+    Barrier* const values_empty = keys_empty + STAGES;
+    if (threadIdx.x == 0) {
+        init_barrier(queries_full, 1);
+        for (int stage = 0; stage < STAGES; ++stage) {
+            init_barrier(keys_full + stage, 1);
+            init_barrier(values_full + stage, 1);
+            init_barrier(keys_empty + stage, CONSUMERS<DIM>);
+            init_barrier(values_empty + stage, CONSUMERS<DIM>);
+        }
+        publish_barriers();
+    }
+    __syncthreads();
+
+    const int blocks = (seq + QUERIES - 1) / QUERIES;
+    const int head = blockIdx.x / blocks;
+    const int block = blocks - 1 - blockIdx.x % blocks;
+    const int end = CAUSAL ? min((block + 1) * QUERIES, seq) : seq;  // of the keys that any of these queries sees
+    const int last = (end - 1) / KEYS;                               // step
+    const int warpgroup = threadIdx.x / WARPGROUP;
+    int stage = 0;
+    unsigned phase = 0;
+    const auto next_stage = [&] {
+        if (++stage == STAGES) stage = 0, phase ^= 1;
+    };
+
+    if (warpgroup == CONSUMERS<DIM>) {
+        give_registers<DIM == 64 ? 32 : 24>();
+        if (threadIdx.x % WARPGROUP == 0) {
+            copy_rows<DIM, QUERIES>(queries, q, block * QUERIES, head, queries_full);
+            for (int step = last; step >= 0; --step, next_stage()) {
+                wait_for(keys_empty + stage, phase ^ 1);
+                copy_rows<DIM, KEYS>(keys + stage * TILE, k, step * KEYS, head, keys_full + stage);
+                wait_for(values_empty + stage, phase ^ 1);
+                copy_rows<DIM, KEYS>(values + stage * TILE, v, step * KEYS, head, values_full + stage);
+            }
+        }
+        return;
+    }
+
+    take_registers<DIM == 64 ? 160 : 240>();
+    const int lane = threadIdx.x % WARP;
+    const int row = block * QUERIES + threadIdx.x / WARP * 16 + lane / 4;  // and 8 more
+    const unsigned long long tile_q = swizzled_tile(queries + warpgroup * 64 * ROW, ATOM, 0);
+    float s[64];
+    unsigned p[32];
+    float sum[DIM / 2];
+    Softmax softmax;
+    softmax.scale = LOG2_E * ROOT<DIM>;
+
+    const auto start_products = [&] {  // s = q k^T
+        const unsigned long long tile_k = swizzled_tile(keys + stage * TILE, ATOM, 0);
+#pragma unroll
+        for (int part = 0; part < DIM / 16; ++part) {  // 32 bytes along a row, then on to the next band
+            const int band = part / 4 * ROW, offset = part % 4 * 32;
+            multiply(s, tile_q + (band * QUERIES + offset >> 4), tile_k + (band * KEYS + offset >> 4), part > 0);
+        }
+        commit_products();
+    };
+    const auto start_means = [&](int stage, bool add) {  // sum += p v
+        const unsigned long long tile_v = swizzled_tile(values + stage * TILE, ATOM, KEYS * ROW);
+#pragma unroll
+        for (int part = 0; part < KEYS / 16; ++part) {  // 16 rows
+            multiply(sum, p + part * 4, tile_v + (part * 16 * ROW >> 4), add || part > 0);
+        }
+        commit_products();
+    };
+    const auto mask = [&](int step) {
+#pragma unroll
+        for (int i = 0; i < 64; ++i) {
+            const int key = step * KEYS + i / 4 * 8 + lane % 4 * 2 + i % 2;
+            const bool seen = key < seq && (!CAUSAL || key <= row + i / 2 % 2 * 8);
+            s[i] = seen ? s[i] : NEGATIVE_INFINITY;
+        }
+    };
+    const auto release = [&](Barrier* empty) {
+        if (threadIdx.x % WARPGROUP == 0) arrive(empty);
+    };
+
+    wait_for(queries_full, 0);
+    wait_for(keys_full, 0);
+    begin_products();
+    start_products();
+    wait_for_products<0>();
+    pin(s);
+    release(keys_empty);
+    mask(last);
+    softmax.exponentiate(s);
+    to_operand(s, p);
+#pragma unroll
+    for (int i = 0; i < DIM / 2; ++i) sum[i] = 0.0f;
+
+    int before = 0;
+    unsigned phase_before = 0;
+    const auto next_keys = [&] {
+        before = stage;
+        phase_before = phase;
+        next_stage();
+        wait_for(keys_full + stage, phase);
+    };
+    if (last > 0) next_keys();
+    for (int step = last - 1; step >= 0; --step) {
+        pin(p);
+        pin(sum);
+        begin_products();
+        start_products();
+        wait_for(values_full + before, phase_before);
+        start_means(before, true);
+        wait_for_products<1>();
+        pin(s);
+        release(keys_empty + stage);
+        // With 192 queries the diagonal may cross two steps.
+        if (CAUSAL && QUERIES > KEYS && step == last - 1) mask(step);
+        softmax.exponentiate(s);
+        pin(s);
+        const int read = before;
+        if (step > 0) next_keys();
+        wait_for_products<0>();
+        pin(sum);
+        release(values_empty + read);
+        softmax.fade(sum);
+        to_operand(s, p);
+    }
+    wait_for(values_full + stage, phase);
+    pin(p);
+    pin(sum);
+    begin_products();
+    start_means(stage, true);
+    wait_for_products<0>();
+    pin(sum);
+
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const int query = row + half * 8;
+        const long long place = static_cast<long long>(head) * seq + query;
+        float factor, logarithm;
+        softmax.finish(half, factor, logarithm);
+        store_row(sum, half, factor, o + place * DIM, query < seq);
+        if (query < seq && lane % 4 == 0) lse[place] = logarithm;
+    }
+}
+
+#define ATTENTION_KERNEL(NAME, DIM, CAUSAL)                                                              \
+    extern "C" __global__ void __launch_bounds__((CONSUMERS<DIM> + 1) * WARPGROUP, 1) NAME(              \
+        const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,                    \
+        const __grid_constant__ CUtensorMap v, SCALAR* __restrict__ o, float* __restrict__ lse,          \
+        long long seq) {                                                                                 \
+        attend<DIM, CAUSAL>(q, k, v, o, lse, static_cast<int>(seq));                                     \
+    }
