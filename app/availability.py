@@ -7,7 +7,7 @@ from profiling.host import package_version
 from profiling.outcome import Failed, Outcome, SkipKind, Skipped
 from profiling.spec import Implementation, Provider
 
-_ON_GPU_ONLY = (Provider.CUDA, Provider.TRITON)
+_ON_GPU_ONLY = (Provider.CUDA, Provider.CUDA_EXT, Provider.TRITON)
 
 
 class Availability:

@@ -4,6 +4,7 @@ import re
 
 from app.formatting import (
     bandwidth_text,
+    break_even_text,
     count_text,
     error_text,
     flop_count_text,
@@ -35,7 +36,7 @@ def sections(row: PointRow, session: Session) -> tuple[Section, ...]:
             device_section(measured, session.device),
             energy_section(row, measured),
             _verification(measured),
-            _build(measured),
+            _build(measured, row),
             _kernels(measured),
         ]
     return tuple(part for part in (*found, _origin(row, session)) if not part.is_empty)
@@ -79,11 +80,20 @@ def _verification(measured: Measured) -> Section:
     )
 
 
-def _build(measured: Measured) -> Section:
+def _build(measured: Measured, row: PointRow) -> Section:
     build = measured.build
     return section(
         "Build",
         Fact("Compile time", time_text(build.compile_s)),
+        Fact(
+            "Pays after",
+            break_even_text(row.break_even_calls) if build.compile_s else "",
+            "Calls until what they save over eager, in device time, is the compile time",
+        ),
+        Fact("Graphs", count_text(build.graph_count), "That Dynamo made of a call"),
+        Fact("Found on disk", count_text(build.cached_graphs or None), "Graphs that were compiled before"),
+        Fact("Graph breaks", count_text(build.graph_breaks), "Where Python steps in between two graphs"),
+        Fact("Recompiles", count_text(build.recompiles), "Of the same code, for other shapes or values"),
         Fact("Registers", count_text(build.registers), "A thread"),
         Fact("Spills", memory_text(build.spill_bytes), "A thread"),
         Fact("Shared memory", memory_text(build.shared_bytes), "A block"),

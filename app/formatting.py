@@ -159,6 +159,13 @@ def count_text(count: int | None) -> str:
     return MISSING if count is None else f"{count:,}".replace(",", "\u00a0")
 
 
+def break_even_text(calls: float | None) -> str:
+    """``1 234 calls``; ``never`` where no number of calls is enough."""
+    if calls is None:
+        return MISSING
+    return f"{count_text(int(calls))} calls" if math.isfinite(calls) else "never"
+
+
 def sizes_text(sizes: Mapping[str, int]) -> str:
     """Sizes short enough for a chart: ``32Ki × 4Ki``, ``8Ki³``; whole powers of 1024 are folded."""
     if len(sizes) in _POWERS and len(set(sizes.values())) == 1:

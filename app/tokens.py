@@ -23,6 +23,7 @@ class Marker(StrEnum):
     SQUARE = "square"
     TRIANGLE = "triangle"
     DIAMOND = "diamond"
+    PLUS = "plus"
 
 
 class Theme(Struct, frozen=True):
@@ -55,9 +56,10 @@ class Theme(Struct, frozen=True):
         return PROVIDER_COLOURS[provider]
 
 
-# Least distance under simulated colour blindness 32 (Lab), at least 3:1 on both surfaces.
+# Least distance under simulated colour blindness 32 (Lab), 23 to the extensions; 3:1 on both surfaces.
 PROVIDER_COLOURS = {
     Provider.CUDA: "#009E73",
+    Provider.CUDA_EXT: "#78692D",
     Provider.TRITON: "#785EF0",
     Provider.EAGER: "#AA4499",
     Provider.COMPILE: "#FE6100",
@@ -65,6 +67,7 @@ PROVIDER_COLOURS = {
 
 PROVIDER_MARKERS = {
     Provider.CUDA: Marker.CIRCLE,
+    Provider.CUDA_EXT: Marker.PLUS,
     Provider.TRITON: Marker.SQUARE,
     Provider.EAGER: Marker.TRIANGLE,
     Provider.COMPILE: Marker.DIAMOND,
@@ -76,10 +79,15 @@ MARKER_CORNERS: dict[Marker, tuple[tuple[float, float], ...]] = {
     Marker.SQUARE: ((-0.45, -0.45), (0.45, -0.45), (0.45, 0.45), (-0.45, 0.45)),
     Marker.TRIANGLE: ((0.0, -0.6), (0.57, 0.45), (-0.57, 0.45)),
     Marker.DIAMOND: ((0.0, -0.65), (0.52, 0.0), (0.0, 0.65), (-0.52, 0.0)),
+    Marker.PLUS: (
+        *((-0.2, -0.57), (0.2, -0.57), (0.2, -0.2), (0.57, -0.2), (0.57, 0.2), (0.2, 0.2)),
+        *((0.2, 0.57), (-0.2, 0.57), (-0.2, 0.2), (-0.57, 0.2), (-0.57, -0.2), (-0.2, -0.2)),
+    ),
 }
 
 PROVIDER_NAMES = {
     Provider.CUDA: "CUDA",
+    Provider.CUDA_EXT: "CUDA extension",
     Provider.TRITON: "Triton",
     Provider.EAGER: "Eager",
     Provider.COMPILE: "torch.compile",

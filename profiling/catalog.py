@@ -13,7 +13,8 @@ from profiling.spec import Implementation, KernelSpec, Provider
 
 LIBRARY = Path(__file__).resolve().parent.parent / "kernels"
 _ROLES = ("__init__", "spec", "reference", "eager")
-_VARIANT = re.compile(r"(triton|cuda)_([a-z0-9_]+)")
+_VARIANT = re.compile(r"(triton|cuda_ext|cuda)_([a-z0-9_]+)")
+_MODES = ("default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagraphs")  # of torch.compile
 
 
 class SourceFile(Struct, frozen=True):
@@ -43,7 +44,10 @@ class Kernel(Struct, frozen=True):
 
     def sources(self, implementation: Implementation) -> tuple[SourceFile, ...]:
         """The files behind an implementation, read now."""
-        return tuple(_read(path) for path in _paths(self.folder, implementation.stem))
+        return tuple(_read(path) for path in self.paths(implementation))
+
+    def paths(self, implementation: Implementation) -> tuple[Path, ...]:
+        return _paths(self.folder, implementation.provider, implementation.stem)
 
 
 class Catalog(Struct, frozen=True):
@@ -74,7 +78,7 @@ def scan(roots: Sequence[Path] = (LIBRARY,)) -> Catalog:
             found = _load_kernel(spec_path.parent)
             if isinstance(found, Kernel):
                 kernels[found.spec.name] = found
-                problems.extend(_unpaired(found.folder))
+                problems.extend(_unpaired(found))
             else:
                 problems.append(found)
     return Catalog(tuple(kernels[name] for name in sorted(kernels)), tuple(problems))
@@ -109,16 +113,17 @@ def _load_kernel(folder: Path) -> Kernel | CatalogProblem:
 def _implementations(kernel: str, folder: Path) -> Iterable[Implementation]:
     found: list[tuple[Provider, str]] = []
     if (folder / "eager.py").exists():
-        found += [(Provider.EAGER, ""), (Provider.COMPILE, "default")]
-    for path in sorted(folder.glob("*.py")):
+        found += [(Provider.EAGER, ""), *((Provider.COMPILE, mode) for mode in _MODES)]
+    for path in sorted(folder.iterdir()):
         if match := _VARIANT.fullmatch(path.stem):
             provider = Provider(match[1])
-            if provider is Provider.TRITON or path.with_suffix(".cu").exists():
+            files = _paths(folder, provider, path.stem)
+            if path == files[0] and all(file.exists() for file in files):
                 found.append((provider, match[2]))
     for provider, variant in found:
         stem = f"{provider}_{variant}" if variant else str(provider)
         digest = hashlib.sha256(stem.encode())
-        for path in (*_paths(folder, stem), *_shared(folder, provider)):
+        for path in (*_paths(folder, provider, stem), *_shared(folder, provider)):
             digest.update(path.read_bytes())
         yield Implementation(kernel, provider, variant, digest.hexdigest())
 
@@ -127,7 +132,7 @@ def _shared(folder: Path, provider: Provider) -> tuple[Path, ...]:
     """Files that several implementations use: an edit of them is an edit of each."""
     if provider in (Provider.EAGER, Provider.COMPILE):
         return ()
-    suffix = ".cuh" if provider is Provider.CUDA else ".py"
+    suffix = ".py" if provider is Provider.TRITON else ".cuh"
     own = [
         path
         for path in sorted(folder.glob(f"*{suffix}"))
@@ -136,18 +141,23 @@ def _shared(folder: Path, provider: Provider) -> tuple[Path, ...]:
     return (*own, *(sorted(LIBRARY.glob("*.cuh")) if provider is Provider.CUDA else ()))
 
 
-def _unpaired(folder: Path) -> Iterable[CatalogProblem]:
-    for source in sorted(folder.glob("cuda_*.cu")):
-        if not source.with_suffix(".py").exists():
+def _unpaired(kernel: Kernel) -> Iterable[CatalogProblem]:
+    used = {path for implementation in kernel.implementations for path in kernel.paths(implementation)}
+    for source in sorted(kernel.folder.glob("cuda_*.cu")):
+        if source not in used:
             yield CatalogProblem(str(source), f"{source.name} has no launcher {source.stem}.py beside it.")
 
 
-def _paths(folder: Path, stem: str) -> tuple[Path, ...]:
-    if stem.startswith("compile"):
-        return (folder / "eager.py",)
-    if stem.startswith("cuda_"):
-        return (folder / f"{stem}.cu", folder / f"{stem}.py")
-    return (folder / f"{stem}.py",)
+def _paths(folder: Path, provider: Provider, stem: str) -> tuple[Path, ...]:
+    match provider:
+        case Provider.EAGER | Provider.COMPILE:
+            return (folder / "eager.py",)
+        case Provider.TRITON:
+            return (folder / f"{stem}.py",)
+        case Provider.CUDA:
+            return (folder / f"{stem}.cu", folder / f"{stem}.py")
+        case Provider.CUDA_EXT:
+            return (folder / f"{stem}.cu",)
 
 
 def _read(path: Path) -> SourceFile:

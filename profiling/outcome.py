@@ -63,6 +63,7 @@ class BuildInfo(Struct, frozen=True):
     graph_count: int | None = None  # that Dynamo made of a call
     graph_breaks: int | None = None  # where Python had to step in between them
     recompiles: int | None = None  # of code compiled before, for other shapes or values
+    cached_graphs: int | None = None  # found compiled on disk: the compile time says little then
 
 
 class Evidence(Struct, frozen=True):

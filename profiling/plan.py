@@ -47,6 +47,15 @@ class SizeChoice(Struct, frozen=True):
     or_any: bool = False  # a default, not the user's word: a kernel without it takes what it has
 
 
+def by_default(kernel: Kernel, implementation: Implementation) -> bool:
+    """Whether a plan takes it when nobody asks for it: of torch.compile's modes the default one only.
+
+    The others compile for seconds to minutes, which pays where a kernel is there to compare them.
+    """
+    is_mode = implementation.provider is Provider.COMPILE and implementation.variant != "default"
+    return kernel.spec.compares_modes or not is_mode
+
+
 def plan_jobs(
     kernels: Sequence[Kernel],
     *,
@@ -55,11 +64,14 @@ def plan_jobs(
     size_choices: Iterable[SizeChoice],
     providers: Iterable[Provider] = tuple(Provider),
     stems: Iterable[str] = (),
+    all_modes: bool = False,
     quality: Quality = Quality.QUICK,
     regime: Regime = Regime.BURST,
     first_id: int = 1,
 ) -> tuple[Job, ...]:
     """Make the jobs, kernel by kernel. ``stems`` narrows the implementations when given.
+
+    ``all_modes``: also those implementations that a plan leaves out by default.
 
     Raises PlanError when a size does not fit, a preset is unknown or nothing is left to run.
     """
@@ -71,7 +83,11 @@ def plan_jobs(
             implementation
             for implementation in kernel.implementations
             if implementation.provider in wanted_providers
-            and (not wanted_stems or implementation.stem in wanted_stems)
+            and (
+                implementation.stem in wanted_stems
+                if wanted_stems
+                else all_modes or by_default(kernel, implementation)
+            )
         )
         if not implementations:
             continue

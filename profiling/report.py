@@ -9,6 +9,7 @@ import io
 
 import msgspec
 
+from profiling.break_even import BreakEven
 from profiling.outcome import Cancelled, Failed, Measured, Skipped
 from profiling.roofline import Ceiling
 from profiling.session import Point, Session
@@ -24,17 +25,19 @@ def csv_report(session: Session) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
+    break_even = BreakEven(session.points)
     for point in session.points:
-        row = point_row(point, session)
+        row = point_row(point, session, break_even)
         writer.writerow([_plain(row[column]) for column in COLUMNS])
     return text.getvalue()
 
 
 def json_report(session: Session) -> str:
     """One object: session, device, versions, ceilings and points, samples included."""
+    break_even = BreakEven(session.points)
     points = [
         {
-            **point_row(point, session),
+            **point_row(point, session, break_even),
             "sizes": point.job.workload.sizes,
             "samples_s": point.measured.time.samples_s if point.measured else (),
         }
@@ -50,7 +53,7 @@ def json_report(session: Session) -> str:
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
 
-def point_row(point: Point, session: Session) -> dict[str, Cell]:
+def point_row(point: Point, session: Session, break_even: BreakEven) -> dict[str, Cell]:
     """One flat row; its keys are COLUMNS, in that order."""
     work, workload = point.job.work, point.job.workload
     judged = verdict(point, session)
@@ -72,6 +75,7 @@ def point_row(point: Point, session: Session) -> dict[str, Cell]:
         **_measured_cells(point.measured),
         "achieved_bandwidth_byte_per_s": point.achieved_bandwidth,
         "achieved_flop_per_s": point.achieved_flop_rate,
+        "break_even_call_count": break_even.calls(point),
         "verdict": str(judged.kind),
         "limiter": judged.limiter.label if judged.limiter else None,
         "limiter_byte_per_s": _value(judged.limiter, memory=True),
@@ -123,6 +127,10 @@ def _measured_cells(measured: Measured | None) -> dict[str, Cell]:
         "large_relative_error": measured.verification.large_relative_error,
         "tolerance": measured.verification.tolerance,
         "compile_s": build.compile_s,
+        "graph_count": build.graph_count,
+        "graph_break_count": build.graph_breaks,
+        "recompile_count": build.recompiles,
+        "cached_graph_count": build.cached_graphs,
         "registers": build.registers,
         "spill_bytes": build.spill_bytes,
         "shared_bytes": build.shared_bytes,
@@ -140,7 +148,8 @@ _MEASURED_COLUMNS = (
     *("median_s", "low_s", "high_s", "block_count", "calls_per_block", "host_s", "hot_median_s"),
     *("kernel_sum_s", "profiled_s", "kernel_calls", "method", "method_reason"),
     *("relative_error", "large_relative_error", "tolerance"),
-    *("compile_s", "registers", "spill_bytes", "shared_bytes", "configuration"),
+    *("compile_s", "graph_count", "graph_break_count", "recompile_count", "cached_graph_count"),
+    *("registers", "spill_bytes", "shared_bytes", "configuration"),
     *("clock_hz", "memory_clock_hz", "power_w", "temperature_c", "event_reasons"),
 )
 
@@ -190,7 +199,8 @@ COLUMNS = (
     *("outcome", "outcome_kind", "stage", "message"),
     *("flop_count", "read_bytes", "write_bytes", "arithmetic_intensity_flop_per_byte"),
     *_MEASURED_COLUMNS,
-    *("achieved_bandwidth_byte_per_s", "achieved_flop_per_s", "verdict", "limiter"),
+    *("achieved_bandwidth_byte_per_s", "achieved_flop_per_s", "break_even_call_count"),
+    *("verdict", "limiter"),
     *("limiter_byte_per_s", "limiter_flop_per_s", "fraction_of_roof", "headroom_s", "flags", "source_sha256"),
     *("device", "device_uuid", "driver_version", "host"),
     *("torch_version", "triton_version", "cuda_core_version"),

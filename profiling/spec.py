@@ -30,6 +30,7 @@ class Provider(StrEnum):
     """Who makes the machine code of an implementation."""
 
     CUDA = "cuda"
+    CUDA_EXT = "cuda_ext"
     TRITON = "triton"
     EAGER = "eager"
     COMPILE = "compile"
@@ -207,6 +208,7 @@ class KernelSpec(Struct, frozen=True):
     dtypes: tuple[Dtype, ...] = tuple(Dtype)
     multiplies: Multiply | None = None  # by the matrix units; None: the workload's dtype
     sweep: tuple[dict[str, int], ...] = ()  # sizes from launch-bound to large, to see a kernel's course
+    compares_modes: bool = False  # there to compare torch.compile's modes: a plan takes all of them
 
     def preset(self, name: str) -> Preset | None:
         return next((preset for preset in self.presets if preset.name == name), None)

@@ -56,6 +56,7 @@ def make_jobs(
     *,
     providers: Sequence[Provider],
     implementations: Sequence[str],
+    all_modes: bool,
     dtypes: Sequence[Dtype],
     sizes: Sequence[SizeChoice],
     quality: Quality,
@@ -74,6 +75,7 @@ def make_jobs(
             size_choices=sizes,
             providers=providers or tuple(Provider),
             stems=implementations,
+            all_modes=all_modes,
             quality=quality,
             regime=regime,
         )

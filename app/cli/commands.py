@@ -47,8 +47,11 @@ def start(context: typer.Context) -> None:
 @cli.command()
 def run(
     kernels: Annotated[list[str] | None, typer.Argument(help="Kernel names; none or 'all' for all.")] = None,
-    provider: Annotated[list[Provider] | None, typer.Option(help="cuda, triton, eager, compile.")] = None,
+    provider: Annotated[
+        list[Provider] | None, typer.Option(help="cuda, cuda_ext, triton, eager, compile.")
+    ] = None,
     implementation: Annotated[list[str] | None, typer.Option(help="Such as triton_online.")] = None,
+    all_modes: Annotated[bool, typer.Option("--all-modes", help="All four modes of torch.compile.")] = False,
     dtype: Annotated[list[Dtype] | None, typer.Option(help="Element types; float32 if none.")] = None,
     size: Annotated[list[str] | None, typer.Option(help="axis=number, over the preset's sizes.")] = None,
     preset: Annotated[list[str] | None, typer.Option(help="small, medium, large.")] = None,
@@ -65,6 +68,7 @@ def run(
             kernels=kernels or [],
             providers=provider or [],
             implementations=implementation or [],
+            all_modes=all_modes,
             dtypes=dtype or [],
             sizes=size or [],
             presets=preset or [],
@@ -181,6 +185,7 @@ def _run(
     kernels: list[str],
     providers: list[Provider] | None = None,
     implementations: list[str] | None = None,
+    all_modes: bool = False,
     dtypes: list[Dtype] | None = None,
     sizes: list[str] | None = None,
     presets: list[str] | None = None,
@@ -200,6 +205,7 @@ def _run(
         device,
         providers=providers or [],
         implementations=implementations or [],
+        all_modes=all_modes,
         dtypes=dtypes or [],
         sizes=choose_sizes(sizes or [], presets or [], device),
         quality=quality,

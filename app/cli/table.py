@@ -1,5 +1,6 @@
 """Outcomes as text: the line printed at once and the table printed at the end."""
 
+from collections import Counter
 from itertools import groupby
 
 from rich.console import Console
@@ -7,7 +8,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.formatting import (
+    MISSING,
     bandwidth_text,
+    break_even_text,
+    count_text,
     error_text,
     flop_rate_text,
     interval_text,
@@ -15,10 +19,16 @@ from app.formatting import (
     sizes_text,
     time_text,
 )
+from profiling.break_even import BreakEven
 from profiling.outcome import Cancelled, Failed, Measured, Skipped
 from profiling.session import Point, Session
+from profiling.spec import Provider
 from profiling.verdict import flags_of, verdict
 
+_MODE_HEADERS = (
+    *("torch.compile", "compiling", "graphs", "breaks", "recompiles"),
+    *("kernels a call", "host time", "pays after"),
+)
 _HEADERS = ("implementation", "time", "", "bandwidth", "rate", "of roof", "error", "")
 
 
@@ -51,10 +61,50 @@ def print_table(console: Console, session: Session) -> None:
             table.add_row(*_row(point, session))
     if table.row_count:
         console.print(table, highlight=False)
+    _print_modes(console, session)
     skipped = [point.outcome for point in session.points if isinstance(point.outcome, Skipped)]
     if skipped:
         reasons = sorted({outcome.message for outcome in skipped})
         console.print("\n  ".join([f"{len(skipped)} skipped:", *reasons]), markup=False, soft_wrap=True)
+
+
+def _print_modes(console: Console, session: Session) -> None:
+    """What compiling took and when it pays, for workloads on which torch.compile's modes were compared."""
+    compiled = [
+        point
+        for point in session.points
+        if point.measured and point.implementation.provider is Provider.COMPILE
+    ]
+    modes = Counter(point.job.id for point in compiled)
+    table = Table(box=None, pad_edge=False)
+    for number, header in enumerate(_MODE_HEADERS):
+        table.add_column(header, justify="right" if number else "left", no_wrap=True)
+    break_even = BreakEven(session.points)
+    for heading, points in groupby(compiled, lambda point: f"{point.job.workload.kernel} {_workload(point)}"):
+        compared = [point for point in points if modes[point.job.id] > 1]
+        if compared:
+            table.add_row(f"[bold]{escape(heading)}[/]")
+        for point in compared:
+            table.add_row(*_mode_row(point, break_even))
+    if table.row_count:
+        console.print(table, highlight=False)
+
+
+def _mode_row(point: Point, break_even: BreakEven) -> tuple[str, ...]:
+    measured = point.measured
+    assert measured is not None
+    build = measured.build
+    kernel_count = sum(kernel.calls for kernel in measured.kernels)
+    return (
+        f"  {escape(point.implementation.label)}",
+        f"{time_text(build.compile_s)}{' cached' if build.cached_graphs else ''}",
+        count_text(build.graph_count),
+        count_text(build.graph_breaks),
+        count_text(build.recompiles),
+        count_text(round(kernel_count)) if measured.kernels else MISSING,
+        time_text(measured.host_s),
+        break_even_text(break_even.calls(point)),
+    )
 
 
 def _workload(point: Point) -> str:

@@ -6,6 +6,7 @@ from enum import IntEnum
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from profiling.catalog import Catalog, Kernel
+from profiling.plan import by_default
 from profiling.spec import Implementation, Provider
 
 Index = QModelIndex | QPersistentModelIndex
@@ -25,8 +26,9 @@ class LibraryRole(IntEnum):
 class LibraryModel(QAbstractItemModel):
     """Two levels: kernels, and under each its implementations.
 
-    A tick is kept while an implementation cannot run, so that changing the device and back
-    loses nothing; ``checked`` leaves it out all the same.
+    At first what a plan takes by default is ticked, and that is what a kernel's box ticks: further modes of
+    torch.compile are ticked one by one. A tick is kept while an implementation cannot run, so that changing
+    the device and back loses nothing; ``checked`` leaves it out all the same.
     """
 
     checks_changed = Signal()
@@ -34,7 +36,7 @@ class LibraryModel(QAbstractItemModel):
     def __init__(self, catalog: Catalog, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._catalog = catalog
-        self._unticked: set[str] = set()
+        self._ticks: dict[str, bool] = {}  # the user's own
         self._reason: Reasons = _always_runs
 
     @property
@@ -62,15 +64,22 @@ class LibraryModel(QAbstractItemModel):
             kernel.spec.name: tuple(
                 implementation
                 for implementation in kernel.implementations
-                if implementation.key not in self._unticked and not self._reason(implementation)
+                if self._is_ticked(kernel, implementation) and not self._reason(implementation)
             )
             for kernel in self.kernels
         }
 
     def set_all(self, ticked: bool) -> None:
-        keys = {found.key for kernel in self.kernels for found in kernel.implementations}
-        self._unticked = set() if ticked else keys
+        for kernel in self.kernels:
+            self._tick_kernel(kernel, ticked)
         self._everything_changed()
+
+    def _is_ticked(self, kernel: Kernel, implementation: Implementation) -> bool:
+        return self._ticks.get(implementation.key, by_default(kernel, implementation))
+
+    def _tick_kernel(self, kernel: Kernel, ticked: bool) -> None:
+        for implementation in kernel.implementations:
+            self._ticks[implementation.key] = ticked and by_default(kernel, implementation)
 
     def _everything_changed(self) -> None:
         for row in range(len(self.kernels)):
@@ -119,18 +128,20 @@ class LibraryModel(QAbstractItemModel):
             return None
         if index.internalId() == 0:
             return self._kernel_data(self.kernels[index.row()], role)
-        return self._implementation_data(self._implementation(index), role)
+        return self._implementation_data(
+            self.kernels[index.internalId() - 1], self._implementation(index), role
+        )
 
     def setData(self, index: Index, value: object, role: int = _CHECK) -> bool:
         if role != _CHECK or not index.isValid():
             return False
         ticked = Qt.CheckState(value) == Qt.CheckState.Checked
         if index.internalId() == 0:
-            row, changed = index.row(), self.kernels[index.row()].implementations
+            row = index.row()
+            self._tick_kernel(self.kernels[row], ticked)
         else:
-            row, changed = index.internalId() - 1, (self._implementation(index),)
-        for implementation in changed:
-            (self._unticked.discard if ticked else self._unticked.add)(implementation.key)
+            row = index.internalId() - 1
+            self._ticks[self._implementation(index).key] = ticked
         self._kernel_changed(row)
         self.checks_changed.emit()
         return True
@@ -155,12 +166,13 @@ class LibraryModel(QAbstractItemModel):
 
     def _kernel_check(self, kernel: Kernel) -> Qt.CheckState:
         possible = [found for found in kernel.implementations if not self._reason(found)]
-        ticked = sum(found.key not in self._unticked for found in possible)
-        if not ticked:
+        if not any(self._is_ticked(kernel, found) for found in possible):
             return Qt.CheckState.Unchecked
-        return Qt.CheckState.Checked if ticked == len(possible) else Qt.CheckState.PartiallyChecked
+        usual = [found for found in possible if by_default(kernel, found)]
+        is_whole = all(self._is_ticked(kernel, found) for found in usual)
+        return Qt.CheckState.Checked if is_whole else Qt.CheckState.PartiallyChecked
 
-    def _implementation_data(self, implementation: Implementation, role: int) -> object:
+    def _implementation_data(self, kernel: Kernel, implementation: Implementation, role: int) -> object:
         reason = self._reason(implementation)
         match role:
             case Qt.ItemDataRole.DisplayRole:
@@ -168,7 +180,7 @@ class LibraryModel(QAbstractItemModel):
             case Qt.ItemDataRole.ToolTipRole:
                 return reason or f"{implementation.key}: {_MEANING[implementation.provider]}"
             case Qt.ItemDataRole.CheckStateRole:
-                ticked = implementation.key not in self._unticked and not reason
+                ticked = self._is_ticked(kernel, implementation) and not reason
                 return Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked
             case LibraryRole.IMPLEMENTATION:
                 return implementation
@@ -190,6 +202,8 @@ def implementation_label(implementation: Implementation) -> str:
             return "eager PyTorch"
         case Provider.COMPILE:
             return "torch.compile" if variant == "default" else f"torch.compile {variant}"
+        case Provider.CUDA_EXT:
+            return f"CUDA extension {variant}"
         case Provider.TRITON:
             return f"Triton {variant}"
         case Provider.CUDA:
@@ -203,6 +217,7 @@ def point_title(implementation: Implementation) -> str:
 
 _MEANING = {
     Provider.CUDA: "CUDA C++, compiled by NVRTC",
+    Provider.CUDA_EXT: "a CUDA C++ extension of PyTorch, built by nvcc",
     Provider.TRITON: "a Triton kernel",
     Provider.EAGER: "plain PyTorch, one operator after the other",
     Provider.COMPILE: "the eager version under torch.compile",

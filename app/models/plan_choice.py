@@ -99,6 +99,7 @@ def plan(
             device=choice.device,
             dtypes=choice.dtypes,
             size_choices=sizes,
+            all_modes=True,  # what is ticked is asked for
             quality=choice.quality,
             regime=choice.regime,
             first_id=first_id + len(jobs),

@@ -7,6 +7,7 @@ from msgspec import Struct
 from app.formatting import (
     MISSING,
     bandwidth_text,
+    break_even_text,
     count_text,
     energy_text,
     error_text,
@@ -140,6 +141,12 @@ COLUMNS = (
     ),
     _number("Shared", "Shared memory a block", _build(lambda build: build.shared_bytes), memory_text),
     _number("Compile", "Time the compiler took", _build(lambda build: build.compile_s), time_text),
+    _number(
+        "Pays after",
+        "Calls until what they save over eager, in device time, is the compile time",
+        lambda row: row.break_even_calls,
+        break_even_text,
+    ),
     _number("Energy", "Energy of a call, the whole board's", _energy, energy_text),
     _name("Regime", "At the clock of a fresh or of a hot device", lambda row: str(row.point.job.regime)),
     _name("Status", "Measured, or why not", lambda row: status_text(row.point)),

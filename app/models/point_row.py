@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from app.models.comparison import Baselines, SpeedUp
+from profiling.break_even import BreakEven
 from profiling.outcome import Cancelled, Failed, Measured, Skipped
 from profiling.session import Point, Session
 from profiling.spec import Provider
@@ -13,11 +14,15 @@ class PointRow(Struct, frozen=True):
     point: Point
     verdict: Verdict
     speed_up: SpeedUp | None
+    break_even_calls: float | None = None  # that pay for its compilation; infinite: it saves nothing
 
 
 def point_rows(session: Session, provider: Provider, pinned: int | None) -> list[PointRow]:
-    baselines = Baselines(session.points, provider, pinned)
-    return [PointRow(point, verdict(point, session), baselines.speed_up(point)) for point in session.points]
+    baselines, break_even = Baselines(session.points, provider, pinned), BreakEven(session.points)
+    return [
+        PointRow(point, verdict(point, session), baselines.speed_up(point), break_even.calls(point))
+        for point in session.points
+    ]
 
 
 def status_text(point: Point) -> str:

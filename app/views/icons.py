@@ -7,7 +7,7 @@ from PySide6.QtCore import QByteArray, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap, QPolygonF
 from PySide6.QtSvg import QSvgRenderer
 
-from app.tokens import PROVIDER_MARKERS, Marker, Theme
+from app.tokens import MARKER_CORNERS, PROVIDER_MARKERS, Marker, Theme
 from profiling.spec import Provider
 
 _FOLDER = Path(__file__).resolve().parent.parent.parent / "assets" / "icons"
@@ -61,6 +61,9 @@ def provider_icon(provider: Provider, theme: Theme) -> QIcon:
             painter.drawPolygon(QPolygonF([QPointF(24, 9), QPointF(39, 37), QPointF(9, 37)]))
         case Marker.DIAMOND:
             painter.drawPolygon(QPolygonF([QPointF(24, 7), QPointF(39, 24), QPointF(24, 41), QPointF(9, 24)]))
+        case Marker.PLUS:
+            corners = MARKER_CORNERS[Marker.PLUS]
+            painter.drawPolygon(QPolygonF([QPointF(24 + 25 * x, 24 + 25 * y) for x, y in corners]))
     painter.end()
     # One pixmap for all modes: a selected row must not wash the provider's colour out.
     result = QIcon(pixmap)

@@ -41,7 +41,7 @@ class LibraryPane(QWidget):
         self.tree.setUniformRowHeights(True)
         self.tree.setIndentation(14)
         self.tree.setAccessibleName("Kernels and implementations")
-        self._all = _button("All", "Tick everything", lambda: model.set_all(True))
+        self._all = _button("All", "Tick what a plan takes by default", lambda: model.set_all(True))
         self._none = _button("None", "Untick everything", lambda: model.set_all(False))
         self._count = label("", "muted")
         self._reasons = label("", "muted", wraps=True)

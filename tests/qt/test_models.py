@@ -10,10 +10,12 @@ from app.models.point_columns import COLUMNS
 from app.models.point_table import PointRole, PointTable
 from app.models.session_model import SessionModel
 from profiling.catalog import scan
+from profiling.plan import by_default
 from profiling.spec import Implementation, Provider
 from tests.sessions import make_session
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
+CHECK = Qt.ItemDataRole.CheckStateRole
 TITLES = [column.title for column in COLUMNS]
 
 
@@ -109,21 +111,34 @@ def test_the_library_keeps_the_rules_of_models(library: LibraryModel):
     assert tester.model() is library
 
 
-def test_everything_is_ticked_at_first(library: LibraryModel):
-    for kernel in library.kernels:
-        assert library.checked()[kernel.spec.name] == kernel.implementations
+def test_what_a_plan_takes_by_default_is_ticked_at_first(library: LibraryModel):
+    for row, kernel in enumerate(library.kernels):
+        usual = tuple(found for found in kernel.implementations if by_default(kernel, found))
+        assert library.checked()[kernel.spec.name] == usual
+        assert library.data(library.index(row, 0), CHECK) == Qt.CheckState.Checked
+
+
+def test_a_further_mode_is_ticked_by_itself(library: LibraryModel):
+    row = [kernel.spec.name for kernel in library.kernels].index("softmax")
+    kernel = library.index(row, 0)
+    stems = [found.stem for found in library.kernels[row].implementations]
+    child = library.index(stems.index("compile_max_autotune"), 0, kernel)
+    library.setData(kernel, Qt.CheckState.Unchecked, CHECK)
+    library.setData(kernel, Qt.CheckState.Checked, CHECK)
+    assert library.data(child, CHECK) == Qt.CheckState.Unchecked
+    library.setData(child, Qt.CheckState.Checked, CHECK)
+    assert "compile_max_autotune" in [found.stem for found in library.checked()["softmax"]]
 
 
 def test_a_kernels_box_follows_and_leads_its_implementations(library: LibraryModel):
     kernel = library.index(0, 0)
     child = library.index(1, 0, kernel)
-    check = Qt.ItemDataRole.CheckStateRole
-    library.setData(child, Qt.CheckState.Unchecked, check)
-    assert library.data(kernel, check) == Qt.CheckState.PartiallyChecked
-    library.setData(kernel, Qt.CheckState.Unchecked, check)
+    library.setData(child, Qt.CheckState.Unchecked, CHECK)
+    assert library.data(kernel, CHECK) == Qt.CheckState.PartiallyChecked
+    library.setData(kernel, Qt.CheckState.Unchecked, CHECK)
     assert library.checked()[kernel.data()] == ()
-    library.setData(kernel, Qt.CheckState.Checked, check)
-    assert library.data(child, check) == Qt.CheckState.Checked
+    library.setData(kernel, Qt.CheckState.Checked, CHECK)
+    assert library.data(child, CHECK) == Qt.CheckState.Checked
 
 
 def test_what_cannot_run_is_grey_left_out_and_says_why(library: LibraryModel):

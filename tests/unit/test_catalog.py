@@ -36,7 +36,13 @@ def only_kernel(root: Path) -> Kernel:
 
 def test_one_folder_is_one_kernel(folder: Path) -> None:
     kernel = only_kernel(folder.parent)
-    assert [i.stem for i in kernel.implementations] == ["eager", "compile_default"]
+    assert [i.stem for i in kernel.implementations] == [
+        "eager",
+        "compile_default",
+        "compile_reduce_overhead",
+        "compile_max_autotune",
+        "compile_max_autotune_no_cudagraphs",
+    ]
 
 
 def test_one_file_is_one_implementation_and_cuda_takes_a_pair(folder: Path) -> None:
@@ -47,6 +53,19 @@ def test_one_file_is_one_implementation_and_cuda_takes_a_pair(folder: Path) -> N
     found = {i.stem: i.provider for i in only_kernel(folder.parent).implementations}
     assert found["cuda_packed"] is Provider.CUDA
     assert found["triton_tiles"] is Provider.TRITON
+
+
+def test_an_extension_is_one_file_and_needs_no_launcher(folder: Path) -> None:
+    (folder / "cuda_ext_textbook.cu").write_text("// one")
+    (folder / "cuda_external.cu").write_text("// a version for NVRTC, by its name")
+    catalog = scan([folder.parent])
+    [kernel] = catalog.kernels
+    extension = kernel.implementation("cuda_ext_textbook")
+    assert extension is not None
+    assert (extension.provider, extension.variant) == (Provider.CUDA_EXT, "textbook")
+    assert [source.name for source in kernel.sources(extension)] == ["cuda_ext_textbook.cu"]
+    assert kernel.implementation("cuda_external") is None
+    assert ["no launcher cuda_external.py" in problem.message for problem in catalog.problems] == [True]
 
 
 def test_a_hash_follows_the_implementations_own_files(folder: Path) -> None:
@@ -103,6 +122,3 @@ def test_the_library_itself_has_no_problem() -> None:
     assert catalog.problems == ()
     names = {kernel.spec.name for kernel in catalog.kernels}
     assert {"vector_add", "weighted_sum", "gelu", "softmax", "matmul"} <= names
-    for kernel in catalog.kernels:
-        providers = {implementation.provider for implementation in kernel.implementations}
-        assert providers == set(Provider), kernel.spec.name

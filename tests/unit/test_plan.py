@@ -1,5 +1,7 @@
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from profiling.catalog import Kernel
@@ -13,6 +15,7 @@ SOFTMAX = Kernel(
     (
         Implementation("softmax", Provider.EAGER, "", "a"),
         Implementation("softmax", Provider.COMPILE, "default", "b"),
+        Implementation("softmax", Provider.COMPILE, "max_autotune", "b"),
         Implementation("softmax", Provider.CUDA, "warp", "c"),
     ),
 )
@@ -43,6 +46,23 @@ def test_providers_and_stems_narrow_it() -> None:
         stems=["cuda_warp", "compile_default"],
     )
     assert [found.stem for found in job.implementations] == ["cuda_warp"]
+
+
+def stems_planned(kernel: Kernel = SOFTMAX, **choice: Any) -> list[str]:
+    [job] = plan_jobs([kernel], device="cpu", dtypes=[Dtype.FLOAT32], size_choices=[SMALL], **choice)
+    return [found.stem for found in job.implementations]
+
+
+def test_further_modes_of_compile_run_where_they_are_asked_for() -> None:
+    usual = ["eager", "compile_default", "cuda_warp"]
+    assert stems_planned() == usual
+    assert stems_planned(providers=[Provider.COMPILE]) == ["compile_default"]
+    assert stems_planned(stems=["compile_max_autotune"]) == ["compile_max_autotune"]
+    everything = [found.stem for found in SOFTMAX.implementations]
+    assert stems_planned(all_modes=True) == everything
+    replace = msgspec.structs.replace
+    comparing = replace(SOFTMAX, spec=replace(SOFTMAX.spec, compares_modes=True))
+    assert stems_planned(comparing) == everything
 
 
 @pytest.mark.parametrize(

@@ -1,28 +1,160 @@
-"""torch.compile of the eager version; the variant is the mode."""
+"""torch.compile of the eager version; the variant is the mode.
+
+Where ``eager.py`` has a function ``region``, that is what is compiled, and the Python round it stays Python.
+"""
 
 import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
+from torch._dynamo import convert_frame, pgo
+from torch._dynamo.utils import counters
 
 from profiling.catalog import load_module
 from profiling.outcome import BuildInfo
+from profiling.worker.inputs import as_tuple
 from profiling.worker.providers import BuildRequest, Built, Tensors
+
+Call = Callable[..., Tensors]
+
+_REPLAYING = ("reduce_overhead", "max_autotune")  # the modes that replay CUDA graphs of their own
+
+# Compilations of each frame: of a function, or of what is left of one after a graph break.
+_compilations: Any = getattr(convert_frame, "FRAME_COMPILE_COUNTER", None)
 
 
 def build(request: BuildRequest) -> Built:
-    """Compile for fixed shapes. The compiler works at the first call, which is timed as such."""
-    # A fresh module has fresh code objects: Dynamo keeps at most 8 compilations per code object
-    # and would fall back to eager in silence after that.
-    module = load_module(request.folder / "eager.py")
-    compiled = torch.compile(module.run, mode=request.implementation.variant, fullgraph=True, dynamic=False)
-    seconds: list[float] = []
+    """Dynamo works at the first call, and wherever a later one brings other shapes or values.
+
+    Verification calls with other sizes than the measured ones. Those go to a copy of the module of their own:
+    what is counted, and the guards of each call, are those of the measured sizes alone.
+    """
+    path, mode = request.folder / "eager.py", request.implementation.variant
+    replays = mode in _REPLAYING and request.device.type == "cuda"
+    _forget_shapes()
+    _ledger.settle()
+    measured = _Counted(_compiled(path, mode, replays=replays))
+    others = _compiled(path, mode, replays=replays)
+    element_count = -1
 
     def call(*inputs: torch.Tensor) -> Tensors:
-        if seconds:
-            return compiled(*inputs)
-        started = time.perf_counter()
-        result = compiled(*inputs)
-        seconds.append(time.perf_counter() - started)
-        return result
+        nonlocal element_count
+        if element_count < 0:  # the measured sizes come first
+            element_count = inputs[0].numel()
+        if inputs[0].numel() == element_count:
+            return measured(*inputs)
+        outputs = others(*inputs)
+        _ledger.settle()
+        return outputs
 
-    return Built(call, lambda: BuildInfo(compile_s=seconds[0] if seconds else 0.0))
+    return Built(call, measured.info)
+
+
+def _compiled(path: Path, mode: str, *, replays: bool) -> Call:
+    """``run`` of a fresh module, which has fresh code objects.
+
+    Dynamo keeps at most 8 compilations per code object and falls back to eager in silence after that.
+    """
+    module = load_module(path)
+    region: Call | None = getattr(module, "region", None)
+    compiled: Call = torch.compile(region or module.run, mode=mode.replace("_", "-"))
+    if replays:
+        compiled = _replaying(compiled, copies_outputs=region is not None)
+    if region is None:
+        return compiled
+    vars(module)["region"] = compiled  # where run finds it
+    return module.run
+
+
+def _replaying(compiled: Call, *, copies_outputs: bool) -> Call:
+    """Calls that replay a CUDA graph: each writes its outputs where the one before had them.
+
+    Run may keep what regions return, so these are copied, as PyTorch advises; a whole call's outputs are
+    read before the next call.
+    """
+
+    def step(*inputs: torch.Tensor) -> Tensors:
+        if torch.cuda.is_current_stream_capturing():
+            raise RuntimeError("in this mode torch.compile replays CUDA graphs of its own")
+        torch.compiler.cudagraph_mark_step_begin()
+        outputs = compiled(*inputs)
+        if not copies_outputs:
+            return outputs
+        copies = tuple(output.clone() for output in as_tuple(outputs))
+        return copies[0] if isinstance(outputs, torch.Tensor) else copies
+
+    return step
+
+
+def _forget_shapes() -> None:
+    """A fresh module must not be compiled for any shape at once.
+
+    Dynamo would: it remembers by file and line which shapes have varied.
+    """
+    reset: Callable[[], None] | None = getattr(pgo, "reset_code_state", None)
+    if reset:
+        reset()
+
+
+class _Work(NamedTuple):
+    """What Dynamo has done."""
+
+    graphs: int = 0
+    breaks: int = 0
+    recompiles: int = 0
+    cached: int = 0  # found compiled on disk
+
+    @classmethod
+    def so_far(cls) -> "_Work":
+        again = sum(_compilations.values()) - len(_compilations) if _compilations else 0
+        found = max(counters["inductor"]["fxgraph_cache_hit"], counters["aot_autograd"]["autograd_cache_hit"])
+        return cls(counters["stats"]["unique_graphs"], sum(counters["graph_break"].values()), again, found)
+
+
+class _Ledger:
+    """Dynamo's counters, which are those of the whole process, read in differences."""
+
+    def __init__(self) -> None:
+        self._settled = _Work.so_far()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether Dynamo rested since ``settle``. Cheap: asked at every call."""
+        return counters["stats"]["unique_graphs"] == self._settled.graphs
+
+    def settle(self) -> _Work:
+        """What Dynamo did since the last time."""
+        before, self._settled = self._settled, _Work.so_far()
+        return _Work(*(now - then for now, then in zip(self._settled, before, strict=True)))
+
+
+_ledger = _Ledger()
+
+
+class _Counted:
+    """A compiled ``run``, with the time and the work of those calls in which Dynamo was busy."""
+
+    def __init__(self, run: Call) -> None:
+        self._run = run
+        self._seconds = 0.0
+        self._work = _Work()
+
+    def __call__(self, *inputs: torch.Tensor) -> Tensors:
+        started = time.perf_counter()
+        outputs = self._run(*inputs)
+        if not (self._seconds and _ledger.is_settled):
+            self._seconds += time.perf_counter() - started
+            done = _ledger.settle()
+            self._work = _Work(*(one + other for one, other in zip(self._work, done, strict=True)))
+        return outputs
+
+    def info(self) -> BuildInfo:
+        return BuildInfo(
+            compile_s=self._seconds,
+            graph_count=self._work.graphs,
+            graph_breaks=self._work.breaks,
+            recompiles=None if _compilations is None else self._work.recompiles,
+            cached_graphs=self._work.cached,
+        )

@@ -1,18 +1,16 @@
 """Triton: a file's ``run`` launches its ``@triton.jit`` kernels."""
 
-import time
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-import torch
-
 from profiling.catalog import load_module
 from profiling.outcome import BuildInfo
 from profiling.worker.failures import Unavailable
-from profiling.worker.providers import BuildRequest, Built, Tensors
+from profiling.worker.providers import BuildRequest, Built, FirstCall
 
 try:
+    from triton import knobs
     from triton.runtime.autotuner import Autotuner, Heuristics
     from triton.runtime.jit import JITFunction
 except ImportError as error:
@@ -22,25 +20,41 @@ except ImportError as error:
 def build(request: BuildRequest) -> Built:
     """Load the file; the compiler works at the first call, which is timed as such."""
     module = load_module(request.folder / f"{request.implementation.stem}.py")
-    seconds: list[float] = []
-
-    def call(*inputs: torch.Tensor) -> Tensors:
-        if seconds:
-            return module.run(*inputs)
-        started = time.perf_counter()
-        result = module.run(*inputs)
-        seconds.append(time.perf_counter() - started)
-        return result
-
-    return Built(call, lambda: _info(module, seconds[0] if seconds else 0.0))
+    launches = _Launches()
+    call = FirstCall(module.run, launches)
+    return Built(call, lambda: _info(module, launches, call.seconds))
 
 
-def _info(module: ModuleType, compile_s: float) -> BuildInfo:
+class _Launches:
+    """Which kernels a call launches, while entered.
+
+    The last one of each name: an autotuner launches all its candidates before it launches the winner.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, object] = {}
+
+    def __enter__(self) -> None:
+        knobs.runtime.launch_enter_hook.add(self._note)
+
+    def __exit__(self, *_: object) -> None:
+        knobs.runtime.launch_enter_hook.remove(self._note)
+
+    def __contains__(self, kernel: Any) -> bool:
+        return kernel.function in self._last.values()
+
+    def _note(self, metadata: Any) -> None:
+        facts = metadata.get()
+        self._last[facts["name"]] = facts["function"]
+
+
+def _info(module: ModuleType, launches: _Launches, compile_s: float) -> BuildInfo:
     kernels = [kernel for function in _functions(module) for kernel in _compiled(function)]
+    kernels = [kernel for kernel in kernels if kernel in launches] or kernels
     winners = [str(w) for w in (_winner(value) for value in vars(module).values()) if w]
     if not kernels:
         return BuildInfo(compile_s=compile_s)
-    # Several kernels or shapes: the heaviest one is the one to worry about.
+    # Of several kernels the heaviest is the one to worry about.
     return BuildInfo(
         compile_s=compile_s,
         registers=max(kernel.n_regs or 0 for kernel in kernels),
@@ -68,4 +82,5 @@ def _compiled(function: Any) -> Iterator[Any]:
 
 
 def _winner(value: object) -> object:
+    # That of the last call, which has the measured sizes.
     return getattr(value, "best_config", None) if isinstance(value, Autotuner) else None

@@ -1,0 +1,112 @@
+"""CUDA C++ extensions of PyTorch: a ``.cu`` with a host function ``run``, built by nvcc and ninja.
+
+For sources as PyTorch's tutorials have them, ``torch::Tensor run(torch::Tensor x)``. The build takes half a
+minute and is kept for the next time; where nvcc is not needed, the ``cuda`` provider is the better one.
+"""
+
+import fcntl
+import functools
+import hashlib
+import os
+import shutil
+import sysconfig
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import platformdirs
+import torch
+from torch.utils import cpp_extension
+
+from profiling.outcome import BuildInfo
+from profiling.worker.failures import BuildError, Unavailable
+from profiling.worker.providers import BuildRequest, Built, Tensors
+
+# As an operator of its own namespace: pybind11 behind nvcc takes minutes where this takes half of one.
+_UNIT = """\
+#include "{source}"
+#include <torch/library.h>
+TORCH_LIBRARY({name}, library) {{ library.def("run", &run); }}
+"""
+
+
+def build(request: BuildRequest) -> Built:
+    """Build now, or load what was built before. Raises Unavailable without the tools, and BuildError."""
+    source = request.folder / f"{request.implementation.stem}.cu"
+    capability = torch.cuda.get_device_capability(request.device)
+    started = time.perf_counter()
+    run = build_extension(source, capability, _cache_folder())
+    compile_s = time.perf_counter() - started
+    architecture = "sm_{}{}".format(*capability)
+    return Built(run, lambda: BuildInfo(compile_s=compile_s, architecture=architecture))
+
+
+def build_extension(source: Path, capability: tuple[int, int], cache: Path) -> Callable[..., Tensors]:
+    """The source's ``run``. Needs no GPU. Each state of source and headers is built once, into ``cache``."""
+    parts = [str(source), str(capability), torch.__version__]
+    parts += [path.read_text() for path in (source, *sorted(source.parent.glob("*.cuh")))]
+    state = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    return _build(source.resolve(), capability, cache / state)
+
+
+@functools.cache
+def _build(source: Path, capability: tuple[int, int], folder: Path) -> Callable[..., Tensors]:
+    cpp_extension.CUDA_HOME = str(_toolkit())
+    _require_ninja()
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"roofscope_{folder.name}"
+    unit = folder / "unit.cu"
+    with _locked(folder):
+        if not unit.exists():  # ninja builds anew what is newer than its result
+            unit.write_text(_UNIT.format(source=source, name=name))
+        try:
+            cpp_extension.load(
+                name=name,
+                sources=[str(unit)],
+                extra_cuda_cflags=["-O3", "-gencode=arch=compute_{0}{1},code=sm_{0}{1}".format(*capability)],
+                build_directory=str(folder),
+                with_cuda=True,
+                is_python_module=False,
+            )
+        except RuntimeError as error:
+            raise BuildError("nvcc refused the source; its log says where.", str(error)) from None
+    return getattr(torch.ops, name).run
+
+
+@contextmanager
+def _locked(folder: Path) -> Generator[None]:
+    """One build at a time. The lock that torch took up to 2.11 at least outlives a build that is killed."""
+    with (folder / "building").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        (folder / "lock").unlink(missing_ok=True)
+        yield
+
+
+def _cache_folder() -> Path:
+    return platformdirs.user_cache_path("roofscope", appauthor=False) / "extensions"
+
+
+def _toolkit() -> Path:
+    """Where nvcc and the CUDA headers are. Raises Unavailable."""
+    for folder in _toolkit_folders():
+        if (folder / "bin" / "nvcc").exists() and (folder / "include" / "cuda_runtime.h").exists():
+            return folder
+    raise Unavailable("CUDA extensions need nvcc; install the CUDA toolkit, or set CUDA_HOME to where it is.")
+
+
+def _toolkit_folders() -> Iterator[Path]:
+    yield from (Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name))
+    if nvcc := shutil.which("nvcc"):
+        yield Path(nvcc).resolve().parent.parent
+    yield Path("/usr/local/cuda")
+
+
+def _require_ninja() -> None:
+    """Let torch find ninja, also the package's when its environment is not active. Raises Unavailable."""
+    scripts = sysconfig.get_path("scripts")
+    if shutil.which("ninja"):
+        return
+    if not shutil.which("ninja", path=scripts):
+        raise Unavailable("CUDA extensions need ninja; install the `ninja` package.")
+    os.environ["PATH"] = os.pathsep.join([scripts, os.environ["PATH"]])

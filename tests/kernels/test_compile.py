@@ -1,0 +1,65 @@
+"""torch.compile as a provider, on the CPU: what it counts, and what it compiles."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from profiling.outcome import BuildInfo
+from profiling.spec import Dtype, Implementation, Provider, Workload
+from profiling.worker import providers
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # torch's own, while it compiles
+
+PLAIN = "def run(x):\n    return x.sin() * 2\n"
+BRANCH = "def run(x):\n    if x.sum().item() > 0:\n        return x + 1\n    return x - 1\n"
+REGION = """
+import torch
+def region(piece):
+    return piece.cos() * 2
+def run(x):
+    return torch.cat([region(x[:64]), region(x[64:])])
+"""
+
+
+def built(folder: Path, source: str, mode: str = "default") -> providers.Built:
+    (folder / "eager.py").write_text(source)
+    version = Implementation("toy", Provider.COMPILE, mode, "hash")
+    workload = Workload("toy", Dtype.FLOAT32, {})
+    return providers.build(providers.BuildRequest(version, folder, workload, torch.device("cpu")))
+
+
+def counts(info: BuildInfo) -> tuple[int | None, int | None, int | None]:
+    return info.graph_count, info.graph_breaks, info.recompiles
+
+
+@pytest.mark.parametrize("mode", ["default", "max_autotune_no_cudagraphs"])
+def test_only_the_measured_sizes_count(tmp_path: Path, mode: str) -> None:
+    version = built(tmp_path, PLAIN, mode)
+    for size in (100, 37, 100, 5):
+        x = torch.rand(size)
+        torch.testing.assert_close(version.call(x), x.sin() * 2)
+    assert counts(version.info()) == (1, 0, 0)
+    assert version.info().compile_s > 0
+
+
+def test_a_branch_on_the_data_breaks_the_graph_and_is_compiled_when_taken(tmp_path: Path) -> None:
+    version = built(tmp_path, BRANCH)
+    for shift in (0.0, 0.0, -1.0):
+        x = torch.rand(100) + shift
+        assert torch.equal(version.call(x), x - 1 if shift else x + 1)
+    graphs, breaks, recompiles = counts(version.info())
+    assert breaks == 1
+    assert graphs is not None
+    assert graphs >= 3
+    assert recompiles is not None
+    assert recompiles >= 1
+
+
+def test_a_region_is_compiled_and_the_python_round_it_is_not(tmp_path: Path) -> None:
+    for _ in range(2):  # what varied in a module before says nothing of a fresh one
+        version = built(tmp_path, REGION)
+        for _ in range(2):
+            x = torch.rand(100)
+            torch.testing.assert_close(version.call(x), x.cos() * 2)
+        assert counts(version.info()) == (2, 0, 1)  # 64 and 36 elements

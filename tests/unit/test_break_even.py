@@ -1,0 +1,41 @@
+"""When a compilation has paid for itself."""
+
+import math
+
+import msgspec
+
+from app.formatting import MISSING, break_even_text
+from profiling.break_even import BreakEven
+from profiling.outcome import BuildInfo
+from profiling.session import Point
+from profiling.spec import Dtype, Implementation, Provider
+from tests.sessions import RECORDED_AT, job, measured
+
+JOB = job("softmax", Dtype.FLOAT32, "large", "job-1")
+
+
+def point(provider: Provider, median_s: float, compile_s: float = 0.0, job_id: str = "job-1") -> Point:
+    outcome = msgspec.structs.replace(measured(median_s), build=BuildInfo(compile_s))
+    a_job = msgspec.structs.replace(JOB, id=job_id)
+    return Point(1, a_job, Implementation("softmax", provider, "", "hash"), outcome, RECORDED_AT)
+
+
+EAGER = point(Provider.EAGER, 3e-3)
+
+
+def test_a_compilation_pays_by_what_each_call_saves() -> None:
+    faster, slower = point(Provider.COMPILE, 1e-3, 10.0), point(Provider.COMPILE, 3e-3, 10.0)
+    found = BreakEven([EAGER, faster, slower])
+    assert found.calls(faster) == 5000
+    assert found.calls(slower) == math.inf
+    assert found.calls(EAGER) is None
+
+
+def test_only_rivals_of_one_job_are_compared() -> None:
+    elsewhere = point(Provider.COMPILE, 1e-3, 10.0, "job-2")
+    assert BreakEven([EAGER, elsewhere]).calls(elsewhere) is None
+
+
+def test_it_reads_as_words() -> None:
+    texts = [break_even_text(calls) for calls in (5000.0, math.inf, None)]
+    assert texts == ["5\u00a0000 calls", "never", MISSING]
