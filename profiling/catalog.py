@@ -12,7 +12,9 @@ from msgspec import Struct
 from profiling.spec import Implementation, KernelSpec, Provider
 
 LIBRARY = Path(__file__).resolve().parent.parent / "kernels"
-_ROLES = ("__init__", "spec", "reference", "eager")
+SHARED = LIBRARY / "shared"  # what several kernels use
+_ROLES = ("__init__", "spec", "reference", "eager", "autograd")
+_CODE = (".py", ".cuh")
 _VARIANT = re.compile(r"(triton|cuda_ext|cuda)_([a-z0-9_]+)")
 _MODES = ("default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagraphs")  # of torch.compile
 
@@ -73,9 +75,10 @@ def scan(roots: Sequence[Path] = (LIBRARY,)) -> Catalog:
     """Read every folder with a ``spec.py`` under the roots; a later root wins a name clash."""
     kernels: dict[str, Kernel] = {}
     problems: list[CatalogProblem] = []
+    library = _digest_of_helpers(SHARED)
     for root in roots:
         for spec_path in sorted(root.glob("*/spec.py")):
-            found = _load_kernel(spec_path.parent)
+            found = _load_kernel(spec_path.parent, library)
             if isinstance(found, Kernel):
                 kernels[found.spec.name] = found
                 problems.extend(_unpaired(found))
@@ -98,7 +101,7 @@ def load_module(path: Path) -> ModuleType:
     return module
 
 
-def _load_kernel(folder: Path) -> Kernel | CatalogProblem:
+def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
     try:
         spec = load_module(folder / "spec.py").SPEC
     except Exception as error:  # noqa: BLE001 - whatever a user's file raises must not take the program down
@@ -107,10 +110,12 @@ def _load_kernel(folder: Path) -> Kernel | CatalogProblem:
         return CatalogProblem(
             str(folder), f"{folder.name}/spec.py must define SPEC, a KernelSpec named {folder.name!r}."
         )
-    return Kernel(spec, folder, tuple(_implementations(spec.name, folder)))
+    return Kernel(spec, folder, tuple(_implementations(spec.name, folder, library)))
 
 
-def _implementations(kernel: str, folder: Path) -> Iterable[Implementation]:
+def _implementations(kernel: str, folder: Path, library: bytes) -> Iterable[Implementation]:
+    """``library``: digest of the files that every kernel may use."""
+    shared = library + _digest_of_helpers(folder)
     found: list[tuple[Provider, str]] = []
     if (folder / "eager.py").exists():
         found += [(Provider.EAGER, ""), *((Provider.COMPILE, mode) for mode in _MODES)]
@@ -123,22 +128,20 @@ def _implementations(kernel: str, folder: Path) -> Iterable[Implementation]:
     for provider, variant in found:
         stem = f"{provider}_{variant}" if variant else str(provider)
         digest = hashlib.sha256(stem.encode())
-        for path in (*_paths(folder, provider, stem), *_shared(folder, provider)):
+        for path in _paths(folder, provider, stem):
             digest.update(path.read_bytes())
+        if provider not in (Provider.EAGER, Provider.COMPILE):
+            digest.update(shared)
         yield Implementation(kernel, provider, variant, digest.hexdigest())
 
 
-def _shared(folder: Path, provider: Provider) -> tuple[Path, ...]:
-    """Files that several implementations use: an edit of them is an edit of each."""
-    if provider in (Provider.EAGER, Provider.COMPILE):
-        return ()
-    suffix = ".py" if provider is Provider.TRITON else ".cuh"
-    own = [
-        path
-        for path in sorted(folder.glob(f"*{suffix}"))
-        if path.stem not in _ROLES and not _VARIANT.fullmatch(path.stem)
-    ]
-    return (*own, *(sorted(LIBRARY.glob("*.cuh")) if provider is Provider.CUDA else ()))
+def _digest_of_helpers(folder: Path) -> bytes:
+    """Of the files that several implementations use: an edit of them is an edit of each."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.suffix in _CODE and path.stem not in _ROLES and not _VARIANT.fullmatch(path.stem):
+            digest.update(path.read_bytes())
+    return digest.digest()
 
 
 def _unpaired(kernel: Kernel) -> Iterable[CatalogProblem]:

@@ -9,7 +9,7 @@
 //   it wrote in the first, from L1 or L2.
 // Idea: the fused residual of QuACK (Dao-AILab) and Liger: apart from each other the two read and write h once
 //   more.
-#include "rows.cuh"
+#include "shared/rows.cuh"
 
 constexpr float EPSILON = 1e-6f;
 

@@ -2,7 +2,7 @@
 
 #if !defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 800
 
-#include "mma_attention.cuh"
+#include "shared/mma_attention.cuh"
 
 FORWARD_KERNELS(64, false)
 FORWARD_KERNELS(128, false)

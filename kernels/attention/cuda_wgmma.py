@@ -2,7 +2,7 @@
 
 import torch
 
-from kernels.wgmma_attention import attend
+from kernels.shared.wgmma_attention import attend
 from profiling.worker.providers.cuda import CudaProgram
 
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)

@@ -2,7 +2,7 @@
 
 import torch
 
-from kernels.mma_attention import gradients
+from kernels.shared.mma_attention import gradients
 from profiling.worker.providers.cuda import CudaProgram
 
 MINIMUM_COMPUTE_CAPABILITY = (8, 0)

@@ -2,7 +2,7 @@
 
 import torch
 
-from kernels.mma_attention import attend
+from kernels.shared.mma_attention import attend
 from profiling.worker.providers.cuda import CudaProgram
 
 MINIMUM_COMPUTE_CAPABILITY = (8, 0)

@@ -2,7 +2,7 @@
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-#include "wgmma_attention.cuh"
+#include "shared/wgmma_attention.cuh"
 
 ATTENTION_KERNEL(attention_64, 64, true)
 ATTENTION_KERNEL(attention_128, 128, true)

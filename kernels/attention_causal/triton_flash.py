@@ -2,7 +2,7 @@
 
 import torch
 
-from kernels.flash_attention import attend
+from kernels.shared.flash_attention import attend
 
 
 def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:

@@ -7,7 +7,7 @@
 //   rows are whole packs.
 // Idea: fusion of pointwise operations. A 16-bit element has some 31 issue slots at the bandwidth of an H200,
 //   and eight elements share the cost of finding their column.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_packed.py
 

@@ -5,7 +5,7 @@
 // Lesson: what 16 bytes a thread buy (see cuda_packed) shows in the 16-bit types, where the same stream takes
 //   eight times the threads.
 // Idea: CUDA C++ Programming Guide, "Kernels".
-#include "common.cuh"
+#include "shared/common.cuh"
 
 extern "C" __global__ void copy(const SCALAR* x, SCALAR* y, long long n) {
     const long long i = thread_of_grid();

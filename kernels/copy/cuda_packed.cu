@@ -4,7 +4,7 @@
 // Mapping: thread t of the grid owns pack t. Elements pass through as they are: bits of NaN too.
 // Idea: CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory"; one access a thread as in
 //   vector_add/cuda_packed.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_packed.py
 

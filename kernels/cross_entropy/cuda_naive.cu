@@ -6,7 +6,7 @@
 //   access, and trees in shared memory reduce over the block.
 // Idea: the formula as it is written, with the shared-memory tree of Harris, "Optimizing Parallel Reduction
 // in CUDA".
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_naive.py
 

@@ -9,7 +9,7 @@
 // Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867. At the
 //   bandwidth of an H200 a 16-bit element that is only read has 14 issue slots and 1.8 of the special
 //   functions: one power each.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int UNROLL = 2;
 

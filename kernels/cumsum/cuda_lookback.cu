@@ -11,7 +11,7 @@
 //   whatever has become known by then, and float sums differ from call to call. Here a tile looks back to the start
 //   of its group of GROUP tiles and no further, one tile a thread, and the sum before a group is handed on by the
 //   group before it: one order of addition, and a chain of one wait in GROUP tiles.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_lookback.py
 constexpr int WARPS = THREADS / WARP;

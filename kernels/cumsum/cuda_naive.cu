@@ -5,7 +5,7 @@
 // Lesson: a running sum looks like a thing for one thread. The threads of a warp then read and write a whole
 //   row apart, 32 sectors of memory for 2 or 4 bytes of each, and there are no more threads than rows.
 // Idea: the loop of a CPU, moved as it is.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 extern "C" __global__ void cumsum(const SCALAR* x, SCALAR* y, long long rows, long long cols) {
     const long long row = thread_of_grid();

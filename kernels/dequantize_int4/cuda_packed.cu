@@ -6,7 +6,7 @@
 //   halves of groups, and no nibble changes its thread.
 // Idea: the layout is that of GGUF's Q4_0. A nibble under the exponent of 2^23 is 2^23 + code + 8, in its place in
 //   the word 16 times as much: one LOP3 picks and places it, and no integer is converted.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_packed.py
 constexpr int UNROLL = 1;

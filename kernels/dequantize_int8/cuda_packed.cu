@@ -6,7 +6,7 @@
 //   Rows are cut into packs where x is aligned; where the codes are not aligned there, they are read one by one.
 // Idea: conversions from integers run at a quarter of the rate of the rest: a byte b, its sign bit turned over, is
 //   placed under the exponent of 2^23 instead, which gives 2^23 + 128 + b, and 2^23 + 128 comes off exactly.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int UNROLL = 4;  // as in cuda_packed.py
 constexpr float BIAS = 8388608.0f + 128.0f;

@@ -6,7 +6,7 @@
 //   branch: a block adds up the parts, always in the same order, takes the branch as a whole, and goes over its UNROLL
 //   packs a thread.
 // Idea: a branch is cheap where the data is: all blocks take the same one, so no warp is divided.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int PARTS = 512;  // these four as in cuda_on_device.py
 constexpr int THREADS = 256;

@@ -5,7 +5,7 @@
 // Lesson: constants without an `f` are double, and drag tanh and every product with them. A GPU has
 //   2 to 64 times fewer double units than float ones, so a stream of bytes becomes bound by them.
 // Idea: the textbook extension source.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 extern "C" __global__ void gelu(const SCALAR* x, SCALAR* y, long long n) {
     const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;

@@ -6,7 +6,7 @@
 // Mapping: as vector_add/cuda_packed, with UNROLL loads under way a thread.
 // Idea: the sigmoid form is in the GELU paper, arXiv:1606.08415, section 2. At the bandwidth of an H200 a
 //   16-bit element has about 31 issue slots; a library tanh would take them all.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_sigmoid.py
 constexpr int UNROLL = 1;

@@ -5,7 +5,7 @@
 // Lesson: 0.5, 1.0 and the other constants without an `f` are double, and drag tanh and every product with
 //   them. The result is right, far below the roof: double units bind it, not memory.
 // Idea: the GELU exercise of Stanford CS336.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 extern "C" __global__ void gelu(const SCALAR* x, SCALAR* y, long long n) {
     const long long i = thread_of_grid();

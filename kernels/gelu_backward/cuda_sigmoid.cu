@@ -5,7 +5,7 @@
 //   it should be. 18n FLOP by the spec's count; 3ns bytes.
 // Mapping: thread t of the grid owns pack t (see map_run).
 // Idea: the sigmoid form is in the GELU paper, arXiv:1606.08415, section 2; the derivative of s is s (1 - s).
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_sigmoid.py
 

@@ -7,7 +7,7 @@
 //   times each.
 // Idea: the formula as it is written, with the shared-memory tree of Harris, "Optimizing Parallel Reduction in
 //   CUDA".
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_naive.py
 constexpr float EPSILON = 1e-5f;

@@ -8,7 +8,7 @@
 //   L1. Rows that are too long for registers or do not start on 16 bytes go by pieces: read three times, from
 //   DRAM the first time, from L1 or L2 then.
 // Idea: rows kept on chip by teams that grow with them after QuACK (Dao-AILab).
-#include "rows.cuh"
+#include "shared/rows.cuh"
 
 constexpr float EPSILON = 1e-5f;
 

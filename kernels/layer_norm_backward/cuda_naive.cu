@@ -7,7 +7,7 @@
 //   db a block of 32 x 8 threads owns 32 columns of a run of rows and writes their sums to `partial`, (2, runs,
 //   cols), which layer_norm_backward_columns adds up, always in the same order. 2 or 4 bytes an access.
 // Idea: the formula as it is written; PyTorch's own kernels split the work like this.
-#include "rows.cuh"
+#include "shared/rows.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_naive.py
 constexpr int HEIGHT = THREADS / WARP;

@@ -8,7 +8,7 @@
 //   a row, in shared memory above. The next row is under way while this one is reduced. Each block writes its
 //   sums to `partial`, (2, blocks, cols); layer_norm_backward_columns adds them up, always in the same order.
 // Idea: the persistent grid and two-stage column sum of Triton's layer norm tutorial and of QuACK (Dao-AILab).
-#include "rows.cuh"
+#include "shared/rows.cuh"
 
 constexpr int MOST_THREADS = 512;  // as in cuda_persistent.py
 

@@ -16,7 +16,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.matmul.tuning import bench, shared_memory_limit
+from kernels.shared.tuning import bench, shared_memory_limit
 from profiling.worker.failures import Refusal
 
 # Below this many products the first configuration is as good as any.

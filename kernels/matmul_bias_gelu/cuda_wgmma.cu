@@ -7,7 +7,7 @@
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-#include "wgmma_matmul.cuh"
+#include "shared/wgmma_matmul.cuh"
 
 struct alignas(2 * sizeof(SCALAR)) Pair {
     SCALAR low, high;

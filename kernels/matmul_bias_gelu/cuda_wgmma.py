@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional
 
-from kernels.wgmma_matmul import multiply
+from kernels.shared.wgmma_matmul import multiply
 from profiling.worker.failures import Refusal
 from profiling.worker.providers.cuda import CudaProgram
 

@@ -7,7 +7,7 @@
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define MULTIPLIES_FP8
-#include "wgmma_matmul.cuh"
+#include "shared/wgmma_matmul.cuh"
 
 struct Finish {
     float scale;

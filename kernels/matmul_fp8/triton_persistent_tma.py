@@ -1,6 +1,6 @@
 """C = scale A B^T in FP8 by a grid that stays, blocks copied by the tensor memory accelerator.
 
-The kernel is in matmul/persistent.py, the idea in the text of matmul/triton_persistent_tma. 2 m n k FLOP;
+Kernel: shared/persistent_matmul.py; idea: matmul/triton_persistent_tma. 2 m n k FLOP;
 sums stay in the tensor cores' own accumulators, as in eager.py: adding them up in float32 as well takes
 registers for 128 x 128 only. Compute capability 9.0 and later.
 """
@@ -9,7 +9,7 @@ import torch
 
 from profiling.catalog import LIBRARY, load_module
 
-_persistent = load_module(LIBRARY / "matmul" / "persistent.py")
+_persistent = load_module(LIBRARY / "shared" / "persistent_matmul.py")
 _matmul = _persistent.tuned_matmul  # where the registers are counted
 
 

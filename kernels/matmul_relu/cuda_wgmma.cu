@@ -5,7 +5,7 @@
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-#include "wgmma_matmul.cuh"
+#include "shared/wgmma_matmul.cuh"
 
 struct Finish {
     // NaN stays NaN, where fmaxf would make it 0.

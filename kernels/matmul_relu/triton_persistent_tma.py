@@ -1,6 +1,6 @@
 """C = relu(A B) by a grid that stays, blocks copied by the tensor memory accelerator.
 
-The kernel is in matmul/persistent.py, the idea in the text of matmul/triton_persistent_tma. ReLU is taken of
+Kernel: shared/persistent_matmul.py; idea: matmul/triton_persistent_tma. ReLU is taken of
 the sums in registers, so that C is written once and never read. 2 m n k FLOP. Compute capability 9.0 and
 later.
 """
@@ -9,7 +9,7 @@ import torch
 
 from profiling.catalog import LIBRARY, load_module
 
-_persistent = load_module(LIBRARY / "matmul" / "persistent.py")
+_persistent = load_module(LIBRARY / "shared" / "persistent_matmul.py")
 _matmul = _persistent.tuned_matmul  # where the registers are counted
 
 

@@ -6,7 +6,7 @@
 #if defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 #define MULTIPLIES_TF32
-#include "wgmma_matmul.cuh"
+#include "shared/wgmma_matmul.cuh"
 
 struct Finish {
     __device__ __forceinline__ float2 operator()(float2 sums, int) const { return sums; }

@@ -2,7 +2,7 @@
 
 import torch
 
-from kernels.wgmma_matmul import multiply
+from kernels.shared.wgmma_matmul import multiply
 from profiling.worker.failures import Refusal
 from profiling.worker.providers.cuda import CudaProgram
 

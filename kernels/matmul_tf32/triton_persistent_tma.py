@@ -1,6 +1,6 @@
 """C = A B^T in TF32 by a grid that stays, blocks copied by the tensor memory accelerator.
 
-The kernel is in matmul/persistent.py, the idea in the text of matmul/triton_persistent_tma. 2 m n k FLOP on
+Kernel: shared/persistent_matmul.py; idea: matmul/triton_persistent_tma. 2 m n k FLOP on
 the tensor cores. Compute capability 9.0 and later.
 """
 
@@ -8,7 +8,7 @@ import torch
 
 from profiling.catalog import LIBRARY, load_module
 
-_persistent = load_module(LIBRARY / "matmul" / "persistent.py")
+_persistent = load_module(LIBRARY / "shared" / "persistent_matmul.py")
 _matmul = _persistent.tuned_matmul  # where the registers are counted
 
 

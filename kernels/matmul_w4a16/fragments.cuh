@@ -1,7 +1,7 @@
 // Operands of mma.m16n8k16 from 4-bit weights and 16-bit rows.
 #pragma once
 
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int STEP = 64;  // packed bytes of a row in a step: 16 for each of four lanes
 constexpr int WORDS = 4;  // of 8 weights in the 16 bytes of a lane

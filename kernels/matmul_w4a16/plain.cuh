@@ -1,7 +1,7 @@
 // Rows times 4-bit weights for every size and alignment: a warp for each element of y.
 #pragma once
 
-#include "common.cuh"
+#include "shared/common.cuh"
 
 __device__ __forceinline__ void multiply_plainly(
     const SCALAR* x, const unsigned char* packed, const SCALAR* scales, SCALAR* y, long long m, long long n,

@@ -5,7 +5,7 @@
 // Mapping: thread t of the grid owns pack t (see map_run).
 // Idea: fusion of pointwise operations, what torch.compile does to them; the factor 2 goes into the
 //   denominator.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_fused.py
 

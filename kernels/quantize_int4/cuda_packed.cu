@@ -7,7 +7,7 @@
 //   2 to 32 lanes of a group find its largest magnitude by shuffles.
 // Idea: the layout is that of GGUF's Q4_0: no nibble changes its thread. Magnitudes are compared as integers and
 //   quotients are exact to the last bit without a division: quantise.cuh.
-#include "quantise.cuh"
+#include "shared/quantise.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_packed.py
 

@@ -6,7 +6,7 @@
 // Lesson: a warp stores 32 bytes in an access where it could store 256, and every element takes a division, some
 //   ten instructions, and a conversion to an integer, which runs at a quarter of the rate.
 // Idea: the formula as it is written.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_naive.py
 

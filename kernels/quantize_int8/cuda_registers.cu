@@ -7,7 +7,7 @@
 //   leaves as 4 or 8 codes in one access. Longer rows: quantize_long reads the row twice.
 // Idea: softmax/cuda_registers without its sum. Magnitudes are compared as integers, two 16-bit elements an
 //   instruction, so that NaN is not passed over; quotients are exact to the last bit without a division: quantise.cuh.
-#include "quantise.cuh"
+#include "shared/quantise.cuh"
 
 using Row = Quantiser<127>;
 

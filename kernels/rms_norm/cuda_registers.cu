@@ -7,7 +7,7 @@
 //   that are too long for registers or do not start on 16 bytes go by pieces and are read twice, the second
 //   time from L1 or L2.
 // Idea: rows kept on chip by teams that grow with them after QuACK (Dao-AILab).
-#include "rows.cuh"
+#include "shared/rows.cuh"
 
 constexpr float EPSILON = 1e-6f;
 

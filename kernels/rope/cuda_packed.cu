@@ -8,7 +8,7 @@
 //   5 % slower on an H200: fewer threads are under way.
 // Idea: Su et al., "RoFormer", arXiv:2104.09864, in the rotate-half form of GPT-NeoX: halves, not neighbours,
 //   are paired, so that both are read in whole packs.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_packed.py
 

@@ -6,7 +6,7 @@
 //   finds the row in L2.
 // Mapping: a block owns a row; its threads go along the row's packs of 16 bytes, twice.
 // Idea: the shifted sums of Chan, Golub and LeVeque, "Algorithms for computing the sample variance", 1983.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int MOST_THREADS = 1024;  // as in cuda_row.py
 constexpr float EPSILON = 1e-5f;

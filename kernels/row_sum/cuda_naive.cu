@@ -6,7 +6,7 @@
 // Lesson: one row is one block, and one of a hundred multiprocessors works. Every addition waits for the one
 //   before, and for its load: a single access is under way a thread.
 // Idea: Harris, "Optimizing Parallel Reduction in CUDA", kernel 3.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_naive.py
 

@@ -7,7 +7,7 @@
 //   every call, as with atomics it is not.
 // Idea: Harris, "Optimizing Parallel Reduction in CUDA"; the team and its loop are those of
 // weighted_sum/cuda_row.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int UNROLL = 4;  // as in cuda_pieces.py
 

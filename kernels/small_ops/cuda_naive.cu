@@ -5,7 +5,7 @@
 // Lesson: one pass already saves ten of eager's twelve. What is left is arithmetic: the library's tanh has
 //   two branches, and an exact division is a dozen instructions, which the 16-bit types have no time for.
 // Idea: the formula, in single precision.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 extern "C" __global__ void small_ops(const SCALAR* x, SCALAR* y, long long n) {
     const long long i = thread_of_grid();

@@ -6,7 +6,7 @@
 // Mapping: thread t of the grid owns pack t (see map_run).
 // Idea: the factor 1 + t of the sigmoid's denominator is in the tanh's numerator too. Two special-function
 //   instructions an element remain of the five that a sigmoid and a tanh by exponentials take.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_one_exp.py
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from kernels.rows import PACK_BYTES, are_packed
+from kernels.shared.rows import PACK_BYTES, are_packed
 from profiling.worker.failures import Refusal
 
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)

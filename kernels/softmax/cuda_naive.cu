@@ -5,7 +5,7 @@
 // Mapping: a block of 256 threads owns a row; one pass finds the maximum, one the sum, one writes the results. Each
 //   pass reads the row again, 2 or 4 bytes an access, and the reductions stop the block nine times each.
 // Idea: the formula as it is written, with the shared-memory tree of Harris, "Optimizing Parallel Reduction in CUDA".
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_naive.py
 

@@ -1,7 +1,7 @@
 // What softmax knows of a row, or of a part of it, and the powers it writes: exp(x - m) = 2^((x - m) log2 e).
 #pragma once
 
-#include "rows.cuh"
+#include "shared/rows.cuh"
 
 // A word is one element or two; of two, each half has its own maximum, in one instruction and without
 // conversion.

@@ -5,7 +5,7 @@
 //   8 packs of 16 bytes of dy and as many of y, all of which are under way at once. Rows that are too long for
 //   registers or do not start on 16 bytes go by pieces and are read twice, the second time from L1 or L2.
 // Idea: rows kept on chip by teams that grow with them after QuACK (Dao-AILab).
-#include "rows.cuh"
+#include "shared/rows.cuh"
 
 __device__ __forceinline__ float dot(const Bits& dy, const Bits& y) {
     float left[PACK], right[PACK], sum = 0.0f;

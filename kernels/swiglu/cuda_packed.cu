@@ -4,7 +4,7 @@
 //   the reciprocal is 0, as it should be. 5n FLOP, 3ns bytes.
 // Mapping: thread t of the grid owns pack t (see map_run).
 // Idea: Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_packed.py
 

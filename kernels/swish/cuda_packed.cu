@@ -5,7 +5,7 @@
 // Mapping: thread t of the grid owns pack t (see map_run).
 // Idea: Ramachandran et al., "Searching for Activation Functions", arXiv:1710.05941. An exact division would
 //   take more instructions than the rest together.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_packed.py
 

@@ -5,7 +5,7 @@
 // Lesson: the reads of a warp are adjacent, its writes a whole row of y apart: each touches a sector of 32
 //   bytes to write 2 or 4 of them.
 // Idea: the first version of Harris, "An Efficient Matrix Transpose in CUDA C/C++".
-#include "common.cuh"
+#include "shared/common.cuh"
 
 extern "C" __global__ void transpose(const SCALAR* x, SCALAR* y, long long rows, long long cols) {
     const long long i = thread_of_grid();

@@ -1,7 +1,7 @@
 // Transpose of a tile in shared memory, for any size and alignment.
 #pragma once
 
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int TILE = 32;        // as in the launchers
 constexpr int TILE_ROWS = 8;    // rows of a tile under way at once, 32 threads each

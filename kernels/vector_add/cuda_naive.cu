@@ -4,7 +4,7 @@
 // Mapping: thread i of the grid owns element i. Accesses are coalesced, yet a thread has only 2 or 4
 //   bytes of each input under way: 16-bit types need four times the instructions of cuda_packed.
 // Idea: CUDA C++ Programming Guide, "Kernels" (VecAdd).
-#include "common.cuh"
+#include "shared/common.cuh"
 
 extern "C" __global__ void vector_add(const SCALAR* x, const SCALAR* y, SCALAR* z, long long n) {
     const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;

@@ -6,7 +6,7 @@
 //   a thread is the fastest on an H200: enough threads are under way, and more registers would cost some.
 // Idea: CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory"; PyTorch's vectorized
 //   elementwise kernels. The cut into packs and edges keeps 16-byte accesses at any n and alignment.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_packed.py
 constexpr int UNROLL = 1;

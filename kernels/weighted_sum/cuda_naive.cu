@@ -5,7 +5,7 @@
 // Lesson: the threads of a warp read addresses a whole row apart, so each access touches 32 sectors of
 //   memory to use 2 or 4 bytes of each. Caches save some of it; few rows leave most of the GPU idle.
 // Idea: the loop of a CPU, moved as it is.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 extern "C" __global__ void weighted_sum(
     const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols

@@ -7,7 +7,7 @@
 //   long row were the fastest of UNROLL 2, 4, 8 and 128, 256, 512 threads on an H200.
 // Idea: Harris, "Optimizing Parallel Reduction in CUDA"; warp shuffles after "Faster Parallel Reductions on
 //   Kepler". Rows at any alignment are cut into whole packs and edges.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int UNROLL = 2;  // as in cuda_row.py
 

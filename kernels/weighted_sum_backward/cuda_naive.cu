@@ -7,7 +7,7 @@
 // Lesson: there are only as many threads as columns, a few thousand for a GPU that runs a few hundred
 //   thousand, and each waits for one access after the other.
 // Idea: the loop that needs no sum across threads.
-#include "common.cuh"
+#include "shared/common.cuh"
 
 extern "C" __global__ void weighted_sum_backward(
     const SCALAR* dy, const SCALAR* x, const SCALAR* w, SCALAR* dx, SCALAR* dw, long long rows, long long cols

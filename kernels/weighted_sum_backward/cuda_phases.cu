@@ -9,7 +9,7 @@
 // Idea: dx needs nothing of x. Memory that is only read and then only written never turns round between the
 //   two: an H200 moves 4.7 TB/s either way and 4.28 both at once. Column sums in two stages as in the norms'
 //   gradients.
-#include "rows.cuh"
+#include "shared/rows.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_phases.py
 constexpr int UNROLL = 4;

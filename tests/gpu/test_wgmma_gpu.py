@@ -12,7 +12,7 @@ from tests.kernels.cases import CATALOG, random_inputs, reference, relative_erro
 
 pytest.importorskip("profiling.worker.providers.cuda", reason="cuda.core is not installed here")
 
-from kernels import wgmma_matmul
+from kernels.shared import wgmma_matmul
 from profiling.worker.providers import cuda
 
 pytestmark = pytest.mark.skipif(

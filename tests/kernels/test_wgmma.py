@@ -12,7 +12,7 @@ from profiling.spec import Dtype
 
 pytest.importorskip("profiling.worker.providers.cuda", reason="cuda.core is not installed here")
 
-from kernels.wgmma_matmul import TILES, choose
+from kernels.shared.wgmma_matmul import TILES, choose
 from profiling.worker.failures import Refusal
 from profiling.worker.providers import cuda
 from profiling.worker.tensor_map import needs_hopper

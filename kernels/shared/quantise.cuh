@@ -1,7 +1,7 @@
 // Shared by the kernels that quantise: largest magnitudes, and exact rounding to a few levels.
 #pragma once
 
-#include "common.cuh"
+#include "shared/common.cuh"
 
 // ---- Largest magnitude -------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from kernels.matmul.padding import in_whole_units
+from kernels.shared.padding import in_whole_units
 from profiling.worker.failures import Refusal
 from profiling.worker.providers.cuda import Argument, CudaProgram
 from profiling.worker.tensor_map import needs_hopper, tensor_map

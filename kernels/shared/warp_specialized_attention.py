@@ -11,7 +11,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.flash_attention import LOG2_E
+from kernels.shared.flash_attention import LOG2_E
 from profiling.worker.failures import Refusal
 
 BLOCK_Q = BLOCK_K = 128

@@ -15,8 +15,8 @@
 //   where some query of the warp has a new maximum, which is rare after the first steps.
 #pragma once
 
-#include "attention.cuh"
-#include "hopper.cuh"
+#include "shared/attention.cuh"
+#include "shared/hopper.cuh"
 
 constexpr int KEYS = 128;  // of a step
 constexpr int STAGES = 2;

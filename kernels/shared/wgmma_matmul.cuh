@@ -17,9 +17,9 @@
 // C holds SCALAR. MULTIPLIES_TF32 or MULTIPLIES_FP8 before this is included say what A and B hold, else SCALAR, too.
 #pragma once
 
-#include "common.cuh"
-#include "hopper.cuh"
-#include "tile_order.cuh"
+#include "shared/common.cuh"
+#include "shared/hopper.cuh"
+#include "shared/tile_order.cuh"
 
 // A is m x k. B is n x k, but k x n where elements have 16 bits: wgmma transposes no others.
 #if defined(MULTIPLIES_TF32)

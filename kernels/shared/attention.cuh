@@ -4,7 +4,7 @@
 // next of rows g and g + 8, in sum[4 j] to sum[4 j + 3].
 #pragma once
 
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr float LN_2 = 0.6931471805599453f;
 

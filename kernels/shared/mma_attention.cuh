@@ -19,7 +19,7 @@
 // The ideas are those of Dao, "FlashAttention-2", arXiv:2307.08691. wgmma on Hopper is faster still.
 #pragma once
 
-#include "attention.cuh"
+#include "shared/attention.cuh"
 
 constexpr int WARPS = 8;
 constexpr int THREADS = WARPS * WARP;

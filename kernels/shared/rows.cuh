@@ -5,7 +5,7 @@
 // tensor.
 #pragma once
 
-#include "common.cuh"
+#include "shared/common.cuh"
 
 constexpr int BLOCK_TEAM = 1024;  // the size of a team that is a block, of any number of threads
 

@@ -1,0 +1,1 @@
+"""What several kernels share: accesses and reductions, teams for rows, main loops, instructions of Hopper."""
