@@ -8,6 +8,11 @@ from msgspec import Struct
 from profiling.catalog import Kernel
 from profiling.spec import Dtype, Implementation, Provider, Work, Workload
 
+SWEEP = "sweep"  # in a preset's place: all sizes of a kernel's sweep
+
+# What a first session measures: a minute on a GPU, and enough to see what the program does.
+TOUR = ("vector_add", "weighted_sum", "gelu", "softmax", "matmul")
+
 
 class Regime(StrEnum):
     BURST = "burst"  # after a short warm-up, at the clock a fresh device holds
@@ -40,11 +45,16 @@ class PlanError(ValueError):
 
 
 class SizeChoice(Struct, frozen=True):
-    """A preset's name, and explicit sizes laid over the preset's."""
+    """A preset's name or ``sweep``, and explicit sizes laid over the preset's."""
 
     preset: str
     sizes: dict[str, int] = {}
     or_any: bool = False  # a default, not the user's word: a kernel without it takes what it has
+
+
+def tour(kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:
+    """What to begin with: the kernels of the tour, or all of a library that has none of them."""
+    return tuple(kernel for kernel in kernels if kernel.spec.name in TOUR) or tuple(kernels)
 
 
 def by_default(kernel: Kernel, implementation: Implementation) -> bool:
@@ -71,31 +81,28 @@ def plan_jobs(
 ) -> tuple[Job, ...]:
     """Make the jobs, kernel by kernel. ``stems`` narrows the implementations when given.
 
-    ``all_modes``: also those implementations that a plan leaves out by default.
+    Without dtypes each kernel takes float32, or the first it knows. ``all_modes``: also those
+    implementations that a plan leaves out by default.
 
     Raises PlanError when a size does not fit, a preset is unknown or nothing is left to run.
     """
     wanted_dtypes, wanted_sizes = tuple(dtypes), tuple(size_choices)
     wanted_providers, wanted_stems = set(providers), set(stems)
+
+    def is_wanted(kernel: Kernel, implementation: Implementation) -> bool:
+        if implementation.provider not in wanted_providers:
+            return False
+        if wanted_stems:
+            return implementation.stem in wanted_stems
+        return all_modes or by_default(kernel, implementation)
+
     jobs: list[Job] = []
     for kernel in kernels:
-        implementations = tuple(
-            implementation
-            for implementation in kernel.implementations
-            if implementation.provider in wanted_providers
-            and (
-                implementation.stem in wanted_stems
-                if wanted_stems
-                else all_modes or by_default(kernel, implementation)
-            )
-        )
+        implementations = tuple(found for found in kernel.implementations if is_wanted(kernel, found))
         if not implementations:
             continue
-        for choice in wanted_sizes:
-            sizes = _sizes(kernel, choice)
-            for dtype in wanted_dtypes:
-                if dtype not in kernel.spec.dtypes:
-                    continue
+        for sizes in (sizes for choice in wanted_sizes for sizes in _sizes(kernel, choice)):
+            for dtype in _dtypes(kernel, wanted_dtypes):
                 jobs.append(
                     Job(
                         id=f"job-{first_id + len(jobs)}",
@@ -112,14 +119,23 @@ def plan_jobs(
     return tuple(jobs)
 
 
-def _sizes(kernel: Kernel, choice: SizeChoice) -> dict[str, int]:
+def _dtypes(kernel: Kernel, wanted: Sequence[Dtype]) -> tuple[Dtype, ...]:
+    known = kernel.spec.dtypes
+    if not wanted:
+        return (Dtype.FLOAT32,) if Dtype.FLOAT32 in known else known[:1]
+    return tuple(dtype for dtype in wanted if dtype in known)
+
+
+def _sizes(kernel: Kernel, choice: SizeChoice) -> tuple[dict[str, int], ...]:
+    if choice.preset == SWEEP:
+        return kernel.spec.sweep
     preset = kernel.spec.preset(choice.preset)
     if preset is None and choice.or_any and kernel.spec.presets:
         preset = kernel.spec.presets[-1]
     if preset is None:
-        known = ", ".join(preset.name for preset in kernel.spec.presets)
+        known = ", ".join([*(preset.name for preset in kernel.spec.presets), SWEEP])
         raise PlanError(f"{kernel.spec.name} has no preset {choice.preset!r}; it has {known}.")
     sizes = {**preset.sizes, **choice.sizes}
     if problem := kernel.spec.problem_with(sizes):
         raise PlanError(problem)
-    return sizes
+    return (sizes,)

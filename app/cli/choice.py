@@ -71,7 +71,7 @@ def make_jobs(
         return plan_jobs(
             kernels,
             device=device.id,
-            dtypes=dtypes or [Dtype.FLOAT32],
+            dtypes=dtypes,
             size_choices=sizes,
             providers=providers or tuple(Provider),
             stems=implementations,

@@ -18,7 +18,7 @@ from app.cli.trace import record_trace
 from app.places import new_session_path, session_folder
 from profiling.catalog import LIBRARY, Catalog, scan
 from profiling.local_devices import default_device, local_devices
-from profiling.plan import Quality, Regime
+from profiling.plan import TOUR, Quality, Regime
 from profiling.proof import ProofName
 from profiling.spec import Dtype, Provider
 from profiling.store import SessionError, load
@@ -41,7 +41,7 @@ def start(context: typer.Context) -> None:
         raise typer.Exit(_open_window([]))
     typer.echo("There is no screen, so Roofscope measures a quick plan here on the terminal.")
     typer.echo("(`main.py --help` lists the commands; sessions open in the window on any machine.)")
-    raise typer.Exit(_run(kernels=[]))
+    raise typer.Exit(_run(kernels=list(TOUR)))
 
 
 @cli.command()
@@ -52,9 +52,13 @@ def run(
     ] = None,
     implementation: Annotated[list[str] | None, typer.Option(help="Such as triton_online.")] = None,
     all_modes: Annotated[bool, typer.Option("--all-modes", help="All four modes of torch.compile.")] = False,
-    dtype: Annotated[list[Dtype] | None, typer.Option(help="Element types; float32 if none.")] = None,
+    dtype: Annotated[
+        list[Dtype] | None, typer.Option(help="Element types; float32 if none, where a kernel has it.")
+    ] = None,
     size: Annotated[list[str] | None, typer.Option(help="axis=number, over the preset's sizes.")] = None,
-    preset: Annotated[list[str] | None, typer.Option(help="small, medium, large.")] = None,
+    preset: Annotated[
+        list[str] | None, typer.Option(help="small, medium, large; sweep for eight sizes.")
+    ] = None,
     device: Annotated[str | None, typer.Option(help="cuda:0, cpu; the first GPU if there is one.")] = None,
     exact: Annotated[bool, typer.Option(help="0.25 % intervals instead of 1 %.")] = False,
     sustained: Annotated[bool, typer.Option(help="Heat the device for 3 s first.")] = False,

@@ -6,7 +6,7 @@ from enum import IntEnum
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from profiling.catalog import Catalog, Kernel
-from profiling.plan import by_default
+from profiling.plan import by_default, tour
 from profiling.spec import Implementation, Provider
 
 Index = QModelIndex | QPersistentModelIndex
@@ -26,9 +26,10 @@ class LibraryRole(IntEnum):
 class LibraryModel(QAbstractItemModel):
     """Two levels: kernels, and under each its implementations.
 
-    At first what a plan takes by default is ticked, and that is what a kernel's box ticks: further modes of
-    torch.compile are ticked one by one. A tick is kept while an implementation cannot run, so that changing
-    the device and back loses nothing; ``checked`` leaves it out all the same.
+    At first the kernels of the tour are ticked, with what a plan takes by default. That is also what a
+    kernel's box ticks: further modes of torch.compile are ticked one by one. A tick is kept while an
+    implementation cannot run, so that changing the device and back loses nothing; ``checked`` leaves it
+    out all the same.
     """
 
     checks_changed = Signal()
@@ -36,6 +37,7 @@ class LibraryModel(QAbstractItemModel):
     def __init__(self, catalog: Catalog, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._catalog = catalog
+        self._tour = _names_of_tour(catalog)
         self._ticks: dict[str, bool] = {}  # the user's own
         self._reason: Reasons = _always_runs
 
@@ -50,6 +52,7 @@ class LibraryModel(QAbstractItemModel):
     def set_catalog(self, catalog: Catalog) -> None:
         self.beginResetModel()
         self._catalog = catalog
+        self._tour = _names_of_tour(catalog)
         self.endResetModel()
         self.checks_changed.emit()
 
@@ -75,7 +78,8 @@ class LibraryModel(QAbstractItemModel):
         self._everything_changed()
 
     def _is_ticked(self, kernel: Kernel, implementation: Implementation) -> bool:
-        return self._ticks.get(implementation.key, by_default(kernel, implementation))
+        at_first = kernel.spec.name in self._tour and by_default(kernel, implementation)
+        return self._ticks.get(implementation.key, at_first)
 
     def _tick_kernel(self, kernel: Kernel, ticked: bool) -> None:
         for implementation in kernel.implementations:
@@ -195,13 +199,13 @@ class LibraryModel(QAbstractItemModel):
 
 
 def implementation_label(implementation: Implementation) -> str:
-    """For people: ``torch.compile`` instead of ``compile default``, ``eager PyTorch``."""
+    """For people: ``torch.compile`` for its default mode, ``compile max autotune``, ``eager PyTorch``."""
     variant = implementation.variant.replace("_", " ")
     match implementation.provider:
         case Provider.EAGER:
             return "eager PyTorch"
         case Provider.COMPILE:
-            return "torch.compile" if variant == "default" else f"torch.compile {variant}"
+            return "torch.compile" if variant == "default" else f"compile {variant}"
         case Provider.CUDA_EXT:
             return f"CUDA extension {variant}"
         case Provider.TRITON:
@@ -226,3 +230,7 @@ _MEANING = {
 
 def _always_runs(_: Implementation) -> str:
     return ""
+
+
+def _names_of_tour(catalog: Catalog) -> frozenset[str]:
+    return frozenset(kernel.spec.name for kernel in tour(catalog.kernels))

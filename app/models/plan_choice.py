@@ -7,12 +7,12 @@ import msgspec
 from msgspec import Struct
 
 from profiling.catalog import Catalog, Kernel
-from profiling.plan import Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
+from profiling.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
 from profiling.spec import Dtype, Implementation
 
 Checked = Mapping[str, Sequence[Implementation]]
 
-PRESETS = ("small", "medium", "large")
+PRESETS = ("small", "medium", "large", SWEEP)
 _PART = re.compile(r"([a-z_][a-z0-9_]*)\s*=\s*(\d[\d_']*)\s*(k|ki|m|mi|g|gi)?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
@@ -112,11 +112,11 @@ def plan(
 def _size_choices(
     kernel: Kernel, presets: Sequence[str], own: Sequence[Mapping[str, int]]
 ) -> list[SizeChoice]:
-    known = [preset.name for preset in kernel.spec.presets]
+    known = [*(preset.name for preset in kernel.spec.presets), *([SWEEP] if kernel.spec.sweep else [])]
     chosen = [name for name in presets if name in known]
     if not own:
         return [SizeChoice(name) for name in chosen]
-    base = (chosen or known)[0]
+    base = next((name for name in chosen if name != SWEEP), known[0])
     return [SizeChoice(base, dict(sizes)) for sizes in _fitting(kernel, own)]
 
 

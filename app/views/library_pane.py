@@ -74,7 +74,11 @@ class LibraryPane(QWidget):
         layout.addWidget(self._reasons)
 
     def _show_all(self) -> None:
-        self.tree.expandAll()
+        """Open the kernels that are chosen: forty of them, all open, hide each other."""
+        for row in range(self._model.rowCount()):
+            kernel = self._model.index(row, 0)
+            ticked = kernel.data(Qt.ItemDataRole.CheckStateRole) != Qt.CheckState.Unchecked
+            self.tree.setExpanded(kernel, ticked)
         self._filter(self._search.text())
 
     def _filter(self, text: str) -> None:
@@ -89,6 +93,8 @@ class LibraryPane(QWidget):
                 self.tree.setRowHidden(child, kernel, not shown)
                 any_shown = any_shown or shown
             self.tree.setRowHidden(row, QModelIndex(), not (any_shown or kernel_matches))
+            if words and any_shown:
+                self.tree.setExpanded(kernel, True)
 
     def _tell(self) -> None:
         count = sum(len(found) for found in self._model.checked().values())

@@ -32,6 +32,7 @@ Choice = TypeVar("Choice")
 
 _MOST_NAME = 22  # letters of a device that the box has room for
 
+_PRESET_TEXTS = {"small": "S", "medium": "M", "large": "L"}  # so that the bar fits 1024 pixels
 _DTYPE_TEXTS = {Dtype.FLOAT32: "fp32", Dtype.FLOAT16: "fp16", Dtype.BFLOAT16: "bf16"}
 _STAGE_TEXTS = {
     Stage.BUILD: "compiling",
@@ -64,7 +65,9 @@ class PlanBar(QFrame):
             dtype: _segment(text, f"Measure in {dtype}", on=dtype is Dtype.FLOAT32)
             for dtype, text in _DTYPE_TEXTS.items()
         }
-        self.presets = {name: _segment(name, f"The kernels' {name} sizes") for name in PRESETS}
+        self.presets = {
+            name: _segment(_PRESET_TEXTS.get(name, name), f"The kernels' {name} sizes") for name in PRESETS
+        }
         self.own_sizes = QLineEdit()
         self.own_sizes.setAccessibleName("Own sizes")
         self.own_sizes.setPlaceholderText("own: rows=4096")

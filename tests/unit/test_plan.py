@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from profiling.catalog import Kernel
-from profiling.plan import PlanError, SizeChoice, plan_jobs
+from profiling.plan import SWEEP, PlanError, SizeChoice, plan_jobs, tour
 from profiling.spec import Dtype, Implementation, Provider
 from tests.sessions import make_session
 
@@ -63,6 +63,37 @@ def test_further_modes_of_compile_run_where_they_are_asked_for() -> None:
     replace = msgspec.structs.replace
     comparing = replace(SOFTMAX, spec=replace(SOFTMAX.spec, compares_modes=True))
     assert stems_planned(comparing) == everything
+
+
+def test_a_sweep_takes_all_sizes_of_the_spec() -> None:
+    replace = msgspec.structs.replace
+    sizes = tuple({**SOFTMAX.spec.presets[0].sizes, "rows": rows} for rows in (1, 64, 4096))
+    sweeping = replace(SOFTMAX, spec=replace(SOFTMAX.spec, sweep=sizes))
+    jobs = plan_jobs([sweeping], device="cpu", dtypes=[], size_choices=[SizeChoice(SWEEP)])
+    assert [job.workload.sizes for job in jobs] == list(sizes)
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        ((Dtype.FLOAT16, Dtype.FLOAT32), Dtype.FLOAT32),
+        ((Dtype.BFLOAT16, Dtype.FLOAT16), Dtype.BFLOAT16),
+    ],
+)
+def test_without_dtypes_a_kernel_takes_float32_or_its_first(
+    known: tuple[Dtype, ...], expected: Dtype
+) -> None:
+    replace = msgspec.structs.replace
+    kernel = replace(SOFTMAX, spec=replace(SOFTMAX.spec, dtypes=known))
+    [job] = plan_jobs([kernel], device="cpu", dtypes=[], size_choices=[SMALL])
+    assert job.workload.dtype is expected
+
+
+def test_the_tour_is_what_a_library_has_of_it_or_all() -> None:
+    replace = msgspec.structs.replace
+    other = replace(SOFTMAX, spec=replace(SOFTMAX.spec, name="other"))
+    assert tour([other, SOFTMAX]) == (SOFTMAX,)
+    assert tour([other]) == (other,)
 
 
 @pytest.mark.parametrize(
