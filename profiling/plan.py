@@ -58,10 +58,13 @@ def tour(kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:
 
 
 def by_default(kernel: Kernel, implementation: Implementation) -> bool:
-    """Whether a plan takes it when nobody asks for it: of torch.compile's modes the default one only.
+    """Whether a plan takes it when nobody asks for it.
 
-    The others compile for seconds to minutes, which pays where a kernel is there to compare them.
+    Of torch.compile's modes the default one only: the others compile for seconds to minutes, which pays where
+    a kernel is there to compare them. And not what its spec sets aside.
     """
+    if implementation.stem in kernel.spec.on_request:
+        return False
     is_mode = implementation.provider is Provider.COMPILE and implementation.variant != "default"
     return kernel.spec.compares_modes or not is_mode
 

@@ -208,6 +208,7 @@ class KernelSpec(Struct, frozen=True):
     dtypes: tuple[Dtype, ...] = tuple(Dtype)
     multiplies: Multiply | None = None  # by the matrix units; None: the workload's dtype
     sweep: tuple[dict[str, int], ...] = ()  # sizes from launch-bound to large, to see a kernel's course
+    on_request: tuple[str, ...] = ()  # stems that a plan leaves out unless they are named
     compares_modes: bool = False  # there to compare torch.compile's modes: a plan takes all of them
 
     def preset(self, name: str) -> Preset | None:

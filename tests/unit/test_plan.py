@@ -61,6 +61,9 @@ def test_further_modes_of_compile_run_where_they_are_asked_for() -> None:
     everything = [found.stem for found in SOFTMAX.implementations]
     assert stems_planned(all_modes=True) == everything
     replace = msgspec.structs.replace
+    aside = replace(SOFTMAX, spec=replace(SOFTMAX.spec, on_request=("cuda_warp",)))
+    assert stems_planned(aside) == ["eager", "compile_default"]
+    assert stems_planned(aside, stems=["cuda_warp"]) == ["cuda_warp"]
     comparing = replace(SOFTMAX, spec=replace(SOFTMAX.spec, compares_modes=True))
     assert stems_planned(comparing) == everything
 
