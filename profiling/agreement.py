@@ -18,9 +18,15 @@ class Meanwhile(Struct, frozen=True):
     clock_ratio: float | None = None  # the SM clock then, over the headline's
 
     def pairs(self, other_s: float, headline_s: float) -> tuple[tuple[float, float], ...]:
-        """What is the same where the instrument is right: times of the same replays, or cycles."""
+        """What is the same where the instrument is right: a time of the slowed replays, or cycles.
+
+        What slows a call lengthens its kernels, or the gaps between them, which are in no kernel's time:
+        that lies anywhere from the headline to what the headline's method reads meanwhile.
+        """
+        low_s, high_s = sorted((headline_s, self.seconds))
+        slowed_s = min(max(other_s, low_s), high_s)
         in_cycles = ((other_s * self.clock_ratio, headline_s),) if self.clock_ratio else ()
-        return ((other_s, self.seconds), *in_cycles)
+        return ((other_s, slowed_s), *in_cycles)
 
 
 class Agreement(Struct, frozen=True):
@@ -28,8 +34,8 @@ class Agreement(Struct, frozen=True):
 
     An instrument may slow the very call it looks at: CUPTI adds 9 % to a kernel of a quarter of a million
     blocks on an H200, and events round the same replays show it. And it may find another clock: the gaps
-    it leaves between matrix products let the device rest. It is right if it agrees with the headline, or
-    with what the headline's method read meanwhile, or in cycles.
+    it leaves between matrix products let the device rest. It is right if it agrees with the headline, or lies
+    between it and what the headline's method read meanwhile, or agrees in cycles.
     """
 
     label: str

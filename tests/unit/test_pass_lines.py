@@ -95,12 +95,16 @@ def test_agreement_is_within_3_percent_or_1_us(headline_s: float, other_s: float
 
 
 @pytest.mark.parametrize(
-    ("observed_s", "agrees"), [(None, False), (315e-6, False), (345e-6, True), (360e-6, False)]
+    ("observed_s", "agrees"),
+    [(None, False), (315e-6, False), (330e-6, False), (345e-6, True), (360e-6, True)],
 )
 def test_an_instrument_that_slows_the_call_is_judged_by_what_it_slowed(
     observed_s: float | None, agrees: bool
 ) -> None:
-    """A kernel of 262144 blocks on an H200: 314.8 us, 342.8 by CUPTI, 345.4 by events meanwhile."""
+    """A kernel of 262144 blocks on an H200: 314.8 us, 342.8 by CUPTI, 345.4 by events meanwhile.
+
+    More by events is gaps between kernels.
+    """
     meanwhile = Meanwhile(observed_s) if observed_s else None
     found = Agreement("gelu cuda naive", 314.8e-6, 342.8e-6, meanwhile)
     assert found.agrees is agrees
