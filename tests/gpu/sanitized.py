@@ -1,0 +1,40 @@
+"""Calls every CUDA C++ version of one kernel at its odd sizes; run under compute-sanitizer by test_sanitizer_gpu.
+
+Inputs are made on the CPU, and nothing is computed by torch on the GPU: what runs there is the kernels.
+"""
+
+import sys
+
+import torch
+
+from profiling.spec import Provider, Workload
+from profiling.worker import providers
+from profiling.worker.failures import Refusal
+from tests.kernels.cases import CATALOG, random_inputs
+
+
+def main(name: str) -> None:
+    """Prints each call that was made, and why where it was refused."""
+    kernel = CATALOG.kernel(name)
+    assert kernel is not None
+    device = torch.device("cuda", 0)
+    for version in kernel.implementations:
+        if version.provider is not Provider.CUDA:
+            continue
+        for dtype in dict.fromkeys((kernel.spec.dtypes[0], kernel.spec.dtypes[-1])):
+            for sizes in kernel.spec.odd_sizes:
+                inputs = random_inputs(kernel, sizes, dtype, device="cuda")
+                workload = Workload(name, dtype, sizes)
+                try:
+                    providers.build(
+                        providers.BuildRequest(version, kernel.folder, workload, device)
+                    ).call(*inputs)
+                except Refusal as refusal:
+                    print(f"refused: {version.stem} {dtype} {sizes}: {refusal}")
+                    continue
+                torch.cuda.synchronize()
+                print(f"called: {version.stem} {dtype} {sizes}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,39 @@
+"""compute-sanitizer finds no stray access and no race in any CUDA C++ kernel at its odd sizes."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from profiling.spec import Provider
+from tests.kernels.cases import CATALOG
+
+ROOT = Path(__file__).parents[2]
+SANITIZER = shutil.which("compute-sanitizer", path=os.environ["PATH"] + ":/usr/local/cuda/bin")
+KERNELS = [
+    kernel.spec.name
+    for kernel in CATALOG.kernels
+    if any(version.provider is Provider.CUDA for version in kernel.implementations)
+]
+
+
+@pytest.mark.skipif(SANITIZER is None, reason="compute-sanitizer, of the CUDA toolkit, is not installed")
+@pytest.mark.parametrize("tool", ["memcheck", "racecheck"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_nothing_is_found(kernel: str, tool: str) -> None:
+    done = subprocess.run(
+        [str(SANITIZER), "--tool", tool, "--report-api-errors", "no", "--error-exitcode", "9"]
+        + [sys.executable, "-m", "tests.gpu.sanitized", kernel],
+        # Each tensor in an allocation of its own: a stray access would stay inside a shared one.
+        env={**os.environ, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert "called: " in done.stdout, done.stdout
