@@ -15,9 +15,9 @@ SPEC = KernelSpec(
     outputs=(TensorSpec("y", ("rows", "cols")),),
     work=WorkFormula(flop_count="rows*cols", read_bytes="rows*cols*s", write_bytes="rows*cols*s"),
     # float32: the sum carried from tile to tile is rounded t times, and off by about sqrt(t/2) 2^-25 of its
-    # usual size: 8e-6 at 2^17 tiles of 1024. The 16-bit types are summed in float32: the rounding of each
-    # sum is what remains.
-    tolerance=Tolerance(float32=2e-5, float16=1e-3, bfloat16=8e-3),
+    # usual size: 8e-6 at 2^17 tiles of 1024; term by term over four million columns, 7e-5. The 16-bit types
+    # are summed in float32: the rounding of each sum is what remains.
+    tolerance=Tolerance(float32=1e-4, float16=1e-3, bfloat16=8e-3),
     presets=(
         Preset("small", {"rows": 4096, "cols": 1024}),
         Preset("medium", {"rows": 8192, "cols": 2048}),

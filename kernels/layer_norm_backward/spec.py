@@ -27,8 +27,8 @@ SPEC = KernelSpec(
         write_bytes="(rows*cols + 2*cols)*s",
     ),
     # float32: sums of terms of either sign over rows and columns, as in weighted_sum. The 16-bit types are
-    # summed in float32: the final rounding is what remains.
-    tolerance=Tolerance(float32=2e-5, float16=1e-3, bfloat16=8e-3),
+    # summed in float32: the final rounding is what remains. Of a single column all terms of dx but h² g cancel.
+    tolerance=Tolerance(float32=1e-4, float16=1e-3, bfloat16=8e-3),
     presets=(
         Preset("small", {"rows": 4096, "cols": 1024}),
         Preset("medium", {"rows": 4096, "cols": 4096}),

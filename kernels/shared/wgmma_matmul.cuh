@@ -47,7 +47,7 @@ constexpr int ROW = 128;        // bytes of a row in shared memory: what the swi
 constexpr int ATOM = 8 * ROW;   // the swizzle's period
 constexpr int BAND = 64;        // columns of B that a box holds where B lies along n
 
-// ---- wgmma: sum (64 x 64, 128 or 256) += a b, spread over the threads as store_tile says ---------
+// ---- wgmma: sum (64 x 64, 128, 192 or 256) += a b, spread over the threads as store_tile says ---------
 
 #define SUMS_4(i) "+f"(sum[i]), "+f"(sum[(i) + 1]), "+f"(sum[(i) + 2]), "+f"(sum[(i) + 3])
 #define SUMS_16(i) SUMS_4(i), SUMS_4((i) + 4), SUMS_4((i) + 8), SUMS_4((i) + 12)
@@ -58,11 +58,12 @@ constexpr int BAND = 64;        // columns of B that a box holds where B lies al
 #define NAMES_64                                                                                                  \
     NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, "  \
     "%51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define NAMES_96                                                                                                  \
+    NAMES_64 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, "            \
+    "%81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 #define NAMES_128                                                                                                 \
-    NAMES_64 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, "  \
-    "%83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, %101, %102, "     \
-    "%103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, %119, "      \
-    "%120, %121, %122, %123, %124, %125, %126, %127"
+    NAMES_96 ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, "           \
+    "%111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 #define MULTIPLY_ADD(COLUMNS, NAMES, A, B, ...)                                                                   \
     asm volatile("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"                                                   \
                  "wgmma.mma_async.sync.aligned.m64n" #COLUMNS PRODUCTS " {" NAMES "}, " A ", " B                  \
@@ -75,6 +76,9 @@ __device__ __forceinline__ void multiply_add(float (&sum)[32], unsigned long lon
 }
 __device__ __forceinline__ void multiply_add(float (&sum)[64], unsigned long long a, unsigned long long b) {
     MULTIPLY_ADD(128, NAMES_64, "%64", "%65", SUMS_32(0), SUMS_32(32));
+}
+__device__ __forceinline__ void multiply_add(float (&sum)[96], unsigned long long a, unsigned long long b) {
+    MULTIPLY_ADD(192, NAMES_96, "%96", "%97", SUMS_32(0), SUMS_32(32), SUMS_32(64));
 }
 __device__ __forceinline__ void multiply_add(float (&sum)[128], unsigned long long a, unsigned long long b) {
     MULTIPLY_ADD(256, NAMES_128, "%128", "%129", SUMS_32(0), SUMS_32(32), SUMS_32(64), SUMS_32(96));
@@ -253,6 +257,7 @@ __device__ __forceinline__ void multiply(const CUtensorMap& a, const CUtensorMap
 #define WGMMA_KERNELS(...)                                     \
     WGMMA_KERNEL(tile_128x256_pair, 2, 256, 4, 2, __VA_ARGS__) \
     WGMMA_KERNEL(tile_128x256, 2, 256, 4, 1, __VA_ARGS__)      \
+    WGMMA_KERNEL(tile_128x192, 2, 192, 4, 1, __VA_ARGS__)      \
     WGMMA_KERNEL(tile_128x128, 2, 128, 6, 1, __VA_ARGS__)      \
     WGMMA_KERNEL(tile_64x128, 1, 128, 8, 1, __VA_ARGS__)       \
     WGMMA_KERNEL(tile_64x64, 1, 64, 8, 1, __VA_ARGS__)

@@ -40,6 +40,7 @@ class Tile:
 TILES = {
     "tile_128x256_pair": Tile(128, 256, stages=4, cluster=2, step_ns=660),
     "tile_128x256": Tile(128, 256, stages=4, cluster=1, step_ns=680),
+    "tile_128x192": Tile(128, 192, stages=4, cluster=1, step_ns=525),
     "tile_128x128": Tile(128, 128, stages=6, cluster=1, step_ns=390),
     "tile_64x128": Tile(64, 128, stages=8, cluster=1, step_ns=240),
     "tile_64x64": Tile(64, 64, stages=8, cluster=1, step_ns=145),

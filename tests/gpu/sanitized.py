@@ -26,9 +26,9 @@ def main(name: str) -> None:
                 inputs = random_inputs(kernel, sizes, dtype, device="cuda")
                 workload = Workload(name, dtype, sizes)
                 try:
-                    providers.build(
-                        providers.BuildRequest(version, kernel.folder, workload, device)
-                    ).call(*inputs)
+                    providers.build(providers.BuildRequest(version, kernel.folder, workload, device)).call(
+                        *inputs
+                    )
                 except Refusal as refusal:
                     print(f"refused: {version.stem} {dtype} {sizes}: {refusal}")
                     continue

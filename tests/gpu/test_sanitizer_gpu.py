@@ -24,9 +24,9 @@ KERNELS = [
 @pytest.mark.parametrize("tool", ["memcheck", "racecheck"])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_nothing_is_found(kernel: str, tool: str) -> None:
+    watch = [str(SANITIZER), "--tool", tool, "--report-api-errors", "no", "--error-exitcode", "9"]
     done = subprocess.run(
-        [str(SANITIZER), "--tool", tool, "--report-api-errors", "no", "--error-exitcode", "9"]
-        + [sys.executable, "-m", "tests.gpu.sanitized", kernel],
+        [*watch, sys.executable, "-m", "tests.gpu.sanitized", kernel],
         # Each tensor in an allocation of its own: a stray access would stay inside a shared one.
         env={**os.environ, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"},
         cwd=ROOT,

@@ -31,7 +31,13 @@ PRODUCTS = [
 
 @pytest.mark.parametrize(
     ("size", "expected"),
-    [(8192, "tile_128x256_pair"), (2048, "tile_128x256_pair"), (1024, "tile_64x128"), (512, "tile_64x64")],
+    [
+        (8192, "tile_128x256_pair"),
+        (3072, "tile_128x192"),
+        (2048, "tile_128x256_pair"),
+        (1024, "tile_64x128"),
+        (512, "tile_64x64"),
+    ],
 )
 def test_takes_the_tile_of_least_time(size: int, expected: str) -> None:
     assert choose(size, size, MULTIPROCESSORS) == expected

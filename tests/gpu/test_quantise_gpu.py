@@ -1,0 +1,40 @@
+"""The quantising kernels on a GPU: ties to even, which no tolerance sees, and products of many tiles."""
+
+import pytest
+import torch
+
+from profiling.catalog import Kernel
+from profiling.spec import Dtype, Implementation, Provider
+from tests.gpu.test_kernels_gpu import built
+from tests.kernels.cases import implementations, name_of, random_inputs, reference, relative_error
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:TRITON_DEFAULT_FP_FUSION"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # torch's own, while it compiles
+]
+
+OURS = list(implementations(Provider.TRITON, Provider.CUDA))
+QUANTISERS = [pair for pair in OURS if pair[0].spec.name in ("quantize_int4", "quantize_int8")]
+PRODUCTS = [pair for pair in OURS if pair[0].spec.name == "matmul_w4a16"]
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT16, Dtype.BFLOAT16])
+@pytest.mark.parametrize(("kernel", "version"), QUANTISERS, ids=name_of)
+def test_codes_of_16_bit_numbers_are_exact(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
+    """A quotient is a tie or far enough from one for float32; in bfloat16 many are ties."""
+    call = built(kernel, version, dtype)
+    for sizes in kernel.spec.odd_sizes:
+        inputs = random_inputs(kernel, sizes, dtype, device="cuda")
+        assert torch.equal(call(*inputs)[0].double(), reference(kernel, inputs)[0]), str(sizes)
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT16, Dtype.BFLOAT16])
+@pytest.mark.parametrize(("kernel", "version"), PRODUCTS, ids=name_of)
+def test_a_block_takes_many_tiles(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
+    """Few blocks that walk along the rows, or many: the last row is a tile's first."""
+    call = built(kernel, version, dtype)
+    for m, groups, group in ((1, 64, 128), (8, 64, 128), (1, 12, 128), (3, 3, 128), (5, 6, 256), (2, 17, 32)):
+        sizes = {"m": m, "n": 2**13 + 1, "groups": groups, "group": group}
+        inputs = random_inputs(kernel, sizes, dtype, device="cuda")
+        error = relative_error(call(*inputs), reference(kernel, inputs))
+        assert error <= kernel.spec.tolerance.of(dtype), str(sizes)
