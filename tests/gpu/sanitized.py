@@ -1,4 +1,4 @@
-"""Calls every CUDA C++ version of one kernel at its odd sizes; run under compute-sanitizer by test_sanitizer_gpu.
+"""Calls every CUDA C++ version of one kernel at its odd sizes. test_sanitizer_gpu watches it do so.
 
 Inputs are made on the CPU, and nothing is computed by torch on the GPU: what runs there is the kernels.
 """
@@ -30,10 +30,10 @@ def main(name: str) -> None:
                         *inputs
                     )
                 except Refusal as refusal:
-                    print(f"refused: {version.stem} {dtype} {sizes}: {refusal}")
+                    sys.stdout.write(f"refused: {version.stem} {dtype} {sizes}: {refusal}\n")
                     continue
                 torch.cuda.synchronize()
-                print(f"called: {version.stem} {dtype} {sizes}")
+                sys.stdout.write(f"called: {version.stem} {dtype} {sizes}\n")
 
 
 if __name__ == "__main__":

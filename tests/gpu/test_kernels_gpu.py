@@ -129,8 +129,8 @@ def test_is_right(kernel: Kernel, version: Implementation, dtype: Dtype) -> None
             assert all(torch.equal(*pair) for pair in zip(inputs, before, strict=True)), f"input at {sizes}"
 
 
-# PyTorch's own kernel on a GPU makes NaN of a whole row that holds an infinity. On the CPU, as by the formula,
-# the infinity alone becomes NaN, and the rest 0.
+# PyTorch's own kernel on a GPU makes NaN of a whole row that holds an infinity. On the CPU, as by the
+# formula, the infinity alone becomes NaN, and the rest 0.
 EAGER_ON_CPU = ("rms_norm", "add_rms_norm")
 
 

@@ -25,7 +25,7 @@ TIRED = """
 calls = []
 def run(x):
     calls.append(None)
-    if len(calls) > 500:
+    if len(calls) > 40:
         raise ValueError('too often')
     return x * 2
 """
