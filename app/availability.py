@@ -7,7 +7,7 @@ from profiling.host import package_version
 from profiling.outcome import Failed, Outcome, SkipKind, Skipped
 from profiling.spec import Implementation, Provider
 
-_ON_GPU_ONLY = (Provider.CUDA, Provider.CUDA_EXT, Provider.TRITON)
+_ON_GPU_ONLY = (Provider.CUDA, Provider.CUDA_EXT, Provider.TRITON, Provider.LIBRARY)
 
 
 class Availability:
@@ -24,7 +24,7 @@ class Availability:
         if self._version("torch") is None:
             return "PyTorch is not installed here, so nothing can be measured; see Help, Doctor."
         if implementation.provider in _ON_GPU_ONLY and device.kind is DeviceKind.CPU:
-            return "CUDA and Triton kernels need an NVIDIA GPU; the chosen device is the CPU."
+            return "CUDA, Triton and library kernels need an NVIDIA GPU; the chosen device is the CPU."
         if implementation.provider is Provider.TRITON and self._version("triton") is None:
             return "Triton is not installed here; see Help, Doctor."
         return self._refused.get((device.uuid, implementation.source_hash), "")

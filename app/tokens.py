@@ -24,6 +24,7 @@ class Marker(StrEnum):
     TRIANGLE = "triangle"
     DIAMOND = "diamond"
     PLUS = "plus"
+    STAR = "star"
 
 
 class Theme(Struct, frozen=True):
@@ -56,13 +57,15 @@ class Theme(Struct, frozen=True):
         return PROVIDER_COLOURS[provider]
 
 
-# Least distance under simulated colour blindness 32 (Lab), 23 to the extensions; 3:1 on both surfaces.
+# Least distance under simulated colour blindness 32 (Lab), 23 to the extensions, 17 to the libraries; 3:1 on
+# both surfaces.
 PROVIDER_COLOURS = {
     Provider.CUDA: "#009E73",
     Provider.CUDA_EXT: "#78692D",
     Provider.TRITON: "#785EF0",
     Provider.EAGER: "#AA4499",
     Provider.COMPILE: "#FE6100",
+    Provider.LIBRARY: "#7090D8",
 }
 
 PROVIDER_MARKERS = {
@@ -71,6 +74,7 @@ PROVIDER_MARKERS = {
     Provider.TRITON: Marker.SQUARE,
     Provider.EAGER: Marker.TRIANGLE,
     Provider.COMPILE: Marker.DIAMOND,
+    Provider.LIBRARY: Marker.STAR,
 }
 
 # Corners round (0, 0) for a marker of size 1, y downwards; areas are alike. A circle has none.
@@ -83,6 +87,10 @@ MARKER_CORNERS: dict[Marker, tuple[tuple[float, float], ...]] = {
         *((-0.2, -0.57), (0.2, -0.57), (0.2, -0.2), (0.57, -0.2), (0.57, 0.2), (0.2, 0.2)),
         *((0.2, 0.57), (-0.2, 0.57), (-0.2, 0.2), (-0.57, 0.2), (-0.57, -0.2), (-0.2, -0.2)),
     ),
+    Marker.STAR: (
+        *((0.0, -0.67), (0.2, -0.23), (0.68, -0.17), (0.32, 0.16), (0.42, 0.63)),
+        *((0.0, 0.39), (-0.42, 0.63), (-0.32, 0.16), (-0.68, -0.17), (-0.2, -0.23)),
+    ),
 }
 
 PROVIDER_NAMES = {
@@ -91,6 +99,7 @@ PROVIDER_NAMES = {
     Provider.TRITON: "Triton",
     Provider.EAGER: "Eager",
     Provider.COMPILE: "torch.compile",
+    Provider.LIBRARY: "Library",
 }
 
 # A ceiling's line tells its provenance: dash and gap in line widths.

@@ -15,7 +15,7 @@ LIBRARY = Path(__file__).resolve().parent.parent / "kernels"
 SHARED = LIBRARY / "shared"  # what several kernels use
 _ROLES = ("__init__", "spec", "reference", "eager", "autograd")
 _CODE = (".py", ".cuh")
-_VARIANT = re.compile(r"(triton|cuda_ext|cuda)_([a-z0-9_]+)")
+_VARIANT = re.compile(r"(triton|cuda_ext|cuda|library)_([a-z0-9_]+)")
 _MODES = ("default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagraphs")  # of torch.compile
 
 
@@ -155,7 +155,7 @@ def _paths(folder: Path, provider: Provider, stem: str) -> tuple[Path, ...]:
     match provider:
         case Provider.EAGER | Provider.COMPILE:
             return (folder / "eager.py",)
-        case Provider.TRITON:
+        case Provider.TRITON | Provider.LIBRARY:
             return (folder / f"{stem}.py",)
         case Provider.CUDA:
             return (folder / f"{stem}.cu", folder / f"{stem}.py")

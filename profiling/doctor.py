@@ -52,6 +52,7 @@ def examine(kernel_roots: Sequence[Path] = (LIBRARY,), cache_folder: Path | None
         check_torch(host.package_version("torch"), torch_cuda_version(), driver_cuda),
         check_triton(host.package_version("triton"), sys.platform),
         check_cuda_cpp(host.package_version("cuda-core"), nvrtc()),
+        check_peers(host.package_version("liger-kernel")),
         *check_compilers(host.c_compiler(), host.cxx_compiler(), host.python_header(), has_gpu=has_gpu),
         check_disk(cache_folder or default_folder()),
         *check_kernels(scan(kernel_roots).problems),
@@ -175,6 +176,15 @@ def check_cuda_cpp(cuda_core: str | None, nvrtc_found: str | None) -> Check:
             "uv pip install nvidia-cuda-nvrtc",
         )
     return Check(name, CheckState.OK, f"cuda-core {cuda_core}, {nvrtc_found}")
+
+
+def check_peers(liger: str | None) -> Check:
+    """Nothing of ours needs it: its absence is no fault."""
+    name = "Liger-Kernel"
+    if liger:
+        return Check(name, CheckState.OK, f"Liger-Kernel {liger}")
+    finding = "not installed, and only comparisons with it need it: `uv sync --group peers` adds it"
+    return Check(name, CheckState.OK, finding)
 
 
 def check_compilers(c: str | None, cxx: str | None, header: Path | None, *, has_gpu: bool) -> Iterator[Check]:

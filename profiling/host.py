@@ -31,6 +31,8 @@ _PACKAGES = (
     "cuda-bindings",
     "nvidia-cuda-nvrtc",
     "nvidia-cublas",
+    "nvidia-cudnn-cu13",
+    "liger-kernel",
     "nvidia-ml-py",
     "numpy",
     "msgspec",

@@ -41,6 +41,12 @@ class TimeStats(Struct, frozen=True):
     def relative_half_width(self) -> float:
         return (self.high_s - self.low_s) / 2 / self.median_s
 
+    def paired_with(self, other: "TimeStats") -> tuple[list[float], list[float]]:
+        """Samples of both from the rounds in which both were timed; meant for rivals of one job."""
+        mine, others = (dict(zip(time.rounds, time.samples_s, strict=False)) for time in (self, other))
+        common = sorted(mine.keys() & others.keys())
+        return [mine[r] for r in common], [others[r] for r in common]
+
 
 class Verification(Struct, frozen=True):
     """Errors are norm(y - reference) / norm(reference) against float64."""

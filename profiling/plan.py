@@ -61,9 +61,10 @@ def by_default(kernel: Kernel, implementation: Implementation) -> bool:
     """Whether a plan takes it when nobody asks for it.
 
     Of torch.compile's modes the default one only: the others compile for seconds to minutes, which pays where
-    a kernel is there to compare them. And not what its spec sets aside.
+    a kernel is there to compare them. Not what its spec sets aside, and no libraries: they are not what is
+    being written here, and may not be installed.
     """
-    if implementation.stem in kernel.spec.on_request:
+    if implementation.provider is Provider.LIBRARY or implementation.stem in kernel.spec.on_request:
         return False
     is_mode = implementation.provider is Provider.COMPILE and implementation.variant != "default"
     return kernel.spec.compares_modes or not is_mode
@@ -75,17 +76,17 @@ def plan_jobs(
     device: str,
     dtypes: Iterable[Dtype],
     size_choices: Iterable[SizeChoice],
-    providers: Iterable[Provider] = tuple(Provider),
+    providers: Iterable[Provider] = (),
     stems: Iterable[str] = (),
     all_modes: bool = False,
     quality: Quality = Quality.QUICK,
     regime: Regime = Regime.BURST,
     first_id: int = 1,
 ) -> tuple[Job, ...]:
-    """Make the jobs, kernel by kernel. ``stems`` narrows the implementations when given.
+    """Make the jobs, kernel by kernel. ``providers`` and ``stems`` narrow the implementations when given.
 
     Without dtypes each kernel takes float32, or the first it knows. ``all_modes``: also those
-    implementations that a plan leaves out by default.
+    implementations that a plan leaves out by default; but libraries only where one of the two names them.
 
     Raises PlanError when a size does not fit, a preset is unknown or nothing is left to run.
     """
@@ -93,10 +94,12 @@ def plan_jobs(
     wanted_providers, wanted_stems = set(providers), set(stems)
 
     def is_wanted(kernel: Kernel, implementation: Implementation) -> bool:
-        if implementation.provider not in wanted_providers:
+        if wanted_providers and implementation.provider not in wanted_providers:
             return False
         if wanted_stems:
             return implementation.stem in wanted_stems
+        if implementation.provider is Provider.LIBRARY:
+            return Provider.LIBRARY in wanted_providers
         return all_modes or by_default(kernel, implementation)
 
     jobs: list[Job] = []

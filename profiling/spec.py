@@ -34,6 +34,7 @@ class Provider(StrEnum):
     TRITON = "triton"
     EAGER = "eager"
     COMPILE = "compile"
+    LIBRARY = "library"  # kernels of others: Liger-Kernel, cuDNN, FlashAttention through PyTorch
 
 
 class Pipe(StrEnum):

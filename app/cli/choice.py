@@ -73,7 +73,7 @@ def make_jobs(
             device=device.id,
             dtypes=dtypes,
             size_choices=sizes,
-            providers=providers or tuple(Provider),
+            providers=providers,
             stems=implementations,
             all_modes=all_modes,
             quality=quality,

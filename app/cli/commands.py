@@ -48,7 +48,7 @@ def start(context: typer.Context) -> None:
 def run(
     kernels: Annotated[list[str] | None, typer.Argument(help="Kernel names; none or 'all' for all.")] = None,
     provider: Annotated[
-        list[Provider] | None, typer.Option(help="cuda, cuda_ext, triton, eager, compile.")
+        list[Provider] | None, typer.Option(help="cuda, cuda_ext, triton, eager, compile; library.")
     ] = None,
     implementation: Annotated[list[str] | None, typer.Option(help="Such as triton_online.")] = None,
     all_modes: Annotated[bool, typer.Option("--all-modes", help="All four modes of torch.compile.")] = False,

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich.console import Console
+
 from app.cli.errors import DONE, SOME_FAILED
 from app.cli.progress import carry_out, make_console
 from app.cli.table import outcome_line, print_table
@@ -31,8 +33,30 @@ def run_jobs(
     *,
     fresh_ceilings: bool = False,
 ) -> int:
-    """Measure into a new session file; returns the exit code. Raises SessionError."""
+    """Measure into a new session file and print its table; returns the exit code. Raises SessionError."""
     console = make_console()
+    points = record_jobs(console, catalog, kernel_roots, device, jobs, path, fresh_ceilings=fresh_ceilings)
+    session = load(path)
+    print_table(console, session)
+    failed = sum(isinstance(point.outcome, Failed | Cancelled) for point in points)
+    planned = sum(len(job.implementations) for job in jobs)
+    if failed or len(points) < planned:
+        console.print(f"{failed} failed, {planned - len(points)} not run, of {planned}.")
+        return SOME_FAILED
+    return DONE
+
+
+def record_jobs(
+    console: Console,
+    catalog: Catalog,
+    kernel_roots: Sequence[str],
+    device: Device,
+    jobs: Sequence[Job],
+    path: Path,
+    *,
+    fresh_ceilings: bool = False,
+) -> list[Point]:
+    """Measure into a new session file, with a line an outcome. Raises SessionError."""
     points: list[Point] = []
     cache = CeilingCache(console.print)
     with SessionStore.create(path) as store:
@@ -50,11 +74,4 @@ def run_jobs(
             return outcome_line(gained)
 
         carry_out(console, Supervisor(kernel_roots, catalog.hash), tasks, handle)
-    session = load(path)
-    print_table(console, session)
-    failed = sum(isinstance(point.outcome, Failed | Cancelled) for point in points)
-    planned = sum(len(job.implementations) for job in jobs)
-    if failed or len(points) < planned:
-        console.print(f"{failed} failed, {planned - len(points)} not run, of {planned}.")
-        return SOME_FAILED
-    return DONE
+    return points

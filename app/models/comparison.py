@@ -104,11 +104,10 @@ class Baselines:
 def compared(point: Point, baseline: Point, new: TimeStats, old: TimeStats) -> SpeedUp:
     """By rounds where one run timed both in turn, so that what drifts for both cancels; else by medians."""
     if point.job == baseline.job:
-        old_s, new_s = (dict(zip(time.rounds, time.samples_s, strict=False)) for time in (old, new))
-        common = sorted(old_s.keys() & new_s.keys())
-        if len(common) >= _LEAST_ROUNDS:
-            found = ratio_interval([old_s[r] for r in common], [new_s[r] for r in common])
-            return SpeedUp(found.ratio, found.low, found.high, baseline, common_rounds=len(common))
+        old_s, new_s = old.paired_with(new)
+        if len(new_s) >= _LEAST_ROUNDS:
+            found = ratio_interval(old_s, new_s)
+            return SpeedUp(found.ratio, found.low, found.high, baseline, common_rounds=len(new_s))
     return SpeedUp(*_ratio_of_medians(old, new), baseline)
 
 

@@ -27,9 +27,9 @@ class LibraryModel(QAbstractItemModel):
     """Two levels: kernels, and under each its implementations.
 
     At first the kernels of the tour are ticked, with what a plan takes by default. That is also what a
-    kernel's box ticks: further modes of torch.compile are ticked one by one. A tick is kept while an
-    implementation cannot run, so that changing the device and back loses nothing; ``checked`` leaves it
-    out all the same.
+    kernel's box ticks: libraries and further modes of torch.compile are ticked one by one. A tick is kept
+    while an implementation cannot run, so that changing the device and back loses nothing; ``checked``
+    leaves it out all the same.
     """
 
     checks_changed = Signal()
@@ -212,6 +212,8 @@ def implementation_label(implementation: Implementation) -> str:
             return f"Triton {variant}"
         case Provider.CUDA:
             return f"CUDA {variant}"
+        case Provider.LIBRARY:
+            return f"library {variant}"
 
 
 def point_title(implementation: Implementation) -> str:
@@ -225,6 +227,7 @@ _MEANING = {
     Provider.TRITON: "a Triton kernel",
     Provider.EAGER: "plain PyTorch, one operator after the other",
     Provider.COMPILE: "the eager version under torch.compile",
+    Provider.LIBRARY: "somebody else's kernel, to compare ours with",
 }
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from profiling.catalog import Catalog, Kernel
 from profiling.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
-from profiling.spec import Dtype, Implementation
+from profiling.spec import Dtype, Implementation, Provider
 
 Checked = Mapping[str, Sequence[Implementation]]
 
@@ -99,7 +99,8 @@ def plan(
             device=choice.device,
             dtypes=choice.dtypes,
             size_choices=sizes,
-            all_modes=True,  # what is ticked is asked for
+            providers=tuple(Provider),  # what is ticked is asked for
+            all_modes=True,
             quality=choice.quality,
             regime=choice.regime,
             first_id=first_id + len(jobs),

@@ -61,8 +61,8 @@ def provider_icon(provider: Provider, theme: Theme) -> QIcon:
             painter.drawPolygon(QPolygonF([QPointF(24, 9), QPointF(39, 37), QPointF(9, 37)]))
         case Marker.DIAMOND:
             painter.drawPolygon(QPolygonF([QPointF(24, 7), QPointF(39, 24), QPointF(24, 41), QPointF(9, 24)]))
-        case Marker.PLUS:
-            corners = MARKER_CORNERS[Marker.PLUS]
+        case Marker.PLUS | Marker.STAR as marker:
+            corners = MARKER_CORNERS[marker]
             painter.drawPolygon(QPolygonF([QPointF(24 + 25 * x, 24 + 25 * y) for x, y in corners]))
     painter.end()
     # One pixmap for all modes: a selected row must not wash the provider's colour out.

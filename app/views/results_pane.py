@@ -34,7 +34,10 @@ _MARK_COLUMN = next(i for i, column in enumerate(COLUMNS) if column.title == "Im
 _STATE_COLUMNS = {i for i, column in enumerate(COLUMNS) if column.title in ("Time", "Status")}
 _MAX_WIDTH = 320
 _CELL_PADDING = 28  # of the style sheet, both sides, and air between columns
-_BASELINES = (Provider.EAGER, Provider.COMPILE, Provider.TRITON, Provider.CUDA, Provider.CUDA_EXT)
+_BASELINES = (
+    *(Provider.EAGER, Provider.COMPILE, Provider.LIBRARY),
+    *(Provider.TRITON, Provider.CUDA, Provider.CUDA_EXT),
+)
 
 
 class ResultsPane(QWidget):

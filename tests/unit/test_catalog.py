@@ -47,12 +47,14 @@ def test_one_folder_is_one_kernel(folder: Path) -> None:
 
 def test_one_file_is_one_implementation_and_cuda_takes_a_pair(folder: Path) -> None:
     (folder / "triton_tiles.py").write_text("def run(x): ...")
+    (folder / "library_theirs.py").write_text("import not_installed")
     (folder / "cuda_packed.py").write_text("def run(program, x): ...")
     assert "cuda_packed" not in [i.stem for i in only_kernel(folder.parent).implementations]
     (folder / "cuda_packed.cu").write_text("// kernel")
     found = {i.stem: i.provider for i in only_kernel(folder.parent).implementations}
     assert found["cuda_packed"] is Provider.CUDA
     assert found["triton_tiles"] is Provider.TRITON
+    assert found["library_theirs"] is Provider.LIBRARY
 
 
 def test_an_extension_is_one_file_and_needs_no_launcher(folder: Path) -> None:

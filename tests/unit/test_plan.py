@@ -17,6 +17,7 @@ SOFTMAX = Kernel(
         Implementation("softmax", Provider.COMPILE, "default", "b"),
         Implementation("softmax", Provider.COMPILE, "max_autotune", "b"),
         Implementation("softmax", Provider.CUDA, "warp", "c"),
+        Implementation("softmax", Provider.LIBRARY, "liger", "d"),
     ),
 )
 SMALL = SizeChoice(SOFTMAX.spec.presets[0].name)
@@ -58,7 +59,7 @@ def test_further_modes_of_compile_run_where_they_are_asked_for() -> None:
     assert stems_planned() == usual
     assert stems_planned(providers=[Provider.COMPILE]) == ["compile_default"]
     assert stems_planned(stems=["compile_max_autotune"]) == ["compile_max_autotune"]
-    everything = [found.stem for found in SOFTMAX.implementations]
+    everything = [found.stem for found in SOFTMAX.implementations if found.provider is not Provider.LIBRARY]
     assert stems_planned(all_modes=True) == everything
     replace = msgspec.structs.replace
     aside = replace(SOFTMAX, spec=replace(SOFTMAX.spec, on_request=("cuda_warp",)))
@@ -66,6 +67,14 @@ def test_further_modes_of_compile_run_where_they_are_asked_for() -> None:
     assert stems_planned(aside, stems=["cuda_warp"]) == ["cuda_warp"]
     comparing = replace(SOFTMAX, spec=replace(SOFTMAX.spec, compares_modes=True))
     assert stems_planned(comparing) == everything
+
+
+def test_libraries_run_where_they_are_named() -> None:
+    assert "library_liger" not in stems_planned(all_modes=True)
+    assert stems_planned(stems=["library_liger"]) == ["library_liger"]
+    assert stems_planned(providers=[Provider.LIBRARY]) == ["library_liger"]
+    assert stems_planned(providers=[Provider.LIBRARY, Provider.CUDA]) == ["cuda_warp", "library_liger"]
+    assert stems_planned(providers=[Provider.CUDA], stems=["library_liger", "cuda_warp"]) == ["cuda_warp"]
 
 
 def test_a_sweep_takes_all_sizes_of_the_spec() -> None:

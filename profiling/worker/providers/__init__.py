@@ -77,6 +77,9 @@ def build(request: BuildRequest) -> Built:
         case Provider.CUDA_EXT:
             _require_gpu(request, "CUDA C++")
             from profiling.worker.providers import cuda_ext as provider
+        case Provider.LIBRARY:
+            _require_gpu(request, "Library")
+            from profiling.worker.providers import library as provider
     return provider.build(request)
 
 

@@ -1,0 +1,95 @@
+"""Our best versions beside eager, torch.compile and other people's kernels, each row with its goal.
+
+    python3 -m benchmarks.peers [KERNEL ...] [--session FILE]
+
+Prints Markdown; progress goes to stderr. Rivals are timed in turn by the program's own engine, and the
+session file opens in the window. Needs a CUDA GPU, and for Liger-Kernel's times the group `peers`.
+"""
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from app.cli.run import record_jobs
+from app.places import new_session_path, session_folder
+from benchmarks.peers.rows import ROWS, Row
+from benchmarks.peers.table import OURS, Line, contenders, judgements, markdown
+from profiling.catalog import Catalog, scan
+from profiling.devices import Device, DeviceKind
+from profiling.local_devices import default_device, local_devices
+from profiling.plan import Job, SizeChoice, plan_jobs
+from profiling.report import version
+from profiling.session import Session
+from profiling.store import load
+
+_PACKAGES = ("torch", "triton", "liger-kernel", "nvidia-cudnn-cu13", "nvidia-cublas")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Exit code 1 where a goal is missed or we have no time at all, 2 where nothing can be compared."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("kernels", nargs="*")
+    parser.add_argument("--session", type=Path, help="the session file to write")
+    chosen = parser.parse_args(arguments)
+    rows = [row for row in ROWS if not chosen.kernels or row.kernel in chosen.kernels]
+    device = default_device(local_devices())
+    if not rows or device.kind is not DeviceKind.CUDA:
+        reason = "No row has such a kernel." if not rows else "There is no CUDA GPU here to compare on."
+        print(reason, file=sys.stderr)
+        return 2
+    lines, session = measure(rows, device, chosen.session or new_session_path(session_folder()))
+    print(heading(session, arguments))
+    print("\n".join(markdown(lines, session)))
+    return 1 if any(_falls_short(line, session) for line in lines) else 0
+
+
+def measure(rows: Sequence[Row], device: Device, path: Path) -> tuple[list[Line], Session]:
+    """A job a row, all in one session."""
+    catalog = scan()
+    jobs = [_job(row, catalog, device, number) for number, row in enumerate(rows, start=1)]
+    record_jobs(Console(stderr=True, width=140), catalog, (), device, jobs, path)
+    session = load(path)
+    lines = [
+        Line(row, job, tuple(point for point in session.points if point.job.id == job.id))
+        for row, job in zip(rows, jobs, strict=True)
+    ]
+    return lines, session
+
+
+def heading(session: Session, arguments: Sequence[str]) -> str:
+    """On what, with what, when, and by which command."""
+    device = session.device
+    machine = f"{device.name} (driver {device.driver_version})" if device else "unknown device"
+    packages = [f"{name} {found}" for name in _PACKAGES if (found := version(session, name))]
+    command = shlex.join(["python3", "-m", "benchmarks.peers", *arguments])
+    return f"{', '.join([machine, *packages])}; {session.created_at[:10]}, `{command}`.\n"
+
+
+def _job(row: Row, catalog: Catalog, device: Device, number: int) -> Job:
+    kernel = catalog.kernel(row.kernel)
+    if kernel is None:
+        raise LookupError(f"The library has no kernel {row.kernel!r}.")
+    [job] = plan_jobs(
+        [kernel],
+        device=device.id,
+        dtypes=[row.dtype],
+        size_choices=[SizeChoice("large", row.sizes)],
+        stems=contenders(kernel, row.dtype),
+        first_id=number,
+    )
+    return job
+
+
+def _falls_short(line: Line, session: Session) -> bool:
+    has_time = line.fastest(*OURS) is not None
+    return not has_time or any(judgement.is_missed for judgement in judgements(line, session))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

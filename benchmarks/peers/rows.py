@@ -1,0 +1,120 @@
+"""The rows: what is measured against whom, and the goal of each. A1 to F2 are the families of the library.
+
+Where no data type is meant for its own sake, what language models use runs in bfloat16, the rest in float32.
+"""
+
+from msgspec import Struct
+
+from benchmarks.peers.goals import AtLeast, Goal, OfCeiling
+from profiling.roofline import Mix
+from profiling.spec import Dtype
+
+F32, F16, BF16 = Dtype.FLOAT32, Dtype.FLOAT16, Dtype.BFLOAT16
+
+
+class Row(Struct, frozen=True):
+    """One workload: a kernel, a dtype, and sizes over those of the kernel's large preset."""
+
+    name: str
+    kernel: str
+    dtype: Dtype
+    sizes: dict[str, int] = {}
+    goals: tuple[Goal, ...] = ()
+
+
+def of(fraction: float, mix: Mix) -> tuple[Goal, ...]:
+    return (OfCeiling(fraction, mix),)
+
+
+BEST = (AtLeast(1.0),)
+LIGER = (AtLeast(1.0, "library_liger"),)
+ROWS_OF_MODELS = ({"rows": 32768, "cols": 4096}, {"rows": 8192, "cols": 16384})
+
+POINTWISE = (
+    Row("A1", "vector_add", F32, goals=of(0.97, Mix.TRIAD)),
+    Row("A2", "copy", F32, goals=of(0.98, Mix.COPY)),
+    Row("A2", "transpose", F32, goals=of(0.93, Mix.COPY)),
+    Row("A3", "gelu", F32, {"n": 2**26}, of(0.97, Mix.COPY)),
+    Row("A3", "gelu", BF16, {"n": 2**26}, of(0.97, Mix.COPY)),
+    Row("A4", "small_ops", F32, {"n": 2**26}, of(0.97, Mix.COPY)),
+    Row("A4", "pointwise_chain", F32, {"n": 2**26}, of(0.97, Mix.COPY)),
+    Row("A5", "bias_gelu", F32, goals=of(0.96, Mix.COPY)),
+    Row("A5", "swish", F32, goals=of(0.96, Mix.COPY)),
+    Row("A5", "swiglu", BF16, goals=of(0.96, Mix.TRIAD)),
+    # Liger's works in place only, and on q and k at once: it is no peer of this one.
+    Row("A6", "rope", BF16, goals=of(0.93, Mix.COPY)),
+)
+REDUCTIONS = (
+    Row("B1", "row_sum", F32, goals=of(0.98, Mix.READ)),
+    Row("B1", "row_sum", F32, {"rows": 1, "cols": 2**28}, of(0.98, Mix.READ)),
+    Row("B2", "weighted_sum", F32, {"rows": 100_000, "cols": 4096}, of(0.98, Mix.READ)),
+    Row("B3", "weighted_sum_backward", F32, {"rows": 100_000, "cols": 4096}, of(0.93, Mix.COPY)),
+    Row("B4", "cumsum", F32, goals=of(0.90, Mix.COPY)),
+)
+NORMS = (
+    *(
+        Row("C1", "softmax", BF16, {"rows": rows, "cols": cols}, LIGER)
+        for rows, cols in ((2**19, 256), (32768, 4096), (8192, 16384), (2048, 65536))
+    ),
+    Row("C1", "softmax", BF16, {"rows": 512, "cols": 262_144}, BEST),  # rows that Liger does not take
+    Row("C1", "softmax_backward", BF16),
+    *(
+        Row(name, kernel, BF16, sizes, BEST)
+        for name, kernel in (
+            ("C2", "layer_norm"),
+            ("C3", "rms_norm"),
+            ("C3", "add_rms_norm"),
+            ("C4", "layer_norm_backward"),
+            ("C4", "rms_norm_backward"),
+        )
+        for sizes in ROWS_OF_MODELS
+    ),
+    *(
+        Row("C5", "cross_entropy", BF16, {"rows": rows, "cols": cols}, of(0.95, Mix.READ))
+        for rows, cols in ((16384, 32768), (4096, 128_256), (2048, 262_144))
+    ),
+)
+QUANTISED = (
+    Row("D1", "quantize_int8", BF16, goals=of(0.93, Mix.TRIAD)),
+    Row("D1", "dequantize_int8", BF16, goals=of(0.93, Mix.COPY)),
+    Row("D2", "quantize_int4", BF16, goals=of(0.90, Mix.TRIAD)),
+    Row("D2", "dequantize_int4", BF16, goals=of(0.90, Mix.WRITE)),
+    # The 16-bit product of this shape reads 3.9 times the bytes: 0.85 of the ceiling is 3.3 times as fast.
+    Row("D3", "matmul_w4a16", BF16, {"m": 1}, of(0.85, Mix.READ)),
+    Row("D3", "matmul_w4a16", BF16, {"m": 16, "n": 8192}),
+)
+# Eager is cuBLAS in all of them.
+PRODUCTS = (
+    Row("E1", "matmul", F32, goals=(AtLeast(0.90, "eager", "cuda"),)),
+    Row("E1", "matmul_tf32", F32),
+    Row("E1", "matmul", F16),
+    Row(
+        *("E1", "matmul", BF16, {}),
+        (AtLeast(0.95, "eager", "triton"), AtLeast(0.85, "eager", "cuda"), AtLeast(1.0, "eager")),
+    ),
+    Row("E1", "matmul_fp8", BF16),
+    *(
+        Row("E2", kernel, BF16, goals=(AtLeast(1.0, "eager"), AtLeast(1.0, "compile_default")))
+        for kernel in ("matmul_relu", "matmul_bias_gelu")
+    ),
+)
+# Eager is FlashAttention-2 in the gradients.
+ATTENTION = (
+    *(
+        Row(
+            *("F1", kernel, BF16, {"batch": 4, "heads": 16, "seq": 8192, "dim": dim}),
+            (AtLeast(0.85, "library_cudnn", "triton"), AtLeast(1.0, "library_flash", "cuda")),
+        )
+        for kernel in ("attention_causal", "attention")
+        for dim in (128, 64)
+    ),
+    *(
+        Row(
+            *("F2", kernel, BF16, {"batch": 4, "heads": 16, "seq": 8192, "dim": dim}),
+            (AtLeast(1.0, "eager", "triton"),),
+        )
+        for kernel in ("attention_backward_causal", "attention_backward")
+        for dim in (128, 64)
+    ),
+)
+ROWS = (*POINTWISE, *REDUCTIONS, *NORMS, *QUANTISED, *PRODUCTS, *ATTENTION)

@@ -1,0 +1,180 @@
+"""The comparison as Markdown: a line a row, then who has no time and why."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from app.formatting import bandwidth_text, flop_rate_text, percent_text, range_text, sizes_text, time_text
+from benchmarks.peers.goals import AtLeast, Goal, Judgement, OfCeiling, judged_by_ceiling, judged_by_ratio
+from benchmarks.peers.rows import Row
+from profiling.catalog import Kernel
+from profiling.outcome import Measured
+from profiling.plan import Job, by_default
+from profiling.roofline import Mix, Source
+from profiling.session import Point, Session
+from profiling.spec import Dtype, Implementation, Provider
+from profiling.statistics import Comparison, ratio_interval
+from profiling.verdict import verdict
+
+OURS = (Provider.CUDA, Provider.TRITON)
+PEERS = (Provider.EAGER, Provider.COMPILE, Provider.LIBRARY)
+HEADER = (
+    *(
+        "row",
+        "workload",
+        "CUDA",
+        "Triton",
+        "eager",
+        "torch.compile",
+        "libraries",
+        "rate of ours",
+        "of its roof",
+    ),
+    *("best peer / ours", "goal", ""),
+)
+_SLOW = ("naive", "textbook")  # there to tell a story, not to win
+_BEFORE_HOPPER = ("cuda_ffma", "cuda_mma")
+_LEAST_ROUNDS = 3  # fewer ratios have no spread to speak of
+
+
+class Line(Struct, frozen=True):
+    """A row, its job, and the points of the job in the order they came."""
+
+    row: Row
+    job: Job
+    points: tuple[Point, ...]
+
+    def fastest(self, *providers: Provider) -> Point | None:
+        """The fastest measured point of these providers."""
+        measured = (point for point in self.points if point.implementation.provider in providers)
+        return min((point for point in measured if point.measured), key=_median_s, default=None)
+
+    def of(self, stem: str) -> Point | None:
+        return next((p for p in self.points if p.measured and p.implementation.stem == stem), None)
+
+
+def contenders(kernel: Kernel, dtype: Dtype) -> tuple[str, ...]:
+    """Stems of what a row compares: our good versions, eager, torch.compile's default mode, the libraries."""
+    stems = {found.stem for found in kernel.implementations}
+    out = set(_BEFORE_HOPPER) if "cuda_wgmma" in stems and dtype is not Dtype.FLOAT32 else set[str]()
+    return tuple(
+        found.stem for found in kernel.implementations if _contends(kernel, found) and found.stem not in out
+    )
+
+
+def _contends(kernel: Kernel, implementation: Implementation) -> bool:
+    if implementation.provider is Provider.LIBRARY:
+        return True
+    return by_default(kernel, implementation) and not any(word in implementation.stem for word in _SLOW)
+
+
+def judgements(line: Line, session: Session) -> list[Judgement]:
+    """How each goal of the row came out."""
+    return [_judge(goal, line, session) for goal in line.row.goals]
+
+
+def _judge(goal: Goal, line: Line, session: Session) -> Judgement:
+    match goal:
+        case OfCeiling(mix=mix):
+            best = line.fastest(*OURS)
+            rate = best.achieved_bandwidth if best else None
+            return judged_by_ceiling(goal, rate, ceiling_of(session, mix))
+        case AtLeast(peer=peer, ours=ours):
+            mine = line.fastest(*([Provider(ours)] if ours else OURS))
+            found = compare(line.of(peer) if peer else line.fastest(*PEERS), mine)
+            if found is None:
+                return judged_by_ratio(goal, None)
+            return judged_by_ratio(goal, found.ratio, found.low, found.high)
+
+
+def ceiling_of(session: Session, mix: Mix) -> float | None:
+    """The measured burst DRAM ceiling of an access mix, byte/s."""
+    ceilings = session.roofline.ceilings
+    found = (c.value for c in ceilings if c.mix is mix and c.source is Source.MEASURED_BURST)
+    return next(found, None)
+
+
+def compare(peer: Point | None, mine: Point | None) -> Comparison | None:
+    """The peer's time over ours: within rounds where one run timed both, else of the medians."""
+    if peer is None or mine is None or peer.measured is None or mine.measured is None:
+        return None
+    if peer.job == mine.job:  # not so after a worker was lost and a fresh one took the rest
+        theirs, ours = peer.measured.time.paired_with(mine.measured.time)
+        if len(ours) >= _LEAST_ROUNDS:
+            return ratio_interval(theirs, ours)
+    ratio = peer.measured.time.median_s / mine.measured.time.median_s
+    return Comparison(ratio, ratio, ratio)
+
+
+def markdown(lines: Sequence[Line], session: Session) -> Iterator[str]:
+    """The table's lines, then one a reason why somebody has no time."""
+    yield _joined(HEADER)
+    yield _joined(["---", "---", *["---:"] * 8, "---", "---"])
+    for line in lines:
+        yield _joined(_cells(line, session))
+    if absent := list(_absent(lines)):
+        yield ""
+        yield from absent
+
+
+def _cells(line: Line, session: Session) -> Iterator[str]:
+    best = line.fastest(*OURS)
+    workload = line.job.workload
+    yield line.row.name
+    yield f"{workload.kernel} {workload.dtype} {sizes_text(workload.sizes)}"
+    for provider in OURS:
+        yield _named(line.fastest(provider), best)
+    for provider in (Provider.EAGER, Provider.COMPILE):
+        yield _time(line.fastest(provider))
+    libraries = [p for p in line.points if p.measured and p.implementation.provider is Provider.LIBRARY]
+    yield ", ".join(_named(point) for point in libraries)
+    judged = verdict(best, session) if best else None
+    yield _rate(best, memory=not judged or judged.limiter is None or judged.limiter.bound.is_memory)
+    yield percent_text(judged.fraction_of_roof if judged else None)
+    found = compare(line.fastest(*PEERS), best)
+    yield f"{found.ratio:.3f} ({range_text(found.low, found.high)})" if found else ""
+    results = judgements(line, session)
+    yield "; ".join(result.goal.text for result in results)
+    yield "; ".join(result.text for result in results)
+
+
+def _median_s(point: Point) -> float:
+    return point.measured.time.median_s if point.measured else math.inf
+
+
+def _time(point: Point | None) -> str:
+    return time_text(point.measured.time.median_s) if point and point.measured else ""
+
+
+def _named(point: Point | None, best: Point | None = None) -> str:
+    if point is None:
+        return ""
+    text = f"{point.implementation.variant.replace('_', ' ')} {_time(point)}"
+    return f"**{text}**" if best and point.number == best.number else text
+
+
+def _rate(point: Point | None, *, memory: bool) -> str:
+    if point is None:
+        return ""
+    return bandwidth_text(point.achieved_bandwidth) if memory else flop_rate_text(point.achieved_flop_rate)
+
+
+def _absent(lines: Iterable[Line]) -> Iterator[str]:
+    """By reason, whom it kept out where."""
+    kept_out: dict[str, list[str]] = {}
+    for line in lines:
+        for point in line.points:
+            if not isinstance(point.outcome, Measured):
+                where = f"{point.implementation.key} {line.job.workload.dtype}"
+                kept_out.setdefault(point.outcome.message, []).append(where)
+        present = {point.implementation.stem for point in line.points}
+        for implementation in line.job.implementations:
+            if implementation.stem not in present:
+                kept_out.setdefault("Not run.", []).append(implementation.key)
+    for reason, who in kept_out.items():
+        yield f"- {', '.join(dict.fromkeys(who))}: {reason}"
+
+
+def _joined(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

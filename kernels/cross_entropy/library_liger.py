@@ -1,0 +1,50 @@
+"""Cross-entropy by Liger-Kernel's Triton kernel: a program a row, in blocks of columns, online.
+
+The kernel as its function launches it where no gradient is asked for, and nothing else of that function:
+it reads the labels back to check them, and the host's wait for that would be timed. With a gradient the
+kernel writes it over the logits, which is another task than this one.
+"""
+
+import torch
+import triton
+from liger_kernel.ops.cross_entropy import MAX_FUSED_SIZE, liger_cross_entropy_kernel
+
+_WARPS = 32  # what Liger takes on Hopper and before
+
+
+def run(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Loss of each row of ``logits``, (rows, cols), at its label, (rows,). Gives (rows,)."""
+    rows, cols = logits.shape
+    loss = logits.new_empty(rows)
+    liger_cross_entropy_kernel[(rows,)](
+        X_ptr=logits,
+        X_stride=cols,
+        Y_ptr=labels,
+        Y_stride=1,
+        weight_ptr=None,
+        loss_ptr=loss,
+        z_loss_ptr=None,
+        loss_stride=1,
+        token_accuracy_ptr=None,
+        token_accuracy_stride=0,
+        predicted_tokens_ptr=None,
+        predicted_tokens_stride=0,
+        n_cols=cols,
+        n_non_ignore=rows,
+        sum_non_ignore_weight=rows,
+        weight_sum=0.0,
+        ignore_index=-100,
+        lse_square_scale=0.0,
+        label_smoothing=0.0,
+        reduction="none",
+        softcap=None,
+        RETURN_Z_LOSS=False,
+        RETURN_TOKEN_ACCURACY=False,
+        RETURN_PREDICTED_TOKENS=False,
+        BLOCK_SIZE=min(MAX_FUSED_SIZE, triton.next_power_of_2(cols)),
+        HAS_WEIGHT=False,
+        HAS_SOFTCAPPING=False,
+        HAS_GRADIENTS=False,
+        num_warps=_WARPS,
+    )
+    return loss

@@ -1,0 +1,71 @@
+"""Attention by one backend of PyTorch each, by its own operator: nothing chooses and nothing is recorded."""
+
+import functools
+from collections.abc import Callable
+
+import torch
+from torch.backends import cuda
+
+from profiling.worker.failures import Refusal
+
+_aten = torch.ops.aten
+
+
+def cudnn(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool) -> torch.Tensor:
+    """By cuDNN; all (batch, heads, seq, dim). Raises Refusal for sizes it does not take."""
+    if not q.numel():
+        return torch.empty_like(q)
+    _require(cuda.can_use_cudnn_attention, "cuDNN", q, k, v, causal=causal)
+    return _aten._scaled_dot_product_cudnn_attention(q, k, v, None, False, 0.0, causal)[0]
+
+
+def flash(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool) -> torch.Tensor:
+    """By the FlashAttention-2 in PyTorch."""
+    if not q.numel():
+        return torch.empty_like(q)
+    _require(cuda.can_use_flash_attention, "FlashAttention-2", q, k, v, causal=causal)
+    return _aten._scaled_dot_product_flash_attention(q, k, v, 0.0, causal)[0]
+
+
+def efficient(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool) -> torch.Tensor:
+    """By xFormers' memory-efficient attention in PyTorch, on CUTLASS."""
+    if not q.numel():
+        return torch.empty_like(q)
+    _require(cuda.can_use_efficient_attention, "Memory-efficient attention", q, k, v, causal=causal)
+    return _aten._scaled_dot_product_efficient_attention(q, k, v, None, False, 0.0, causal)[0]
+
+
+def cudnn_gradients(*inputs: torch.Tensor, causal: bool) -> tuple[torch.Tensor, ...]:
+    """dq, dk and dv by cuDNN from q, k, v, o, lse and do; its own statistics are lse as well, to base e."""
+    q, k, v, o, lse, do = inputs
+    if not q.numel():
+        return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+    _require(cuda.can_use_cudnn_attention, "cuDNN", q, k, v, causal=causal)
+    statistics = lse if _statistics_dimensions(q.device) == lse.dim() else lse[..., None]
+    seq = q.shape[2]
+    no_dropout = torch.empty(0, dtype=torch.int64, device=q.device)
+    return _aten._scaled_dot_product_cudnn_attention_backward(
+        do, q, k, v, o, statistics, no_dropout, no_dropout, None, None, None, seq, seq, 0.0, causal
+    )
+
+
+@functools.cache
+def _statistics_dimensions(device: torch.device) -> int:
+    """Of the forward's statistics: (batch, heads, seq), or with a 1 behind, by PyTorch's version."""
+    x = torch.zeros(1, 1, 64, 64, dtype=torch.float16, device=device)
+    return _aten._scaled_dot_product_cudnn_attention(x, x, x, None, True)[1].dim()
+
+
+def _require(
+    takes: Callable[[cuda.SDPAParams], bool],
+    name: str,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    *,
+    causal: bool,
+) -> None:
+    """The operators themselves check little of what they are given."""
+    if not takes(cuda.SDPAParams(q, k, v, None, 0.0, causal, False)):
+        sizes = " x ".join(map(str, q.shape))
+        raise Refusal(f"{name} in torch {torch.__version__} takes no {sizes} of {q.dtype} on this GPU.")

@@ -1,0 +1,130 @@
+"""The comparison with other people's kernels: goals, ratios and the table, on invented times."""
+
+import msgspec
+import pytest
+
+from benchmarks.peers.goals import AtLeast, OfCeiling, judged_by_ceiling, judged_by_ratio
+from benchmarks.peers.rows import ROWS, Row
+from benchmarks.peers.table import HEADER, Line, ceiling_of, compare, contenders, judgements, markdown
+from profiling.catalog import scan
+from profiling.outcome import SkipKind, Skipped, TimeStats
+from profiling.roofline import Mix
+from profiling.session import Point, Session
+from profiling.spec import Dtype, Implementation, Provider
+from tests.sessions import make_session
+
+replace = msgspec.structs.replace
+
+
+@pytest.fixture
+def session() -> Session:
+    return make_session()
+
+
+def timed(point: Point, provider: Provider, variant: str, samples_s: tuple[float, ...]) -> Point:
+    """The point as another implementation's, with these times."""
+    assert point.measured is not None
+    median_s = sorted(samples_s)[len(samples_s) // 2]
+    rounds = tuple(range(len(samples_s)))
+    time = TimeStats(median_s, min(samples_s), max(samples_s), samples_s, 10, rounds)
+    implementation = Implementation("softmax", provider, variant, f"{provider} {variant}")
+    number = point.number + 1000 * (1 + list(Provider).index(provider))
+    outcome = replace(point.measured, time=time)
+    return replace(point, number=number, implementation=implementation, outcome=outcome)
+
+
+def line_of(session: Session, *times: tuple[Provider, str, float], goals: tuple[object, ...] = ()) -> Line:
+    """Rivals whose times drift alike from round to round, in seconds."""
+    model = next(p for p in session.points if p.measured and p.implementation.kernel == "softmax")
+    points = tuple(
+        timed(model, provider, variant, tuple(seconds * drift for drift in (1.0, 1.02, 1.05, 1.03, 1.01)))
+        for provider, variant, seconds in times
+    )
+    row = Row("C1", "softmax", model.job.workload.dtype, goals=goals)  # pyright: ignore[reportArgumentType]
+    return Line(row, model.job, points)
+
+
+def test_goals_are_met_or_missed_by_their_share() -> None:
+    goal = OfCeiling(0.97, Mix.COPY)
+    assert judged_by_ceiling(goal, 4.2e12, 4.28e12).text == "met"
+    assert judged_by_ceiling(goal, 4.0e12, 4.28e12).text == "**missed by 3.7 %**"
+    assert judged_by_ceiling(goal, None, 4.28e12).text == "not compared"
+    beaten = AtLeast(1.0, "library_liger")
+    assert judged_by_ratio(beaten, 1.08, 1.07, 1.09).text == "met"
+    assert judged_by_ratio(beaten, 0.998, 0.99, 1.01).text == "**missed by 0.2 %** (within the interval)"
+    assert judged_by_ratio(AtLeast(0.85, "library_cudnn", "triton"), 0.9, 0.89, 0.91).text == "met"
+    assert not judged_by_ratio(beaten, None).is_missed
+    assert beaten.text == "best >= 1 x liger"
+
+
+def test_ratios_are_taken_within_rounds(session: Session) -> None:
+    line = line_of(session, (Provider.CUDA, "registers", 1e-3), (Provider.LIBRARY, "liger", 1.1e-3))
+    found = compare(line.of("library_liger"), line.of("cuda_registers"))
+    assert found is not None
+    assert (found.ratio, found.low, found.high) == pytest.approx((1.1, 1.1, 1.1))
+    assert compare(None, line.of("cuda_registers")) is None
+
+
+def test_the_best_of_ours_is_held_against_the_peer_named(session: Session) -> None:
+    goals = (
+        AtLeast(1.0, "library_liger"),
+        AtLeast(1.0),
+        AtLeast(0.9, "eager", "triton"),
+        AtLeast(1.0, "gone"),
+    )
+    line = line_of(
+        session,
+        *((Provider.CUDA, "registers", 1e-3), (Provider.TRITON, "rows", 1.5e-3)),
+        *((Provider.EAGER, "", 1.2e-3), (Provider.LIBRARY, "liger", 0.8e-3)),
+        goals=goals,
+    )
+    found = [judgement.text for judgement in judgements(line, session)]
+    assert found == ["**missed by 20.0 %**", "**missed by 20.0 %**", "**missed by 11.1 %**", "not compared"]
+
+
+def test_ceilings_are_those_measured_of_the_mix(session: Session) -> None:
+    line = line_of(session, (Provider.CUDA, "registers", 1e-3), goals=(OfCeiling(0.5, Mix.COPY),))
+    [judgement] = judgements(line, session)
+    ceiling, point = ceiling_of(session, Mix.COPY), line.of("cuda_registers")
+    if ceiling is None:
+        assert judgement.share is None
+    else:
+        assert point is not None
+        assert judgement.share == pytest.approx((point.achieved_bandwidth or 0) / ceiling / 0.5)
+
+
+def test_the_table_tells_who_has_no_time_and_why(session: Session) -> None:
+    line = line_of(session, (Provider.CUDA, "registers", 1e-3), (Provider.EAGER, "", 1.2e-3))
+    liger = replace(
+        line.points[1],
+        implementation=Implementation("softmax", Provider.LIBRARY, "liger", "h"),
+        outcome=Skipped(SkipKind.UNAVAILABLE, "It is not here."),
+    )
+    text = list(markdown([replace(line, points=(*line.points, liger))], session))
+    assert text[0] == f"| {' | '.join(HEADER)} |"
+    assert {row.count("|") for row in text[:3]} == {len(HEADER) + 1}
+    assert "**registers 1.020 ms**" in text[2]
+    assert "1.200 (1.2" in text[2]
+    assert f"- softmax/library_liger {line.row.dtype}: It is not here." in text
+
+
+def test_every_row_can_be_planned() -> None:
+    catalog = scan()
+    for row in ROWS:
+        kernel = catalog.kernel(row.kernel)
+        assert kernel is not None, row
+        large = kernel.spec.preset("large")
+        assert large is not None
+        assert kernel.spec.problem_with({**large.sizes, **row.sizes}) is None
+        assert row.dtype in kernel.spec.dtypes
+        stems = contenders(kernel, row.dtype)
+        named = {goal.peer for goal in row.goals if isinstance(goal, AtLeast) and goal.peer}
+        assert named <= set(stems)
+        assert not any("naive" in stem or "textbook" in stem for stem in stems)
+
+
+def test_what_wgmma_replaces_contends_in_float32_only() -> None:
+    matmul = scan().kernel("matmul")
+    assert matmul is not None
+    assert "cuda_ffma" in contenders(matmul, Dtype.FLOAT32)
+    assert not {"cuda_ffma", "cuda_mma"} & set(contenders(matmul, Dtype.BFLOAT16))
