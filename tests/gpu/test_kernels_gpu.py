@@ -90,23 +90,20 @@ def embedded(values: torch.Tensor, around: float, offset: int = 0) -> tuple[torc
 def guarded_allocations(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[torch.Tensor, torch.Tensor]]]:
     """What is allocated inside lies between guards; gives the (whole, inner) pairs."""
     pairs: list[tuple[torch.Tensor, torch.Tensor]] = []
-    empty, empty_like = torch.empty, torch.empty_like
 
-    def guarded(model: torch.Tensor) -> torch.Tensor:
-        if model.device.type != "cuda":
-            return model
-        pairs.append(embedded(model, 7.25))
-        return pairs[-1][1]
+    def guarded(allocate: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+        def allocate_guarded(*arguments: Any, **options: Any) -> torch.Tensor:
+            model = allocate(*arguments, **options)
+            if model.device.type != "cuda":
+                return model
+            pairs.append(embedded(model, 7.25))
+            return pairs[-1][1]
 
-    def guarded_empty(*shape: Any, **options: Any) -> torch.Tensor:
-        return guarded(empty(*shape, **options))
-
-    def guarded_empty_like(*arguments: Any, **options: Any) -> torch.Tensor:
-        return guarded(empty_like(*arguments, **options))
+        return allocate_guarded
 
     with monkeypatch.context() as patch:
-        patch.setattr(torch, "empty", guarded_empty)
-        patch.setattr(torch, "empty_like", guarded_empty_like)
+        for name in ("empty", "empty_like", "zeros"):
+            patch.setattr(torch, name, guarded(getattr(torch, name)))
         yield pairs
 
 
