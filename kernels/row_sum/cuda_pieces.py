@@ -8,10 +8,10 @@ WARP = 32
 WARPS = 4  # rows in a block of short rows
 LONGEST_WARP_ROW_BYTES = 4096
 MOST_THREADS = 512
-LONGEST_WHOLE_ROW_BYTES = 128 * 1024  # of few rows: a second kernel takes longer than a block of MANY_THREADS
+LONGEST_WHOLE_ROW_BYTES = 64 * 1024  # of few rows: a second kernel takes longer than a block of MANY_THREADS
 MANY_THREADS = 1024
-SHORTEST_PIECE_BYTES = 8192
-BLOCKS_PER_MULTIPROCESSOR = 4  # as many as run at once
+SHORT_PIECE_THREADS = 256
+BLOCKS_PER_MULTIPROCESSOR = 4  # of MOST_THREADS, as many as run at once
 
 
 def run(program, x: torch.Tensor) -> torch.Tensor:
@@ -22,20 +22,24 @@ def run(program, x: torch.Tensor) -> torch.Tensor:
     if row_bytes <= LONGEST_WARP_ROW_BYTES:
         program.launch("row_sum_warp", -(-rows // WARPS), WARPS * WARP, x, y, rows, cols)
         return y
-
-    # Just enough threads to have the whole row under way, in whole warps.
-    warps = -(-row_bytes // (PACK_BYTES * UNROLL * WARP))
-    few = rows < program.multiprocessor_count
-    if few and row_bytes <= LONGEST_WHOLE_ROW_BYTES:
-        program.launch("row_sum_block", rows, min(warps * WARP, MANY_THREADS), x, y, cols, 1, cols)
-        return y
     wanted = program.multiprocessor_count * BLOCKS_PER_MULTIPROCESSOR // max(rows, 1)
-    pieces = max(1, min(wanted, row_bytes // SHORTEST_PIECE_BYTES, MANY_THREADS))
-    length = -(-cols // pieces // PACK_BYTES) * PACK_BYTES  # whole packs, of elements of any size
+    if wanted < 2 or row_bytes <= LONGEST_WHOLE_ROW_BYTES:
+        # Just enough threads to have the whole row under way, in whole warps.
+        warps = -(-row_bytes // (PACK_BYTES * UNROLL * WARP))
+        most = MANY_THREADS if rows < program.multiprocessor_count else MOST_THREADS
+        program.launch("row_sum_block", rows, min(warps * WARP, most), x, y, cols)
+        return y
+
+    # Pieces of whole rounds of the block's loop: what is left over goes pack by pack, each waited for.
+    wanted = min(wanted, MANY_THREADS)
+    one_round = row_bytes <= wanted * SHORT_PIECE_THREADS * UNROLL * PACK_BYTES
+    threads = SHORT_PIECE_THREADS if one_round else MOST_THREADS
+    round_length = threads * UNROLL * PACK_BYTES // x.element_size()
+    length = -(-cols // (wanted * round_length)) * round_length
     pieces = -(-cols // length)
-    sums = y if pieces == 1 else torch.empty(rows, pieces, dtype=torch.float32, device=x.device)
-    threads = min(warps * WARP, MOST_THREADS)
-    program.launch("row_sum_block", rows * pieces, threads, x, sums, cols, pieces, length)
-    if pieces > 1:
-        program.launch("row_sum_pieces", rows, -(-pieces // WARP) * WARP, sums, y, pieces)
+    sums = torch.empty(rows, pieces, dtype=torch.float32, device=x.device)
+    packed = row_bytes % PACK_BYTES == 0 and x.data_ptr() % PACK_BYTES == 0
+    name = "row_sum_packed_piece" if packed else "row_sum_piece"
+    program.launch(name, (rows, pieces), threads, x, sums, cols, length)
+    program.launch("row_sum_pieces", rows, -(-pieces // WARP) * WARP, sums, y, pieces, overlaps=True)
     return y

@@ -37,6 +37,7 @@ SPEC = KernelSpec(
         {"rows": 5, "cols": 7},
         {"rows": 19, "cols": 4104},
         {"rows": 2, "cols": 98432},
+        {"rows": 3, "cols": 70_001},
         {"rows": 1, "cols": 1_000_003},
         {"rows": 4097, "cols": 1031},
     ),

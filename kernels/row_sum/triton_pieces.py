@@ -2,24 +2,41 @@
 
 Formula: y[r] = sum_c x[r, c]; rows cols FLOP, rows cols s + 4 rows bytes.
 Mapping: program (p, q) owns ROWS rows, and of these the columns [q LENGTH, (q + 1) LENGTH), and walks along
-them in tiles of ROWS x COLS elements. Each element of a tile has its own float32 sum; they are added up
-once, at the end. Sums of pieces are added by a second launch of the same kernel, always in the same order.
+them in tiles of ROWS x COLS elements, 32 a thread. Each element of a tile has its own float32 sum; they are
+added up once, at the end. Sums of pieces are added by a second kernel, always in the same order; on Hopper
+and later that is launched while the first one works.
 Idea: weighted_sum/triton_row_tiles without the weights; the two stages after Harris, "Optimizing Parallel
-Reduction in CUDA".
+Reduction in CUDA"; programmatic dependent launch as in row_sum/cuda_pieces.
 """
 
 import torch
 import triton
 import triton.language as tl
+from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
 
-TILE = 4096  # elements, for 128 threads
-WIDEST = 1024  # columns of a tile
-PROGRAMS = 4096  # that keep a GPU busy to the end
-SHORTEST_PIECE = 16384  # elements of a row
+MANY_ROWS = 2048  # that keep a GPU busy to the end, a few to a program
+TILE = 4096  # elements of several rows, for 128 threads
+WIDEST = 1024  # columns of such a tile
+LONGEST_WHOLE_ROW = 16384  # of fewer rows: a tile of up to 512 threads
+PROGRAMS = 512  # for longer ones, of 128 or 256 threads
+SHORTEST_PIECE = 4096
+WIDEST_PIECE = 8192  # columns of a tile
+OVERLAPS_FROM = (9, 0)
 
 
 @triton.jit
-def _row_sum(x, y, rows, cols: tl.constexpr, LENGTH: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr):
+def _row_sum(
+    x,
+    y,
+    rows,
+    cols: tl.constexpr,
+    LENGTH: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLS: tl.constexpr,
+    LETS_NEXT_START: tl.constexpr,
+):
+    if LETS_NEXT_START:
+        gdc_launch_dependents()
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     inside = row < rows
     begin = tl.program_id(1).to(tl.int64) * LENGTH
@@ -37,27 +54,45 @@ def _row_sum(x, y, rows, cols: tl.constexpr, LENGTH: tl.constexpr, ROWS: tl.cons
     tl.store(y + row * tl.num_programs(1) + tl.program_id(1), tl.sum(total, axis=1), mask=inside)
 
 
-def _launch(x: torch.Tensor, y: torch.Tensor, pieces: int, length: int) -> None:
-    """Sums of pieces of the rows of ``x``, (rows, cols), into ``y``, (rows, pieces)."""
-    rows, cols = x.shape
-    width = min(triton.next_power_of_2(max(length, 1)), WIDEST)
-    height = min(TILE // width, triton.next_power_of_2(rows))
-    _row_sum[(triton.cdiv(rows, height), pieces)](x, y, rows, cols, length, height, width, num_warps=4)
+@triton.jit
+def _add_pieces(piece, y, pieces: tl.constexpr, COUNT: tl.constexpr, WAITS: tl.constexpr):
+    if WAITS:
+        gdc_wait()
+    row = tl.program_id(0)
+    at = tl.arange(0, COUNT)
+    tl.store(y + row, tl.sum(tl.load(piece + row * pieces + at, mask=at < pieces, other=0.0)))
 
 
 def run(x: torch.Tensor) -> torch.Tensor:
     """Sum the rows of ``x``, (rows, cols) and contiguous. Gives (rows,) in float32."""
     rows, cols = x.shape
+    if x.numel() == 0:
+        return torch.zeros(rows, dtype=torch.float32, device=x.device)
     y = torch.empty(rows, dtype=torch.float32, device=x.device)
-    if not rows:
+    if rows >= MANY_ROWS:
+        width = min(triton.next_power_of_2(cols), WIDEST)
+        height = TILE // width
+        _row_sum[(triton.cdiv(rows, height), 1)](x, y, rows, cols, cols, height, width, False, num_warps=4)
         return y
-    length = max(triton.cdiv(cols, PROGRAMS // rows + 1), SHORTEST_PIECE)
-    if rows >= PROGRAMS // 2 or cols <= length:
-        _launch(x, y, 1, cols)
+    if cols <= LONGEST_WHOLE_ROW or rows >= PROGRAMS:
+        width = min(triton.next_power_of_2(cols), LONGEST_WHOLE_ROW)
+        _row_sum[(rows, 1)](x, y, rows, cols, cols, 1, width, False, num_warps=max(width // 1024, 1))
         return y
-    length = triton.cdiv(length, WIDEST) * WIDEST
+
+    length = max(triton.cdiv(cols * rows, PROGRAMS), SHORTEST_PIECE)
+    width = min(triton.next_power_of_2(length), WIDEST_PIECE)
+    length = triton.cdiv(length, width) * width
     pieces = triton.cdiv(cols, length)
     sums = torch.empty(rows, pieces, dtype=torch.float32, device=x.device)
-    _launch(x, sums, pieces, length)
-    _launch(sums, y, 1, pieces)
+    overlaps = _can_overlap(x.device)
+    _row_sum[(rows, pieces)](x, sums, rows, cols, length, 1, width, overlaps, num_warps=width // 1024)
+    options = {"launch_pdl": True} if overlaps else {}
+    count = triton.next_power_of_2(pieces)
+    _add_pieces[(rows,)](sums, y, pieces, count, overlaps, num_warps=4 if count > 64 else 1, **options)
     return y
+
+
+def _can_overlap(device: torch.device) -> bool:
+    if device.type != "cuda" or torch.version.hip:
+        return False
+    return torch.cuda.get_device_capability(device) >= OVERLAPS_FROM

@@ -1,15 +1,21 @@
-// Weighted sum of rows: a warp or a block a row, 16 bytes an access.
+// Weighted sum of rows: a warp or a block a row, 16 bytes an access; a few long rows are cut into pieces for many
+// blocks.
 //
 // Formula: y[r] = sum_d x[r, d] w[d]; 2 rows cols FLOP, (rows cols + cols + rows)s bytes.
 // Mapping: a team of threads owns a row, a warp for short rows and a block for long ones. Each thread takes
 //   every so-manyth pack of 16 bytes, UNROLL of them under way at once, sums in float, and the team adds up.
 //   x passes through; w is read again by every row and stays in L1. Two loads under way and 256 threads a
 //   long row were the fastest of UNROLL 2, 4, 8 and 128, 256, 512 threads on an H200.
+//   A piece of w does not stay in L1, and read once a row it would be half of what the L2 cache has to give:
+//   a block takes the same piece of ROWS rows at once, and has w in registers. Blocks in a row take the same
+//   piece of w. A second kernel adds up the pieces, always in the same order, as in row_sum/cuda_pieces.
 // Idea: Harris, "Optimizing Parallel Reduction in CUDA"; warp shuffles after "Faster Parallel Reductions on
 //   Kepler". Rows at any alignment are cut into whole packs and edges.
 #include "shared/common.cuh"
+#include "shared/overlap.cuh"
 
 constexpr int UNROLL = 2;  // as in cuda_row.py
+constexpr int ROWS = 4;    // whose pieces a block takes at once
 
 // `w` at the same distance from 16-byte alignment as the row gives packs, else single elements.
 template <bool PACKED>
@@ -85,4 +91,79 @@ extern "C" __global__ void weighted_sum_block(
     const long long row = blockIdx.x;
     const float sum = block_sum(partial_sum(x + row * cols, w, cols, threadIdx.x, blockDim.x));
     if (threadIdx.x == 0) from_float(sum, y[row]);
+}
+
+// ---- A few long rows ---------------------------------------------------------------------------
+
+// Adds to each row's sum the products of PACKS packs of the row and of w, `step` elements apart.
+template <int PACKS>
+__device__ __forceinline__ void add_products(
+    const SCALAR* const (&row)[ROWS], const SCALAR* w, long long first, long long step, float (&sum)[ROWS]
+) {
+    Pack values[PACKS][ROWS], weights[PACKS];
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+        weights[p] = load_pack(w + first + p * step);
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) values[p][r] = load_pack(row[r] + first + p * step);
+    }
+#pragma unroll
+    for (int p = 0; p < PACKS; ++p) {
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) sum[r] = dot(values[p][r], weights[p], sum[r]);
+    }
+}
+
+// Sums of pieces of `length` elements, the last one of a row shorter, of rows that start on 16 bytes, as w does.
+// Block (q, p) has the p-th piece of the q-th ROWS rows; `piece` is (rows, pieces).
+extern "C" __global__ void __launch_bounds__(256, 4) weighted_sum_rows_piece(
+    const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, float* __restrict__ piece, long long rows,
+    long long cols, long long length
+) {
+    let_next_start();
+    const long long first_row = static_cast<long long>(blockIdx.x) * ROWS, start = blockIdx.y * length;
+    const long long end = start + length < cols ? start + length : cols, step = blockDim.x * PACK;
+    const SCALAR* row[ROWS];  // the last one again in place of those past it
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) row[r] = x + (first_row + r < rows ? first_row + r : rows - 1) * cols;
+    float sum[ROWS] = {};
+    long long at = start + threadIdx.x * PACK;
+    for (; at + (UNROLL - 1) * step < end; at += UNROLL * step) add_products<UNROLL>(row, w, at, step, sum);
+    for (; at < end; at += step) add_products<1>(row, w, at, step, sum);
+
+    __shared__ float of_warp[ROWS][WARP];
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        const float total = warp_sum(sum[r]);
+        if (lane == 0) of_warp[r][warp] = total;
+    }
+    __syncthreads();
+    if (warp >= ROWS || first_row + warp >= rows) return;  // a warp a row
+    const float total = warp_sum(lane < blockDim.x / WARP ? of_warp[warp][lane] : 0.0f);
+    if (lane == 0) piece[(first_row + warp) * gridDim.y + blockIdx.y] = total;
+}
+
+// The same of one row at any alignment.
+extern "C" __global__ void weighted_sum_row_piece(
+    const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, float* __restrict__ piece, long long cols,
+    long long length
+) {
+    let_next_start();
+    const long long row = blockIdx.x, start = blockIdx.y * length, left = cols - start;
+    const float sum = block_sum(partial_sum(
+        x + row * cols + start, w + start, left < length ? left : length, threadIdx.x, blockDim.x
+    ));
+    if (threadIdx.x == 0) piece[row * gridDim.y + blockIdx.y] = sum;
+}
+
+// Adds the pieces of a row. They are written while this kernel runs: no __restrict__, which would promise that
+// they are not.
+extern "C" __global__ void weighted_sum_pieces(const float* piece, SCALAR* y, long long pieces) {
+    wait_for_previous();
+    piece += blockIdx.x * pieces;
+    float sum = 0.0f;
+    for (long long p = threadIdx.x; p < pieces; p += blockDim.x) sum += piece[p];
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) from_float(sum, y[blockIdx.x]);
 }

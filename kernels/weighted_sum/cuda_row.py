@@ -1,13 +1,17 @@
-"""Launches ``cuda_row.cu``: weighted sum of rows, a warp a row up to 4 KiB a row, a block above."""
+"""Launches ``cuda_row.cu``: weighted sum of rows, a warp a row up to 4 KiB, one or more blocks above."""
 
 import torch
 
 UNROLL = 2  # as in cuda_row.cu
+ROWS = 4
 PACK_BYTES = 16
 WARP = 32
 WARPS = 4  # rows in a block of short rows
 LONGEST_WARP_ROW_BYTES = 4096
 MOST_THREADS = 256
+FEW_ROWS_PER_MULTIPROCESSOR = 2  # more of them keep a GPU busy with a block each
+LONGEST_WHOLE_ROW_BYTES = 64 * 1024  # of few rows
+BLOCKS_PER_MULTIPROCESSOR = 8
 
 
 def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
@@ -17,8 +21,24 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     row_bytes = cols * x.element_size()
     if row_bytes <= LONGEST_WARP_ROW_BYTES:
         program.launch("weighted_sum_warp", -(-rows // WARPS), WARPS * WARP, x, w, y, rows, cols)
-    else:
+        return y
+    few = rows < program.multiprocessor_count * FEW_ROWS_PER_MULTIPROCESSOR
+    if not few or row_bytes <= LONGEST_WHOLE_ROW_BYTES:
         # Just enough threads to have the whole row under way, in whole warps.
         warps = -(-row_bytes // (PACK_BYTES * UNROLL * WARP))
         program.launch("weighted_sum_block", rows, min(warps * WARP, MOST_THREADS), x, w, y, cols)
+        return y
+
+    starts = (row_bytes, x.data_ptr(), w.data_ptr())
+    together = ROWS if rows >= ROWS and all(start % PACK_BYTES == 0 for start in starts) else 1
+    teams = -(-rows // together)
+    # Pieces of whole rounds of the block's loop.
+    round_length = MOST_THREADS * UNROLL * PACK_BYTES // x.element_size()
+    blocks = program.multiprocessor_count * BLOCKS_PER_MULTIPROCESSOR
+    length = -(-cols * teams // (blocks * round_length)) * round_length
+    pieces = -(-cols // length)
+    sums = torch.empty(rows, pieces, dtype=torch.float32, device=x.device)
+    name, sizes = ("rows", (rows, cols, length)) if together == ROWS else ("row", (cols, length))
+    program.launch(f"weighted_sum_{name}_piece", (teams, pieces), MOST_THREADS, x, w, sums, *sizes)
+    program.launch("weighted_sum_pieces", rows, 4 * WARP, sums, y, pieces, overlaps=True)
     return y

@@ -34,6 +34,8 @@ SPEC = KernelSpec(
         {"rows": 5, "cols": 7},
         {"rows": 19, "cols": 4104},
         {"rows": 2, "cols": 98432},
+        {"rows": 5, "cols": 40_008},
+        {"rows": 3, "cols": 70_001},
         {"rows": 4097, "cols": 1031},
     ),
     sweep=(

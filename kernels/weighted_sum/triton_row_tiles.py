@@ -1,9 +1,11 @@
-"""Weighted sum of rows in Triton: a few rows a program, a tile of columns at a time.
+"""Weighted sum of rows in Triton: a few rows, or a piece of them, a program, a tile of columns at a time.
 
 Formula: y[r] = sum_d x[r, d] w[d]; 2 rows cols FLOP, (rows cols + cols + rows)s bytes.
-Mapping: program p owns ROWS rows and walks along them in tiles of ROWS x COLS elements, 32 a thread: that is
-eight 16-byte loads under way in float32, four in the 16-bit types. Each element of a tile has its own
-float32 sum; they are added up once, at the end. The tile of w is shared by the rows and stays in L1.
+Mapping: program (p, q) owns ROWS rows, and of these the columns [q LENGTH, (q + 1) LENGTH), and walks along
+them in tiles of ROWS x COLS elements, 32 a thread: that is eight 16-byte loads under way in float32, four in
+the 16-bit types. Each element of a tile has its own float32 sum; they are added up once, at the end. The tile
+of w is shared by the rows and stays in L1. Only rows too few for the GPU are cut into pieces; a second kernel
+adds these up, always in the same order.
 Idea: the weighted-sum exercise of Stanford CS336, with several rows a program, and the number of columns
 known to the compiler: then the mask is known to end on a multiple of 16 bytes, or is not needed at all.
 """
@@ -13,34 +15,59 @@ import triton
 import triton.language as tl
 
 TILE = 4096  # elements, for 128 threads
+WIDEST = 1024  # columns of a tile
+SHORTEST_PIECE = 16384  # elements of a row
+PROGRAMS = 1000  # for few rows; 1024 and 512 put pieces a power of two apart, which the memory likes less
 
 
 @triton.jit
-def _weighted_sum(x, w, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr):
+def _weighted_sum(
+    x, w, y, rows, cols: tl.constexpr, LENGTH: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr
+):
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     inside = row < rows
+    begin = tl.program_id(1).to(tl.int64) * LENGTH
+    w += begin
+    x += begin
     starts = x + tl.where(inside, row, 0)[:, None] * cols  # rows past the end read row 0, and are dropped
     total = tl.zeros((ROWS, COLS), tl.float32)
-    for first in range(0, cols, COLS):
+    for first in range(0, LENGTH, COLS):
         at = first + tl.arange(0, COLS)
-        if cols % COLS == 0:
+        if cols % LENGTH == 0 and LENGTH % COLS == 0:
             part = tl.load(starts + at[None, :], eviction_policy="evict_first")
             weight = tl.load(w + at, eviction_policy="evict_last")
         else:
-            part = tl.load(
-                starts + at[None, :], mask=at[None, :] < cols, other=0.0, eviction_policy="evict_first"
-            )
-            weight = tl.load(w + at, mask=at < cols, other=0.0, eviction_policy="evict_last")
+            left = begin + at < cols
+            part = tl.load(starts + at[None, :], mask=left[None, :], other=0.0, eviction_policy="evict_first")
+            weight = tl.load(w + at, mask=left, other=0.0, eviction_policy="evict_last")
         total += part.to(tl.float32) * weight.to(tl.float32)[None, :]
-    tl.store(y + row, tl.sum(total, axis=1).to(y.dtype.element_ty), mask=inside)
+    sums = tl.sum(total, axis=1).to(y.dtype.element_ty)
+    tl.store(y + row * tl.num_programs(1) + tl.program_id(1), sums, mask=inside)
+
+
+@triton.jit
+def _add_pieces(piece, y, pieces: tl.constexpr, COUNT: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, COUNT)
+    total = tl.sum(tl.load(piece + row * pieces + at, mask=at < pieces, other=0.0))
+    tl.store(y + row, total.to(y.dtype.element_ty))
 
 
 def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     """Weigh and sum the rows of ``x``, (rows, cols), by ``w``, (cols,); contiguous. Gives (rows,)."""
     rows, cols = x.shape
+    if x.numel() == 0:
+        return x.new_zeros(rows)
     y = torch.empty(rows, dtype=x.dtype, device=x.device)
-    if rows:
-        width = min(triton.next_power_of_2(max(cols, 1)), 1024)
-        height = min(TILE // width, triton.next_power_of_2(rows))
-        _weighted_sum[(triton.cdiv(rows, height),)](x, w, y, rows, cols, height, width, num_warps=4)
+    width = min(triton.next_power_of_2(cols), WIDEST)
+    height = min(TILE // width, triton.next_power_of_2(rows))
+    teams = triton.cdiv(rows, height)
+    length = max(triton.cdiv(cols * teams, PROGRAMS * WIDEST) * WIDEST, SHORTEST_PIECE)
+    pieces = triton.cdiv(cols, length)
+    if teams >= PROGRAMS // 4 or pieces == 1:
+        _weighted_sum[(teams, 1)](x, w, y, rows, cols, cols, height, width, num_warps=4)
+        return y
+    sums = torch.empty(rows, pieces, dtype=torch.float32, device=x.device)
+    _weighted_sum[(teams, pieces)](x, w, sums, rows, cols, length, height, width, num_warps=4)
+    _add_pieces[(rows,)](sums, y, pieces, triton.next_power_of_2(pieces), num_warps=1)
     return y

@@ -32,6 +32,7 @@ except ImportError as error:
 _SCALAR = {Dtype.FLOAT32: "float", Dtype.FLOAT16: "__half", Dtype.BFLOAT16: "__nv_bfloat16"}
 # Architecture-specific features (wgmma, setmaxnreg, tcgen05) need the `a` target.
 _SPECIFIC_FROM = (9, 0)
+_OVERLAPS_FROM = (9, 0)
 
 # A ctypes array is a struct passed by value, such as a tensor map.
 Argument = torch.Tensor | int | np.generic | ctypes.Array[Any]
@@ -54,12 +55,20 @@ class CudaProgram:
         return torch.cuda.get_device_properties(self.device).multi_processor_count
 
     def launch(
-        self, name: str, grid: Extent, block: Extent, *arguments: Argument, shared_bytes: int = 0
+        self,
+        name: str,
+        grid: Extent,
+        block: Extent,
+        *arguments: Argument,
+        shared_bytes: int = 0,
+        overlaps: bool = False,
     ) -> None:
         """Launch on torch's current stream. A grid without blocks does nothing.
 
         Tensors go as pointers, Python ints as ``long long``, numpy scalars and ctypes arrays as they
-        are; ``shared_bytes`` is dynamic shared memory, raised beyond 48 KiB where asked.
+        are; ``shared_bytes`` is dynamic shared memory, raised beyond 48 KiB where asked. A kernel that
+        ``overlaps`` may start before the one in front has ended, where the GPU can, and waits for it itself:
+        ``shared/overlap.cuh``.
         """
         blocks, threads = _three(grid), _three(block)
         if 0 in blocks:
@@ -70,9 +79,13 @@ class CudaProgram:
         cells = [_cell(value) for value in arguments]
         addresses = (ctypes.c_void_p * len(cells))(*map(ctypes.addressof, cells))
         stream = torch.cuda.current_stream(self.device).cuda_stream
-        (error,) = driver.cuLaunchKernel(
-            function, *blocks, *threads, shared_bytes, stream, ctypes.addressof(addresses), 0
-        )
+        if overlaps and torch.cuda.get_device_capability(self.device) >= _OVERLAPS_FROM:
+            config = _overlapping(blocks, threads, shared_bytes, stream)
+            (error,) = driver.cuLaunchKernelEx(config, function, ctypes.addressof(addresses), 0)
+        else:
+            (error,) = driver.cuLaunchKernel(
+                function, *blocks, *threads, shared_bytes, stream, ctypes.addressof(addresses), 0
+            )
         if error != driver.CUresult.CUDA_SUCCESS:
             raise RuntimeError(f"{name} could not be launched: {error.name}.")
 
@@ -165,6 +178,20 @@ def _driver_function(kernel: Any, shared_bytes: int) -> Any:
     if error != driver.CUresult.CUDA_SUCCESS:
         raise Refusal(f"This GPU gives a block less than the {shared_bytes} B of shared memory asked for.")
     return function
+
+
+def _overlapping(blocks: tuple[int, ...], threads: tuple[int, ...], shared_bytes: int, stream: int) -> Any:
+    """The driver's configuration of a programmatic dependent launch."""
+    driver: Any = importlib.import_module("cuda.bindings.driver")
+
+    config, early = driver.CUlaunchConfig(), driver.CUlaunchAttribute()
+    config.gridDimX, config.gridDimY, config.gridDimZ = blocks
+    config.blockDimX, config.blockDimY, config.blockDimZ = threads
+    config.sharedMemBytes, config.hStream = shared_bytes, stream
+    early.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+    early.value.programmaticStreamSerializationAllowed = 1
+    config.attrs, config.numAttrs = [early], 1
+    return config
 
 
 def _fact(value: Any) -> int:
