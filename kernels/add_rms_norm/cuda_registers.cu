@@ -3,10 +3,10 @@
 //
 // Formula: h = x + residual; y[r, c] = h[r, c] / sqrt(q_r + 1e-6) w[c], q_r the mean of the squares of row r of
 //   h. 5 rows cols FLOP, (4 rows cols + cols) s bytes.
-// Mapping: a team of threads owns a row: 8 to 32 lanes up to 2 KB a row, a block above. Each thread keeps 4 or
-//   8 packs of h as they are stored, so that y is the norm of the h that is returned, rounding and all. Rows
-//   that are too long for registers or do not start on 16 bytes go by pieces: the second pass reads the h that
-//   it wrote in the first, from L1 or L2.
+// Mapping: a team of threads owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
+//   above. Each thread keeps 1 to 8 packs of h as they are stored, so that y is the norm of the h that is returned,
+//   rounding and all. Rows that are too long for registers or do not start on 16 bytes go by pieces: the second
+//   pass reads the h that it wrote in the first, from L1 or L2.
 // Idea: the fused residual of QuACK (Dao-AILab) and Liger: apart from each other the two read and write h once
 //   more.
 #include "shared/rows.cuh"
@@ -33,11 +33,11 @@ __device__ __forceinline__ float squares_of(const Bits& pack) {
 
 template <bool PACKED>
 __device__ __forceinline__ void store_scaled(
-    const Share<PACKED>& share, int p, const Bits& pack, float scale, const SCALAR* w, SCALAR* y
+    const Share<PACKED>& share, int p, const Bits& pack, float scale, const Bits& w, SCALAR* y
 ) {
     float values[PACK], weights[PACK];
     unpack(pack, values);
-    unpack(share.load(w, p), weights);
+    unpack(w, weights);
 #pragma unroll
     for (int i = 0; i < PACK; ++i) values[i] = values[i] * scale * weights[i];
     share.store(y, p, values);
@@ -49,9 +49,11 @@ __device__ __forceinline__ void add_and_normalise(
 ) {
     const Share<true> share = team_share<TEAM>(rows, cols);
     const long long start = team_row<TEAM>() * cols;
-    Bits packs[PACKS], residuals[PACKS];
+    constexpr bool EARLY = PACKS <= 2;  // registers suffice for the scales too, before the reduction
+    Bits packs[PACKS], residuals[PACKS], weights[PACKS];
     share.load(x + start, packs);
     share.load(residual + start, residuals);
+    if (EARLY) share.load(w, weights);
 
     float squares = 0.0f;
 #pragma unroll
@@ -65,7 +67,9 @@ __device__ __forceinline__ void add_and_normalise(
     const float scale = rsqrtf(team_sum<TEAM, 0>(squares) / cols + EPSILON);
     keep_packed(packs);
 #pragma unroll
-    for (int p = 0; p < PACKS; ++p) store_scaled(share, p, packs[p], scale, w, y + start);
+    for (int p = 0; p < PACKS; ++p) {
+        store_scaled(share, p, packs[p], scale, EARLY ? weights[p] : share.load(w, p), y + start);
+    }
 }
 
 // BLOCKS of THREADS on a multiprocessor: registers enough, and no spilling for the sake of more.
@@ -79,6 +83,8 @@ __device__ __forceinline__ void add_and_normalise(
 KERNEL(add_rms_norm_lanes_8, 8, 4, 128, 8)
 KERNEL(add_rms_norm_lanes_16, 16, 4, 128, 8)
 KERNEL(add_rms_norm_lanes_32, 32, 4, 128, 8)
+KERNEL(add_rms_norm_warp_1, 32, 1, 128, 8)
+KERNEL(add_rms_norm_warp_2, 32, 2, 128, 8)
 KERNEL(add_rms_norm_block_4, BLOCK_TEAM, 4, 512, 2)
 KERNEL(add_rms_norm_block_8, BLOCK_TEAM, 8, 512, 1)
 
@@ -97,7 +103,7 @@ __device__ __forceinline__ void add_and_normalise_by_pieces(
     const float scale = rsqrtf(team_sum<BLOCK_TEAM, 0>(squares) / cols + EPSILON);
     for (long long start = 0; start < cols; start += piece) {
         const Share<PACKED> share = piece_share<PACKED>(start, cols);
-        store_scaled(share, 0, share.load(h + start, 0), scale, w + start, y + start);
+        store_scaled(share, 0, share.load(h + start, 0), scale, share.load(w + start, 0), y + start);
     }
 }
 

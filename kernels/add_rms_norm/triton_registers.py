@@ -12,17 +12,34 @@ import torch
 import triton
 import triton.language as tl
 
-TILE = 2048  # elements, for the 128 threads of a program of short rows
+from kernels.shared.row_tiles import row_tile
+
 EPSILON = tl.constexpr(1e-6)
 
 
 @triton.jit
-def _add_rms_norm(x, residual, w, y, h, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr):
-    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+def _add_rms_norm(
+    x,
+    residual,
+    w,
+    y,
+    h,
+    rows,
+    cols: tl.constexpr,
+    ROWS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    WHOLE: tl.constexpr,
+):
+    first = tl.program_id(0).to(tl.int64) * ROWS
+    row = tl.arange(0, ROWS)
     col = tl.arange(0, WIDTH)
     at = row[:, None] * cols + col[None, :]
-    inside = (row[:, None] < rows) & (col[None, :] < cols)
-    if cols == WIDTH and ROWS == 1:
+    x += first * cols
+    residual += first * cols
+    y += first * cols
+    h += first * cols
+    inside = (first + row[:, None] < rows) & (col[None, :] < cols)
+    if WHOLE:
         total = tl.load(x + at).to(tl.float32) + tl.load(residual + at).to(tl.float32)
     else:
         total = tl.load(x + at, mask=inside, other=0.0).to(tl.float32)
@@ -32,7 +49,7 @@ def _add_rms_norm(x, residual, w, y, h, rows, cols: tl.constexpr, ROWS: tl.const
     value = stored.to(tl.float32)
     scale = tl.rsqrt(tl.sum(value * value, axis=1) / cols + EPSILON)
     result = (value * scale[:, None] * weight[None, :]).to(y.dtype.element_ty)
-    if cols == WIDTH and ROWS == 1:
+    if WHOLE:
         tl.store(h + at, stored)
         tl.store(y + at, result)
     else:
@@ -46,8 +63,8 @@ def run(x: torch.Tensor, residual: torch.Tensor, w: torch.Tensor) -> tuple[torch
     y, h = torch.empty_like(x), torch.empty_like(x)
     if x.numel():
         width = triton.next_power_of_2(cols)
-        height = min(max(TILE // width, 1), triton.next_power_of_2(rows))
-        warps = min(max(width // 1024, 4), 32)
+        height, warps = row_tile(rows, width)
+        whole = cols == width and rows % height == 0
         grid = (triton.cdiv(rows, height),)
-        _add_rms_norm[grid](x, residual, w, y, h, rows, cols, height, width, num_warps=warps)
+        _add_rms_norm[grid](x, residual, w, y, h, rows, cols, height, width, whole, num_warps=warps)
     return y, h

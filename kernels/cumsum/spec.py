@@ -15,9 +15,9 @@ SPEC = KernelSpec(
     outputs=(TensorSpec("y", ("rows", "cols")),),
     work=WorkFormula(flop_count="rows*cols", read_bytes="rows*cols*s", write_bytes="rows*cols*s"),
     # float32: the sum carried from tile to tile is rounded t times, and off by about sqrt(t/2) 2^-25 of its
-    # usual size: 8e-6 at 2^17 tiles of 1024; term by term over four million columns, 7e-5. The 16-bit types
-    # are summed in float32: the rounding of each sum is what remains.
-    tolerance=Tolerance(float32=1e-4, float16=1e-3, bfloat16=8e-3),
+    # usual size: 8e-6 at 2^17 tiles of 1024, and in a thread that adds 4e5 columns one by one. The 16-bit
+    # types are summed in float32: the rounding of each sum is what remains.
+    tolerance=Tolerance(float32=2e-5, float16=1e-3, bfloat16=8e-3),
     presets=(
         Preset("small", {"rows": 4096, "cols": 1024}),
         Preset("medium", {"rows": 8192, "cols": 2048}),
@@ -35,11 +35,11 @@ SPEC = KernelSpec(
         {"rows": 19, "cols": 4104},
         {"rows": 3, "cols": 17001},
         {"rows": 2, "cols": 98432},
-        {"rows": 1, "cols": 4_000_037},
+        {"rows": 1, "cols": 400_037},
         {"rows": 1027, "cols": 9001},
         {"rows": 4097, "cols": 1031},
     ),
-    large_magnitude=10.0,  # sums of 4 million elements of up to 10 stay within float16's 65504
+    large_magnitude=10.0,  # sums of 400 thousand elements of up to 10 stay within float16's 65504
     # Ever more rows; then as many elements in 64 rows, and in one.
     sweep=(
         *({"rows": rows, "cols": 4096} for rows in (16, 64, 256, 1024, 4096, 16384)),

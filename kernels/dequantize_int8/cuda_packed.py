@@ -1,4 +1,4 @@
-"""Launches ``cuda_packed.cu``: int8 rows back to numbers, a thread UNROLL packs of 16 bytes."""
+"""Launches ``cuda_packed.cu``: int8 rows back to numbers, a thread UNROLL packs of 16 bytes or one."""
 
 import torch
 
@@ -6,12 +6,19 @@ THREADS = 256
 UNROLL = 4  # as in cuda_packed.cu
 PACK_BYTES = 16
 WARP = 32
+FEW = 2**20  # elements, of which a thread takes one pack
+FEW_THREADS = 128  # of a block then, as in cuda_packed.cu
 
 
 def run(program, q: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     """``q``, (rows, cols) and contiguous, times the ``scale``, (rows,), of each row."""
     rows, cols = q.shape
     x = torch.empty((rows, cols), dtype=scale.dtype, device=q.device)
+    pack = PACK_BYTES // x.element_size()
+    if q.numel() <= FEW and cols % pack == 0 and q.data_ptr() % pack == 0 and x.data_ptr() % PACK_BYTES == 0:
+        grid = (rows, -(-cols // (pack * FEW_THREADS)))
+        program.launch("dequantize_few", grid, FEW_THREADS, q, scale, x, cols)
+        return x
     threads = -(-cols * x.element_size() // (PACK_BYTES * UNROLL))
     width = min(max(WARP, 1 << max(threads - 1, 0).bit_length()), THREADS)
     height = THREADS // width

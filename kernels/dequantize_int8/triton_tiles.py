@@ -1,8 +1,8 @@
 """int8 rows back to numbers in Triton, a tile of columns a program.
 
 Formula: x[r, c] = q[r, c] scale[r]; rows cols FLOP, rows (cols (1 + s) + s) bytes.
-Mapping: a program owns a tile of ROWS x WIDTH elements, at most 2048 of them: long rows by parts, short ones
-several at a time, and reads the scale of each of its rows once.
+Mapping: a program owns a tile of ROWS x WIDTH elements, at most 2048 of them, 1024 in small matrices:
+long rows by parts, short ones several at a time. It reads the scale of each of its rows once.
 Idea: the number of columns is known to the compiler, so that a mask is known to end on a multiple of 16
 bytes, or is not needed at all.
 """
@@ -12,6 +12,7 @@ import triton
 import triton.language as tl
 
 TILE = 2048  # elements, for 128 threads
+FEW = 2**18  # elements, for which tiles of half the size are faster
 
 
 @triton.jit
@@ -39,8 +40,9 @@ def run(q: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     rows, cols = q.shape
     x = torch.empty((rows, cols), dtype=scale.dtype, device=q.device)
     if q.numel():
-        width = min(triton.next_power_of_2(cols), TILE)
-        height = min(TILE // width, triton.next_power_of_2(rows))
+        tile = TILE if q.numel() > FEW else TILE // 2
+        width = min(triton.next_power_of_2(cols), tile)
+        height = min(tile // width, triton.next_power_of_2(rows))
         programs = triton.cdiv(rows, height) * triton.cdiv(cols, width)
         _dequantize[(programs,)](q, scale, x, rows, cols, height, width, num_warps=4)
     return x

@@ -2,11 +2,12 @@
 //
 // Formula: y[r, c] = (x[r, c] - m_r) / sqrt(v_r + 1e-5) w[c] + b[c], m_r and v_r the row's mean and variance. 8
 //   rows cols FLOP, (2 rows cols + 2 cols) s bytes.
-// Mapping: a team of threads owns a row: 8 to 32 lanes up to 2 KB a row, a block above. Each thread keeps 4 or
-//   8 packs of 16 bytes, all of which are under way at once. The variance is taken about the mean, in a second
-//   reduction: the difference of two large sums would lose it. w and b are read again by every row and stay in
-//   L1. Rows that are too long for registers or do not start on 16 bytes go by pieces: read three times, from
-//   DRAM the first time, from L1 or L2 then.
+// Mapping: a team of threads owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
+//   above. Each thread keeps 1 to 8 packs of 16 bytes, all of which are under way at once. The variance is taken
+//   about the mean, in a second reduction: the difference of two large sums would lose it. w and b are read again
+//   by every row and stay in L1; a thread of 1 or 2 packs loads them beside the row. Rows that are too long for
+//   registers or do not start on 16 bytes go by pieces: read three times, from DRAM the first time, from L1 or L2
+//   then.
 // Idea: rows kept on chip by teams that grow with them after QuACK (Dao-AILab).
 #include "shared/rows.cuh"
 
@@ -35,12 +36,12 @@ __device__ __forceinline__ float squares_about(float mean, const Share<PACKED>& 
 template <bool PACKED>
 __device__ __forceinline__ void store_normalised(
     const Share<PACKED>& share, int p, const Bits& pack, float mean, float scale,
-    const SCALAR* w, const SCALAR* b, SCALAR* y
+    const Bits& w, const Bits& b, SCALAR* y
 ) {
     float values[PACK], weights[PACK], shifts[PACK];
     unpack(pack, values);
-    unpack(share.load(w, p), weights);
-    unpack(share.load(b, p), shifts);
+    unpack(w, weights);
+    unpack(b, shifts);
 #pragma unroll
     for (int i = 0; i < PACK; ++i) values[i] = fmaf((values[i] - mean) * scale, weights[i], shifts[i]);
     share.store(y, p, values);
@@ -53,8 +54,13 @@ __device__ __forceinline__ void normalise(
     const Share<true> share = team_share<TEAM>(rows, cols);
     x += team_row<TEAM>() * cols;
     y += team_row<TEAM>() * cols;
-    Bits packs[PACKS];
+    constexpr bool EARLY = PACKS <= 2;  // registers suffice for the scales and shifts too, before the reductions
+    Bits packs[PACKS], weights[PACKS], shifts[PACKS];
     share.load(x, packs);
+    if (EARLY) {
+        share.load(w, weights);
+        share.load(b, shifts);
+    }
 
     float sum = 0.0f, squares = 0.0f;
 #pragma unroll
@@ -66,7 +72,10 @@ __device__ __forceinline__ void normalise(
     const float scale = rsqrtf(team_sum<TEAM, 1>(squares) / cols + EPSILON);
     keep_packed(packs);
 #pragma unroll
-    for (int p = 0; p < PACKS; ++p) store_normalised(share, p, packs[p], mean, scale, w, b, y);
+    for (int p = 0; p < PACKS; ++p) {
+        const Bits weight = EARLY ? weights[p] : share.load(w, p), shift = EARLY ? shifts[p] : share.load(b, p);
+        store_normalised(share, p, packs[p], mean, scale, weight, shift, y);
+    }
 }
 
 // Three blocks of 512 threads leave 40 registers a thread, which suffice on Hopper only. On an H200 they give 3.81 TB/s
@@ -84,6 +93,8 @@ constexpr int BLOCKS_OF_512 = __CUDA_ARCH__ == 900 ? 3 : 2;
 KERNEL(layer_norm_lanes_8, 8, 4, 128, 8)
 KERNEL(layer_norm_lanes_16, 16, 4, 128, 8)
 KERNEL(layer_norm_lanes_32, 32, 4, 128, 8)
+KERNEL(layer_norm_warp_1, 32, 1, 128, 8)
+KERNEL(layer_norm_warp_2, 32, 2, 128, 8)
 KERNEL(layer_norm_block_4, BLOCK_TEAM, 4, 512, BLOCKS_OF_512)
 KERNEL(layer_norm_block_8, BLOCK_TEAM, 8, 512, 1)
 
@@ -104,7 +115,8 @@ __device__ __forceinline__ void normalise_by_pieces(
     const float scale = rsqrtf(team_sum<BLOCK_TEAM, 1>(squares) / cols + EPSILON);
     for (long long start = 0; start < cols; start += piece) {
         const Share<PACKED> share = piece_share<PACKED>(start, cols);
-        store_normalised(share, 0, share.load(x + start, 0), mean, scale, w + start, b + start, y + start);
+        const Bits weight = share.load(w + start, 0), shift = share.load(b + start, 0);
+        store_normalised(share, 0, share.load(x + start, 0), mean, scale, weight, shift, y + start);
     }
 }
 

@@ -6,7 +6,8 @@ Mapping: a few programs a multiprocessor walk along the rows in tiles of ROWS x 
 of two of the row's length and ROWS > 1 for short rows; each keeps its columns' sums in float32 and writes
 them to `partial`, (2, programs, cols). A second kernel adds those up, always in the same order. Past 8192
 columns the sums overflow the registers: there another kernel takes them, of strips of columns and runs of
-rows, and reads dy and x once more.
+rows, and reads dy and x once more. Where rows are few and short one launch does everything: some programs
+sum columns over all rows while others own rows, and dy and x are read twice.
 Idea: the backward pass of Triton's layer norm tutorial, without its locks.
 """
 
@@ -20,6 +21,29 @@ LONGEST_SUMS = 8192  # columns
 RUNS = 16  # of rows, where sums are taken apart
 STRIP_ROWS, STRIP_COLS = 16, 128  # the tile of the kernel that takes them
 SUM_ROWS, SUM_COLS = 64, 32  # the tile of the last kernel
+FEW_ROWS = 512  # of up to FEW_TILE columns, for which one launch does everything
+FEW_TILE, FEW_STRIP = 1024, 4096  # elements of its tiles of rows, and of all rows by some columns
+
+
+@triton.jit
+def _terms(dy, x, mean, rstd, row, exists, col, cols: tl.constexpr):
+    """dy, h and rstd of some rows and columns, zeros outside the matrix."""
+    at = row.to(tl.int64)[:, None] * cols + col[None, :]
+    inside = exists[:, None] & (col[None, :] < cols)
+    gradient = tl.load(dy + at, mask=inside, other=0.0).to(tl.float32)
+    value = tl.load(x + at, mask=inside, other=0.0).to(tl.float32)
+    centre = tl.load(mean + row, mask=exists, other=0.0)
+    scale = tl.load(rstd + row, mask=exists, other=0.0)
+    return gradient, (value - centre[:, None]) * scale[:, None], scale
+
+
+@triton.jit
+def _row_gradient(gradient, normal, scale, weight, cols: tl.constexpr):
+    """Of whole rows: dx."""
+    weighted = gradient * weight[None, :]
+    level = tl.sum(weighted, axis=1) / cols
+    slope = tl.sum(weighted * normal, axis=1) / cols
+    return scale[:, None] * (weighted - level[:, None] - normal * slope[:, None])
 
 
 @triton.jit
@@ -60,10 +84,7 @@ def _backward(
         if SUMS:
             dw += gradient * normal
             db += gradient
-        weighted = gradient * weight[None, :]
-        level = tl.sum(weighted, axis=1) / cols
-        slope = tl.sum(weighted * normal, axis=1) / cols
-        result = scale[:, None] * (weighted - level[:, None] - normal * slope[:, None])
+        result = _row_gradient(gradient, normal, scale, weight, cols)
         if cols == WIDTH and ROWS == 1:
             tl.store(dx + at, result.to(dx.dtype.element_ty))
         else:
@@ -84,13 +105,8 @@ def _strips(
     for first in range(0, run, ROWS):
         row = start + first + tl.arange(0, ROWS)
         exists = (row < rows) & (row < start + run)
-        at = row[:, None] * cols + col[None, :]
-        inside = exists[:, None] & (col[None, :] < cols)
-        gradient = tl.load(dy + at, mask=inside, other=0.0).to(tl.float32)
-        value = tl.load(x + at, mask=inside, other=0.0).to(tl.float32)
-        centre = tl.load(mean + row, mask=exists, other=0.0)
-        scale = tl.load(rstd + row, mask=exists, other=0.0)
-        dw += gradient * ((value - centre[:, None]) * scale[:, None])
+        gradient, normal, _ = _terms(dy, x, mean, rstd, row, exists, col, cols)
+        dw += gradient * normal
         db += gradient
     out = partial + tl.program_id(1) * cols + col
     tl.store(out, tl.sum(dw, axis=0), mask=col < cols)
@@ -113,6 +129,43 @@ def _columns(partial, dw, db, parts, cols: tl.constexpr, ROWS: tl.constexpr, COL
         tl.store(db + col, out, mask=col < cols)
 
 
+@triton.jit
+def _few_rows(
+    dy,
+    x,
+    w,
+    mean,
+    rstd,
+    dx,
+    dw,
+    db,
+    rows,
+    cols: tl.constexpr,
+    ROWS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    ALL_ROWS: tl.constexpr,
+    COLS: tl.constexpr,
+):
+    """All in one launch: some programs own rows of dx, the others a strip of columns of dw and db each."""
+    tiles = tl.cdiv(rows, ROWS)
+    program = tl.program_id(0)
+    if program < tiles:
+        row = program * ROWS + tl.arange(0, ROWS)
+        col = tl.arange(0, WIDTH)
+        weight = tl.load(w + col, mask=col < cols, other=0.0).to(tl.float32)
+        gradient, normal, scale = _terms(dy, x, mean, rstd, row, row < rows, col, cols)
+        result = _row_gradient(gradient, normal, scale, weight, cols)
+        at = row.to(tl.int64)[:, None] * cols + col[None, :]
+        inside = (row[:, None] < rows) & (col[None, :] < cols)
+        tl.store(dx + at, result.to(dx.dtype.element_ty), mask=inside)
+    else:
+        of_strip = (program - tiles) * COLS + tl.arange(0, COLS)
+        every = tl.arange(0, ALL_ROWS)
+        dys, normals, _ = _terms(dy, x, mean, rstd, every, every < rows, of_strip, cols)
+        tl.store(dw + of_strip, tl.sum(dys * normals, axis=0).to(dw.dtype.element_ty), mask=of_strip < cols)
+        tl.store(db + of_strip, tl.sum(dys, axis=0).to(db.dtype.element_ty), mask=of_strip < cols)
+
+
 def run(
     dy: torch.Tensor, x: torch.Tensor, w: torch.Tensor, mean: torch.Tensor, rstd: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -122,6 +175,14 @@ def run(
     if cols == 0:
         return dx, dw, db
     width = triton.next_power_of_2(cols)
+    if 0 < rows <= FEW_ROWS and width <= FEW_TILE:
+        all_rows = triton.next_power_of_2(rows)
+        height = min(FEW_TILE // width, all_rows)
+        strip = max(FEW_STRIP // all_rows, 16)
+        grid = (triton.cdiv(rows, height) + triton.cdiv(cols, strip),)
+        sizes = (rows, cols, height, width, all_rows, strip)
+        _few_rows[grid](dy, x, w, mean, rstd, dx, dw, db, *sizes, num_warps=4)
+        return dx, dw, db
     height = min(max(TILE // width, 1), triton.next_power_of_2(max(rows, 1)))
     with_sums = width <= LONGEST_SUMS
     warps = min(max(width // 512, 4), 16 if with_sums else 32)

@@ -3,8 +3,9 @@
 Formula: y[i] = x[i] cos[i] - x[i + half] sin[i], y[i + half] = x[i + half] cos[i] + x[i] sin[i]; 3 FLOP an
 element, (2 batch heads seq 2 half + 2 seq half)s bytes: heads read the tables again, from the caches.
 Mapping: program p owns ROWS positions of a head: a tile of ROWS x WIDTH elements of the lower half and one
-of the upper, 16 bytes of each for each of its 128 threads. Two or four heads a program, which would load the
-tables once for all, were no faster on an H200.
+of the upper, 16 bytes of each for each of its 128 threads, and fewer where sequences are short. Two or four
+heads a program, which would load the tables once for all, were no faster on an H200. All sizes but the number
+of heads are known to the compiler, which spares small sizes a division: 1.16 instead of 1.25 us.
 Idea: Su et al., "RoFormer", arXiv:2104.09864, in the rotate-half form of GPT-NeoX: halves, not neighbours,
 are paired, so that both are read in whole vectors.
 """
@@ -17,22 +18,32 @@ TILE_BYTES = 2048
 
 
 @triton.jit
-def _rope(x, cos, sin, y, seq, half: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr):
-    tiles = tl.cdiv(seq, ROWS)
-    head = (tl.program_id(0) // tiles).to(tl.int64)
-    position = tl.program_id(0) % tiles * ROWS + tl.arange(0, ROWS)
-    col = tl.arange(0, WIDTH)
-    inside = (position < seq)[:, None]
-    if half != WIDTH:
-        inside &= (col < half)[None, :]
-    angle = position.to(tl.int64)[:, None] * half + col[None, :]
-    c = tl.load(cos + angle, mask=inside).to(tl.float32)
-    s = tl.load(sin + angle, mask=inside).to(tl.float32)
-    at = (head * seq + position)[:, None] * (2 * half) + col[None, :]
-    low = tl.load(x + at, mask=inside).to(tl.float32)
-    high = tl.load(x + at + half, mask=inside).to(tl.float32)
-    tl.store(y + at, (low * c - high * s).to(y.dtype.element_ty), mask=inside)
-    tl.store(y + at + half, (high * c + low * s).to(y.dtype.element_ty), mask=inside)
+def _rope(x, cos, sin, y, seq: tl.constexpr, half: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr):
+    TILES: tl.constexpr = (seq + ROWS - 1) // ROWS
+    head = tl.program_id(0) // TILES
+    first = tl.program_id(0) % TILES * ROWS
+    row = tl.arange(0, ROWS)[:, None]
+    col = tl.arange(0, WIDTH)[None, :]
+    inside = (first + row < seq) & (col < half)
+    angle = row * half + col
+    cos += first.to(tl.int64) * half
+    sin += first.to(tl.int64) * half
+    at = row * (2 * half) + col
+    start = (head.to(tl.int64) * seq + first) * (2 * half)
+    x += start
+    y += start
+    if seq % ROWS == 0 and half == WIDTH:
+        c, s = tl.load(cos + angle).to(tl.float32), tl.load(sin + angle).to(tl.float32)
+        low, high = tl.load(x + at).to(tl.float32), tl.load(x + half + at).to(tl.float32)
+        tl.store(y + at, (low * c - high * s).to(y.dtype.element_ty))
+        tl.store(y + half + at, (high * c + low * s).to(y.dtype.element_ty))
+    else:
+        c = tl.load(cos + angle, mask=inside).to(tl.float32)
+        s = tl.load(sin + angle, mask=inside).to(tl.float32)
+        low = tl.load(x + at, mask=inside).to(tl.float32)
+        high = tl.load(x + half + at, mask=inside).to(tl.float32)
+        tl.store(y + at, (low * c - high * s).to(y.dtype.element_ty), mask=inside)
+        tl.store(y + half + at, (high * c + low * s).to(y.dtype.element_ty), mask=inside)
 
 
 def run(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
@@ -43,6 +54,9 @@ def run(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
     if x.numel():
         width = triton.next_power_of_2(half)
         rows = max(TILE_BYTES // x.element_size() // width, 1)
+        warps = 4
+        while rows > triton.next_power_of_2(seq):
+            rows, warps = rows // 2, 2
         programs = triton.cdiv(seq, rows) * batch * heads
-        _rope[(programs,)](x, cos, sin, y, seq, half, rows, width, num_warps=4)
+        _rope[(programs,)](x, cos, sin, y, seq, half, rows, width, num_warps=warps)
     return y

@@ -9,10 +9,12 @@ _WARP = 32
 _LANES_PACKS = 4  # of a thread in a team of lanes
 _LANES_THREADS = 128  # of a block of short rows
 _MOST_THREADS = 512  # of a block that is a team
+_FEW_ROWS = 4096  # of which short ones take a warp each, so that more of the GPU has work
+_FEW_ROWS_THREADS = 64  # of a block then
 
 
 def launch_rows(program: CudaProgram, name: str, x: torch.Tensor, *others: torch.Tensor) -> None:
-    """Launch ``<name>_lanes_8``, ``_block_4``, ``_pieces`` or another over the rows of ``x``, (rows, cols).
+    """Launch ``<name>_lanes_8``, ``_warp_1``, ``_block_4`` or another over the rows of ``x``, (rows, cols).
 
     The arguments are the tensors, which all contiguous with ``cols`` columns, then ``rows`` and ``cols``.
     """
@@ -31,10 +33,13 @@ def are_packed(cols: int, *tensors: torch.Tensor) -> bool:
 def _team(rows: int, cols: int, *tensors: torch.Tensor) -> tuple[str, int, int]:
     packs = -(-cols * tensors[0].element_size() // PACK_BYTES)
     if are_packed(cols, *tensors):
+        for most in (1, 2):  # packs of a thread
+            if packs <= most * _WARP and rows <= _FEW_ROWS:
+                return f"warp_{most}", -(-rows * _WARP // _FEW_ROWS_THREADS), _FEW_ROWS_THREADS
         for lanes in (8, 16, 32):
             if packs <= lanes * _LANES_PACKS:
                 return f"lanes_{lanes}", -(-rows * lanes // _LANES_THREADS), _LANES_THREADS
-        for most in (4, 8):  # packs of a thread
+        for most in (4, 8):
             if packs <= most * _MOST_THREADS:
                 return f"block_{most}", rows, -(-packs // (most * _WARP)) * _WARP
     return "pieces", rows if cols else 0, min(-(-packs // _WARP) * _WARP, 1024)

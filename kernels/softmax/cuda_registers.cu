@@ -2,11 +2,11 @@
 //
 // Formula: y[r, c] = exp(x[r, c] - m_r) / sum_c exp(x[r, c] - m_r), m_r the row's maximum, exp(t) = 2^(t log2
 //   e). 5 rows cols FLOP, 2 rows cols s bytes.
-// Mapping: a team of threads owns a row: 8 to 32 lanes up to 2 KB a row, a block above. Each thread keeps 4 or
-//   8 packs of 16 bytes, all of which are under way at once. It sums powers relative to its own maximum, so
-//   that maximum and sum are found in one reduction over the team and not in two, and takes the powers again
-//   relative to the row's. Rows that are too long for registers or do not start on 16 bytes go by pieces and
-//   are read twice, the second time from L1 or L2.
+// Mapping: a team of threads owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
+//   above. Each thread keeps 1 to 8 packs of 16 bytes, all of which are under way at once. It sums powers relative
+//   to its own maximum, so that maximum and sum are found in one reduction over the team and not in two, and takes
+//   the powers again relative to the row's. Rows that are too long for registers or do not start on 16 bytes go by
+//   pieces and are read twice, the second time from L1 or L2.
 // Idea: Milakov and Gimelshein, arXiv:1805.02867, for the joint reduction; QuACK (Dao-AILab) for rows kept on
 //   chip by teams that grow with them.
 #include "softmax/statistics.cuh"
@@ -50,6 +50,8 @@ __device__ __forceinline__ void softmax_row(const SCALAR* x, SCALAR* y, long lon
 KERNEL(softmax_lanes_8, 8, 4, 128, 7)
 KERNEL(softmax_lanes_16, 16, 4, 128, 7)
 KERNEL(softmax_lanes_32, 32, 4, 128, 7)
+KERNEL(softmax_warp_1, 32, 1, 128, 7)
+KERNEL(softmax_warp_2, 32, 2, 128, 7)
 KERNEL(softmax_block_4, BLOCK_TEAM, 4, 512, 2)
 KERNEL(softmax_block_8, BLOCK_TEAM, 8, 512, 1)
 

@@ -36,6 +36,8 @@ SPEC = KernelSpec(
         {"rows": 3, "cols": 17001},
         {"rows": 2, "cols": 98432},
         {"rows": 4097, "cols": 1031},
+        {"rows": 133, "cols": 264},  # whole 16 bytes: short rows, few and many
+        {"rows": 4101, "cols": 200},
     ),
     large_magnitude=1e4,  # exp(1e4) overflows every type: the maximum must come off first
     sweep=(

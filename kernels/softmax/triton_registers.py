@@ -13,24 +13,28 @@ import torch
 import triton
 import triton.language as tl
 
-TILE = 2048  # elements, for the 128 threads of a program of short rows
+from kernels.shared.row_tiles import row_tile
+
 LOG2_E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
-def _softmax(x, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr):
-    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+def _softmax(x, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr, WHOLE: tl.constexpr):
+    first = tl.program_id(0).to(tl.int64) * ROWS
+    row = tl.arange(0, ROWS)
     col = tl.arange(0, WIDTH)
     at = row[:, None] * cols + col[None, :]
-    if cols == WIDTH and ROWS == 1:
+    x += first * cols
+    y += first * cols
+    if WHOLE:
         value = tl.load(x + at).to(tl.float32)
     else:
-        inside = (row[:, None] < rows) & (col[None, :] < cols)
+        inside = (first + row[:, None] < rows) & (col[None, :] < cols)
         value = tl.load(x + at, mask=inside, other=-float("inf")).to(tl.float32)
     highest = tl.max(value, axis=1)
     power = tl.exp2((value - highest[:, None]) * LOG2_E)
     result = (power * (1.0 / tl.sum(power, axis=1))[:, None]).to(y.dtype.element_ty)
-    if cols == WIDTH and ROWS == 1:
+    if WHOLE:
         tl.store(y + at, result)
     else:
         tl.store(y + at, result, mask=inside)
@@ -42,7 +46,7 @@ def run(x: torch.Tensor) -> torch.Tensor:
     y = torch.empty_like(x)
     if x.numel():
         width = triton.next_power_of_2(cols)
-        height = min(max(TILE // width, 1), triton.next_power_of_2(rows))
-        warps = min(max(width // 512, 4), 32)
-        _softmax[(triton.cdiv(rows, height),)](x, y, rows, cols, height, width, num_warps=warps)
+        height, warps = row_tile(rows, width, per_warp=512)
+        whole = cols == width and rows % height == 0
+        _softmax[(triton.cdiv(rows, height),)](x, y, rows, cols, height, width, whole, num_warps=warps)
     return y

@@ -1,9 +1,10 @@
 // Gradient of softmax with both rows in registers: two reads and one write of memory, one reduction a row.
 //
 // Formula: dx[r, c] = y[r, c] (dy[r, c] - sum_c dy[r, c] y[r, c]). 4 rows cols FLOP, 3 rows cols s bytes.
-// Mapping: a team of threads owns a row: 8 to 32 lanes up to 2 KB a row, a block above. Each thread keeps 4 or
-//   8 packs of 16 bytes of dy and as many of y, all of which are under way at once. Rows that are too long for
-//   registers or do not start on 16 bytes go by pieces and are read twice, the second time from L1 or L2.
+// Mapping: a team of threads owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
+//   above. Each thread keeps 1 to 8 packs of 16 bytes of dy and as many of y, all of which are under way at once.
+//   Rows that are too long for registers or do not start on 16 bytes go by pieces and are read twice, the second
+//   time from L1 or L2.
 // Idea: rows kept on chip by teams that grow with them after QuACK (Dao-AILab).
 #include "shared/rows.cuh"
 
@@ -59,6 +60,8 @@ __device__ __forceinline__ void backward_row(
 KERNEL(softmax_backward_lanes_8, 8, 4, 128, 8)
 KERNEL(softmax_backward_lanes_16, 16, 4, 128, 8)
 KERNEL(softmax_backward_lanes_32, 32, 4, 128, 8)
+KERNEL(softmax_backward_warp_1, 32, 1, 128, 8)
+KERNEL(softmax_backward_warp_2, 32, 2, 128, 8)
 KERNEL(softmax_backward_block_4, BLOCK_TEAM, 4, 512, 2)
 KERNEL(softmax_backward_block_8, BLOCK_TEAM, 8, 512, 1)
 

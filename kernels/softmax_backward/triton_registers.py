@@ -12,16 +12,22 @@ import torch
 import triton
 import triton.language as tl
 
-TILE = 2048  # elements, for the 128 threads of a program of short rows
+from kernels.shared.row_tiles import row_tile
 
 
 @triton.jit
-def _softmax_backward(dy, y, dx, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr):
-    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+def _softmax_backward(
+    dy, y, dx, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr, WHOLE: tl.constexpr
+):
+    first = tl.program_id(0).to(tl.int64) * ROWS
+    row = tl.arange(0, ROWS)
     col = tl.arange(0, WIDTH)
     at = row[:, None] * cols + col[None, :]
-    inside = (row[:, None] < rows) & (col[None, :] < cols)
-    if cols == WIDTH and ROWS == 1:
+    dy += first * cols
+    y += first * cols
+    dx += first * cols
+    inside = (first + row[:, None] < rows) & (col[None, :] < cols)
+    if WHOLE:
         gradient = tl.load(dy + at).to(tl.float32)
         power = tl.load(y + at).to(tl.float32)
     else:
@@ -29,7 +35,7 @@ def _softmax_backward(dy, y, dx, rows, cols: tl.constexpr, ROWS: tl.constexpr, W
         power = tl.load(y + at, mask=inside, other=0.0).to(tl.float32)
     total = tl.sum(gradient * power, axis=1)
     result = (power * (gradient - total[:, None])).to(dx.dtype.element_ty)
-    if cols == WIDTH and ROWS == 1:
+    if WHOLE:
         tl.store(dx + at, result)
     else:
         tl.store(dx + at, result, mask=inside)
@@ -41,7 +47,9 @@ def run(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     dx = torch.empty_like(dy)
     if y.numel():
         width = triton.next_power_of_2(cols)
-        height = min(max(TILE // width, 1), triton.next_power_of_2(rows))
-        warps = min(max(width // 1024, 4), 32)
-        _softmax_backward[(triton.cdiv(rows, height),)](dy, y, dx, rows, cols, height, width, num_warps=warps)
+        height, warps = row_tile(rows, width)
+        whole = cols == width and rows % height == 0
+        _softmax_backward[(triton.cdiv(rows, height),)](
+            dy, y, dx, rows, cols, height, width, whole, num_warps=warps
+        )
     return dx
