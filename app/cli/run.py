@@ -64,7 +64,7 @@ def record_jobs(
         known = recorder.known_ceilings()
         tasks: list[Task] = list(map(Run, jobs))
         if fresh_ceilings or not any(ceiling.source in _MEASURED for ceiling in known):
-            tasks.insert(0, Probe("ceilings", device.id))
+            tasks.append(Probe("ceilings", device.id))  # half a minute: nobody is to wait for it to see a time
 
         def handle(report: Report) -> str | None:
             gained = recorder.handle(report)

@@ -2,197 +2,24 @@
 //
 // Formula: y[i, j] = sum over l of x[i, l] (q[j, l] - 8) scale[j, l / group]; 2 m n k FLOP,
 //   n k / 2 + n k s / group + (m k + m n) s bytes.
-// Mapping: that of cuda_mma, but DEPTH steps are under way in shared memory instead of registers, x as well as the
-//   weights. Each lane copies what it will read itself, and the rows of x that there are serve all lines of an
-//   operand: a warp waits for its own copies, never for another warp.
-// Idea: the multistage kernels of CUTLASS, a ring for each warp. In cuda_mma a step begins by loading x, and waits for
-//   it; here x comes as early as the weights.
-#include "matmul_w4a16/fragments.cuh"
+// Mapping: y is computed transposed, the weights being the 16 x 16 operand of mma.m16n8k16 and eight rows of x the
+//   16 x 8 one. A block owns 16 to 48 rows of weights and up to 32 rows of x; its warps share out k and add up at the
+//   end. In a step a lane takes 16 packed bytes of two rows, 32 weights each, and makes the operands of 8 products of
+//   them; DEPTH steps are under way in shared memory, x as well as the weights. Each lane copies what it will read
+//   itself, and the rows of x that there are serve all lines of an operand: a warp waits for no other warp.
+// Idea: a sum does not care for the order of its terms, so k is permuted to what a lane has loaded, for x as for the
+//   weights, and no weight changes its lane (the idea of Marlin, arXiv:2408.11743, with no repacking). A code under
+//   the exponent of 1024 (float16) or 128 (bfloat16) is that plus code + 8: of two weights, one PRMT and one
+//   subtraction (after Kim et al., arXiv:2211.10017). At one row of x seven eighths of every product are thrown
+//   away, and a weight still takes little more than two issue slots, of four at the rate of an H200's memory.
+//   The ring for each warp is that of CUTLASS's multistage kernels: with registers in its place, and x loaded when its
+//   step begins, 117 MB of weights take 48 us instead of 40.
 #include "matmul_w4a16/plain.cuh"
+#include "matmul_w4a16/stages.cuh"
 
 #if __CUDA_ARCH__ >= 800
 
-// Copies 16 bytes, or zeros where they are not inside; through L1 what other warps will read too.
-template <bool THROUGH_L1>
-__device__ __forceinline__ void copy_chunk(uint4* to, const void* from, bool inside) {
-    const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(to));
-    const int bytes = inside ? 16 : 0;
-    if (THROUGH_L1) {
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
-    } else {
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
-    }
-}
-
-// WHOLE: a step lies in one group, and a sum is scaled once a step. Else every weight is, and rounded to 16 bits.
-template <int TILES, int BATCHES, int WARPS, int DEPTH, bool WHOLE>
-__device__ __forceinline__ void multiply(
-    const SCALAR* __restrict__ x, const unsigned char* __restrict__ packed, const SCALAR* __restrict__ scales,
-    SCALAR* __restrict__ y, long long m, long long n, int row_bytes, int log2_half
-) {
-    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const int line = lane / 4, place = lane % 4 * 16;  // a row of each operand, and the packed bytes in a step
-    const int batches = static_cast<int>((m + 8 * BATCHES - 1) / (8 * BATCHES));
-    const long long first_row = static_cast<long long>(blockIdx.x / batches) * (16 * TILES);
-    const long long first_x = static_cast<long long>(blockIdx.x % batches) * (8 * BATCHES);
-
-    // Steps of this warp: from `step` to `end`.
-    const int steps = (row_bytes + STEP - 1) / STEP, share = (steps + WARPS - 1) / WARPS;
-    const int end = min((warp + 1) * share, steps);
-    int step = warp * share;
-    // The last step of a row may lie beyond it for some lanes; a WHOLE one does not.
-    const auto is_inside = [&](int at) { return WHOLE || at < row_bytes; };
-
-    // Rows past the last one read the last one, and rows of x past the last one what its lanes have copied: their
-    // sums are not stored.
-    const unsigned char* rows[TILES][2];
-    const SCALAR* row_scales[TILES][2];
-    const SCALAR* columns[BATCHES];
-    int x_lane[BATCHES];
-#pragma unroll
-    for (int i = 0; i < TILES * 2; ++i) {
-        const long long row = min(first_row + i * 8 + line, n - 1);
-        rows[i / 2][i % 2] = packed + row * row_bytes + step * STEP + place;
-        row_scales[i / 2][i % 2] = scales + row * (row_bytes >> log2_half);
-        keep(rows[i / 2][i % 2]);
-        keep(row_scales[i / 2][i % 2]);
-    }
-#pragma unroll
-    for (int i = 0; i < BATCHES; ++i) {
-        const int last = static_cast<int>(min(m - 1 - first_x - i * 8, 7LL));
-        x_lane[i] = min(line, max(last, 0)) * 4 + lane % 4;
-        columns[i] = x + (first_x + i * 8 + line) * row_bytes * 2;
-        keep(columns[i]);
-    }
-    // Not known to be a constant, or it would be moved to a register wherever it is needed.
-    const unsigned exponent = EXPONENT + (row_bytes >> 31);
-
-    // A chunk of 16 bytes for each lane: two of every tile of weights, then four of every batch of x.
-    constexpr int CHUNKS = TILES * 2 + BATCHES * 4;
-    extern __shared__ uint4 chunks[];
-    uint4(*const ring)[CHUNKS][WARP] = reinterpret_cast<uint4(*)[CHUNKS][WARP]>(chunks) + warp * DEPTH;
-    SCALAR factors[DEPTH][TILES][2];
-
-    const auto copy_step = [&](int stage, int at) {
-        uint4(&to)[CHUNKS][WARP] = ring[stage];
-        const bool inside = is_inside(at);
-#pragma unroll
-        for (int i = 0; i < TILES * 2; ++i) {
-            copy_chunk<false>(&to[i][lane], rows[i / 2][i % 2], inside);
-            rows[i / 2][i % 2] += STEP;
-            factors[stage][i / 2][i % 2] = inside ? __ldg(row_scales[i / 2][i % 2] + (at >> log2_half)) : SCALAR(0.0f);
-        }
-        const int column = at + (at >> log2_half << log2_half);
-#pragma unroll
-        for (int i = 0; i < BATCHES; ++i) {
-            if (first_x + i * 8 + line >= m) continue;
-#pragma unroll
-            for (int j = 0; j < 4; ++j) {  // the second two belong to the high nibbles, half a group on
-                const int element = column + (j / 2 << log2_half) + j % 2 * 8;
-                copy_chunk<true>(&to[TILES * 2 + i * 4 + j][lane], columns[i] + element, inside);
-            }
-        }
-    };
-
-    float sum[TILES][BATCHES][4] = {};
-    const auto multiply_step = [&](int stage) {
-        const uint4(&from)[CHUNKS][WARP] = ring[stage];
-        uint4 words[TILES][2];
-#pragma unroll
-        for (int i = 0; i < TILES * 2; ++i) words[i / 2][i % 2] = from[i][lane];
-        float part[TILES][BATCHES][4] = {};
-        auto& to = WHOLE ? part : sum;
-#pragma unroll
-        for (int j = 0; j < 4; ++j) {  // chunks of x, of two words of weights each
-            uint4 b[BATCHES];
-#pragma unroll
-            for (int i = 0; i < BATCHES; ++i) b[i] = from[TILES * 2 + i * 4 + j][x_lane[i]];
-#pragma unroll
-            for (int t = 0; t < TILES; ++t) {
-#pragma unroll
-                for (int w = 0; w < 2; ++w) {
-                    Pair a[4];
-#pragma unroll
-                    for (int h = 0; h < 2; ++h) {
-                        const unsigned codes = word_of(words[t][h], j % 2 * 2 + w) >> j / 2 * 4 & 0x0f0f0f0fu;
-                        a[h] = weights_of<0>(codes, exponent);
-                        a[h + 2] = weights_of<2>(codes, exponent);
-                        if (WHOLE) continue;
-                        a[h] = __hmul2(a[h], both(to_float(factors[stage][t][h])));
-                        a[h + 2] = __hmul2(a[h + 2], both(to_float(factors[stage][t][h])));
-                    }
-#pragma unroll
-                    for (int i = 0; i < BATCHES; ++i) {
-                        multiply_add(to[t][i], a, word_of(b[i], w * 2), word_of(b[i], w * 2 + 1));
-                    }
-                }
-            }
-        }
-        if (!WHOLE) return;
-#pragma unroll
-        for (int t = 0; t < TILES; ++t) {
-#pragma unroll
-            for (int i = 0; i < BATCHES * 4; ++i) {
-                float& total = sum[t][i / 4][i % 4];
-                total = fmaf(part[t][i / 4][i % 4], to_float(factors[stage][t][i % 4 / 2]), total);
-            }
-        }
-    };
-
-#pragma unroll
-    for (int d = 0; d < DEPTH; ++d) {
-        if (step + d < end) copy_step(d, (step + d) * STEP + place);
-        asm volatile("cp.async.commit_group;");
-    }
-    while (step < end) {
-#pragma unroll
-        for (int d = 0; d < DEPTH; ++d, ++step) {
-            asm volatile("cp.async.wait_group %0;" ::"n"(DEPTH - 1) : "memory");
-            __syncwarp();  // lanes read what others have copied of x
-            if (step < end) multiply_step(d);
-            __syncwarp();
-            if (step + DEPTH < end) copy_step(d, (step + DEPTH) * STEP + place);
-            asm volatile("cp.async.commit_group;");
-        }
-    }
-
-    // A lane holds columns 2 p and 2 p + 1, p = lane % 4, of rows `line` and `line` + 8 of each sum.
-    float(*const parts)[BATCHES * 8][16] = reinterpret_cast<float(*)[BATCHES * 8][16]>(chunks);
-#pragma unroll
-    for (int t = 0; t < TILES; ++t) {
-        __syncthreads();
-#pragma unroll
-        for (int i = 0; i < BATCHES; ++i) {
-#pragma unroll
-            for (int c = 0; c < 4; ++c) {
-                parts[warp][i * 8 + lane % 4 * 2 + c % 2][line + c / 2 * 8] = sum[t][i][c];
-            }
-        }
-        __syncthreads();
-        for (int i = threadIdx.x; i < BATCHES * 8 * 16; i += WARPS * WARP) {
-            float total = 0.0f;
-#pragma unroll
-            for (int w = 0; w < WARPS; ++w) total += parts[w][i / 16][i % 16];
-            const long long row = first_row + t * 16 + i % 16, x_row = first_x + i / 16;
-            if (row < n && x_row < m) from_float(total, y[x_row * n + row]);
-        }
-    }
-}
-
-// Named by the rows of weights and of x in a block, BLOCKS of which share a multiprocessor; `_scaled` for groups of
-// 32 and 64.
-#define KERNEL(NAME, TILES, BATCHES, WARPS, DEPTH, BLOCKS, WHOLE)                                                \
-    extern "C" __global__ void __launch_bounds__(WARPS * WARP, BLOCKS) NAME(                                     \
-        const SCALAR* __restrict__ x, const unsigned char* __restrict__ packed, const SCALAR* __restrict__ scales, \
-        SCALAR* __restrict__ y, long long m, long long n, long long row_bytes, long long log2_half) {            \
-        multiply<TILES, BATCHES, WARPS, DEPTH, WHOLE>(x, packed, scales, y, m, n, static_cast<int>(row_bytes),   \
-                                                      static_cast<int>(log2_half));                              \
-    }
-#define KERNELS(ROWS, COLUMNS, WARPS, DEPTH, BLOCKS)                                                     \
-    KERNEL(multiply_##ROWS##x##COLUMNS, ROWS / 16, COLUMNS / 8, WARPS, DEPTH, BLOCKS, true)              \
-    KERNEL(multiply_##ROWS##x##COLUMNS##_scaled, ROWS / 16, COLUMNS / 8, WARPS, DEPTH, BLOCKS, false)
-
-// As in cuda_mma_async.py.
+// As in stages.py.
 KERNELS(16, 8, 8, 3, 3)
 KERNELS(32, 16, 8, 2, 2)
 KERNELS(48, 32, 4, 2, 2)

@@ -35,10 +35,15 @@ SPEC = KernelSpec(
         read_bytes="rows*groups*group*s",
         write_bytes="rows*groups*(group//2) + rows*groups*4",
     ),
-    # A byte is about 150, and its high nibble counts 16: a neighbouring code there in every 10000 bytes is
-    # 1e-3. The quotient in float32 is off by up to 1.5 2^-23 of itself, which takes one code in 1e6 across a
-    # tie. In bfloat16 exact ties are common, one code in 700; they are rounded to even everywhere.
-    tolerance=Tolerance(float32=2e-3, float16=2e-3, bfloat16=4e-3),
+    # A neighbouring code is off by 1 or, in the high nibble, by 16, of a byte of about 150: a share p of such
+    # codes is an error of sqrt(p) / 9.4. Of uniform bfloat16 elements 0.35 % are exact ties, of float16 ones
+    # 0.04 %. Torch, our versions and the reference divide exactly and round them to even, which the tests ask
+    # of ours tie by tie. After a division that is off in the last place, as torch.compile's is, they fall to
+    # either side: 4.5e-3, and 6.3e-3 if each falls to the wrong one (float16: 1.6e-3, 2.2e-3). That passes; a
+    # quotient rounded to 16 bits, 1.0e-2 (3.6e-3), does not. In float32 there are no ties to speak of, and a
+    # quotient off by 1.5 2^-23 takes one code in 1e6 to its neighbour, 1e-4; but the smallest size that is
+    # verified has 6512 bytes, where a single code is 1.3e-3.
+    tolerance=Tolerance(float32=2e-3, float16=3e-3, bfloat16=8e-3),
     presets=(
         Preset("small", _sizes(4096, 32, 32)),
         Preset("medium", _sizes(4096, 128, 32)),

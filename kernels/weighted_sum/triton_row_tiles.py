@@ -57,7 +57,7 @@ def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     """Weigh and sum the rows of ``x``, (rows, cols), by ``w``, (cols,); contiguous. Gives (rows,)."""
     rows, cols = x.shape
     if x.numel() == 0:
-        return x.new_zeros(rows)
+        return torch.zeros(rows, dtype=x.dtype, device=x.device)
     y = torch.empty(rows, dtype=x.dtype, device=x.device)
     width = min(triton.next_power_of_2(cols), WIDEST)
     height = min(TILE // width, triton.next_power_of_2(rows))

@@ -33,8 +33,16 @@ def test_codes_of_16_bit_numbers_are_exact(kernel: Kernel, version: Implementati
 def test_a_block_takes_many_tiles(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
     """Few blocks that walk along the rows, or many: the last row is a tile's first."""
     call = built(kernel, version, dtype)
-    for m, groups, group in ((1, 64, 128), (8, 64, 128), (1, 12, 128), (3, 3, 128), (5, 6, 256), (2, 17, 32)):
-        sizes = {"m": m, "n": 2**13 + 1, "groups": groups, "group": group}
+    for m, n, groups, group in (
+        (1, 2**14 + 1, 64, 128),
+        (2, 2**15 + 1, 32, 128),
+        (7, 2**17 + 1, 8, 128),
+        (8, 2**13 + 1, 12, 128),
+        (3, 2**13 + 1, 3, 128),
+        (5, 2**13 + 1, 6, 256),
+        (2, 2**13 + 1, 17, 32),
+    ):
+        sizes = {"m": m, "n": n, "groups": groups, "group": group}
         inputs = random_inputs(kernel, sizes, dtype, device="cuda")
         error = relative_error(call(*inputs), reference(kernel, inputs))
         assert error <= kernel.spec.tolerance.of(dtype), str(sizes)

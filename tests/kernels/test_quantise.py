@@ -176,6 +176,9 @@ SMALLEST_SHARED_BYTES = 101_376  # a block may have on any GPU from sm_80 on
 class Recorder:
     """Stands for a CudaProgram; keeps what is launched."""
 
+    multiprocessor_count = 132
+    architecture = "sm_90a"
+
     def __init__(self) -> None:
         self.launches: list[tuple[str, int]] = []
 
@@ -183,15 +186,15 @@ class Recorder:
         self.launches.append((name, shared_bytes))
 
 
-@pytest.mark.parametrize("stem", ["cuda_mma", "cuda_mma_async"])
+@pytest.mark.parametrize("stem", ["cuda_mma_async", "cuda_tma"])
 @pytest.mark.parametrize(
     ("m", "group", "offset", "expected"),
     [
         (1, 128, 0, "multiply_16x8"),
         (8, 32, 0, "multiply_16x8_scaled"),
         (9, 64, 0, "multiply_32x16_scaled"),
-        (17, 256, 0, "multiply_{}x32"),
-        (64, 128, 0, "multiply_{}x32"),
+        (17, 256, 0, "multiply_48x32"),
+        (64, 128, 0, "multiply_48x32"),
         (1, 48, 0, "multiply_any"),
         (1, 16, 0, "multiply_any"),
         (1, 128, 1, "multiply_any"),
@@ -205,5 +208,55 @@ def test_the_tile_fits_the_rows_and_the_group(
     recorder = Recorder()
     load_module(LIBRARY / "matmul_w4a16" / f"{stem}.py").run(recorder, x, packed, scale)
     ((name, shared_bytes),) = recorder.launches
-    assert name == expected.format(32 if stem == "cuda_mma" else 48)
+    assert name == expected
     assert shared_bytes <= SMALLEST_SHARED_BYTES
+
+
+def _no_map(*_: object) -> int:
+    return 0
+
+
+BYTES_FOR_TWO = (
+    232_448 - 1024
+) // 2  # of the shared memory of Hopper's multiprocessors, for each of two blocks
+
+
+@pytest.mark.parametrize(
+    ("m", "groups", "group", "offset", "expected"),
+    [
+        (1, 64, 128, 0, "stream"),
+        (1, 80, 128, 0, "stream"),
+        (1, 160, 128, 0, "multiply_16x8"),  # x leaves too little room
+        (2, 32, 128, 0, "stream"),
+        (8, 8, 128, 0, "stream"),
+        (8, 64, 128, 0, "multiply_16x8"),
+        (9, 4, 128, 0, "multiply_32x16"),
+        (1, 63, 128, 0, "multiply_16x8"),  # the last box is not whole
+        (1, 64, 64, 0, "multiply_16x8_scaled"),
+        (1, 64, 256, 0, "multiply_16x8"),
+        (1, 64, 128, 1, "multiply_any"),
+    ],
+)
+def test_many_weights_are_streamed(
+    m: int, groups: int, group: int, offset: int, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = load_module(LIBRARY / "matmul_w4a16" / "cuda_tma.py")
+    monkeypatch.setattr(module, "LEAST_BYTES", 0)
+    monkeypatch.setattr(module, "tensor_map", _no_map)
+    packed = torch.empty(20 * groups * group // 2 + offset, dtype=torch.uint8)[offset:]
+    x, scale = torch.empty(m, groups * group, dtype=torch.float16), torch.empty(20, groups)
+    recorder = Recorder()
+    module.run(recorder, x, packed.view(20, groups, group // 2), scale)
+    ((name, shared_bytes),) = recorder.launches
+    assert name == expected
+    assert shared_bytes + 2 * 8 * 8 * 16 * 4 + 1024 <= BYTES_FOR_TWO
+
+
+def test_small_multiprocessors_stream_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = load_module(LIBRARY / "matmul_w4a16" / "cuda_tma.py")
+    monkeypatch.setattr(module, "LEAST_BYTES", 0)
+    recorder = Recorder()
+    recorder.architecture = "sm_120a"
+    x, scale = torch.empty(1, 512, dtype=torch.float16), torch.empty(20, 4)
+    module.run(recorder, x, torch.empty(20, 4, 64, dtype=torch.uint8), scale)
+    assert [name for name, _ in recorder.launches] == ["multiply_16x8"]
