@@ -1,15 +1,18 @@
 """What every test runs under: no screen, no settings of the user's, and nothing left running."""
 
+import contextlib
 import functools
 import importlib.util
 import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
+from tests.kernels import interpreter
 from tests.leaks import Running
 
 _home = tempfile.TemporaryDirectory(prefix="roofscope-tests-")
@@ -33,6 +36,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             parser.addini(name, "pytest-qt is not installed")
     if importlib.util.find_spec("pytest_timeout") is None:
         parser.addini("timeout", "pytest-timeout is not installed")
+
+
+def pytest_report_header() -> str | None:
+    """Says which Triton interprets; tests/kernels/test_triton.py proves it."""
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        return f"interpreted by triton {interpreter.OTHER or metadata.version('triton')}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

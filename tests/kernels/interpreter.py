@@ -3,13 +3,20 @@
 Triton reads TRITON_INTERPRET when it is imported and when a kernel is decorated. In the tests' own process
 torch may have imported it long before, so a child sets the variable before it imports anything. Hence no
 import of torch or triton at the top of this file.
+
+ROOFSCOPE_TRITON=3.6.0 names another Triton than this environment's: that of .tools/triton-3.6.0, with the
+NumPy that lies there too. .ci/run puts them there; torch stays this environment's.
 """
 
+import ctypes
 import multiprocessing
 import os
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
+
+OTHER = os.environ.get("ROOFSCOPE_TRITON")  # version of the other Triton, None for this environment's
 
 Arrays = list[Any]  # of numpy, float64: bfloat16 has no numpy type, and every value fits
 
@@ -27,6 +34,35 @@ def _interpret() -> None:
     import warnings
 
     warnings.simplefilter("ignore")
+    if OTHER:
+        sys.path.insert(0, str(Path(__file__).parents[2] / ".tools" / f"triton-{OTHER}"))
+    _fuse()
+
+
+def _fuse() -> None:
+    """Before Triton 3.9 the interpreter rounds tl.fma twice; a GPU, and what Triton compiles for it, once."""
+    import numpy as np
+    from triton._C.libtriton import interpreter as native
+    from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
+
+    if hasattr(native, "fma_fp32"):  # https://github.com/triton-lang/triton/pull/11641
+        return
+    fmaf = ctypes.CDLL("libm.so.6").fmaf
+    fmaf.argtypes, fmaf.restype = [ctypes.c_float] * 3, ctypes.c_float
+    fused = np.frompyfunc(fmaf, 3, 1)
+
+    def create_fma(_: Any, x: Any, y: Any, z: Any) -> Any:
+        assert z.data.dtype == np.float32
+        return TensorHandle(np.asarray(fused(x.data, y.data, z.data), np.float32), z.dtype.scalar)
+
+    InterpreterBuilder.create_fma = create_fma
+
+
+def version() -> str:
+    """Of the Triton that interprets."""
+    import triton
+
+    return triton.__version__
 
 
 def run(path: Path, dtypes: list[str], inputs: Arrays) -> tuple[Arrays, list[str]]:

@@ -26,7 +26,7 @@ from tests.kernels.cases import (
     spoiled_inputs,
 )
 
-pytest.importorskip("triton", reason="Triton is not installed here")
+triton = pytest.importorskip("triton", reason="Triton is not installed here")
 
 Run = Callable[[Kernel, Implementation, Dtype, Tensors], Tensors]
 
@@ -58,6 +58,11 @@ def run() -> Iterator[Run]:
             return tuple(torch.from_numpy(output) for output in outputs)
 
         yield run
+
+
+def test_the_triton_that_was_asked_for_interprets() -> None:
+    with interpreter.start() as pool:
+        assert pool.submit(interpreter.version).result() == (interpreter.OTHER or triton.__version__)
 
 
 @pytest.mark.parametrize(("kernel", "version", "sizes", "dtype"), CASES, ids=name_of)
