@@ -17,6 +17,7 @@ constexpr int THREADS = 256;  // as in cuda_lookback.py
 constexpr int WARPS = THREADS / WARP;
 constexpr int GROUP = THREADS;  // tiles, as in cuda_lookback.py
 constexpr int LONG_PACKS = 8;   // a thread's in a tile of a long row, as in cuda_lookback.py
+constexpr int LONG_BLOCKS = __CUDA_ARCH__ == 900 ? 5 : 4;  // of long rows in a multiprocessor: elsewhere five spill
 
 using Bits = uint4;  // a pack as it is kept, in whole words: a Pack would be taken apart into a register an element
 
@@ -208,7 +209,7 @@ extern "C" __global__ void cumsum_forget(unsigned long long* words, long long co
     if (thread_of_grid() < count) words[thread_of_grid()] = 0;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 5) cumsum_lookback(
+extern "C" __global__ void __launch_bounds__(THREADS, LONG_BLOCKS) cumsum_lookback(
     const SCALAR* __restrict__ x, SCALAR* __restrict__ y, unsigned long long* words, long long rows,
     long long cols, long long tiles
 ) {

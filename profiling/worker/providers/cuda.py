@@ -33,6 +33,7 @@ _SCALAR = {Dtype.FLOAT32: "float", Dtype.FLOAT16: "__half", Dtype.BFLOAT16: "__n
 # Architecture-specific features (wgmma, setmaxnreg, tcgen05) need the `a` target.
 _SPECIFIC_FROM = (9, 0)
 _OVERLAPS_FROM = (9, 0)
+_SHARED_UNASKED = 48 * 1024  # bytes of dynamic shared memory that every kernel may have
 
 # A ctypes array is a struct passed by value, such as a tensor map.
 Argument = torch.Tensor | int | np.generic | ctypes.Array[Any]
@@ -48,6 +49,7 @@ class CudaProgram:
         self.launched: dict[str, Any] = {}
         self._module = compile_source(source, dtype, architecture)
         self._functions: dict[str, Any] = {}
+        self._shared_bytes: dict[str, int] = {}  # by kernel, as far as it was raised
         core.Device(device.index or 0).set_current()
 
     @property
@@ -74,7 +76,10 @@ class CudaProgram:
         if 0 in blocks:
             return
         driver: Any = importlib.import_module("cuda.bindings.driver")
-        function = self._functions.get(name) or self._function(name, shared_bytes)
+        function = self._functions.get(name) or self._function(name)
+        if shared_bytes > self._shared_bytes.get(name, _SHARED_UNASKED):
+            _raise_shared_memory(function, shared_bytes)
+            self._shared_bytes[name] = shared_bytes
         # By the driver and not by core.launch, which passes no structs.
         cells = [_cell(value) for value in arguments]
         addresses = (ctypes.c_void_p * len(cells))(*map(ctypes.addressof, cells))
@@ -89,11 +94,16 @@ class CudaProgram:
         if error != driver.CUresult.CUDA_SUCCESS:
             raise RuntimeError(f"{name} could not be launched: {error.name}.")
 
-    def _function(self, name: str, shared_bytes: int) -> Any:
+    def _function(self, name: str) -> Any:
+        """The driver's handle of a kernel."""
+        driver: Any = importlib.import_module("cuda.bindings.driver")
         kernel = self._module.get_kernel(name)
-        self._functions[name] = _driver_function(kernel, shared_bytes)
+        error, function = driver.cuKernelGetFunction(int(kernel.handle))
+        if error != driver.CUresult.CUDA_SUCCESS:
+            raise RuntimeError(f"{name} could not be loaded: {error.name}.")
+        self._functions[name] = function
         self.launched[name] = kernel
-        return self._functions[name]
+        return function
 
     def info(self, compile_s: float) -> BuildInfo:
         """Facts of the kernels launched so far, the heaviest where there are several."""
@@ -167,17 +177,14 @@ def cuda_include_folder() -> Path:
     raise Unavailable("The CUDA headers are missing; install the `nvidia-cuda-runtime` package.")
 
 
-def _driver_function(kernel: Any, shared_bytes: int) -> Any:
-    """The driver's handle of a kernel, allowed this much dynamic shared memory. Raises Refusal."""
+def _raise_shared_memory(function: Any, shared_bytes: int) -> None:
+    """Allow a kernel this much dynamic shared memory. Raises Refusal where the GPU has less."""
     driver: Any = importlib.import_module("cuda.bindings.driver")
 
     attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-    error, function = driver.cuKernelGetFunction(int(kernel.handle))
-    if error == driver.CUresult.CUDA_SUCCESS and shared_bytes > 48 * 1024:
-        (error,) = driver.cuFuncSetAttribute(function, attribute, shared_bytes)
+    (error,) = driver.cuFuncSetAttribute(function, attribute, shared_bytes)
     if error != driver.CUresult.CUDA_SUCCESS:
         raise Refusal(f"This GPU gives a block less than the {shared_bytes} B of shared memory asked for.")
-    return function
 
 
 def _overlapping(blocks: tuple[int, ...], threads: tuple[int, ...], shared_bytes: int, stream: int) -> Any:
