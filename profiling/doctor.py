@@ -52,6 +52,7 @@ def examine(kernel_roots: Sequence[Path] = (LIBRARY,), cache_folder: Path | None
         check_torch(host.package_version("torch"), torch_cuda_version(), driver_cuda),
         check_triton(host.package_version("triton"), sys.platform),
         check_cuda_cpp(host.package_version("cuda-core"), nvrtc()),
+        check_extensions(host.cuda_toolkit(), host.ninja()),
         check_peers(host.package_version("liger-kernel")),
         *check_compilers(host.c_compiler(), host.cxx_compiler(), host.python_header(), has_gpu=has_gpu),
         check_disk(cache_folder or default_folder()),
@@ -176,6 +177,15 @@ def check_cuda_cpp(cuda_core: str | None, nvrtc_found: str | None) -> Check:
             "uv pip install nvidia-cuda-nvrtc",
         )
     return Check(name, CheckState.OK, f"cuda-core {cuda_core}, {nvrtc_found}")
+
+
+def check_extensions(toolkit: Path | None, ninja: str | None) -> Check:
+    """Only sources written as extensions of PyTorch need it: its absence is no fault."""
+    name = "CUDA extensions (nvcc, ninja)"
+    if toolkit and ninja:
+        return Check(name, CheckState.OK, f"{toolkit}, {ninja}")
+    fix = "`uv pip install ninja`" if toolkit else "the CUDA toolkit, or CUDA_HOME if it is elsewhere,"
+    return Check(name, CheckState.OK, f"left out, and only `cuda_ext` versions need them: {fix} brings them")
 
 
 def check_peers(liger: str | None) -> Check:

@@ -132,6 +132,22 @@ def cxx_compiler() -> str | None:
     return _first_program((os.environ.get("CXX"), "g++", "clang++", "c++"))
 
 
+def cuda_toolkit() -> Path | None:
+    """Folder with nvcc and the CUDA headers: $CUDA_HOME, $CUDA_PATH, nvcc's own, /usr/local/cuda."""
+    folders = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    if nvcc := shutil.which("nvcc"):
+        folders.append(Path(nvcc).resolve().parent.parent)
+    for folder in (*folders, Path("/usr/local/cuda")):
+        if (folder / "bin" / "nvcc").exists() and (folder / "include" / "cuda_runtime.h").exists():
+            return folder
+    return None
+
+
+def ninja() -> str | None:
+    """Path of ninja: on the PATH, or the package's of this environment, also where that is not active."""
+    return shutil.which("ninja") or shutil.which("ninja", path=sysconfig.get_path("scripts"))
+
+
 def python_header() -> Path | None:
     """Python.h of this interpreter; launchers and CPU kernels are compiled against it."""
     header = Path(sysconfig.get_paths()["include"]) / "Python.h"

@@ -19,8 +19,7 @@ HOPPER = (9, 0)
 
 def can_build() -> bool:
     try:
-        cuda_ext._toolkit()
-        cuda_ext._require_ninja()
+        cuda_ext._tools()
     except Unavailable:
         return False
     return shutil.which("c++") is not None
@@ -30,19 +29,14 @@ needs_tools = pytest.mark.skipif(not can_build(), reason="nvcc, ninja or a C++ c
 
 
 @pytest.mark.parametrize(
-    ("missing", "words"), [("_toolkit_folders", "set CUDA_HOME"), ("ninja", "install the `ninja` package")]
+    ("missing", "words"), [("cuda_toolkit", "set CUDA_HOME"), ("ninja", "install the `ninja` package")]
 )
 def test_without_the_tools_it_says_which(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str, words: str
 ) -> None:
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "nvcc").touch()
-    (tmp_path / "include").mkdir()
-    (tmp_path / "include" / "cuda_runtime.h").touch()
-    monkeypatch.setattr(cuda_ext, "_toolkit_folders", lambda: iter([tmp_path]))
-    monkeypatch.setattr(cuda_ext.shutil, "which", lambda *_, **__: None)
-    if missing == "_toolkit_folders":
-        monkeypatch.setattr(cuda_ext, missing, lambda: iter([]))
+    monkeypatch.setattr(cuda_ext.host, "cuda_toolkit", lambda: tmp_path)
+    monkeypatch.setattr(cuda_ext.host, "ninja", lambda: "/usr/bin/ninja")
+    monkeypatch.setattr(cuda_ext.host, missing, lambda: None)
     with pytest.raises(Unavailable, match=words):
         cuda_ext.build_extension(TEXTBOOK, HOPPER, tmp_path / "cache")
 

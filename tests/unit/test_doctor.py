@@ -118,6 +118,17 @@ def test_triton_and_cuda() -> None:
     assert_bad(doctor.check_cuda_cpp("1.2.2", None), CheckState.MISSING, "nvidia-cuda-nvrtc")
 
 
+def test_extensions() -> None:
+    toolkit = Path("/usr/local/cuda")
+    for found, words in (
+        (doctor.check_extensions(toolkit, "/usr/bin/ninja"), "/usr/bin/ninja"),
+        (doctor.check_extensions(toolkit, None), "uv pip install ninja"),
+        (doctor.check_extensions(None, "/usr/bin/ninja"), "CUDA toolkit"),
+    ):
+        assert found.state is CheckState.OK  # nothing else needs them
+        assert words in found.finding
+
+
 def test_compilers() -> None:
     header = Path("/usr/include/python3.11/Python.h")
     well = list(doctor.check_compilers("/usr/bin/gcc", "/usr/bin/g++", header, has_gpu=True))

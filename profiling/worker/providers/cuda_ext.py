@@ -9,9 +9,8 @@ import functools
 import hashlib
 import os
 import shutil
-import sysconfig
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import platformdirs
 import torch
 from torch.utils import cpp_extension
 
+from profiling import host
 from profiling.outcome import BuildInfo
 from profiling.worker.failures import BuildError, Unavailable
 from profiling.worker.providers import BuildRequest, Built, Tensors
@@ -52,8 +52,10 @@ def build_extension(source: Path, capability: tuple[int, int], cache: Path) -> C
 
 @functools.cache
 def _build(source: Path, capability: tuple[int, int], folder: Path) -> Callable[..., Tensors]:
-    cpp_extension.CUDA_HOME = str(_toolkit())
-    _require_ninja()
+    toolkit, ninja = _tools()
+    cpp_extension.CUDA_HOME = str(toolkit)
+    if not shutil.which("ninja"):  # torch looks on the PATH only
+        os.environ["PATH"] = os.pathsep.join([str(Path(ninja).parent), os.environ["PATH"]])
     folder.mkdir(parents=True, exist_ok=True)
     name = f"roofscope_{folder.name}"
     unit = folder / "unit.cu"
@@ -87,26 +89,13 @@ def _cache_folder() -> Path:
     return platformdirs.user_cache_path("roofscope", appauthor=False) / "extensions"
 
 
-def _toolkit() -> Path:
-    """Where nvcc and the CUDA headers are. Raises Unavailable."""
-    for folder in _toolkit_folders():
-        if (folder / "bin" / "nvcc").exists() and (folder / "include" / "cuda_runtime.h").exists():
-            return folder
-    raise Unavailable("CUDA extensions need nvcc; install the CUDA toolkit, or set CUDA_HOME to where it is.")
-
-
-def _toolkit_folders() -> Iterator[Path]:
-    yield from (Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name))
-    if nvcc := shutil.which("nvcc"):
-        yield Path(nvcc).resolve().parent.parent
-    yield Path("/usr/local/cuda")
-
-
-def _require_ninja() -> None:
-    """Let torch find ninja, also the package's when its environment is not active. Raises Unavailable."""
-    scripts = sysconfig.get_path("scripts")
-    if shutil.which("ninja"):
-        return
-    if not shutil.which("ninja", path=scripts):
+def _tools() -> tuple[Path, str]:
+    """The CUDA toolkit's folder and ninja. Raises Unavailable."""
+    toolkit, ninja = host.cuda_toolkit(), host.ninja()
+    if toolkit is None:
+        raise Unavailable(
+            "CUDA extensions need nvcc; install the CUDA toolkit, or set CUDA_HOME to where it is."
+        )
+    if ninja is None:
         raise Unavailable("CUDA extensions need ninja; install the `ninja` package.")
-    os.environ["PATH"] = os.pathsep.join([scripts, os.environ["PATH"]])
+    return toolkit, ninja
