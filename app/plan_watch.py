@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
 
 from app.models.library_model import LibraryModel
-from app.models.plan_choice import plan, sizes_hint
+from app.models.plan_choice import dtypes_hint, plan, sizes_hint
 from app.views.plan_bar import PlanBar
 from profiling.devices import Device, DeviceKind
 from profiling.plan import PlanError
@@ -59,7 +59,8 @@ class PlanWatch(QObject):
         checked = self._library.checked()
         jobs = plan(choice, self._library.kernels, checked, first_id=1)
         kernels = [kernel for kernel in self._library.kernels if checked.get(kernel.spec.name)]
-        hint = sizes_hint(choice.own_sizes, kernels) if choice.own_sizes.strip() else ""
+        hints = [dtypes_hint(choice.dtypes, kernels)]
+        hints += [sizes_hint(choice.own_sizes, kernels)] if choice.own_sizes.strip() else []
         count = sum(len(job.implementations) for job in jobs)
         names = {job.workload.kernel for job in jobs}
         what = f"{_counted(count, 'point')} of {_counted(len(names), 'kernel')}"
@@ -68,7 +69,8 @@ class PlanWatch(QObject):
         name = "this machine's CPU" if device.kind is DeviceKind.CPU else device.name
         why_new = self._why_new(device)
         where = f", into a new session: {why_new}" if why_new else ""
-        return f"Run measures {what} on {name}, {choice.quality}, {choice.regime}{where}. {hint}".rstrip()
+        measures = f"Run measures {what} on {name}, {choice.quality}, {choice.regime}{where}."
+        return " ".join(filter(None, [measures, *hints]))
 
 
 def _counted(count: int, noun: str) -> str:

@@ -13,6 +13,7 @@ from profiling.spec import Dtype, Implementation, Provider
 Checked = Mapping[str, Sequence[Implementation]]
 
 PRESETS = ("small", "medium", "large", SWEEP)
+_NAMED = 3  # kernels, in a sentence
 _PART = re.compile(r"([a-z_][a-z0-9_]*)\s*=\s*(\d[\d_']*)\s*(k|ki|m|mi|g|gi)?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
@@ -66,6 +67,15 @@ def sizes_hint(text: str, kernels: Sequence[Kernel]) -> str:
             if problem := kernel.spec.problem_with({**preset, **sizes}):
                 raise PlanError(problem)
     return f"Left out, without these axes: {', '.join(left_out)}." if left_out else ""
+
+
+def dtypes_hint(dtypes: Sequence[Dtype], kernels: Sequence[Kernel]) -> str:
+    """One sentence on chosen kernels that know none of the data types; "" when all take part."""
+    left_out = [kernel.spec.name for kernel in kernels if not set(dtypes) & set(kernel.spec.dtypes)]
+    if not left_out:
+        return ""
+    more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
+    return f"Left out, without these data types: {', '.join(left_out[:_NAMED])}{more}."
 
 
 def plan(

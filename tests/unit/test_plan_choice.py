@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.models.plan_choice import PlanChoice, parse_sizes, plan, sizes_hint
+from app.models.plan_choice import PlanChoice, dtypes_hint, parse_sizes, plan, sizes_hint
 from profiling.catalog import Catalog, scan
 from profiling.plan import Job, PlanError
 from profiling.spec import Dtype
@@ -67,6 +67,15 @@ def test_own_sizes_leave_out_kernels_without_these_axes(catalog: Catalog):
     assert sizes_hint("rows=3, cols=5", kernels) == "Left out, without these axes: matmul."
     with pytest.raises(PlanError, match="No chosen kernel has the axes depth"):
         sizes_hint("depth=3", kernels)
+
+
+def test_data_types_that_leave_kernels_out_say_so(catalog: Catalog):
+    kernels = [k for k in catalog.kernels if k.spec.name in ("softmax", "attention", "matmul_relu")]
+    assert dtypes_hint((Dtype.BFLOAT16,), kernels) == ""
+    hint = "Left out, without these data types: attention, matmul_relu."
+    assert dtypes_hint((Dtype.FLOAT32,), kernels) == hint
+    known = [k for k in catalog.kernels if Dtype.FLOAT32 not in k.spec.dtypes]
+    assert f"and {len(known) - 3} more." in dtypes_hint((Dtype.FLOAT32,), catalog.kernels)
 
 
 @pytest.mark.parametrize(
