@@ -64,9 +64,7 @@ def record_jobs(
         known = recorder.known_ceilings()
         tasks: list[Task] = list(map(Run, jobs))
         if fresh_ceilings or not any(ceiling.source in _MEASURED for ceiling in known):
-            tasks.append(
-                Probe("ceilings", device.id)
-            )  # half a minute: nobody is to wait for it to see a time
+            tasks.append(Probe("ceilings", device.id))  # last: half a minute, and no time needs them
 
         def handle(report: Report) -> str | None:
             gained = recorder.handle(report)
