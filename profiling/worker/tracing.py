@@ -1,9 +1,10 @@
 """torch.profiler: the kernels of a call as CUPTI times them, and whole traces."""
 
 import gzip
+import math
 import statistics
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,6 +43,29 @@ class Profile(NamedTuple):
         return sum(kernel.calls for kernel in self.kernels)
 
 
+class Span(NamedTuple):
+    """One launch on the device, in seconds of the profiler's clock."""
+
+    name: str
+    start_s: float
+    end_s: float
+
+
+def own_seconds(spans: Iterable[Span]) -> dict[str, list[float]]:
+    """By kernel, the time of each launch that no earlier one had taken.
+
+    A kernel that overlaps with the one in front starts early and waits for it: the wait is not its own, and
+    a sum of whole durations would be more than the time that has passed.
+    """
+    found: dict[str, list[float]] = {}
+    taken_until_s = -math.inf
+    for span in sorted(spans, key=lambda span: span.start_s):
+        own_s = span.end_s - max(span.start_s, taken_until_s)
+        found.setdefault(span.name, []).append(max(own_s, 0.0))
+        taken_until_s = max(taken_until_s, span.end_s)
+    return found
+
+
 def profile_block(timer: BlockTimer) -> Profile:
     """Device kernels of a whole block as CUPTI times them: the median duration of each.
 
@@ -49,13 +73,14 @@ def profile_block(timer: BlockTimer) -> Profile:
     """
     readings: list[BlockReading] = []
     recording = _record(lambda: readings.append(timer.block()), on_gpu=True)
-    durations: dict[str, list[float]] = {}
-    for event in _device_events(recording):
-        if not event.name.startswith(OWN_PREFIX):
-            durations.setdefault(event.name, []).append(event.device_time_total * 1e-6)
+    spans = [
+        Span(event.name, event.time_range.start * 1e-6, event.time_range.end * 1e-6)
+        for event in _device_events(recording)
+        if not event.name.startswith(OWN_PREFIX)
+    ]
     kernels = [
         ProfiledKernel(name, len(seconds) / timer.calls_per_block, _per_call(seconds, timer.calls_per_block))
-        for name, seconds in durations.items()
+        for name, seconds in own_seconds(spans).items()
     ]
     return Profile(tuple(sorted(kernels, key=lambda kernel: -kernel.total_s)), readings[0])
 
