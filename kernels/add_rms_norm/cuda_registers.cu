@@ -9,9 +9,7 @@
 //   pass reads the h that it wrote in the first, from L1 or L2.
 // Idea: the fused residual of QuACK (Dao-AILab) and Liger: apart from each other the two read and write h once
 //   more.
-#include "shared/rows.cuh"
-
-constexpr float EPSILON = 1e-6f;
+#include "shared/rms_norm.cuh"
 
 // h of one pack, rounded to its type.
 __device__ __forceinline__ Bits sum_of(const Bits& x, const Bits& residual) {
@@ -21,26 +19,6 @@ __device__ __forceinline__ Bits sum_of(const Bits& x, const Bits& residual) {
 #pragma unroll
     for (int i = 0; i < PACK; ++i) left[i] += right[i];
     return pack_bits(left);
-}
-
-__device__ __forceinline__ float squares_of(const Bits& pack) {
-    float values[PACK], sum = 0.0f;
-    unpack(pack, values);
-#pragma unroll
-    for (int i = 0; i < PACK; ++i) sum = fmaf(values[i], values[i], sum);
-    return sum;
-}
-
-template <bool PACKED>
-__device__ __forceinline__ void store_scaled(
-    const Share<PACKED>& share, int p, const Bits& pack, float scale, const Bits& w, SCALAR* y
-) {
-    float values[PACK], weights[PACK];
-    unpack(pack, values);
-    unpack(w, weights);
-#pragma unroll
-    for (int i = 0; i < PACK; ++i) values[i] = values[i] * scale * weights[i];
-    share.store(y, p, values);
 }
 
 template <int TEAM, int PACKS>

@@ -8,9 +8,7 @@
 //   a row, in shared memory above. The next row is under way while this one is reduced. Each block writes its
 //   sums to `partial`, (2, blocks, cols); layer_norm_backward_columns adds them up, always in the same order.
 // Idea: the persistent grid and two-stage column sum of Triton's layer norm tutorial and of QuACK (Dao-AILab).
-#include "shared/rows.cuh"
-
-constexpr int MOST_THREADS = 512;  // as in cuda_persistent.py
+#include "shared/norm_backward.cuh"
 
 // ---- A row -------------------------------------------------------------------------------------
 
@@ -49,12 +47,6 @@ struct Terms {
 };
 
 // ---- Sums of a thread's columns ----------------------------------------------------------------
-
-__device__ __forceinline__ float4 plus(const float4& sum, float x, float y, float z, float w) {
-    return {sum.x + x, sum.y + y, sum.z + z, sum.w + w};
-}
-
-__device__ __forceinline__ float element(const float4& four, int i) { return reinterpret_cast<const float*>(&four)[i]; }
 
 template <int PACKS>
 struct SumsInRegisters {

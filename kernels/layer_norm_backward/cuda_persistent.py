@@ -2,14 +2,9 @@
 
 import torch
 
-from kernels.shared.rows import PACK_BYTES, are_packed
-from profiling.worker.failures import Refusal
+from kernels.shared.norm_backward import WARP, choose
 
-WARP = 32
-THREADS = 256  # of a block of short rows
-MOST_THREADS = 512  # as in cuda_persistent.cu
 SHARED_BYTES = 8  # for a column: a float of dw and one of db
-MOST_SHARED_BYTES = 128 * 1024
 
 
 def run(
@@ -20,39 +15,13 @@ def run(
     dx, dw, db = torch.empty_like(x), torch.empty_like(w), torch.empty_like(w)
     if cols == 0:
         return dx, dw, db
-    name, threads, block, blocks_at_once, shared_bytes = _kernel(cols, dy, x, w, dx)
-    blocks = max(min(program.multiprocessor_count * blocks_at_once, -(-rows * threads // block)), 1)
+    chosen = choose("layer_norm_backward/cuda_persistent", cols, SHARED_BYTES, dy, x, w, dx)
+    blocks = chosen.blocks(rows, program.multiprocessor_count)
     partial = torch.empty((2, blocks, cols), dtype=torch.float32, device=x.device)
-    arguments = (dy, x, w, mean, rstd, dx, partial, rows, cols, threads)
-    program.launch(f"layer_norm_backward_{name}", blocks, block, *arguments, shared_bytes=shared_bytes)
+    arguments = (dy, x, w, mean, rstd, dx, partial, rows, cols, chosen.threads)
+    kernel = f"layer_norm_backward_{chosen.name}"
+    program.launch(kernel, blocks, chosen.block, *arguments, shared_bytes=chosen.shared_bytes)
     program.launch(
         "layer_norm_backward_columns", (-(-cols // WARP), 2), (WARP, WARP), partial, dw, db, blocks, cols
     )
     return dx, dw, db
-
-
-def _kernel(cols: int, *tensors: torch.Tensor) -> tuple[str, int, int, int, int]:
-    """Its name, threads of a team and of a block, blocks of a multiprocessor, bytes of shared memory."""
-    pack = PACK_BYTES // tensors[0].element_size()
-    row_packs = -(-cols // pack)
-    for name, packs in (
-        (("packed_1", 1), ("packed_2", 2)) if are_packed(cols, *tensors) else (("elements_1", 1),)
-    ):
-        warps = 1 << (-(-row_packs // (packs * WARP)) - 1).bit_length()
-        threads = warps * WARP
-        if threads <= (WARP if name == "packed_1" else MOST_THREADS):
-            block = max(threads, THREADS)
-            at_once = (3 if name == "packed_1" else 2) * THREADS // block
-            shared_bytes = SHARED_BYTES * pack * packs * threads if threads < block else 0
-            return name, threads, block, at_once, shared_bytes
-    for name, packs in (("packed_4_shared", 4), ("packed_8_shared", 8)):
-        shared_bytes = SHARED_BYTES * pack * packs * MOST_THREADS
-        if (
-            are_packed(cols, *tensors)
-            and row_packs <= packs * MOST_THREADS
-            and shared_bytes <= MOST_SHARED_BYTES
-        ):
-            return name, MOST_THREADS, MOST_THREADS, 1, shared_bytes
-    raise Refusal(
-        f"layer_norm_backward/cuda_persistent keeps sums of a whole row on chip; {cols} columns do not fit."
-    )

@@ -14,22 +14,6 @@
 //   away, and a weight still takes little more than two issue slots, of four at the rate of an H200's memory.
 //   The ring for each warp is that of CUTLASS's multistage kernels: with registers in its place, and x loaded when its
 //   step begins, 117 MB of weights take 48 us instead of 40.
-#include "matmul_w4a16/plain.cuh"
-#include "matmul_w4a16/stages.cuh"
-
 #if __CUDA_ARCH__ >= 800
-
-// As in stages.py.
-KERNELS(16, 8, 8, 3, 3)
-KERNELS(32, 16, 8, 2, 2)
-KERNELS(48, 32, 4, 2, 2)
-
-// Groups that are no power of two from 32 on, and tensors that are not aligned.
-extern "C" __global__ void __launch_bounds__(256) multiply_any(
-    const SCALAR* __restrict__ x, const unsigned char* __restrict__ packed, const SCALAR* __restrict__ scales,
-    SCALAR* __restrict__ y, long long m, long long n, long long groups, long long half
-) {
-    multiply_plainly(x, packed, scales, y, m, n, groups, half);
-}
-
+#include "matmul_w4a16/every_size.cuh"
 #endif

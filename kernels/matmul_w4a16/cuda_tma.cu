@@ -9,7 +9,6 @@
 // Idea: a memory of 4.7 TB/s that answers after most of a microsecond wants 30 KB under way in each multiprocessor at
 //   all times, more than registers hold; a box costs one instruction of one lane. For the operands see fragments.cuh.
 //   To begin with takes longer than in cuda_mma_async, so fewer weights, and what has no groups of 128, go its way.
-#include "matmul_w4a16/plain.cuh"
 #include "matmul_w4a16/stages.cuh"
 #include "shared/hopper.cuh"
 
@@ -178,17 +177,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) stream(
 
 #endif
 
-// The rest: as in stages.py.
-KERNELS(16, 8, 8, 3, 3)
-KERNELS(32, 16, 8, 2, 2)
-KERNELS(48, 32, 4, 2, 2)
-
-// Groups that are no power of two from 32 on, and tensors that are not aligned.
-extern "C" __global__ void __launch_bounds__(256) multiply_any(
-    const SCALAR* __restrict__ x, const unsigned char* __restrict__ packed, const SCALAR* __restrict__ scales,
-    SCALAR* __restrict__ y, long long m, long long n, long long groups, long long half
-) {
-    multiply_plainly(x, packed, scales, y, m, n, groups, half);
-}
+#include "matmul_w4a16/every_size.cuh"
 
 #endif

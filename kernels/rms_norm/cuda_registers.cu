@@ -7,29 +7,7 @@
 //   row and stays in L1; a thread of 1 or 2 packs loads it beside the row. Rows that are too long for registers or
 //   do not start on 16 bytes go by pieces and are read twice, the second time from L1 or L2.
 // Idea: rows kept on chip by teams that grow with them after QuACK (Dao-AILab).
-#include "shared/rows.cuh"
-
-constexpr float EPSILON = 1e-6f;
-
-__device__ __forceinline__ float squares_of(const Bits& pack) {
-    float values[PACK], sum = 0.0f;
-    unpack(pack, values);
-#pragma unroll
-    for (int i = 0; i < PACK; ++i) sum = fmaf(values[i], values[i], sum);
-    return sum;
-}
-
-template <bool PACKED>
-__device__ __forceinline__ void store_scaled(
-    const Share<PACKED>& share, int p, const Bits& pack, float scale, const Bits& w, SCALAR* y
-) {
-    float values[PACK], weights[PACK];
-    unpack(pack, values);
-    unpack(w, weights);
-#pragma unroll
-    for (int i = 0; i < PACK; ++i) values[i] = values[i] * scale * weights[i];
-    share.store(y, p, values);
-}
+#include "shared/rms_norm.cuh"
 
 template <int TEAM, int PACKS>
 __device__ __forceinline__ void normalise(

@@ -1,0 +1,50 @@
+"""How the gradients of the norms are launched: a grid that stays, its teams of threads walking along rows."""
+
+from typing import NamedTuple
+
+import torch
+
+from kernels.shared.rows import PACK_BYTES, are_packed
+from profiling.worker.failures import Refusal
+
+WARP = 32
+THREADS = 256  # of a block of short rows
+MOST_THREADS = 512  # as in norm_backward.cuh
+MOST_SHARED_BYTES = 128 * 1024
+
+
+class Choice(NamedTuple):
+    """A kernel by the end of its name, and its launch."""
+
+    name: str
+    threads: int  # of a team, which owns a row at a time
+    block: int
+    blocks_at_once: int  # of a multiprocessor
+    shared_bytes: int
+
+    def blocks(self, rows: int, multiprocessor_count: int) -> int:
+        """As many as run at once, or as have a row."""
+        return max(min(multiprocessor_count * self.blocks_at_once, -(-rows * self.threads // self.block)), 1)
+
+
+def choose(key: str, cols: int, bytes_of_column: int, *tensors: torch.Tensor) -> Choice:
+    """For rows of ``cols`` columns, the sums of each of which take ``bytes_of_column`` in shared memory.
+
+    Raises Refusal under the name ``key`` where those of a whole row do not fit.
+    """
+    pack = PACK_BYTES // tensors[0].element_size()
+    row_packs = -(-cols // pack)
+    packed = are_packed(cols, *tensors)
+    for name, packs in (("packed_1", 1), ("packed_2", 2)) if packed else (("elements_1", 1),):
+        warps = 1 << (-(-row_packs // (packs * WARP)) - 1).bit_length()
+        threads = warps * WARP
+        if threads <= (WARP if name == "packed_1" else MOST_THREADS):
+            block = max(threads, THREADS)
+            at_once = (3 if name == "packed_1" else 2) * THREADS // block
+            shared_bytes = bytes_of_column * pack * packs * threads if threads < block else 0
+            return Choice(name, threads, block, at_once, shared_bytes)
+    for name, packs in (("packed_4_shared", 4), ("packed_8_shared", 8)):
+        shared_bytes = bytes_of_column * pack * packs * MOST_THREADS
+        if packed and row_packs <= packs * MOST_THREADS and shared_bytes <= MOST_SHARED_BYTES:
+            return Choice(name, MOST_THREADS, MOST_THREADS, 1, shared_bytes)
+    raise Refusal(f"{key} keeps sums of a whole row on chip; {cols} columns do not fit.")
