@@ -3,6 +3,8 @@
 import ctypes
 import functools
 import importlib
+import itertools
+import operator
 from typing import Any
 
 import torch
@@ -17,10 +19,10 @@ _TYPE_NAMES = {
 }
 
 
-def tensor_map(tensor: torch.Tensor, box: tuple[int, int]) -> ctypes.Array[Any]:
-    """A contiguous matrix in boxes of rows x columns, for ``const __grid_constant__ CUtensorMap``.
+def tensor_map(tensor: torch.Tensor, box: tuple[int, ...]) -> ctypes.Array[Any]:
+    """A contiguous tensor in boxes of as many dimensions, for ``const __grid_constant__ CUtensorMap``.
 
-    Beyond its edges the matrix reads as zeros. Boxes of 128 bytes a row are swizzled for wgmma. The matrix
+    Beyond its edges the tensor reads as zeros. Boxes of 128 bytes a row are swizzled for wgmma. The tensor
     must not be empty, start on 16 bytes and have rows of whole 16 bytes.
     """
     return _encoded(tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), box)
@@ -34,21 +36,22 @@ def needs_hopper(key: str, device: torch.device) -> None:
 
 @functools.lru_cache(maxsize=4096)
 def _encoded(
-    address: int, dtype: torch.dtype, shape: tuple[int, ...], box: tuple[int, int]
+    address: int, dtype: torch.dtype, shape: tuple[int, ...], box: tuple[int, ...]
 ) -> ctypes.Array[Any]:
     driver: Any = importlib.import_module("cuda.bindings.driver")
 
-    rows, columns = shape
-    row_bytes = box[1] * dtype.itemsize
-    # The driver counts dimensions from the innermost one.
+    # The driver counts dimensions from the innermost one, and leaves out its stride.
+    sizes = shape[::-1]
+    strides = [dtype.itemsize * elements for elements in itertools.accumulate(sizes[:-1], operator.mul)]
+    row_bytes = box[-1] * dtype.itemsize
     error, encoded = driver.cuTensorMapEncodeTiled(
         getattr(driver.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_TYPE_NAMES[dtype]}"),
-        2,
+        len(shape),
         address,
-        [driver.cuuint64_t(columns), driver.cuuint64_t(rows)],
-        [driver.cuuint64_t(columns * dtype.itemsize)],
-        [driver.cuuint32_t(box[1]), driver.cuuint32_t(box[0])],
-        [driver.cuuint32_t(1), driver.cuuint32_t(1)],
+        [driver.cuuint64_t(size) for size in sizes],
+        [driver.cuuint64_t(stride) for stride in strides],
+        [driver.cuuint32_t(span) for span in box[::-1]],
+        [driver.cuuint32_t(1)] * len(shape),
         driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
         driver.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B
         if row_bytes == 128
@@ -57,6 +60,6 @@ def _encoded(
         driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
     )
     if error != driver.CUresult.CUDA_SUCCESS:
-        raise RuntimeError(f"A tensor map of {rows} x {columns} cannot be made: {error.name}.")
+        raise RuntimeError(f"A tensor map of {' x '.join(map(str, shape))} cannot be made: {error.name}.")
     words = ctypes.c_ulonglong * 16
     return words.from_buffer_copy(ctypes.string_at(encoded.getPtr(), ctypes.sizeof(words)))
