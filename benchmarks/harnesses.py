@@ -24,7 +24,6 @@ from profiling.worker.instruments import Instruments
 from profiling.worker.selftest.subject import Subject
 from profiling.worker.tracing import profile_block
 
-_AS_WRITTEN = argparse.RawDescriptionHelpFormatter
 SHORTEST_S, LONGEST_S = 2e-6, 5e-3  # between them a kernel's time is held against the others
 
 

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from profiling.store import load
 
-_AS_WRITTEN = argparse.RawDescriptionHelpFormatter
 ROOT = Path(__file__).parents[1]
 MOST_SPREAD = 0.01
 MOST_MEDIAN_SPREAD = 0.005

@@ -1,19 +1,16 @@
 """How much faster one point is than another, with the interval that their samples allow."""
 
-import math
 from collections.abc import Iterable
 
 from msgspec import Struct
 
 from app.formatting import interval_text, range_text, ratio_text
 from app.models.library_model import implementation_label
-from profiling.outcome import TimeStats
+from profiling.rivals import compared
 from profiling.session import Point
 from profiling.spec import Provider
-from profiling.statistics import ratio_interval
 
 NOT_DISTINGUISHABLE = "not distinguishable"
-_LEAST_ROUNDS = 3  # fewer ratios have no spread to speak of
 
 
 class SpeedUp(Struct, frozen=True):
@@ -98,25 +95,9 @@ class Baselines:
             return None
         if baseline.number == point.number:
             return SpeedUp(1.0, 1.0, 1.0, baseline, is_baseline=True)
-        return compared(point, baseline, point.measured.time, baseline.measured.time)
-
-
-def compared(point: Point, baseline: Point, new: TimeStats, old: TimeStats) -> SpeedUp:
-    """By rounds where one run timed both in turn, so that what drifts for both cancels; else by medians."""
-    if point.job == baseline.job:
-        old_s, new_s = old.paired_with(new)
-        if len(new_s) >= _LEAST_ROUNDS:
-            found = ratio_interval(old_s, new_s)
-            return SpeedUp(found.ratio, found.low, found.high, baseline, common_rounds=len(new_s))
-    return SpeedUp(*_ratio_of_medians(old, new), baseline)
-
-
-def _ratio_of_medians(old: TimeStats, new: TimeStats) -> tuple[float, float, float]:
-    """The two errors are independent: their logarithms add in squares, each side by itself."""
-    ratio = old.median_s / new.median_s
-    down = math.hypot(math.log(old.low_s / old.median_s), math.log(new.high_s / new.median_s))
-    up = math.hypot(math.log(old.high_s / old.median_s), math.log(new.low_s / new.median_s))
-    return ratio, ratio * math.exp(-down), ratio * math.exp(up)
+        in_turn = point.job == baseline.job
+        found, rounds = compared(baseline.measured.time, point.measured.time, in_turn=in_turn)
+        return SpeedUp(found.ratio, found.low, found.high, baseline, common_rounds=rounds)
 
 
 def _comparable(point: Point) -> str:

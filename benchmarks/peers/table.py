@@ -11,10 +11,11 @@ from benchmarks.peers.rows import Row
 from profiling.catalog import Kernel
 from profiling.outcome import Measured
 from profiling.plan import Job, by_default
+from profiling.rivals import compared
 from profiling.roofline import Mix, Source
 from profiling.session import Point, Session
 from profiling.spec import Dtype, Implementation, Provider
-from profiling.statistics import Comparison, ratio_interval
+from profiling.statistics import Comparison
 from profiling.verdict import verdict
 
 OURS = (Provider.CUDA, Provider.TRITON)
@@ -35,7 +36,6 @@ HEADER = (
 )
 _SLOW = ("naive", "textbook")  # there to tell a story, not to win
 _BEFORE_HOPPER = ("cuda_ffma", "cuda_mma")
-_LEAST_ROUNDS = 3  # fewer ratios have no spread to speak of
 
 
 class Line(Struct, frozen=True):
@@ -99,12 +99,9 @@ def compare(peer: Point | None, mine: Point | None) -> Comparison | None:
     """The peer's time over ours: within rounds where one run timed both, else of the medians."""
     if peer is None or mine is None or peer.measured is None or mine.measured is None:
         return None
-    if peer.job == mine.job:  # not so after a worker was lost and a fresh one took the rest
-        theirs, ours = peer.measured.time.paired_with(mine.measured.time)
-        if len(ours) >= _LEAST_ROUNDS:
-            return ratio_interval(theirs, ours)
-    ratio = peer.measured.time.median_s / mine.measured.time.median_s
-    return Comparison(ratio, ratio, ratio)
+    # Another job, once a worker was lost and a fresh one took the rest.
+    found, _ = compared(peer.measured.time, mine.measured.time, in_turn=peer.job == mine.job)
+    return found
 
 
 def markdown(lines: Sequence[Line], session: Session) -> Iterator[str]:

@@ -26,6 +26,7 @@ try:
     core: Any = importlib.import_module("cuda.core")
     if not hasattr(core, "Program"):  # before 0.5 it lay under another name
         core = importlib.import_module("cuda.core.experimental")
+    driver: Any = importlib.import_module("cuda.bindings.driver")  # which cuda.core needs itself
 except ImportError as error:
     raise Unavailable("cuda.core is not installed here; install the `cuda-core` package.") from error
 
@@ -75,7 +76,6 @@ class CudaProgram:
         blocks, threads = _three(grid), _three(block)
         if 0 in blocks:
             return
-        driver: Any = importlib.import_module("cuda.bindings.driver")
         function = self._functions.get(name) or self._function(name)
         if shared_bytes > self._shared_bytes.get(name, _SHARED_UNASKED):
             _raise_shared_memory(function, shared_bytes)
@@ -96,7 +96,6 @@ class CudaProgram:
 
     def _function(self, name: str) -> Any:
         """The driver's handle of a kernel."""
-        driver: Any = importlib.import_module("cuda.bindings.driver")
         kernel = self._module.get_kernel(name)
         error, function = driver.cuKernelGetFunction(int(kernel.handle))
         if error != driver.CUresult.CUDA_SUCCESS:
@@ -179,8 +178,6 @@ def cuda_include_folder() -> Path:
 
 def _raise_shared_memory(function: Any, shared_bytes: int) -> None:
     """Allow a kernel this much dynamic shared memory. Raises Refusal where the GPU has less."""
-    driver: Any = importlib.import_module("cuda.bindings.driver")
-
     attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     (error,) = driver.cuFuncSetAttribute(function, attribute, shared_bytes)
     if error != driver.CUresult.CUDA_SUCCESS:
@@ -189,8 +186,6 @@ def _raise_shared_memory(function: Any, shared_bytes: int) -> None:
 
 def _overlapping(blocks: tuple[int, ...], threads: tuple[int, ...], shared_bytes: int, stream: int) -> Any:
     """The driver's configuration of a programmatic dependent launch."""
-    driver: Any = importlib.import_module("cuda.bindings.driver")
-
     config, early = driver.CUlaunchConfig(), driver.CUlaunchAttribute()
     config.gridDimX, config.gridDimY, config.gridDimZ = blocks
     config.blockDimX, config.blockDimY, config.blockDimZ = threads

@@ -89,6 +89,4 @@ def _compare_often(
 
 
 def _compared(a: Turn, b: Turn) -> Comparison:
-    a_s, b_s = (dict(zip(turn.rounds, turn.samples_s, strict=True)) for turn in (a, b))
-    rounds = sorted(a_s.keys() & b_s.keys())
-    return ratio_interval([a_s[number] for number in rounds], [b_s[number] for number in rounds])
+    return ratio_interval(*a.stats.paired_with(b.stats))
