@@ -89,7 +89,6 @@ def compare(subject: Subject, case: Case) -> Agreement | None:
         [turn] = subject.measured((call, sets))
     except Refusal:
         return None
-    turn.cool_down()
     turn.warm_block(subject.instruments.read_state)
     turn.rest()
     profile = profile_block(turn.timer)

@@ -90,7 +90,7 @@ class StopRule(Struct, frozen=True):
     """When to stop measuring: looked at only at checkpoints, because each look is a temptation."""
 
     half_width: float  # relative
-    cap_s: float  # time spent in blocks, per implementation
+    cap_s: float  # time for blocks and the rests before them, per implementation
     first_checkpoint: int = 8
 
     def is_checkpoint(self, rounds: int) -> bool:

@@ -32,7 +32,6 @@ _FULL_CLOCK = 0.985  # of the highest clock: clocks come in steps of nearly 1 %
 _AS_HIGH = 0.99
 _RESTS_S = (0.0, 0.005, 0.02, 0.08)
 _REST_TRIALS = 4
-_COOL_DOWN_S = 0.5
 
 ReadState = Callable[[], DeviceState]
 
@@ -49,7 +48,6 @@ class Turn:
     states: list[DeviceState] = field(default_factory=list)
     causes: Counter[str] = field(default_factory=Counter[str])
     spent_s: float = 0.0
-    _sags: bool = False
 
     def take_block(self, number: int, read_state: ReadState) -> None:
         """Time one block; keep it, or discard it for a named cause."""
@@ -79,7 +77,6 @@ class Turn:
             clock_hz = _median([reading.clock_hz for reading in readings[-2:]])
             if clock_hz is None or clock_hz >= _FULL_CLOCK * full_clock_hz:
                 return
-            self._sags = True
             found.append((self.rest_s, clock_hz))
         highest_hz = max(clock_hz for _, clock_hz in found)
         self.rest_s = next(rest_s for rest_s, clock_hz in found if clock_hz >= _AS_HIGH * highest_hz)
@@ -87,21 +84,17 @@ class Turn:
     def rest(self) -> None:
         time.sleep(self.rest_s)
 
-    def cool_down(self) -> None:
-        """After other hard work, where the clock sags under such."""
-        if self._sags:
-            time.sleep(_COOL_DOWN_S)
-
     def warm_block(self, read_state: ReadState) -> BlockReading:
         """Run one block that is not kept."""
         reading, state = self._run(read_state)
         return BlockReading(reading.seconds, reading.clock_hz or state.clock_hz)
 
     def _run(self, read_state: ReadState) -> tuple[BlockReading, DeviceState]:
-        self.rest()
         started = time.perf_counter()
+        self.rest()
         reading = self.timer.block()
-        # Never less than the wall time: a block much shorter than planned must not go on for hours.
+        # Rests count, for they are waited for; and never less than the wall time: a block much shorter than
+        # planned must not go on for hours.
         self.spent_s += max(time.perf_counter() - started, reading.seconds * self.timer.calls_per_block)
         state = read_state()
         return reading, state

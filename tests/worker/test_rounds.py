@@ -74,6 +74,13 @@ def test_a_slow_implementation_spends_its_own_cap_and_not_its_rivals() -> None:
     assert fast.spent_s == pytest.approx(QUICK_STOP.cap_s, rel=0.05)
 
 
+def test_rests_are_spent_time_too() -> None:
+    one = turn([], "a")
+    one.rest_s = 0.05
+    one.take_block(0, calm)
+    assert one.spent_s >= 0.05
+
+
 def test_blocks_are_discarded_for_a_named_cause_only() -> None:
     log: list[str] = []
     hot = DeviceState(event_reasons=("thermal slowdown (hardware)",))

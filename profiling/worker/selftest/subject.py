@@ -17,7 +17,7 @@ from profiling.worker.rounds import Turn, measure, warm_up
 
 Call = Callable[..., Tensors]
 
-STOP = StopRule(half_width=0.0025, cap_s=0.5, first_checkpoint=13)
+STOP = StopRule(half_width=0.0025, cap_s=1.0, first_checkpoint=13)
 _WARM_UP = WarmUpRule(least_s=0.1, most_s=0.6)
 _SETTLE_CALLS = 3
 _SEED = 2026
