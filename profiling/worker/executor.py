@@ -40,7 +40,7 @@ _DEADLINE_S = {
     Stage.CHECK: 120.0,
 }
 _SETTLE_CALLS = 3
-_HOT_ROUNDS = 5
+_HOT_ROUNDS = 3
 _DOUBLE = 8
 
 

@@ -8,9 +8,9 @@ import torch
 
 from profiling.devices import DeviceState
 from profiling.outcome import Method
-from profiling.statistics import QUICK_STOP
+from profiling.statistics import QUICK_STOP, WarmUpRule
 from profiling.worker import rounds
-from profiling.worker.rounds import Turn, measure
+from profiling.worker.rounds import Turn, measure, warm_up
 from profiling.worker.timing import BlockReading
 
 
@@ -148,6 +148,20 @@ def test_a_burst_rests_as_long_as_that_raises_the_clock(
     one = Turn(SaggingTimer(clocks_mhz, slept))
     one.find_rest(1980e6, calm)
     assert one.rest_s == rest_s
+
+
+def test_rivals_rest_alike(slept: list[float]) -> None:
+    """Else the one that rests less is hotter, and alone once the others have spent their time."""
+    cool, sagging, stuck = (
+        Turn(SaggingTimer(clocks_mhz, slept))
+        for clocks_mhz in (
+            {0.0: 1975, 0.02: 1975},
+            {0.0: 1400, 0.005: 1450, 0.02: 1615, 0.08: 1620},
+            {0.02: 1300, 0.08: 1301},  # asked for what it needs from there on only
+        )
+    )
+    warm_up([cool, sagging, stuck], WarmUpRule(least_s=0.0, most_s=0.01), calm, full_clock_hz=1980e6)
+    assert [one.rest_s for one in (cool, sagging, stuck)] == [0.02, 0.02, 0.02]
 
 
 def test_without_a_clock_nothing_rests(slept: list[float]) -> None:
