@@ -2,7 +2,7 @@
 
 No Qt and no pixels: the window's chart and the SVG are both drawn from one scene, so they cannot
 disagree. Axes come from the machine's ceilings, not from the points, so that two pictures of one
-machine can be laid side by side; a point outside widens them by whole decades.
+machine can be laid side by side; a point outside, or at the edge, widens them by quarter decades.
 """
 
 import math
@@ -17,6 +17,7 @@ from profiling.session import Session
 from profiling.spec import Dtype
 from profiling.verdict import limiting_roof
 
+_ROOM = 0.12  # decades: rivals that all but coincide are spread to either side
 FAR = 30.0  # decades: beyond any view, so that lines run on while the user pans
 
 _MEASURED_IN = {Regime.BURST: Source.MEASURED_BURST, Regime.SUSTAINED: Source.MEASURED_SUSTAINED}
@@ -33,13 +34,11 @@ class Range(Struct, frozen=True):
         return self.high - self.low
 
     def widened_to(self, values: Iterable[float]) -> "Range":
-        """Whole decades added until every value is inside."""
+        """Quarter decades added until every value is inside, with room for markers beside it."""
         low, high = self.low, self.high
         for value in values:
-            if value < low:
-                low -= math.ceil(low - value + 0.05)
-            if value > high:
-                high += math.ceil(value - high + 0.05)
+            low -= max(_ceil(low - value + _ROOM), 0.0)
+            high += max(_ceil(value - high + _ROOM), 0.0)
         return Range(low, high)
 
 

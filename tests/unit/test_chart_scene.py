@@ -68,8 +68,9 @@ def test_axes_come_from_the_machine_and_not_from_the_points() -> None:
 
 
 def test_a_point_outside_widens_the_axes_by_whole_decades() -> None:
-    assert Range(0.25, 4).widened_to([4.3, 2]) == Range(0.25, 5)
-    assert Range(0.25, 4).widened_to([-1.9]) == Range(-2.75, 4)
+    assert Range(0.25, 4).widened_to([4.3, 2]) == Range(0.25, 4.5)
+    assert Range(0.25, 4).widened_to([3.9, 0.5]) == Range(0.25, 4.25)  # its marker would be cut
+    assert Range(0.25, 4).widened_to([-1.9]) == Range(-2.25, 4)
     assert Range(0, 4).widened_to([]) == Range(0, 4)
 
 
