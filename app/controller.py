@@ -22,7 +22,7 @@ from profiling.roofline import Ceiling
 from profiling.session import Point, TraceInfo
 from profiling.spec import Implementation
 from profiling.store import SessionError
-from profiling.supervisor import Task
+from profiling.tasks import Task
 
 
 class Controller(QObject):

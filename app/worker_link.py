@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
+from profiling.effects import Effect, Kill, Send, Spawn, Terminate
 from profiling.headless import describe_exit
 from profiling.protocol import Event, LineDecoder, ProtocolError, encode, event_decoder
 from profiling.reports import (
@@ -22,7 +23,8 @@ from profiling.reports import (
     TraceRecorded,
     WorkerLost,
 )
-from profiling.supervisor import Effect, Kill, Send, Spawn, Supervisor, Task, Terminate
+from profiling.supervisor import Supervisor
+from profiling.tasks import Task
 from profiling.transport import LocalTarget
 
 _TICK_MS = 200

@@ -11,9 +11,11 @@ import time
 from collections.abc import Callable, Iterable
 from typing import IO
 
+from profiling.effects import Effect, Kill, Send, Spawn, Terminate
 from profiling.protocol import Event, ProtocolError, encode, event_decoder
 from profiling.reports import Banner, BecameIdle, Report
-from profiling.supervisor import Effect, Kill, Send, Spawn, Supervisor, Task, Terminate
+from profiling.supervisor import Supervisor
+from profiling.tasks import Task
 from profiling.transport import LocalTarget
 
 _TICK_S = 0.1

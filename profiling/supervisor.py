@@ -9,24 +9,15 @@ from collections.abc import Iterable
 from enum import Enum, auto
 
 import msgspec
-from msgspec import Struct
 
-from profiling.outcome import (
-    Cancelled,
-    Failed,
-    FailureKind,
-    Outcome,
-    SkipKind,
-    Skipped,
-    Stage,
-)
+from profiling.effects import Effect, Kill, Send, Spawn, Terminate
+from profiling.outcome import Cancelled, Failed, FailureKind, Outcome, SkipKind, Skipped, Stage
 from profiling.protocol import (
     PROTOCOL_VERSION,
     Bye,
     Cancel,
     CeilingReady,
     Close,
-    Command,
     Event,
     Hello,
     Notice,
@@ -50,36 +41,15 @@ from profiling.reports import (
     OutcomeRecorded,
     Progressed,
     ProofRecorded,
-    Report,
     TraceRecorded,
     WorkerLost,
 )
 from profiling.spec import Implementation
-
-Task = Run | Probe | SelfTest | Trace
+from profiling.tasks import Task, item_count, task_id, task_label
 
 START_DEADLINE_S = 120.0  # importing torch from a cold disk takes its time
 CANCEL_GRACE_S = 3.0
 LADDER_STEP_S = 2.0  # cancel -> terminate -> kill
-
-
-class Spawn(Struct, frozen=True):
-    """Start a worker."""
-
-
-class Send(Struct, frozen=True):
-    command: Command
-
-
-class Terminate(Struct, frozen=True):
-    """Ask the worker's process group to end."""
-
-
-class Kill(Struct, frozen=True):
-    """End the worker's process group."""
-
-
-Effect = Spawn | Send | Terminate | Kill | Report
 
 
 class _Worker(Enum):
@@ -126,7 +96,7 @@ class Supervisor:
         self._stopping = 0
         for task in tasks:
             self._queue.append(task)
-            self._total += _item_count(task)
+            self._total += item_count(task)
         return self._advance(now)
 
     def stop(self, now: float) -> list[Effect]:
@@ -138,7 +108,7 @@ class Supervisor:
         if self._stopping > 1:
             return self._kill()
         self._deadline = now + CANCEL_GRACE_S
-        return [Send(Cancel(_task_id(self._current)))]
+        return [Send(Cancel(task_id(self._current)))]
 
     def close(self) -> list[Effect]:
         """The watcher goes away: end the worker now."""
@@ -316,7 +286,7 @@ class Supervisor:
     def _progress(self, now: float) -> Progressed:
         stage = self._stage
         starting = "starting the worker" if self._worker is _Worker.STARTING else ""
-        item = _task_label(self._current) if self._current else starting
+        item = task_label(self._current) if self._current else starting
         if stage and stage.implementation:
             item = f"{item} / {stage.implementation.label}"
         elapsed = now - self._started_at
@@ -349,23 +319,3 @@ def _blame(
         f"The worker was lost ({description}) in the {stage} stage of {where} {at}; it was restarted.",
         log_tail,
     )
-
-
-def _item_count(task: Task) -> int:
-    return len(task.job.implementations) if isinstance(task, Run) else 1
-
-
-def _task_id(task: Task) -> str:
-    return task.id if isinstance(task, Probe | SelfTest) else task.job.id
-
-
-def _task_label(task: Task) -> str:
-    match task:
-        case Run(job=job):
-            return job.workload.label
-        case Trace(job=job):
-            return f"trace of {job.workload.label}"
-        case Probe(device=device):
-            return f"ceilings of {device}"
-        case SelfTest(device=device):
-            return f"self-test on {device}"

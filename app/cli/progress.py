@@ -9,7 +9,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from app.formatting import duration_text
 from profiling.headless import HeadlessRun
 from profiling.reports import Banner, Progressed, Report, WorkerLost
-from profiling.supervisor import Supervisor, Task
+from profiling.supervisor import Supervisor
+from profiling.tasks import Task
 from profiling.transport import LocalTarget
 
 

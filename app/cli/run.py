@@ -19,7 +19,8 @@ from profiling.reports import Report
 from profiling.roofline import Source
 from profiling.session import Point
 from profiling.store import SessionStore, load
-from profiling.supervisor import Supervisor, Task
+from profiling.supervisor import Supervisor
+from profiling.tasks import Task
 
 _MEASURED = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED)
 

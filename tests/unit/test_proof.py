@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from profiling.effects import Send
 from profiling.pass_lines import LIMITS
 from profiling.proof import Column, Proof, ProofName, Row, Unit, all_passed
 from profiling.protocol import LineDecoder, ProofReady, SelfTest, encode, event_decoder
 from profiling.reports import BecameIdle, ProofRecorded
 from profiling.store import SessionStore, load
-from profiling.supervisor import Send, Supervisor
+from profiling.supervisor import Supervisor
 from tests.unit.test_supervisor import hello
 
 NAME = ProofName.KNOWN_DURATION

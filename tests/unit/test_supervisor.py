@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from profiling.effects import Effect, Kill, Send, Spawn, Terminate
 from profiling.outcome import (
     BuildInfo,
     Cancelled,
@@ -33,7 +34,7 @@ from profiling.protocol import (
 )
 from profiling.reports import Banner, BecameIdle, CeilingsComplete, OutcomeRecorded, Progressed, WorkerLost
 from profiling.spec import Dtype, Implementation, Provider, Work, Workload
-from profiling.supervisor import Effect, Kill, Send, Spawn, Supervisor, Terminate
+from profiling.supervisor import Supervisor
 
 EAGER = Implementation("gelu", Provider.EAGER, "", "hash-eager")
 TRITON = Implementation("gelu", Provider.TRITON, "tiles", "hash-triton")

@@ -1,0 +1,25 @@
+"""What the supervisor wants done: to the worker's process, or told to whoever watches. Data only."""
+
+from msgspec import Struct
+
+from profiling.protocol import Command
+from profiling.reports import Report
+
+
+class Spawn(Struct, frozen=True):
+    """Start a worker."""
+
+
+class Send(Struct, frozen=True):
+    command: Command
+
+
+class Terminate(Struct, frozen=True):
+    """Ask the worker's process group to end."""
+
+
+class Kill(Struct, frozen=True):
+    """End the worker's process group."""
+
+
+Effect = Spawn | Send | Terminate | Kill | Report
