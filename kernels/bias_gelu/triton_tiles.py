@@ -13,6 +13,8 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.shared.hints import KEPT
+
 TILE_BYTES = 2048
 
 # exp(-2u) = 2^(z (LINEAR + CUBIC z^2)): -2 sqrt(2/pi) log2(e), and that times 0.044715.
@@ -29,11 +31,11 @@ def _bias_gelu(x, b, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, COLS: tl.c
     at = row[:, None] * cols + col[None, :]
     if cols % COLS == 0 and ROWS == 1:
         bias = tl.load(b + col).to(tl.float32)
-        value = tl.load(x + at).to(tl.float32)
+        value = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
     else:
         inside = (row[:, None] < rows) & (col[None, :] < cols)
         bias = tl.load(b + col, mask=col < cols, other=0.0).to(tl.float32)
-        value = tl.load(x + at, mask=inside, other=0.0).to(tl.float32)
+        value = tl.load(x + at, mask=inside, other=0.0, eviction_policy=KEPT).to(tl.float32)
     value += bias[None, :]
     result = (value / (1.0 + tl.exp2(value * (LINEAR + CUBIC * value * value)))).to(y.dtype.element_ty)
     if cols % COLS == 0 and ROWS == 1:

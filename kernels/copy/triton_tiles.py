@@ -10,6 +10,8 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.shared.hints import KEPT
+
 TILE_BYTES = 2048
 
 
@@ -18,9 +20,9 @@ def _copy(x, y, n, TILE: tl.constexpr):
     first = tl.program_id(0).to(tl.int64) * TILE
     at = first + tl.arange(0, TILE)
     if first + TILE <= n:
-        tl.store(y + at, tl.load(x + at))
+        tl.store(y + at, tl.load(x + at, eviction_policy=KEPT))
     else:
-        tl.store(y + at, tl.load(x + at, mask=at < n), mask=at < n)
+        tl.store(y + at, tl.load(x + at, mask=at < n, eviction_policy=KEPT), mask=at < n)
 
 
 def run(x: torch.Tensor) -> torch.Tensor:

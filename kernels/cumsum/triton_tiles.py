@@ -13,6 +13,8 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.shared.hints import KEPT
+
 TILE_BYTES = 4096  # for 128 threads
 PIECE = 32768  # elements of a long row
 FEW_ROWS = 512
@@ -25,7 +27,7 @@ def _piece_sums(x, sums, cols: tl.constexpr, PIECE: tl.constexpr, COLS: tl.const
     total = tl.zeros((COLS,), tl.float32)
     for first in range(0, PIECE, COLS):
         at = begin + first + tl.arange(0, COLS)
-        total += tl.load(x + row * cols + at, mask=at < cols, other=0.0).to(tl.float32)
+        total += tl.load(x + row * cols + at, mask=at < cols, other=0.0, eviction_policy=KEPT).to(tl.float32)
     tl.store(sums + row * tl.num_programs(1) + tl.program_id(1), tl.sum(total, axis=0))
 
 
@@ -56,7 +58,7 @@ def _cumsum(
         col = begin + first + tl.arange(0, COLS)
         at = row[:, None] * cols + col[None, :]
         inside = (row < rows)[:, None] & (col < cols)[None, :]
-        value = tl.load(x + at, mask=inside, other=0.0).to(tl.float32)
+        value = tl.load(x + at, mask=inside, other=0.0, eviction_policy=KEPT).to(tl.float32)
         result = carried[:, None] + tl.cumsum(value, axis=1)
         tl.store(y + at, result.to(y.dtype.element_ty), mask=inside)
         last = (tl.arange(0, COLS) == COLS - 1)[None, :]

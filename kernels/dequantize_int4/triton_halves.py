@@ -11,6 +11,8 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.shared.hints import KEPT
+
 THREADS = 128
 PACK_BYTES = 16
 
@@ -23,7 +25,10 @@ def _dequantize(packed, scale, x, count, HALF: tl.constexpr, GROUPS: tl.constexp
     at = group[:, None] * HALF + col[None, :]
     inside = (group[:, None] < count) & (col[None, :] < HALF)
     whole = (first + GROUPS <= count) and HALF == WIDTH
-    codes = tl.load(packed + at) if whole else tl.load(packed + at, mask=inside, other=0)
+    if whole:
+        codes = tl.load(packed + at, eviction_policy=KEPT)
+    else:
+        codes = tl.load(packed + at, mask=inside, other=0, eviction_policy=KEPT)
     factor = tl.load(scale + group, mask=group < count, other=0.0).to(tl.float32)[:, None]
     low = ((codes & 15).to(tl.float32) - 8.0) * factor
     high = ((codes >> 4).to(tl.float32) - 8.0) * factor

@@ -11,6 +11,8 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.shared.hints import KEPT
+
 TILE = 2048  # elements, for 128 threads
 FEW = 2**18  # elements, for which tiles of half the size are faster
 
@@ -22,11 +24,11 @@ def _dequantize(q, scale, x, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH
     col = (tl.program_id(0) % TILES) * WIDTH + tl.arange(0, WIDTH)
     at = row[:, None] * cols + col[None, :]
     if cols % WIDTH == 0 and ROWS == 1:
-        codes = tl.load(q + at)
+        codes = tl.load(q + at, eviction_policy=KEPT)
         factor = tl.load(scale + row)
     else:
         inside = (row[:, None] < rows) & (col[None, :] < cols)
-        codes = tl.load(q + at, mask=inside, other=0)
+        codes = tl.load(q + at, mask=inside, other=0, eviction_policy=KEPT)
         factor = tl.load(scale + row, mask=row < rows, other=0.0)
     result = (codes.to(tl.float32) * factor.to(tl.float32)[:, None]).to(x.dtype.element_ty)
     if cols % WIDTH == 0 and ROWS == 1:

@@ -40,7 +40,7 @@ gelu(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long n) {
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
         const long long pack = tile + u * THREADS;
-        if (pack < cut.packs) values[u] = load_pack(x + cut.pack_at(pack));
+        if (pack < cut.packs) values[u] = load_kept_pack(x + cut.pack_at(pack));
     }
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {

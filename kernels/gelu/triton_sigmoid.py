@@ -13,6 +13,8 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.shared.hints import KEPT
+
 TILE_BYTES = 2048
 
 # exp(-2u) = 2^(x (LINEAR + CUBIC x^2)): -2 sqrt(2/pi) log2(e), and that times 0.044715.
@@ -26,9 +28,9 @@ def _gelu(x, y, n, TILE: tl.constexpr):
     at = first + tl.arange(0, TILE)
     whole = first + TILE <= n
     if whole:
-        value = tl.load(x + at).to(tl.float32)
+        value = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
     else:
-        value = tl.load(x + at, mask=at < n, other=0.0).to(tl.float32)
+        value = tl.load(x + at, mask=at < n, other=0.0, eviction_policy=KEPT).to(tl.float32)
     result = value / (1.0 + tl.exp2(value * (LINEAR + CUBIC * value * value)))
     if whole:
         tl.store(y + at, result.to(y.dtype.element_ty))

@@ -12,6 +12,8 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.shared.hints import KEPT
+
 TILE_BYTES = 2048
 
 # exp(-2u) = 2^(x (LINEAR + CUBIC x^2)): -2 sqrt(2/pi) log2(e), and that times 0.044715.
@@ -28,11 +30,11 @@ def _gelu_backward(dy, x, dx, n, TILE: tl.constexpr):
     at = first + tl.arange(0, TILE)
     whole = first + TILE <= n
     if whole:
-        value = tl.load(x + at).to(tl.float32)
-        gradient = tl.load(dy + at).to(tl.float32)
+        value = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
+        gradient = tl.load(dy + at, eviction_policy=KEPT).to(tl.float32)
     else:
-        value = tl.load(x + at, mask=at < n, other=0.0).to(tl.float32)
-        gradient = tl.load(dy + at, mask=at < n, other=0.0).to(tl.float32)
+        value = tl.load(x + at, mask=at < n, other=0.0, eviction_policy=KEPT).to(tl.float32)
+        gradient = tl.load(dy + at, mask=at < n, other=0.0, eviction_policy=KEPT).to(tl.float32)
     square = value * value
     gate = 1.0 / (1.0 + tl.exp2(value * (LINEAR + CUBIC * square)))
     result = gradient * (gate * (1.0 + value * (SLOPE + CURVE * square) * (1.0 - gate)))

@@ -49,7 +49,7 @@ __device__ __forceinline__ void quantize_row(
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
         const int pack = thread + p * threads;
-        if (pack < static_cast<int>(cut.packs)) packs[p] = load_pack(x + cut.head + pack * PACK);
+        if (pack < static_cast<int>(cut.packs)) packs[p] = load_kept_pack(x + cut.head + pack * PACK);
     }
     SCALAR edge{};
     if (thread < cut.edges) edge = x[cut.edge_at(thread)];

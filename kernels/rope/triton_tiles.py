@@ -14,6 +14,8 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.shared.hints import KEPT
+
 TILE_BYTES = 2048
 
 
@@ -34,14 +36,15 @@ def _rope(x, cos, sin, y, seq: tl.constexpr, half: tl.constexpr, ROWS: tl.conste
     y += start
     if seq % ROWS == 0 and half == WIDTH:
         c, s = tl.load(cos + angle).to(tl.float32), tl.load(sin + angle).to(tl.float32)
-        low, high = tl.load(x + at).to(tl.float32), tl.load(x + half + at).to(tl.float32)
+        low = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
+        high = tl.load(x + half + at, eviction_policy=KEPT).to(tl.float32)
         tl.store(y + at, (low * c - high * s).to(y.dtype.element_ty))
         tl.store(y + half + at, (high * c + low * s).to(y.dtype.element_ty))
     else:
         c = tl.load(cos + angle, mask=inside).to(tl.float32)
         s = tl.load(sin + angle, mask=inside).to(tl.float32)
-        low = tl.load(x + at, mask=inside).to(tl.float32)
-        high = tl.load(x + half + at, mask=inside).to(tl.float32)
+        low = tl.load(x + at, mask=inside, eviction_policy=KEPT).to(tl.float32)
+        high = tl.load(x + half + at, mask=inside, eviction_policy=KEPT).to(tl.float32)
         tl.store(y + at, (low * c - high * s).to(y.dtype.element_ty), mask=inside)
         tl.store(y + half + at, (high * c + low * s).to(y.dtype.element_ty), mask=inside)
 

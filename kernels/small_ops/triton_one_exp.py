@@ -13,6 +13,8 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.shared.hints import KEPT
+
 TILE_BYTES = 2048
 LOG2_E = tl.constexpr(1.4426950408889634)
 
@@ -23,9 +25,9 @@ def _small_ops(x, y, n, TILE: tl.constexpr):
     at = first + tl.arange(0, TILE)
     whole = first + TILE <= n
     if whole:
-        value = tl.load(x + at).to(tl.float32)
+        value = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
     else:
-        value = tl.load(x + at, mask=at < n, other=0.0).to(tl.float32)
+        value = tl.load(x + at, mask=at < n, other=0.0, eviction_policy=KEPT).to(tl.float32)
     power = tl.exp2(tl.abs(value) * -LOG2_E)
     root = tl.rsqrt(1.0 + power * power)  # squared, the reciprocal: fewer instructions than a division
     product = (1.0 - power) * root * root * tl.where(value < 0.0, -power, 1.0)

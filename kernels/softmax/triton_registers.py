@@ -13,6 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.shared.hints import KEPT
 from kernels.shared.row_tiles import row_tile
 
 LOG2_E = tl.constexpr(1.4426950408889634)
@@ -27,10 +28,10 @@ def _softmax(x, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.const
     x += first * cols
     y += first * cols
     if WHOLE:
-        value = tl.load(x + at).to(tl.float32)
+        value = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
     else:
         inside = (first + row[:, None] < rows) & (col[None, :] < cols)
-        value = tl.load(x + at, mask=inside, other=-float("inf")).to(tl.float32)
+        value = tl.load(x + at, mask=inside, other=-float("inf"), eviction_policy=KEPT).to(tl.float32)
     highest = tl.max(value, axis=1)
     power = tl.exp2((value - highest[:, None]) * LOG2_E)
     result = (power * (1.0 / tl.sum(power, axis=1))[:, None]).to(y.dtype.element_ty)

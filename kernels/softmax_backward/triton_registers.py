@@ -12,6 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.shared.hints import KEPT
 from kernels.shared.row_tiles import row_tile
 
 
@@ -28,11 +29,11 @@ def _softmax_backward(
     dx += first * cols
     inside = (first + row[:, None] < rows) & (col[None, :] < cols)
     if WHOLE:
-        gradient = tl.load(dy + at).to(tl.float32)
-        power = tl.load(y + at).to(tl.float32)
+        gradient = tl.load(dy + at, eviction_policy=KEPT).to(tl.float32)
+        power = tl.load(y + at, eviction_policy=KEPT).to(tl.float32)
     else:
-        gradient = tl.load(dy + at, mask=inside, other=0.0).to(tl.float32)
-        power = tl.load(y + at, mask=inside, other=0.0).to(tl.float32)
+        gradient = tl.load(dy + at, mask=inside, other=0.0, eviction_policy=KEPT).to(tl.float32)
+        power = tl.load(y + at, mask=inside, other=0.0, eviction_policy=KEPT).to(tl.float32)
     total = tl.sum(gradient * power, axis=1)
     result = (power * (gradient - total[:, None])).to(dx.dtype.element_ty)
     if WHOLE:
@@ -47,7 +48,7 @@ def run(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     dx = torch.empty_like(dy)
     if y.numel():
         width = triton.next_power_of_2(cols)
-        height, warps = row_tile(rows, width)
+        height, warps = row_tile(rows, width, per_warp=256)
         whole = cols == width and rows % height == 0
         _softmax_backward[(triton.cdiv(rows, height),)](
             dy, y, dx, rows, cols, height, width, whole, num_warps=warps

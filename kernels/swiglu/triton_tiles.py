@@ -11,6 +11,8 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.shared.hints import KEPT
+
 TILE_BYTES = 2048
 LOG2_E = tl.constexpr(1.4426950408889634)
 
@@ -21,11 +23,11 @@ def _swiglu(a, b, y, n, TILE: tl.constexpr):
     at = first + tl.arange(0, TILE)
     whole = first + TILE <= n
     if whole:
-        gate = tl.load(a + at).to(tl.float32)
-        value = tl.load(b + at).to(tl.float32)
+        gate = tl.load(a + at, eviction_policy=KEPT).to(tl.float32)
+        value = tl.load(b + at, eviction_policy=KEPT).to(tl.float32)
     else:
-        gate = tl.load(a + at, mask=at < n, other=0.0).to(tl.float32)
-        value = tl.load(b + at, mask=at < n, other=0.0).to(tl.float32)
+        gate = tl.load(a + at, mask=at < n, other=0.0, eviction_policy=KEPT).to(tl.float32)
+        value = tl.load(b + at, mask=at < n, other=0.0, eviction_policy=KEPT).to(tl.float32)
     result = gate / (1.0 + tl.exp2(gate * -LOG2_E)) * value
     if whole:
         tl.store(y + at, result.to(y.dtype.element_ty))

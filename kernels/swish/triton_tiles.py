@@ -11,6 +11,8 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.shared.hints import KEPT
+
 TILE_BYTES = 2048
 LOG2_E = tl.constexpr(1.4426950408889634)
 
@@ -21,9 +23,9 @@ def _swish(x, y, n, TILE: tl.constexpr):
     at = first + tl.arange(0, TILE)
     whole = first + TILE <= n
     if whole:
-        value = tl.load(x + at).to(tl.float32)
+        value = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
     else:
-        value = tl.load(x + at, mask=at < n, other=0.0).to(tl.float32)
+        value = tl.load(x + at, mask=at < n, other=0.0, eviction_policy=KEPT).to(tl.float32)
     result = value / (1.0 + tl.exp2(value * -LOG2_E))
     if whole:
         tl.store(y + at, result.to(y.dtype.element_ty))

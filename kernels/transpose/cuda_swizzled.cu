@@ -32,7 +32,7 @@ transpose_squares(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long lon
     for (int i = 0; i < PACK; ++i) {
         const int row = i * SQUARES + outer;
         if (top + row < rows && left + inner * PACK < cols) {
-            tile[row][place(row / PACK, inner)] = load_pack(x + (top + row) * cols + left + inner * PACK);
+            tile[row][place(row / PACK, inner)] = load_kept_pack(x + (top + row) * cols + left + inner * PACK);
         }
     }
     __syncthreads();

@@ -12,6 +12,8 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.shared.hints import KEPT
+
 SIDE_BYTES = 256
 FEWEST_TILES = 512  # so that a small matrix too is shared by all multiprocessors
 
@@ -25,9 +27,9 @@ def _transpose(x, y, rows: tl.constexpr, cols: tl.constexpr, SIDE: tl.constexpr)
     source = x + row[:, None] * cols + col[None, :]
     target = y + col[:, None] * rows + row[None, :]
     if rows % SIDE == 0 and cols % SIDE == 0:
-        tl.store(target, tl.trans(tl.load(source)))
+        tl.store(target, tl.trans(tl.load(source, eviction_policy=KEPT)))
     else:
-        value = tl.load(source, mask=(row[:, None] < rows) & (col[None, :] < cols))
+        value = tl.load(source, mask=(row[:, None] < rows) & (col[None, :] < cols), eviction_policy=KEPT)
         tl.store(target, tl.trans(value), mask=(col[:, None] < cols) & (row[None, :] < rows))
 
 

@@ -43,8 +43,8 @@ vector_add(const SCALAR* __restrict__ x, const SCALAR* __restrict__ y, SCALAR* _
     for (int u = 0; u < UNROLL; ++u) {
         const long long pack = tile + u * THREADS;
         if (pack < cut.packs) {
-            left[u] = load_pack(x + cut.pack_at(pack));
-            right[u] = load_pack(y + cut.pack_at(pack));
+            left[u] = load_kept_pack(x + cut.pack_at(pack));
+            right[u] = load_kept_pack(y + cut.pack_at(pack));
         }
     }
 #pragma unroll

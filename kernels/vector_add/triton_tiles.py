@@ -11,6 +11,8 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.shared.hints import KEPT
+
 TILE_BYTES = 2048
 
 
@@ -19,13 +21,13 @@ def _add(x, y, z, n, TILE: tl.constexpr):
     first = tl.program_id(0).to(tl.int64) * TILE
     at = first + tl.arange(0, TILE)
     if first + TILE <= n:
-        left = tl.load(x + at).to(tl.float32)
-        right = tl.load(y + at).to(tl.float32)
+        left = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
+        right = tl.load(y + at, eviction_policy=KEPT).to(tl.float32)
         tl.store(z + at, (left + right).to(z.dtype.element_ty))
     else:
         inside = at < n
-        left = tl.load(x + at, mask=inside).to(tl.float32)
-        right = tl.load(y + at, mask=inside).to(tl.float32)
+        left = tl.load(x + at, mask=inside, eviction_policy=KEPT).to(tl.float32)
+        right = tl.load(y + at, mask=inside, eviction_policy=KEPT).to(tl.float32)
         tl.store(z + at, (left + right).to(z.dtype.element_ty), mask=inside)
 
 

@@ -24,24 +24,26 @@ RESIDENT_PACKS = 4  # as in probes.cu
 FMA_PER_ROUND = 8 * 64  # CHAINS x STEPS of probes.cu
 
 
+HINTS = {"cached": "", "streamed": ", evict first", "kept": ", evict last"}
+
+
 class Tile(Struct, frozen=True):
-    """What one block moves: ``threads`` x ``packs`` x 16 bytes, without or with a hint to keep nothing."""
+    """What one block moves: ``threads`` x ``packs`` x 16 bytes, without or with a hint on what L2 keeps."""
 
     threads: int
     packs: int
-    access: str = "cached"  # or "streamed", as in probes.cu
+    access: str = "cached"  # or another key of HINTS, as in probes.cu
 
     @property
     def byte_count(self) -> int:
         return self.threads * self.packs * PACK_BYTES
 
     def __str__(self) -> str:
-        hint = ", evict first" if self.access == "streamed" else ""
-        return f"{self.threads} threads x {self.packs} x 16 B a block{hint}"
+        return f"{self.threads} threads x {self.packs} x 16 B a block{HINTS[self.access]}"
 
 
-# Many threads with one access each are the best of copy and triad on an H200, more accesses those of read;
-# a hint costs there and helps elsewhere.
+# Many threads with one access each are the best of copy and triad on an H200, where what is read is kept before
+# what is written; more accesses are the best of read. "Evict first" costs there and helps elsewhere.
 TILES = (
     Tile(256, 1),
     Tile(512, 1),
@@ -52,6 +54,8 @@ TILES = (
     Tile(256, 8),
     Tile(256, 4, "streamed"),
     Tile(512, 4, "streamed"),
+    Tile(256, 1, "kept"),
+    Tile(512, 1, "kept"),
 )
 
 
