@@ -2,8 +2,9 @@
 
 Formula and mapping are those of flash_attention.py. But some warps only copy, by the tensor memory
 accelerator, and the compiler halves the 128 queries between two groups of four warps that never wait for each
-other: while one takes powers, the other's products run. One loop over all keys, masked all the way where
-causal: Triton 3.6 takes neither a second loop nor a branch here, nor more than 4 warps to begin with.
+other: while one takes powers, the other's products run. One loop over all keys: Triton 3.6 takes neither a
+second loop nor a branch here, nor more than 4 warps to begin with. Hence a branch in assembly, which skips
+the mask off the diagonal.
 Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608. Hopper only.
 """
 
@@ -17,6 +18,34 @@ from profiling.worker.failures import Refusal
 BLOCK_Q = BLOCK_K = 128
 _LN_2 = tl.constexpr(1 / LOG2_E)
 _MINUS_INFINITY = tl.constexpr(-float("inf"))
+_SCORES = tl.constexpr(BLOCK_Q * BLOCK_K // 256)  # of a thread, by two groups of 128
+
+
+def _mask_of_the_diagonal() -> str:
+    """PTX: the scores, then the columns and the last columns that are seen; those beyond become -infinity.
+
+    Blocks of keys start where blocks of queries do: on the diagonal every query has its last column among
+    these keys, elsewhere none has, so that all threads branch alike.
+    """
+    count = _SCORES.value
+    out, scores, columns, last = ([f"${part * count + i}" for i in range(count)] for part in range(4))
+    return "\n".join(
+        [
+            "{.reg .pred whole, hidden;",
+            *(f"mov.b32 {x}, {score};" for x, score in zip(out, scores, strict=True)),
+            f"setp.ge.s32 whole, {last[0]}, {BLOCK_K};",
+            "@whole bra DONE;",
+            *(
+                f"setp.gt.s32 hidden, {column}, {end}; selp.b32 {x}, 0fFF800000, {x}, hidden;"
+                for x, column, end in zip(out, columns, last, strict=True)
+            ),
+            "DONE: }",
+        ]
+    )
+
+
+_MASK = tl.constexpr(_mask_of_the_diagonal())
+_MASK_OPERANDS = tl.constexpr(",".join(x for x in ("=&f", "f", "r", "r") for _ in range(_SCORES.value)))
 
 
 @triton.jit
@@ -33,6 +62,7 @@ def _attend(
     BLOCK_K: tl.constexpr,
     CAUSAL: tl.constexpr,
     WHOLE: tl.constexpr,
+    BRANCH: tl.constexpr,
 ):
     blocks = tl.cdiv(seq, BLOCK_Q)
     block = blocks - 1 - tl.program_id(0) % blocks
@@ -54,11 +84,25 @@ def _attend(
     end = tl.minimum((block + 1) * BLOCK_Q, seq) if CAUSAL else seq
     for start in tl.range(0, end, BLOCK_K, warp_specialize=True):
         scores = tl.dot(q_block, k_rows.load([start, 0]).T)
-        if CAUSAL or not WHOLE:
-            keys = start + tl.arange(0, BLOCK_K)
-            # Keys beyond the end are later than any query that is stored.
-            seen = keys[None, :] <= queries[:, None] if CAUSAL else keys[None, :] < seq
-            scores = tl.where(seen, scores, _MINUS_INFINITY)
+        # Where causal, keys beyond the end are later than any query that is stored.
+        columns = tl.arange(0, BLOCK_K)
+        if CAUSAL and BRANCH:
+            scores = tl.inline_asm_elementwise(
+                _MASK,
+                _MASK_OPERANDS,
+                [
+                    scores,
+                    tl.broadcast_to(columns[None, :], (BLOCK_Q, BLOCK_K)),
+                    tl.broadcast_to((queries - start)[:, None], (BLOCK_Q, BLOCK_K)),
+                ],
+                dtype=tl.float32,
+                is_pure=True,
+                pack=_SCORES,
+            )
+        elif CAUSAL:
+            scores = tl.where(columns[None, :] <= (queries - start)[:, None], scores, _MINUS_INFINITY)
+        elif not WHOLE:
+            scores = tl.where((start + columns)[None, :] < seq, scores, _MINUS_INFINITY)
         higher = tl.maximum(highest, tl.max(scores, axis=1) * scale)
         # Of a query that has seen no finite product yet, every weight is 0 and not NaN.
         shift = tl.where(higher == _MINUS_INFINITY, 0.0, higher)
@@ -107,6 +151,7 @@ def attend(
         BLOCK_K=BLOCK_K,
         CAUSAL=causal,
         WHOLE=seq % BLOCK_K == 0,
+        BRANCH=q.is_cuda,  # the interpreter knows no assembly
         num_warps=4,
         num_stages=2,
     )

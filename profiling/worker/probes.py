@@ -42,8 +42,8 @@ class Tile(Struct, frozen=True):
         return f"{self.threads} threads x {self.packs} x 16 B a block{HINTS[self.access]}"
 
 
-# Many threads with one access each are the best of copy and triad on an H200, where what is read is kept before
-# what is written; more accesses are the best of read. "Evict first" costs there and helps elsewhere.
+# Many threads with one access each are the best of copy and triad on an H200, more accesses those of read;
+# "evict first" costs there and helps elsewhere.
 TILES = (
     Tile(256, 1),
     Tile(512, 1),

@@ -103,6 +103,7 @@ def test_tile_is_told_in_words() -> None:
     assert Tile(256, 4).byte_count == 16 * 1024
     assert str(Tile(256, 4)) == "256 threads x 4 x 16 B a block"
     assert str(Tile(256, 4, "streamed")) == "256 threads x 4 x 16 B a block, evict first"
+    assert str(Tile(256, 1, "kept")) == "256 threads x 1 x 16 B a block, evict last"
 
 
 # ---- the source, compiled ----

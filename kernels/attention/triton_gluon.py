@@ -1,0 +1,10 @@
+"""Attention in Gluon, Triton's lower dialect. See ../gluon_attention.py."""
+
+import torch
+
+from kernels.shared.gluon_attention import attend
+
+
+def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """The mean of ``v`` under softmax(q k^T / sqrt(dim)), all (batch, heads, seq, dim)."""
+    return attend("attention/triton_gluon", q, k, v, causal=False)[0]

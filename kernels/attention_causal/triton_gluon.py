@@ -1,0 +1,10 @@
+"""Causal attention in Gluon, Triton's lower dialect. See ../gluon_attention.py."""
+
+import torch
+
+from kernels.shared.gluon_attention import attend
+
+
+def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """Attention in which query i sees keys 0 to i, all (batch, heads, seq, dim)."""
+    return attend("attention_causal/triton_gluon", q, k, v, causal=True)[0]
