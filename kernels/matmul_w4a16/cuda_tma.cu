@@ -9,8 +9,10 @@
 // Idea: a memory of 4.7 TB/s that answers after most of a microsecond wants 30 KB under way in each multiprocessor at
 //   all times, more than registers hold; a box costs one instruction of one lane. For the operands see fragments.cuh.
 //   To begin with takes longer than in cuda_mma_async, so fewer weights, and what has no groups of 128, go its way.
+//   Part of it is hidden: blocks start while the kernel in front ends, 1 us less of 35 on an H200.
 #include "matmul_w4a16/stages.cuh"
 #include "shared/hopper.cuh"
+#include "shared/overlap.cuh"
 
 #if __CUDA_ARCH__ >= 900
 
@@ -33,11 +35,13 @@ struct alignas(2 * PACE) Scales {
 
 #if __CUDA_ARCH__ < 1200  // whose multiprocessors have 100 KiB
 
-// Groups of 128, a step of a row each, and whole boxes.
+// Groups of 128, a step of a row each, and whole boxes. Starts while the kernel in front may still write x and
+// scales: no __restrict__, which would promise that nobody does.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) stream(
-    const __grid_constant__ CUtensorMap packed, const SCALAR* __restrict__ x, const SCALAR* __restrict__ scales,
-    SCALAR* __restrict__ y, long long m, long long n, long long row_bytes, long long stage_count
+    const __grid_constant__ CUtensorMap packed, const SCALAR* x, const SCALAR* scales, SCALAR* y, long long m,
+    long long n, long long row_bytes, long long stage_count
 ) {
+    let_next_start();
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const int line = lane / 4;  // a row of each operand; lane % 4 is a place in a step
     const int steps = static_cast<int>(row_bytes / STEP), boxes = steps / PACE, stages = static_cast<int>(stage_count);
@@ -73,6 +77,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) stream(
             load_row += stride;
         }
     };
+    wait_for_previous();  // in every thread: what it writes in y may still be read, too
     for (int i = 0; i < stages; ++i) load_next();
 
     // Scales, a box ahead. Rows past the last one take the last one's.
@@ -93,7 +98,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) stream(
     for (int i = 0; i < m; ++i) {
         const auto* const row = reinterpret_cast<const uint4*>(x) + i * (steps * 16);
         for (int c = threadIdx.x; c < steps * 16; c += THREADS) {
-            chunks[i * row_chunks + c] = __ldg(row + c / 8 * 8 + c % 4 * 2 + c % 8 / 4);
+            chunks[i * row_chunks + c] = row[c / 8 * 8 + c % 4 * 2 + c % 8 / 4];
         }
     }
     __syncthreads();

@@ -18,13 +18,13 @@ __device__ __forceinline__ void normalise(
     y += team_row<TEAM>() * cols;
     constexpr bool EARLY = PACKS <= 2;  // registers suffice for the scales too, before the reduction
     Bits packs[PACKS], weights[PACKS];
-    share.load(x, packs);
+    share.load_kept(x, packs);
     if (EARLY) share.load(w, weights);
 
     float squares = 0.0f;
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) squares += squares_of(packs[p]);
-    const float scale = rsqrtf(team_sum<TEAM, 0>(squares) / cols + EPSILON);
+    const float scale = rsqrtf(team_sum<TEAM, 0>(squares) * one_of(cols) + EPSILON);
     keep_packed(packs);
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {

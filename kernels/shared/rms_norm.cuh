@@ -7,7 +7,7 @@ constexpr float EPSILON = 1e-6f;
 
 __device__ __forceinline__ float squares_of(const Bits& pack) {
     float values[PACK], sum = 0.0f;
-    unpack(pack, values);
+    unpack_words(pack, values);
 #pragma unroll
     for (int i = 0; i < PACK; ++i) sum = fmaf(values[i], values[i], sum);
     return sum;
@@ -18,8 +18,8 @@ __device__ __forceinline__ void store_scaled(
     const Share<PACKED>& share, int p, const Bits& pack, float scale, const Bits& w, SCALAR* y
 ) {
     float values[PACK], weights[PACK];
-    unpack(pack, values);
-    unpack(w, weights);
+    unpack_words(pack, values);
+    unpack_words(w, weights);
 #pragma unroll
     for (int i = 0; i < PACK; ++i) values[i] = values[i] * scale * weights[i];
     share.store(y, p, values);

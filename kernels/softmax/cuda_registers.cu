@@ -33,12 +33,15 @@ __device__ __forceinline__ void softmax_row(const SCALAR* x, SCALAR* y, long lon
     x += team_row<TEAM>() * cols;
     y += team_row<TEAM>() * cols;
     Bits packs[PACKS];
-    share.load(x, packs, NEGATIVE_INFINITIES);
+    share.load_kept(x, packs, NEGATIVE_INFINITIES);
     const Statistics all = over_team<TEAM>(statistics_of(packs));
     keep_packed(packs);
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) store_powers(share, p, packs[p], all, y);
 }
+
+// Three blocks of 512 threads leave 40 registers a thread, which suffice on Hopper.
+constexpr int BLOCKS_OF_512 = __CUDA_ARCH__ == 900 ? 3 : 2;
 
 // BLOCKS of THREADS on a multiprocessor: registers enough, and no spilling for the sake of more.
 #define KERNEL(NAME, TEAM, PACKS, THREADS, BLOCKS)                                                           \
@@ -52,7 +55,7 @@ KERNEL(softmax_lanes_16, 16, 4, 128, 7)
 KERNEL(softmax_lanes_32, 32, 4, 128, 7)
 KERNEL(softmax_warp_1, 32, 1, 128, 7)
 KERNEL(softmax_warp_2, 32, 2, 128, 7)
-KERNEL(softmax_block_4, BLOCK_TEAM, 4, 512, 2)
+KERNEL(softmax_block_4, BLOCK_TEAM, 4, 512, BLOCKS_OF_512)
 KERNEL(softmax_block_8, BLOCK_TEAM, 8, 512, 1)
 
 template <bool PACKED>

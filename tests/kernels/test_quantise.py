@@ -182,7 +182,7 @@ class Recorder:
     def __init__(self) -> None:
         self.launches: list[tuple[str, int]] = []
 
-    def launch(self, name: str, *_: object, shared_bytes: int = 0) -> None:
+    def launch(self, name: str, *_: object, shared_bytes: int = 0, overlaps: bool = False) -> None:
         self.launches.append((name, shared_bytes))
 
 
