@@ -4,7 +4,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from profiling.worker.tracing import Span, own_seconds
+from profiling.outcome import ProfiledKernel
+from profiling.worker.tracing import Span, kernels_of, own_seconds
 
 
 def test_kernels_one_after_the_other_keep_their_durations() -> None:
@@ -27,3 +28,15 @@ def test_a_kernel_that_starts_early_does_not_own_its_wait() -> None:
 def test_what_lies_within_another_kernel_has_no_time_of_its_own() -> None:
     found = own_seconds([Span("long", 0.0, 10.0), Span("short", 2.0, 3.0), Span("after", 9.0, 12.0)])
     assert found == {"long": [10.0], "short": [0.0], "after": [2.0]}
+
+
+def test_a_call_has_its_launches_and_mean_times_longest_first() -> None:
+    """Three launches of one kernel and two of another in two calls: no median, which would give 4 for b."""
+    spans = [
+        Span("a", 0.0, 2.0),
+        Span("b", 2.0, 3.0),
+        Span("b", 3.0, 7.0),
+        Span("b", 7.0, 16.0),
+        Span("a", 16.0, 18.0),
+    ]
+    assert kernels_of(spans, calls=2) == (ProfiledKernel("b", 1.5, 7.0), ProfiledKernel("a", 1.0, 2.0))
