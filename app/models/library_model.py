@@ -198,8 +198,18 @@ class LibraryModel(QAbstractItemModel):
                 return None
 
 
+# What the libraries call themselves; another one goes by its file's name.
+_LIBRARIES = {
+    "cublaslt": "cuBLASLt",
+    "cudnn": "cuDNN",
+    "efficient": "memory-efficient attention",
+    "flash": "FlashAttention-2",
+    "liger": "Liger-Kernel",
+}
+
+
 def implementation_label(implementation: Implementation) -> str:
-    """For people: ``torch.compile`` for its default mode, ``compile max autotune``, ``eager PyTorch``."""
+    """For people: ``torch.compile`` for its default mode, ``compile max autotune``, ``Liger-Kernel``."""
     variant = implementation.variant.replace("_", " ")
     match implementation.provider:
         case Provider.EAGER:
@@ -213,7 +223,7 @@ def implementation_label(implementation: Implementation) -> str:
         case Provider.CUDA:
             return f"CUDA {variant}"
         case Provider.LIBRARY:
-            return f"library {variant}"
+            return _LIBRARIES.get(variant, variant)
 
 
 def point_title(implementation: Implementation) -> str:

@@ -93,7 +93,7 @@ def point_html(point: Point, session: Session, theme: Theme, speed_up: SpeedUp |
     if measured.host_s is not None:
         rows.append(("Host time", time_text(measured.host_s)))
     chip = f'<span style="color:{theme.provider(provider)}">●</span>'
-    title = f"<b>{escape(workload.kernel)}</b> · {escape(point.implementation.label)}"
+    title = f"<b>{escape(workload.kernel)}</b> · {escape(implementation_label(point.implementation))}"
     about = (
         f"{PROVIDER_NAMES[provider]} · {workload.dtype} · {sizes_text(workload.sizes)} · {point.job.regime}"
     )

@@ -5,7 +5,7 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
 
-from app.models.library_model import LibraryModel, LibraryRole
+from app.models.library_model import LibraryModel, LibraryRole, implementation_label
 from app.models.point_columns import COLUMNS
 from app.models.point_table import PointRole, PointTable
 from app.models.session_model import SessionModel
@@ -161,3 +161,20 @@ def test_what_cannot_run_is_grey_left_out_and_says_why(library: LibraryModel):
 
 def test_a_root_has_no_parent(library: LibraryModel):
     assert library.parent(library.index(0, 0)) == QModelIndex()
+
+
+@pytest.mark.parametrize(
+    ("provider", "variant", "label"),
+    [
+        (Provider.EAGER, "", "eager PyTorch"),
+        (Provider.COMPILE, "default", "torch.compile"),
+        (Provider.COMPILE, "max_autotune", "compile max autotune"),
+        (Provider.TRITON, "row_tiles", "Triton row tiles"),
+        (Provider.CUDA, "packed", "CUDA packed"),
+        (Provider.CUDA_EXT, "textbook", "CUDA extension textbook"),
+        (Provider.LIBRARY, "cudnn", "cuDNN"),
+        (Provider.LIBRARY, "of_mine", "of mine"),
+    ],
+)
+def test_an_implementation_has_a_name_for_people(provider: Provider, variant: str, label: str) -> None:
+    assert implementation_label(Implementation("softmax", provider, variant, "hash")) == label
