@@ -62,6 +62,8 @@ class HoverCard(QFrame):
     def _show(self, html: str, at: QPointF) -> None:
         if html != self._text.text():
             self._text.setText(html)
+            # The layout takes a size hint of wrapped text that is a line short where a table's cell wraps.
+            self._text.setFixedHeight(self._text.heightForWidth(self._text.width()))
         self.adjustSize()
         area = self._plot.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
         x = at.x() + _GAP

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
     QHeaderView,
+    QLabel,
     QLineEdit,
     QPlainTextEdit,
     QProgressBar,
@@ -23,8 +24,9 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Application
 from app.commands import CommandId
-from app.settings import Places
+from app.settings import ASSETS, Places
 from app.tokens import DARK, LIGHT
+from app.views.roofline_chart import RooflineChart
 from profiling.spec import Provider
 from tests.qt.conftest import FakeDevices, OpenWindow, write_session
 from tests.sessions import DEVICE
@@ -113,6 +115,18 @@ def test_table_details_and_selection_are_one(open_window: OpenWindow, session_fi
     assert application.selection.number == application.table.point_at(3).number
     application.panes.results._filter.setText("nothing has this")
     assert application.selection.number is not None  # what was chosen stays in the details
+
+
+def test_a_card_over_the_chart_shows_all_of_its_text(open_window: OpenWindow):
+    """In the window's own style: without it the layout's hint is high enough."""
+    chart = open_window(ASSETS / "sessions" / "h200.roofscope").window.findChild(RooflineChart)
+    assert chart is not None
+    text = chart.card.findChild(QLabel)
+    assert text is not None
+    for number in (point.number for point in chart.scene.points):
+        QTest.mouseMove(chart.plot.viewport(), chart.plot.viewport_place(number).toPoint())
+        assert chart.card.isVisible()
+        assert text.height() >= text.heightForWidth(text.width())
 
 
 def test_a_failed_point_shows_its_log_and_offers_no_trace(open_window: OpenWindow, session_file: Path):
