@@ -13,7 +13,7 @@ import triton
 import triton.language as tl
 
 from kernels.shared.hints import KEPT
-from kernels.shared.row_tiles import row_tile
+from kernels.shared.row_tiles import load_floats, row_tile
 
 EPSILON = tl.constexpr(1e-6)
 
@@ -40,12 +40,7 @@ def _add_rms_norm(
     y += first * cols
     h += first * cols
     inside = (first + row[:, None] < rows) & (col[None, :] < cols)
-    if WHOLE:
-        total = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
-        total += tl.load(residual + at, eviction_policy=KEPT).to(tl.float32)
-    else:
-        total = tl.load(x + at, mask=inside, other=0.0, eviction_policy=KEPT).to(tl.float32)
-        total += tl.load(residual + at, mask=inside, other=0.0, eviction_policy=KEPT).to(tl.float32)
+    total = load_floats(x + at, inside, WHOLE, KEPT) + load_floats(residual + at, inside, WHOLE, KEPT)
     weight = tl.load(w + col, mask=col < cols, other=0.0).to(tl.float32)
     stored = total.to(h.dtype.element_ty)
     value = stored.to(tl.float32)

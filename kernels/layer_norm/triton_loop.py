@@ -14,14 +14,9 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.shared.row_tiles import load_floats
+
 EPSILON = tl.constexpr(1e-5)
-
-
-@triton.jit
-def _load(address, inside, WHOLE: tl.constexpr, EVICTION: tl.constexpr):
-    if WHOLE:
-        return tl.load(address, eviction_policy=EVICTION).to(tl.float32)
-    return tl.load(address, mask=inside, other=0.0, eviction_policy=EVICTION).to(tl.float32)
 
 
 @triton.jit
@@ -32,13 +27,13 @@ def _layer_norm(x, w, b, y, cols: tl.constexpr, COLS: tl.constexpr):
     total = tl.zeros((COLS,), tl.float32)
     for first in range(0, cols, COLS):
         col = first + tl.arange(0, COLS)
-        total += _load(x + col, col < cols, WHOLE, "evict_last")
+        total += load_floats(x + col, col < cols, WHOLE, "evict_last")
     mean = tl.sum(total, axis=0) / cols
 
     squares = tl.zeros((COLS,), tl.float32)
     for first in range(0, cols, COLS):
         col = first + tl.arange(0, COLS)
-        centred = _load(x + col, col < cols, WHOLE, "") - mean
+        centred = load_floats(x + col, col < cols, WHOLE, "") - mean
         if not WHOLE:
             centred = tl.where(col < cols, centred, 0.0)
         squares += centred * centred
@@ -46,9 +41,9 @@ def _layer_norm(x, w, b, y, cols: tl.constexpr, COLS: tl.constexpr):
 
     for first in range(0, cols, COLS):
         col = first + tl.arange(0, COLS)
-        value = _load(x + col, col < cols, WHOLE, "evict_first")
-        weight = _load(w + col, col < cols, WHOLE, "evict_last")
-        shift = _load(b + col, col < cols, WHOLE, "evict_last")
+        value = load_floats(x + col, col < cols, WHOLE, "evict_first")
+        weight = load_floats(w + col, col < cols, WHOLE, "evict_last")
+        shift = load_floats(b + col, col < cols, WHOLE, "evict_last")
         result = ((value - mean) * scale * weight + shift).to(y.dtype.element_ty)
         if WHOLE:
             tl.store(y + col, result)

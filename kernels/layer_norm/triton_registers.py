@@ -14,7 +14,7 @@ import triton
 import triton.language as tl
 
 from kernels.shared.hints import KEPT
-from kernels.shared.row_tiles import row_tile
+from kernels.shared.row_tiles import load_floats, row_tile
 
 EPSILON = tl.constexpr(1e-5)
 # Longest row whose scales and shifts are loaded along with it. In longer ones they wait for the reductions:
@@ -33,10 +33,7 @@ def _layer_norm(
     x += first * cols
     y += first * cols
     inside = (first + row[:, None] < rows) & (col[None, :] < cols)
-    if WHOLE:
-        value = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
-    else:
-        value = tl.load(x + at, mask=inside, other=0.0, eviction_policy=KEPT).to(tl.float32)
+    value = load_floats(x + at, inside, WHOLE, KEPT)
     if WIDTH <= EARLY:
         weight = tl.load(w + col, mask=col < cols, other=0.0).to(tl.float32)
         shift = tl.load(b + col, mask=col < cols, other=0.0).to(tl.float32)

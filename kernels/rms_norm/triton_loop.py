@@ -13,15 +13,10 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.shared.row_tiles import load_floats
+
 EPSILON = tl.constexpr(1e-6)
 LONGEST_TILE = 16384
-
-
-@triton.jit
-def _load(address, inside, WHOLE: tl.constexpr, EVICTION: tl.constexpr):
-    if WHOLE:
-        return tl.load(address, eviction_policy=EVICTION).to(tl.float32)
-    return tl.load(address, mask=inside, other=0.0, eviction_policy=EVICTION).to(tl.float32)
 
 
 @triton.jit
@@ -32,14 +27,14 @@ def _rms_norm(x, w, y, cols: tl.constexpr, COLS: tl.constexpr):
     squares = tl.zeros((COLS,), tl.float32)
     for first in range(0, cols, COLS):
         col = first + tl.arange(0, COLS)
-        value = _load(x + col, col < cols, WHOLE, "evict_last")
+        value = load_floats(x + col, col < cols, WHOLE, "evict_last")
         squares += value * value
     scale = tl.rsqrt(tl.sum(squares, axis=0) / cols + EPSILON)
 
     for first in range(0, cols, COLS):
         col = first + tl.arange(0, COLS)
-        value = _load(x + col, col < cols, WHOLE, "evict_first")
-        weight = _load(w + col, col < cols, WHOLE, "evict_last")
+        value = load_floats(x + col, col < cols, WHOLE, "evict_first")
+        weight = load_floats(w + col, col < cols, WHOLE, "evict_last")
         result = (value * scale * weight).to(y.dtype.element_ty)
         if WHOLE:
             tl.store(y + col, result)

@@ -15,7 +15,7 @@ import triton
 import triton.language as tl
 
 from kernels.shared.hints import KEPT
-from kernels.shared.row_tiles import row_tile
+from kernels.shared.row_tiles import load_floats, row_tile
 
 EPSILON = tl.constexpr(1e-6)
 
@@ -31,10 +31,7 @@ def _rms_norm(
     x += first * cols
     y += first * cols
     inside = (first + row[:, None] < rows) & (col[None, :] < cols)
-    if WHOLE:
-        value = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
-    else:
-        value = tl.load(x + at, mask=inside, other=0.0, eviction_policy=KEPT).to(tl.float32)
+    value = load_floats(x + at, inside, WHOLE, KEPT)
     weight = tl.load(w + col, mask=col < cols, other=0.0).to(tl.float32)
     scale = tl.rsqrt(tl.sum(value * value, axis=1) / cols + EPSILON)
     result = (value * scale[:, None] * weight[None, :]).to(y.dtype.element_ty)

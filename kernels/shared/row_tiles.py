@@ -1,6 +1,7 @@
-"""How Triton kernels that keep whole rows in registers share them among programs."""
+"""Rows in Triton: how programs share them where they stay in registers, and how their tiles are loaded."""
 
 import triton
+import triton.language as tl
 
 SHORT = 512  # columns, or their next power of two
 SHORT_TILE = 1024  # elements of a program of short rows, at most: 32 for each of its 32 threads
@@ -18,3 +19,11 @@ def row_tile(rows: int, width: int, per_warp: int = 1024) -> tuple[int, int]:
         spread = 1 << max(rows // SPREAD, 1).bit_length() - 1
         return min(SHORT_TILE // width, spread), 1
     return min(max(TILE // width, 1), triton.next_power_of_2(rows)), min(max(width // per_warp, 4), 32)
+
+
+@triton.jit
+def load_floats(address, inside, WHOLE: tl.constexpr, EVICTION: tl.constexpr):
+    """In float32, 0 for what is not ``inside``; unmasked where the tile is WHOLE."""
+    if WHOLE:
+        return tl.load(address, eviction_policy=EVICTION).to(tl.float32)
+    return tl.load(address, mask=inside, other=0.0, eviction_policy=EVICTION).to(tl.float32)

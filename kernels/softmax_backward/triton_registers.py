@@ -13,7 +13,7 @@ import triton
 import triton.language as tl
 
 from kernels.shared.hints import KEPT
-from kernels.shared.row_tiles import row_tile
+from kernels.shared.row_tiles import load_floats, row_tile
 
 
 @triton.jit
@@ -28,12 +28,8 @@ def _softmax_backward(
     y += first * cols
     dx += first * cols
     inside = (first + row[:, None] < rows) & (col[None, :] < cols)
-    if WHOLE:
-        gradient = tl.load(dy + at, eviction_policy=KEPT).to(tl.float32)
-        power = tl.load(y + at, eviction_policy=KEPT).to(tl.float32)
-    else:
-        gradient = tl.load(dy + at, mask=inside, other=0.0, eviction_policy=KEPT).to(tl.float32)
-        power = tl.load(y + at, mask=inside, other=0.0, eviction_policy=KEPT).to(tl.float32)
+    gradient = load_floats(dy + at, inside, WHOLE, KEPT)
+    power = load_floats(y + at, inside, WHOLE, KEPT)
     total = tl.sum(gradient * power, axis=1)
     result = (power * (gradient - total[:, None])).to(dx.dtype.element_ty)
     if WHOLE:
