@@ -16,7 +16,7 @@ import torch
 import triton
 import triton.language as tl
 
-from profiling.worker.failures import Refusal
+from kernels.shared.heads import require_dim, results_of
 
 LOG2_E = math.log2(math.e)
 _LN_2 = tl.constexpr(math.log(2))
@@ -121,10 +121,8 @@ def attend(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The output, and in float32 each query's logarithm (base e) of its sum of exponentials."""
     batch, heads, seq, dim = q.shape
-    o = torch.empty_like(q)
-    lse = torch.empty((batch, heads, seq), dtype=torch.float32, device=q.device)
-    if dim not in (64, 128):
-        raise Refusal(f"Attention in Triton takes heads of 64 or 128 elements, not {dim}.")
+    require_dim("Attention in Triton", dim)
+    o, lse = results_of(q)
     if q.numel():
         block_q, block_k, options = configuration(q)
         _attend[(batch * heads * triton.cdiv(seq, block_q),)](

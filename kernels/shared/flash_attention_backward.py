@@ -15,7 +15,7 @@ import torch
 import triton
 import triton.language as tl
 
-from profiling.worker.failures import Refusal
+from kernels.shared.heads import require_dim
 
 _LOG2_E = tl.constexpr(math.log2(math.e))
 ROWS = 64  # of a program of _delta
@@ -188,8 +188,7 @@ def gradients(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """dq, dk and dv; ``lse`` in float32 and base e."""
     batch, heads, seq, dim = q.shape
-    if dim not in (64, 128):
-        raise Refusal(f"Attention in Triton takes heads of 64 or 128 elements, not {dim}.")
+    require_dim("Attention in Triton", dim)
     dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
     if not q.numel():
         return dq, dk, dv

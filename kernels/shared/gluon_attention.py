@@ -15,6 +15,7 @@ import torch
 import triton
 
 from kernels.shared.flash_attention import LOG2_E
+from kernels.shared.heads import aligned, require_16_bits, require_dim, results_of
 from profiling.worker.failures import Refusal
 from profiling.worker.tensor_map import needs_hopper
 
@@ -243,17 +244,13 @@ def attend(
     Raises Refusal for float32, for heads of other than 64 or 128 elements, and where there is no wgmma.
     """
     batch, heads, seq, dim = q.shape
-    if q.dtype not in _ELEMENTS:
-        raise Refusal(f"{key} multiplies 16-bit elements.")
-    if dim not in (64, 128):
-        raise Refusal(f"{key} takes heads of 64 or 128 elements, not {dim}.")
+    require_16_bits(key, q)
+    require_dim(key, dim)
     needs_hopper(key, q.device)
-    o = torch.empty_like(q)
-    lse = torch.empty((batch, heads, seq), dtype=torch.float32, device=q.device)
+    o, lse = results_of(q)
     if not q.numel():
         return o, lse
-    # The copy engine starts at whole 16 bytes; a fresh copy does.
-    q, k, v = (x if x.data_ptr() % 16 == 0 else x.clone() for x in (q, k, v))
+    q, k, v = aligned(q, k, v)
     whole = seq % BLOCK_K == 0
     if whole:
         # No block reaches into the next head: one descriptor does for all of them, and the host can make it.

@@ -2,7 +2,7 @@
 
 import torch
 
-from profiling.worker.failures import Refusal
+from kernels.shared.heads import aligned, require_16_bits, require_dim, results_of
 from profiling.worker.providers.cuda import CudaProgram
 
 # As in mma_attention.cuh.
@@ -20,10 +20,9 @@ def attend(
     Raises Refusal for float32 and for heads of other than 64 or 128 elements.
     """
     batch, heads, seq, dim = _checked(key, q)
-    o = torch.empty_like(q)
-    lse = torch.empty((batch, heads, seq), dtype=torch.float32, device=q.device)
+    o, lse = results_of(q)
     if q.numel():
-        q, k, v = _aligned(q, k, v)
+        q, k, v = aligned(q, k, v)
         blocks = batch * heads * -(-seq // OWN)
         program.launch(
             f"attention_{dim}", blocks, THREADS, q, k, v, o, lse, seq, shared_bytes=_stage_bytes(64, dim)
@@ -47,7 +46,7 @@ def gradients(
     if q.numel():
         delta = torch.empty_like(lse)
         program.launch(f"delta_{dim}", -(-lse.numel() // WARPS), THREADS, o, do, delta, lse.numel())
-        q, k, v, do = _aligned(q, k, v, do)
+        q, k, v, do = aligned(q, k, v, do)
         blocks = batch * heads * -(-seq // OWN)
         given = (q, k, v, lse, do, delta)
         program.launch(f"queries_{dim}", blocks, THREADS, *given, dq, seq, shared_bytes=_stage_bytes(32, dim))
@@ -66,16 +65,9 @@ def gradients(
 
 
 def _checked(key: str, q: torch.Tensor) -> torch.Size:
-    if q.dtype == torch.float32:
-        raise Refusal(f"{key} multiplies 16-bit elements.")
-    if q.shape[3] not in (64, 128):
-        raise Refusal(f"{key} takes heads of 64 or 128 elements, not {q.shape[3]}.")
+    require_16_bits(key, q)
+    require_dim(key, q.shape[3])
     return q.shape
-
-
-def _aligned(*tensors: torch.Tensor) -> list[torch.Tensor]:
-    """Copies where a tensor does not start at whole 16 bytes."""
-    return [x if x.data_ptr() % 16 == 0 else x.clone() for x in tensors]
 
 
 def _stage_bytes(rows: int, dim: int) -> int:

@@ -13,6 +13,7 @@ import triton
 import triton.language as tl
 
 from kernels.shared.flash_attention import LOG2_E
+from kernels.shared.heads import aligned, require_dim, results_of
 from profiling.worker.failures import Refusal
 
 BLOCK_Q = BLOCK_K = 128
@@ -126,16 +127,13 @@ def attend(
     Raises Refusal for heads of other than 64 or 128 elements and where the GPU is no Hopper.
     """
     batch, heads, seq, dim = q.shape
-    if dim not in (64, 128):
-        raise Refusal(f"{key} takes heads of 64 or 128 elements, not {dim}.")
+    require_dim(key, dim)
     if q.is_cuda and torch.cuda.get_device_capability(q.device) != (9, 0):
         raise Refusal(f"{key} is for compute capability 9.0 (Hopper), which has wgmma and TMA.")
-    o = torch.empty_like(q)
-    lse = torch.empty((batch, heads, seq), dtype=torch.float32, device=q.device)
+    o, lse = results_of(q)
     if not q.numel():
         return o, lse
-    # The copy engine starts at whole 16 bytes; a fresh copy does.
-    q, k, v = (x if x.data_ptr() % 16 == 0 else x.clone() for x in (q, k, v))
+    q, k, v = aligned(q, k, v)
     # The descriptors are made on the device, in memory from here. The setting holds for this thread only.
     triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=q.device))
     _attend[(batch * heads * triton.cdiv(seq, BLOCK_Q),)](

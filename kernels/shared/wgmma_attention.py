@@ -2,7 +2,7 @@
 
 import torch
 
-from profiling.worker.failures import Refusal
+from kernels.shared.heads import aligned, require_16_bits, require_dim, results_of
 from profiling.worker.providers.cuda import CudaProgram
 from profiling.worker.tensor_map import needs_hopper, tensor_map
 
@@ -23,21 +23,16 @@ def attend(
     Raises Refusal for float32, for heads of other than 64 or 128 elements, and where there is no wgmma.
     """
     batch, heads, seq, dim = q.shape
-    if q.dtype == torch.float32:
-        raise Refusal(f"{key} multiplies 16-bit elements.")
-    if dim not in (64, 128):
-        raise Refusal(f"{key} takes heads of 64 or 128 elements, not {dim}.")
+    require_16_bits(key, q)
+    require_dim(key, dim)
     needs_hopper(key, q.device)
-    o = torch.empty_like(q)
-    lse = torch.empty((batch, heads, seq), dtype=torch.float32, device=q.device)
+    o, lse = results_of(q)
     if not q.numel():
         return o, lse
-    # The copy engine starts at whole 16 bytes; a fresh copy does.
-    aligned = [x if x.data_ptr() % 16 == 0 else x.clone() for x in (q, k, v)]
     queries = CONSUMERS[dim] * 64
     maps = (
         tensor_map(x.view(batch * heads, seq, dim), (1, rows, BAND))
-        for x, rows in zip(aligned, (queries, KEYS, KEYS), strict=True)
+        for x, rows in zip(aligned(q, k, v), (queries, KEYS, KEYS), strict=True)
     )
     program.launch(
         f"attention_{dim}",
