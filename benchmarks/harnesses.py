@@ -22,7 +22,7 @@ from profiling.worker.failures import Refusal
 from profiling.worker.inputs import InputMaker
 from profiling.worker.instruments import Instruments
 from profiling.worker.selftest.subject import Subject
-from profiling.worker.tracing import profile_block
+from profiling.worker.tracing import profile_turn
 
 SHORTEST_S, LONGEST_S = 2e-6, 5e-3  # between them a kernel's time is held against the others
 
@@ -89,9 +89,7 @@ def compare(subject: Subject, case: Case) -> Agreement | None:
         [turn] = subject.measured((call, sets))
     except Refusal:
         return None
-    turn.warm_block(subject.instruments.read_state)
-    turn.rest()
-    profile = profile_block(turn.timer)
+    profile = profile_turn(turn, subject.instruments.read_state)
     headline_s = turn.interval.median
     common_s = float(do_bench(lambda: call(*sets[0]), return_mode="median")) * 1e-3
     size = " x ".join(map(str, workload.sizes.values()))

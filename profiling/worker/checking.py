@@ -15,7 +15,7 @@ from profiling.worker.providers import Built
 from profiling.worker.repeats import fingerprint, remembers
 from profiling.worker.rounds import Turn
 from profiling.worker.timing import GraphTimer, host_seconds
-from profiling.worker.tracing import Profile, profile_block
+from profiling.worker.tracing import Profile, profile_turn
 from profiling.worker.verify import Verifier
 
 _HOST_CALLS_S = 0.5
@@ -58,10 +58,7 @@ class Checker:
             )
         self._verify_again(turn, sets)
         host_s = self._host_s(contender, sets) if self._on_gpu else None
-        # The reference has moved the clock. Near that of the blocks is enough: cycles are compared, too.
-        turn.warm_block(self._instruments.read_state)
-        turn.rest()
-        profile = profile_block(turn.timer) if self._on_gpu else None
+        profile = profile_turn(turn, self._instruments.read_state) if self._on_gpu else None
         return Measured(
             time=turn.stats,
             method=turn.timer.method,

@@ -17,7 +17,7 @@ from profiling.pass_lines import judge_agreement, skipped
 from profiling.proof import Proof, ProofName
 from profiling.worker.selftest.cases import Case, cases_for_counters, known_durations
 from profiling.worker.selftest.subject import Subject
-from profiling.worker.tracing import profile_block
+from profiling.worker.tracing import profile_turn
 
 CALLS = 12  # of each case under ncu
 CHILD = "profiling.worker.selftest.ncu_child"
@@ -108,9 +108,8 @@ def _seconds(value: str, unit: str) -> float:
 def _read(subject: Subject, case: Case, ncu_s: float) -> _Reading:
     sets = subject.sets(case.make, case.bytes_per_call)
     [turn] = subject.measured((case.call, sets))
-    turn.warm_block(subject.instruments.read_state)
-    turn.rest()
-    return _Reading(case.label, turn.interval.median, ncu_s, profile_block(turn.timer).kernel_sum_s or None)
+    profile = profile_turn(turn, subject.instruments.read_state)
+    return _Reading(case.label, turn.interval.median, ncu_s, profile.kernel_sum_s or None)
 
 
 def _run(ncu: str, device_id: str) -> str:

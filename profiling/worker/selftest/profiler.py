@@ -9,7 +9,7 @@ from profiling.proof import Proof, ProofName
 from profiling.worker.inputs import InputSet
 from profiling.worker.selftest.cases import Case, single_kernels
 from profiling.worker.selftest.subject import Subject
-from profiling.worker.tracing import profile_block
+from profiling.worker.tracing import profile_turn
 
 _MOST_OF_MEMORY = 4  # a case may take a quarter of what is free
 
@@ -32,10 +32,7 @@ def prove(subject: Subject) -> Proof:
 def _compare(subject: Subject, case: Case, do_bench: Callable[..., Any] | None) -> Agreement:
     sets = subject.sets(case.make, case.bytes_per_call)
     [turn] = subject.measured((case.call, sets))
-    # As in a job: the profiler is to find the clock where the blocks had it.
-    turn.warm_block(subject.instruments.read_state)
-    turn.rest()
-    profile = profile_block(turn.timer)
+    profile = profile_turn(turn, subject.instruments.read_state)
     is_single = 0.5 < profile.launches < 1.5
     return Agreement(
         case.label,
