@@ -5,6 +5,7 @@ An event pair inside a graph reads a kernel's duration plus a constant (2.9 us o
 """
 
 import statistics
+import time
 from collections.abc import Callable, Sequence
 
 import torch
@@ -24,17 +25,30 @@ def calibrate_offset(clock: GpuClock) -> float:
     return statistics.median(readings) - _KNOWN_S
 
 
-def single_calls(call: Call, sets: Sequence[InputSet], offset_s: float, count: int) -> tuple[float, ...]:
-    """Seconds of ``count`` single calls in turn over the sets, the offset taken off."""
+def single_calls(
+    call: Call,
+    sets: Sequence[InputSet],
+    offset_s: float,
+    count: int,
+    *,
+    bursts: int = 1,
+    rest_s: float = 0.0,
+) -> tuple[float, ...]:
+    """Seconds of ``bursts`` times ``count`` single calls in turn over the sets, the offset taken off.
+
+    A burst starts ``rest_s`` after the one before: calls that reach the power cap would else be read at a
+    lower clock than blocks are, which rest.
+    """
     turn = iter(range(count))
 
     def next_call() -> None:
         call(*sets[next(turn) % len(sets)])
 
-    return tuple(max(reading - offset_s, 0.0) for reading in _time_each(next_call, count))
+    readings = _time_each(next_call, count, bursts, rest_s)
+    return tuple(max(reading - offset_s, 0.0) for reading in readings)
 
 
-def _time_each(act: Callable[[], object], count: int) -> list[float]:
+def _time_each(act: Callable[[], object], count: int, bursts: int = 1, rest_s: float = 0.0) -> list[float]:
     pairs = [
         (
             torch.cuda.Event(enable_timing=True, external=True),
@@ -50,6 +64,12 @@ def _time_each(act: Callable[[], object], count: int) -> list[float]:
             act()
             end.record()
     graph.replay()  # uploads the graph
-    graph.replay()
-    torch.cuda.synchronize()
-    return [start.elapsed_time(end) * 1e-3 for start, end in pairs]
+    readings: list[float] = []
+    for _ in range(bursts):
+        if rest_s:
+            torch.cuda.synchronize()
+            time.sleep(rest_s)
+        graph.replay()
+        torch.cuda.synchronize()
+        readings += [start.elapsed_time(end) * 1e-3 for start, end in pairs]
+    return readings

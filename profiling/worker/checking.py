@@ -22,6 +22,7 @@ _HOST_CALLS_S = 0.5
 _MOST_HOST_CALLS = 50
 _SINGLE_CALLS_S = 0.25
 _MOST_SINGLE_CALLS = 64
+_BURSTS = 4  # of single calls, where blocks rest: each as long as a block
 
 
 @dataclass(frozen=True)
@@ -120,9 +121,13 @@ class Checker:
         return host_seconds(contender.built.call, sets[0], calls)
 
     def _single_calls(self, contender: Contender, sets: list[InputSet]) -> tuple[float, ...]:
-        offset_s = self._instruments.call_offset_s
-        if contender.turn.timer.method is not Method.CUDA_GRAPH or offset_s is None:
+        turn, offset_s = contender.turn, self._instruments.call_offset_s
+        if turn.timer.method is not Method.CUDA_GRAPH or offset_s is None:
             return ()
+        call = contender.built.call
         # Slow calls get fewer samples: their spread is no mystery, and a minute is a minute.
-        count = min(max(round(_SINGLE_CALLS_S / contender.turn.interval.median), 4), _MOST_SINGLE_CALLS)
-        return single_calls(contender.built.call, sets, offset_s, count)
+        count = min(max(round(_SINGLE_CALLS_S / turn.interval.median), 4), _MOST_SINGLE_CALLS)
+        if not turn.rest_s:
+            return single_calls(call, sets, offset_s, count)
+        count = min(count, turn.timer.calls_per_block)
+        return single_calls(call, sets, offset_s, count, bursts=_BURSTS, rest_s=turn.rest_s)
