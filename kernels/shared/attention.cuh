@@ -29,6 +29,8 @@ struct Softmax {
     float weight[2] = {};                                       // this thread's share of the sum of powers
     float fading[2];                                            // the factor for sums made before the last products
 
+    __device__ __forceinline__ explicit Softmax(float scale) : scale(scale) {}
+
     // Turns products into powers relative to the highest so far. Where none is finite, powers are 0.
     template <int COUNT>
     __device__ __forceinline__ void exponentiate(float (&s)[COUNT]) {

@@ -209,8 +209,7 @@ __device__ __forceinline__ void attend(
     unsigned own[DIM / 4];
     load_own<DIM>(own, q + head * DIM, first, seq);
     float sum[DIM / 2] = {};
-    Softmax softmax;
-    softmax.scale = LOG2_E * ROOT<DIM>;
+    Softmax softmax(LOG2_E * ROOT<DIM>);
     const auto step = [&](int key0, const unsigned char* keys, const unsigned char* values) {
         if (CAUSAL && key0 >= first + 16) return;  // none of them is seen by this warp
         float s[ROWS / 2];
