@@ -24,7 +24,7 @@ class Point(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        return f"{self.implementation.kernel} / {self.implementation.label}"
+        return self.implementation.title
 
     @property
     def measured(self) -> Measured | None:

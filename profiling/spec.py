@@ -260,6 +260,16 @@ class Workload(Struct, frozen=True):
         return f"{self.kernel} {self.dtype} {self.size_label}"
 
 
+# What the libraries call themselves; another one goes by its file's name.
+_LIBRARIES = {
+    "cublaslt": "cuBLASLt",
+    "cudnn": "cuDNN",
+    "efficient": "memory-efficient attention",
+    "flash": "FlashAttention-2",
+    "liger": "Liger-Kernel",
+}
+
+
 class Implementation(Struct, frozen=True):
     """One way to compute a kernel, such as ``softmax/triton_online``."""
 
@@ -275,8 +285,26 @@ class Implementation(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """For people: ``triton online``."""
-        return self.stem.replace("_", " ")
+        """For people: ``Triton online``, ``torch.compile`` for its default mode, ``Liger-Kernel``."""
+        variant = self.variant.replace("_", " ")
+        match self.provider:
+            case Provider.EAGER:
+                return "eager PyTorch"
+            case Provider.COMPILE:
+                return "torch.compile" if variant == "default" else f"compile {variant}"
+            case Provider.CUDA_EXT:
+                return f"CUDA extension {variant}"
+            case Provider.TRITON:
+                return f"Triton {variant}"
+            case Provider.CUDA:
+                return f"CUDA {variant}"
+            case Provider.LIBRARY:
+                return _LIBRARIES.get(variant, variant)
+
+    @property
+    def title(self) -> str:
+        """With its kernel: ``softmax / Triton online``."""
+        return f"{self.kernel} / {self.label}"
 
     @property
     def key(self) -> str:

@@ -304,7 +304,7 @@ class Supervisor:
 def _blame(
     run: Run, implementation: Implementation, stage: Stage, timed_out: bool, description: str, log_tail: str
 ) -> Failed:
-    where = f"{implementation.kernel} / {implementation.label}"
+    where = implementation.title
     at = f"at {run.job.workload.size_label}"
     if timed_out:
         return Failed(

@@ -8,7 +8,7 @@ from typing import Self
 
 import psutil
 
-_GRACE_S = 1.0
+_GRACE_S = 5.0  # a busy machine takes most of a second for one look through all objects
 
 
 class Running(frozenset[tuple[object, str]]):

@@ -265,19 +265,19 @@ def _outcome(implementation: Implementation, a_job: Job) -> Outcome:
         return Failed(
             FailureKind.BUILD_ERROR,
             Stage.BUILD,
-            "matmul / cuda mma does not compile for sm_90; read the log and edit cuda_mma.cu.",
+            "matmul / CUDA mma does not compile for sm_90; read the log and edit cuda_mma.cu.",
             "cuda_mma.cu(41): error: identifier 'frag' is undefined",
         )
     if key == ("softmax", Provider.TRITON, Dtype.FLOAT16):
         return Failed(
             FailureKind.WRONG_VALUES,
             Stage.VERIFY,
-            "softmax / triton online is wrong at rows=3, cols=1000: relative error 0.7, allowed 0.002.",
+            "softmax / Triton online is wrong at rows=3, cols=1000: relative error 0.7, allowed 0.002.",
         )
     if key == ("matmul", Provider.TRITON, Dtype.FLOAT32):
         return Skipped(
             SkipKind.UNSUPPORTED,
-            "matmul / triton tiled has no IEEE float32 path on this device.",
+            "matmul / Triton tiled has no IEEE float32 path on this device.",
         )
     if key == ("gelu", Provider.COMPILE, Dtype.FLOAT16):
         return Cancelled()

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from app.formatting import interval_text, range_text, ratio_text
-from app.models.library_model import implementation_label
 from profiling.rivals import compared
 from profiling.session import Point
 from profiling.spec import Provider
@@ -49,7 +48,7 @@ class SpeedUp(Struct, frozen=True):
     @property
     def origin(self) -> str:
         """Whom it is compared with, and how, as one sentence."""
-        name = implementation_label(self.baseline.implementation)
+        name = self.baseline.implementation.label
         if self.is_baseline:
             return f"Others of this workload are compared with {name}."
         if self.common_rounds:

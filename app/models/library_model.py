@@ -180,7 +180,7 @@ class LibraryModel(QAbstractItemModel):
         reason = self._reason(implementation)
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return implementation_label(implementation)
+                return implementation.label
             case Qt.ItemDataRole.ToolTipRole:
                 return reason or f"{implementation.key}: {_MEANING[implementation.provider]}"
             case Qt.ItemDataRole.CheckStateRole:
@@ -196,39 +196,6 @@ class LibraryModel(QAbstractItemModel):
                 return implementation.provider
             case _:
                 return None
-
-
-# What the libraries call themselves; another one goes by its file's name.
-_LIBRARIES = {
-    "cublaslt": "cuBLASLt",
-    "cudnn": "cuDNN",
-    "efficient": "memory-efficient attention",
-    "flash": "FlashAttention-2",
-    "liger": "Liger-Kernel",
-}
-
-
-def implementation_label(implementation: Implementation) -> str:
-    """For people: ``torch.compile`` for its default mode, ``compile max autotune``, ``Liger-Kernel``."""
-    variant = implementation.variant.replace("_", " ")
-    match implementation.provider:
-        case Provider.EAGER:
-            return "eager PyTorch"
-        case Provider.COMPILE:
-            return "torch.compile" if variant == "default" else f"compile {variant}"
-        case Provider.CUDA_EXT:
-            return f"CUDA extension {variant}"
-        case Provider.TRITON:
-            return f"Triton {variant}"
-        case Provider.CUDA:
-            return f"CUDA {variant}"
-        case Provider.LIBRARY:
-            return _LIBRARIES.get(variant, variant)
-
-
-def point_title(implementation: Implementation) -> str:
-    """``softmax / Triton online``."""
-    return f"{implementation.kernel} / {implementation_label(implementation)}"
 
 
 _MEANING = {

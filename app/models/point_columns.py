@@ -17,7 +17,6 @@ from app.formatting import (
     percent_text,
     time_text,
 )
-from app.models.library_model import implementation_label
 from app.models.point_row import PointRow, reason_text, status_text
 from profiling.outcome import BuildInfo, Measured
 from profiling.statistics import INTERVAL_NOTE
@@ -97,9 +96,7 @@ def _number(
 
 COLUMNS = (
     _name("Kernel", "What is computed", lambda row: row.point.implementation.kernel),
-    _name(
-        "Implementation", "Which version of it", lambda row: implementation_label(row.point.implementation)
-    ),
+    _name("Implementation", "Which version of it", lambda row: row.point.implementation.label),
     _name("Dtype", "Element type of every tensor", lambda row: str(row.point.job.workload.dtype)),
     Column(
         "Size",

@@ -15,7 +15,6 @@ from app.formatting import (
     time_text,
 )
 from app.models.comparison import SpeedUp
-from app.models.library_model import implementation_label
 from app.tokens import PROVIDER_NAMES, Theme
 from app.verdict_text import ceiling_name, ceiling_value_text, verdict_sentence
 from profiling.roofline import Ceiling
@@ -91,11 +90,11 @@ def point_html(point: Point, session: Session, theme: Theme, speed_up: SpeedUp |
     if judged.speedup_left is not None and judged.limiter is not None:
         rows.append(("Left to roof", f"{ratio_text(judged.speedup_left)} ({ceiling_name(judged.limiter)})"))
     if speed_up is not None and not speed_up.is_baseline:
-        rows.append((f"Over {implementation_label(speed_up.baseline.implementation)}", speed_up.text))
+        rows.append((f"Over {speed_up.baseline.implementation.label}", speed_up.text))
     if measured.host_s is not None:
         rows.append(("Host time", time_text(measured.host_s)))
     chip = f'<span style="color:{theme.provider(provider)}">●</span>'
-    title = f"<b>{escape(workload.kernel)}</b> · {escape(implementation_label(point.implementation))}"
+    title = f"<b>{escape(workload.kernel)}</b> · {escape(point.implementation.label)}"
     about = (
         f"{PROVIDER_NAMES[provider]} · {workload.dtype} · {sizes_text(workload.sizes)} · {point.job.regime}"
     )

@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
 
 from app.detail_facts import sections
 from app.models.fact import Section
-from app.models.library_model import point_title
 from app.models.point_row import PointRow
 from app.models.point_table import PointTable
 from app.models.selection import Selection
@@ -110,7 +109,7 @@ class DetailPane(QWidget):
 
     def _show(self, row: PointRow) -> None:
         point = row.point
-        self._title.setText(point_title(point.implementation))
+        self._title.setText(point.implementation.title)
         workload = point.job.workload
         self._subtitle.setText(f"{workload.dtype}, {workload.size_label}, {point.job.regime}")
         self._verdict.setText(verdict_sentence(point, row.verdict))

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.models.library_model import point_title
 from app.models.point_columns import COLUMNS
 from app.models.point_table import PointRole, PointTable
 from app.models.selection import Selection
@@ -173,7 +172,7 @@ class ResultsPane(QWidget):
         while self._baseline.count() > len(_BASELINES):
             self._baseline.removeItem(len(_BASELINES))
         if point:
-            self._baseline.addItem(f"pinned: {point_title(point.implementation)}")
+            self._baseline.addItem(f"pinned: {point.implementation.title}")
             self._baseline.setCurrentIndex(len(_BASELINES))
         else:
             self._baseline.setCurrentIndex(_BASELINES.index(self._points.baseline_provider))

@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
 
 from app.background import Background
 from app.formatting import count_text
-from app.models.library_model import point_title
 from app.models.selection import Selection
 from app.models.session_model import SessionModel
 from app.models.trace_table import TraceTable
@@ -124,12 +123,12 @@ class TracePane(QWidget):
         self._export_button.setEnabled(trace is not None)
         self._table.show(None)
         self._stack.setCurrentWidget(self._empty)
-        title = point_title(point.implementation) if point else ""
+        title = point.implementation.title if point else ""
         if point is None:
             self._say("", "Select a point to see the kernels it ran.")
         elif trace is None:
             self._say(
-                point_title(point.implementation),
+                point.implementation.title,
                 "No trace of this point yet.\nRecord one to see every kernel it ran.",
             )
         else:
@@ -144,7 +143,7 @@ class TracePane(QWidget):
     def _show(self, trace: TraceInfo, found: TraceSummary | str) -> None:
         if trace != self._shown:
             return  # another point was selected meanwhile
-        label = point_title(trace.implementation)
+        label = trace.implementation.title
         if isinstance(found, str):
             self._say(label, found)
             return

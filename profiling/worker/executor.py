@@ -201,7 +201,7 @@ class JobExecutor:
         """Conclude these with what the error amounts to. Raises DeviceFault where the context is broken."""
         sound, message = self._device_is_sound(), ""
         for implementation in implementations:
-            what = f"{implementation.kernel} / {implementation.label} at {self._job.workload.size_label}"
+            what = f"{implementation.title} at {self._job.workload.size_label}"
             outcome = classify(error, what=what, stage=self._stage, device_is_sound=sound)
             message = outcome.message
             self._conclude(implementation, outcome)

@@ -5,7 +5,7 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
 
-from app.models.library_model import LibraryModel, LibraryRole, implementation_label
+from app.models.library_model import LibraryModel, LibraryRole
 from app.models.point_columns import COLUMNS
 from app.models.point_table import PointRole, PointTable
 from app.models.session_model import SessionModel
@@ -177,4 +177,4 @@ def test_a_root_has_no_parent(library: LibraryModel):
     ],
 )
 def test_an_implementation_has_a_name_for_people(provider: Provider, variant: str, label: str) -> None:
-    assert implementation_label(Implementation("softmax", provider, variant, "hash")) == label
+    assert Implementation("softmax", provider, variant, "hash").label == label

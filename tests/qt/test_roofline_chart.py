@@ -9,7 +9,6 @@ from PySide6.QtGui import QGuiApplication, QImage
 from pytestqt.qtbot import QtBot
 
 from app.models.chart_labels import label_box
-from app.models.library_model import implementation_label
 from app.models.selection import Selection
 from app.models.session_model import SessionModel
 from app.theme import DARK, LIGHT
@@ -49,7 +48,7 @@ def test_hovering_a_point_shows_its_card_at_once(qtbot: QtBot) -> None:
     assert chart.card.isVisible()
     point = model.point(number)
     assert point is not None
-    assert implementation_label(point.implementation) in chart.card.html
+    assert point.implementation.label in chart.card.html
     assert "Compute-bound" in chart.card.html
     assert chart.plot.viewport().rect().contains(chart.card.geometry())
     assert not chart.card.geometry().contains(pixel_of(chart, number))

@@ -37,7 +37,7 @@ def test_an_implementation_is_named_after_its_file() -> None:
     found = Implementation("softmax", Provider.CUDA, "warp_per_row", "hash")
     assert (found.stem, found.label, found.key) == (
         "cuda_warp_per_row",
-        "cuda warp per row",
+        "CUDA warp per row",
         "softmax/cuda_warp_per_row",
     )
     assert Implementation("softmax", Provider.EAGER, "", "hash").stem == "eager"

@@ -146,9 +146,9 @@ def test_a_deadline_kills_and_blames() -> None:
 
 def test_a_device_fault_already_reported_blames_nobody_else() -> None:
     supervisor = started(job(1, (CUDA, EAGER)))
-    fault = Failed(FailureKind.DEVICE_FAULT, Stage.VERIFY, "gelu / cuda packed broke the context.")
+    fault = Failed(FailureKind.DEVICE_FAULT, Stage.VERIFY, "gelu / CUDA packed broke the context.")
     supervisor.feed(OutcomeReady("job-1", CUDA, fault), now=2.0)
-    supervisor.feed(Bye("gelu / cuda packed broke the context.", restart=True), now=2.1)
+    supervisor.feed(Bye("gelu / CUDA packed broke the context.", restart=True), now=2.1)
     effects = supervisor.exited("exit code 1", "", now=2.2)
     assert recorded(effects) == []
     assert of_kind(effects, Spawn)
