@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from profiling.worker.gpu_clock import GpuClock
-from profiling.worker.inputs import InputSet
+from profiling.worker.inputs import InputSet, as_tuple
 from profiling.worker.providers import Tensors
 
 Call = Callable[..., Tensors]
@@ -37,12 +37,16 @@ def single_calls(
     """Seconds of ``bursts`` times ``count`` single calls in turn over the sets, the offset taken off.
 
     A burst starts ``rest_s`` after the one before: calls that reach the power cap would else be read at a
-    lower clock than blocks are, which rest.
+    lower clock than blocks are, which rest. Each set has its own outputs, as in a block: with one place for
+    all, L2 would hold it and writing would cost nothing.
     """
     turn = iter(range(count))
+    outputs: list[tuple[torch.Tensor, ...]] = [() for _ in sets]
 
     def next_call() -> None:
-        call(*sets[next(turn) % len(sets)])
+        index = next(turn) % len(sets)
+        outputs[index] = ()  # its memory goes to the new ones
+        outputs[index] = as_tuple(call(*sets[index]))
 
     readings = _time_each(next_call, count, bursts, rest_s)
     return tuple(max(reading - offset_s, 0.0) for reading in readings)
