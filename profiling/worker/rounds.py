@@ -169,16 +169,16 @@ def warm_up(
     while (elapsed := time.monotonic() - started) < rule.most_s and not rule.is_met(
         elapsed, blocks_s, clocks_hz
     ):
+        if all(long_enough) and elapsed >= rule.least_s:
+            break
         for index, turn in enumerate(turns):
-            if long_enough[index] and len(turns) > 1:
+            if long_enough[index] and not all(long_enough):
                 continue
             reading = turn.warm_block(read_state)
             blocks_s[index].append(reading.seconds)
             long_enough[index] = reading.seconds * turn.timer.calls_per_block > _LONG_BLOCK_S
             if index == 0 and reading.clock_hz:
                 clocks_hz.append(reading.clock_hz)
-        if all(long_enough):
-            return
     for turn in turns:
         turn.spent_s = 0.0
 

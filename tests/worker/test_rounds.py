@@ -164,6 +164,29 @@ def test_rivals_rest_alike(slept: list[float]) -> None:
     assert [one.rest_s for one in (cool, sagging, stuck)] == [0.02, 0.02, 0.02]
 
 
+def test_long_blocks_heat_as_long_as_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the sustained regime; and what the warm-up spent is not taken from the measuring."""
+    now = [0.0]
+    monkeypatch.setattr(rounds.time, "monotonic", lambda: now[0])
+    log: list[str] = []
+    turns = [turn(log, name, seconds=0.5, calls=1) for name in "ab"]
+    for one in turns:
+        monkeypatch.setattr(one.timer, "block", _advancing(one.timer.block, now))
+    warm_up(turns, WarmUpRule(least_s=3.0, most_s=6.0), calm)
+    assert now[0] == 3.0
+    assert log == list("ab") * 3
+    assert [one.spent_s for one in turns] == [0.0, 0.0]
+
+
+def _advancing(block: Callable[[], BlockReading], now: list[float]) -> Callable[[], BlockReading]:
+    def advance() -> BlockReading:
+        reading = block()
+        now[0] += reading.seconds
+        return reading
+
+    return advance
+
+
 def test_without_a_clock_nothing_rests(slept: list[float]) -> None:
     one = turn([], "a")
     one.find_rest(1980e6, calm)
