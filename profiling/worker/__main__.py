@@ -11,11 +11,12 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from profiling.catalog import LIBRARY, Catalog, scan
-from profiling.devices import Device
+from profiling.devices import Device, DeviceKind
 from profiling.outcome import Environment, Stage
 from profiling.proof import Proof
 from profiling.protocol import (
@@ -76,6 +77,8 @@ class Channel:
                     if isinstance(command, Cancel):
                         self._cancelled.add(command.id)
                     else:
+                        # A task of the same name may have been cancelled before: "ceilings", "selftest".
+                        self._cancelled.discard(_task_id(command))
                         self._commands.put(command)
             except ProtocolError as error:
                 sys.stderr.write(f"{error}\n")
@@ -101,7 +104,7 @@ class Worker:
             command = self._channel.next_command()
             if isinstance(command, Close | Open | Cancel):
                 return None
-            task_id = command.id if isinstance(command, Probe | SelfTest) else command.job.id
+            task_id = _task_id(command)
             try:
                 problem = self._carry_out(command, task_id)
             except DeviceFault as error:
@@ -115,30 +118,15 @@ class Worker:
     def _carry_out(self, command: Run | Probe | SelfTest | Trace, task_id: str) -> str:
         """Returns one sentence when the task failed as a whole, else nothing."""
         from profiling.worker.device_lock import DeviceBusy
-        from profiling.worker.executor import DeviceFault, JobExecutor
+        from profiling.worker.executor import DeviceFault
         from profiling.worker.failures import CancelRequested
 
-        def check_cancelled() -> None:
-            if self._channel.is_cancelled(task_id):
-                raise CancelRequested
-
         try:
-            on_device = isinstance(command, Probe | SelfTest)
-            device = self._device(command.device if on_device else command.job.device)
-            if isinstance(command, Probe):
-                self._probe(device, task_id)
-                return ""
-            instruments = self._instruments_of(device)
-            if isinstance(command, SelfTest):
-                self._prove(command, instruments, check_cancelled)
-                return ""
-            executor = JobExecutor(
-                command.job, self._catalog, instruments, self._channel.emit, check_cancelled
+            device = self._device(
+                command.device if isinstance(command, Probe | SelfTest) else command.job.device
             )
-            if isinstance(command, Trace):
-                executor.trace()
-            else:
-                executor.run()
+            with _current(device):
+                self._perform_soundly(command, task_id, device)
         except CancelRequested:
             return ""
         except (DeviceFault, DeviceBusy):
@@ -149,6 +137,45 @@ class Worker:
         finally:
             _release_memory()
         return ""
+
+    def _perform_soundly(self, command: Run | Probe | SelfTest | Trace, task_id: str, device: Device) -> None:
+        """Raises DeviceFault where what went wrong has left the device unusable for the next task."""
+        import torch
+
+        from profiling.worker.executor import DeviceFault, is_sound
+        from profiling.worker.failures import CancelRequested
+
+        try:
+            self._perform(command, task_id, device)
+        except (CancelRequested, DeviceFault):
+            raise
+        except Exception as error:
+            if is_sound(torch.device(device.id)):
+                raise
+            raise DeviceFault(f"{_label(command)} broke the device's context: {error}") from error
+
+    def _perform(self, command: Run | Probe | SelfTest | Trace, task_id: str, device: Device) -> None:
+        from profiling.worker.executor import JobExecutor
+        from profiling.worker.failures import CancelRequested
+
+        def check_cancelled() -> None:
+            if self._channel.is_cancelled(task_id):
+                raise CancelRequested
+
+        match command:
+            case Probe():
+                self._probe(device, task_id)
+            case SelfTest():
+                self._prove(command, self._instruments_of(device), check_cancelled)
+            case Run(job=job) | Trace(job=job):
+                emit = self._channel.emit
+                executor = JobExecutor(
+                    job, self._catalog, self._instruments_of(device), emit, check_cancelled
+                )
+                if isinstance(command, Trace):
+                    executor.trace()
+                else:
+                    executor.run()
 
     def _device(self, device_id: str) -> Device:
         from profiling.worker.device_lock import lock_device
@@ -227,6 +254,23 @@ def kill_group() -> None:
     os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
+def _task_id(command: Command) -> str:
+    match command:
+        case Run(job=job) | Trace(job=job):
+            return job.id
+        case Probe(id=task_id) | SelfTest(id=task_id) | Cancel(id=task_id):
+            return task_id
+        case Open() | Close():
+            return ""
+
+
+def _current(device: Device) -> AbstractContextManager[object]:
+    """Makes a GPU torch's current one: events, streams, captures and Triton's launches go by that."""
+    import torch
+
+    return torch.cuda.device(device.id) if device.kind is DeviceKind.CUDA else nullcontext()
+
+
 def _label(command: Run | Probe | SelfTest | Trace) -> str:
     match command:
         case Probe(device=device):
@@ -247,7 +291,8 @@ def _release_memory() -> None:
 
     gc.collect()
     if torch.cuda.is_initialized():
-        torch.cuda.empty_cache()
+        with suppress(RuntimeError):  # of a broken context: why it broke is the news
+            torch.cuda.empty_cache()
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from functools import cached_property
 from statistics import median
 
-import psutil
 import torch
 from msgspec import Struct
 
 from profiling.devices import Device, DeviceKind, DeviceState
 from profiling.roofline import Source
+from profiling.worker.free_memory import free_bytes
 from profiling.worker.probes import Probes, load_probes
 from profiling.worker.telemetry import state_reader
 
@@ -115,15 +115,10 @@ class Bench:
         Noise and not zeros: zeros draw less power and can be compressed on their way to DRAM.
         """
         if not self._arrays:
-            free = torch.cuda.mem_get_info(self.torch_device)[0] if self.is_cuda else self._free_ram()
-            copies = array_bytes(self.device, free) // (4 * _NOISE_COUNT)
+            copies = array_bytes(self.device, free_bytes(self.device)) // (4 * _NOISE_COUNT)
             noise = torch.empty(_NOISE_COUNT, device=self.torch_device).uniform_(-1, 1)
             self._arrays = tuple(noise.repeat(copies) for _ in range(3))
         return self._arrays
-
-    def _free_ram(self) -> int:
-        available = psutil.virtual_memory().available
-        return min(available, self.device.memory_bytes or available)
 
     def release_arrays(self) -> None:
         self._arrays = ()

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-import psutil
 import torch
 
 from profiling.catalog import Catalog, Kernel, load_module
@@ -20,6 +19,7 @@ from profiling.spec import Implementation
 from profiling.worker import providers
 from profiling.worker.checking import Checker, Contender
 from profiling.worker.failures import CancelRequested, Refusal, TooLarge, classify
+from profiling.worker.free_memory import free_bytes
 from profiling.worker.freeze import ActivityCounter
 from profiling.worker.inputs import InputMaker, InputSet, set_count
 from profiling.worker.instruments import Instruments
@@ -36,9 +36,10 @@ _DEADLINE_S = {
     Stage.BUILD: 120.0,
     Stage.VERIFY: 240.0,  # compilers and autotuners that work at the first call do so here
     Stage.SETTLE: 120.0,
-    Stage.MEASURE: 120.0,
+    Stage.MEASURE: 120.0,  # and _DEADLINE_OF_EACH_S
     Stage.CHECK: 120.0,
 }
+_DEADLINE_OF_EACH_S = 30.0  # of those measured in turn: 10 s of exact blocks, warm-up, and slow calls beyond
 _SETTLE_CALLS = 3
 _HOT_ROUNDS = 3
 _DOUBLE = 8
@@ -55,6 +56,19 @@ class _Prepared:
     implementation: Implementation
     built: Built
     verification: Verification
+
+
+def is_sound(device: torch.device) -> bool:
+    """Whether the device still computes: a broken context answers every call with its error."""
+    try:
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        torch.ones(1, device=device).item()
+    except torch.cuda.OutOfMemoryError:
+        return True
+    except RuntimeError:
+        return False
+    return True
 
 
 class JobExecutor:
@@ -167,7 +181,12 @@ class JobExecutor:
 
     def _measure(self, contenders: list[Contender]) -> str:
         """Fill the contenders' turns; returns what compiled or allocated meanwhile."""
-        self._start(Stage.MEASURE, contenders[0].implementation, f"{len(contenders)} in turn")
+        self._start(
+            Stage.MEASURE,
+            contenders[0].implementation,
+            f"{len(contenders)} in turn",
+            more_s=_DEADLINE_OF_EACH_S * len(contenders),
+        )
         turns = [contender.turn for contender in contenders]
         read_state = self._instruments.read_state
         full_clock_hz = self._instruments.full_clock_hz if self._job.regime is Regime.BURST else None
@@ -199,7 +218,7 @@ class JobExecutor:
 
     def _fail(self, implementations: list[Implementation], error: Exception) -> None:
         """Conclude these with what the error amounts to. Raises DeviceFault where the context is broken."""
-        sound, message = self._device_is_sound(), ""
+        sound, message = is_sound(self._device), ""
         for implementation in implementations:
             what = f"{implementation.title} at {self._job.workload.size_label}"
             outcome = classify(error, what=what, stage=self._stage, device_is_sound=sound)
@@ -213,28 +232,19 @@ class JobExecutor:
     def _conclude(self, implementation: Implementation, outcome: Outcome) -> None:
         self._emit(OutcomeReady(self._job.id, implementation, outcome))
 
-    def _start(self, stage: Stage, implementation: Implementation, detail: str = "") -> None:
+    def _start(
+        self, stage: Stage, implementation: Implementation, detail: str = "", more_s: float = 0.0
+    ) -> None:
         self._stage = stage
-        self._emit(StageStarted(self._job.id, stage, _DEADLINE_S[stage], implementation, detail))
+        self._emit(StageStarted(self._job.id, stage, _DEADLINE_S[stage] + more_s, implementation, detail))
 
     def _synchronize(self) -> None:
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
 
-    def _device_is_sound(self) -> bool:
-        """A broken context answers every call with its error: ask it."""
-        try:
-            self._synchronize()
-            torch.ones(1, device=self._device).item()
-        except torch.cuda.OutOfMemoryError:
-            return True
-        except RuntimeError:
-            return False
-        return True
-
     def _input_sets(self) -> list[InputSet]:
         cache_bytes = self._instruments.device.last_level_cache_bytes or 0
-        count = set_count(self._job.work.byte_count, cache_bytes, self._free_bytes())
+        count = set_count(self._job.work.byte_count, cache_bytes, free_bytes(self._instruments.device))
         return [self._maker.make(self._job.workload.sizes) for _ in range(count)]
 
     def _require_memory(self) -> None:
@@ -242,16 +252,9 @@ class JobExecutor:
         work, itemsize = self._job.work, self._job.workload.dtype.itemsize
         # One set, and its float64 twins for the reference.
         needed = work.byte_count + work.byte_count // itemsize * _DOUBLE
-        free = self._free_bytes()
+        free = free_bytes(self._instruments.device)
         if needed > free:
             raise TooLarge(
                 f"{self._job.workload.label} needs about {needed / 2**30:.1f} GiB with its reference; "
                 f"{free / 2**30:.1f} GiB are free. Choose smaller sizes."
             )
-
-    def _free_bytes(self) -> int:
-        if self._device.type == "cuda":
-            free, _ = torch.cuda.mem_get_info(self._device)
-            reserved = torch.cuda.memory_reserved(self._device) - torch.cuda.memory_allocated(self._device)
-            return free + reserved
-        return psutil.virtual_memory().available

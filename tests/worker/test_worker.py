@@ -10,10 +10,10 @@ import pytest
 
 from profiling.catalog import LIBRARY, Catalog, scan
 from profiling.headless import HeadlessRun
-from profiling.outcome import Failed, FailureKind, Measured, Method, Outcome, SkipKind, Skipped
+from profiling.outcome import Failed, FailureKind, Measured, Method, Outcome, SkipKind, Skipped, Stage
 from profiling.plan import Job, SizeChoice, plan_jobs
 from profiling.protocol import Run, Trace
-from profiling.reports import Banner, OutcomeRecorded, Report, TraceRecorded, WorkerLost
+from profiling.reports import Banner, OutcomeRecorded, Progressed, Report, TraceRecorded, WorkerLost
 from profiling.spec import Dtype, Provider
 from profiling.supervisor import Supervisor
 from profiling.trace import read_trace
@@ -153,6 +153,28 @@ def test_kill_minus_nine_in_mid_run_loses_one_point_only(tmp_path: Path) -> None
     assert isinstance(watched.outcomes["first"], Measured)
     assert isinstance(watched.outcomes["third"], Measured)
     assert watched.of_kind(WorkerLost)
+
+
+def test_what_was_stopped_can_be_run_again_in_the_same_worker(tmp_path: Path) -> None:
+    """Under the same id, as the ceilings and the self-test always go."""
+    add_toy(tmp_path, "good", GOOD)
+    stopped: list[Report] = []
+
+    def stop_once(report: Report) -> None:
+        if isinstance(report, Progressed) and report.stage is Stage.BUILD and not stopped:
+            stopped.append(report)
+            raise KeyboardInterrupt
+
+    watched = Watched(tmp_path, stop_once)
+    [job] = jobs_of(watched.catalog, ["good"])
+    watched.run.run([Run(job)])
+    pid = watched.run.worker_pid
+    assert stopped
+    assert not isinstance(watched.outcomes.get("good"), Measured)
+    watched.run.run([Run(job)])
+    assert watched.run.worker_pid == pid
+    watched.run.close()
+    assert isinstance(watched.outcomes["good"], Measured)
 
 
 def test_too_large_a_size_is_refused_before_anything_is_allocated(tmp_path: Path) -> None:

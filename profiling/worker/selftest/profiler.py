@@ -6,6 +6,7 @@ from typing import Any
 from profiling.agreement import Agreement
 from profiling.pass_lines import judge_agreement, skipped
 from profiling.proof import Proof, ProofName
+from profiling.worker.free_memory import free_bytes
 from profiling.worker.inputs import InputSet
 from profiling.worker.selftest.cases import Case, single_kernels
 from profiling.worker.selftest.subject import Subject
@@ -23,7 +24,7 @@ def prove(subject: Subject) -> Proof:
     found: list[Agreement] = []
     for case in single_kernels(subject, probes):
         subject.check_cancelled()
-        if case.bytes_per_call * _MOST_OF_MEMORY > subject.free_bytes:
+        if case.bytes_per_call * _MOST_OF_MEMORY > free_bytes(subject.device):
             continue
         found.append(_compare(subject, case, do_bench))
     return judge_agreement(ProofName.PROFILER, found, "CUPTI", ["triton do_bench"])

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-import psutil
 import torch
 
 from profiling.devices import DeviceKind
 from profiling.statistics import StopRule, WarmUpRule
 from profiling.worker import memory_ceilings
 from profiling.worker.bench import Bench
+from profiling.worker.free_memory import free_bytes
 from profiling.worker.inputs import InputSet, set_count
 from profiling.worker.instruments import Instruments
 from profiling.worker.providers import Tensors
@@ -60,13 +60,7 @@ class Subject:
     def sets(self, make: Callable[[], InputSet], bytes_per_call: int) -> list[InputSet]:
         """As many input sets as a job would rotate through."""
         cache_bytes = self.device.last_level_cache_bytes or 0
-        return [make() for _ in range(set_count(bytes_per_call, cache_bytes, self.free_bytes))]
-
-    @property
-    def free_bytes(self) -> int:
-        if self.is_cuda:
-            return torch.cuda.mem_get_info(self.torch_device)[0]
-        return psutil.virtual_memory().available
+        return [make() for _ in range(set_count(bytes_per_call, cache_bytes, free_bytes(self.device)))]
 
     def measured(self, *calls: tuple[Call, Sequence[InputSet]]) -> list[Turn]:
         """Settle, warm up and measure calls in turn, as the executor does."""
