@@ -6,6 +6,8 @@ from typing import Protocol
 from profiling.report import csv_report, json_report
 from profiling.session import Session
 
+SUFFIXES = (".png", ".svg", ".csv", ".json")
+
 
 class Picture(Protocol):
     def svg(self) -> str: ...
@@ -37,8 +39,7 @@ def export(session: Session, chart: PictureSource, path: Path) -> None:
         elif kind in texts:
             path.write_text(texts[kind](), encoding="utf-8")
         else:
-            raise ExportError(
-                f"{path.name} names no known kind of file; end it in .png, .svg, .csv or .json."
-            )
+            known = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+            raise ExportError(f"{path.name} names no known kind of file; end it in {known}.")
     except OSError as error:
         raise ExportError(f"{path} cannot be written: {error.strerror or error}.") from error

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.cli.errors import refuse
+from app.cli.targets import check_target
 from app.roofline_svg import roofline_svg
 from profiling.report import csv_report, json_report
 from profiling.session import Session
@@ -23,15 +24,15 @@ def export_session(source: Path, formats: list[str], out: Path | None) -> list[P
     session = load_or_refuse(source)
     if out and len(formats) > 1:
         refuse("--out names one file; ask for one format with it.")
-    written: list[Path] = []
-    for suffix in formats:
-        target = out or source.with_suffix(f".{suffix}")
+    targets = {suffix: out or source.with_suffix(f".{suffix}") for suffix in formats}
+    for suffix, target in targets.items():
+        check_target(target, source, [f".{suffix}"])
+    for suffix, target in targets.items():
         try:
             _WRITERS[suffix](session, target)
         except OSError as error:
             refuse(f"{target} cannot be written: {error.strerror}.")
-        written.append(target)
-    return written
+    return list(targets.values())
 
 
 def write_svg(session: Session, path: Path) -> None:

@@ -1,0 +1,20 @@
+"""Which files a command may write."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from app.cli.errors import refuse
+from app.exporting import SUFFIXES
+from profiling.store import SUFFIX
+
+
+def check_target(target: Path, source: Path, suffixes: Collection[str]) -> None:
+    """Refuse to write over the session itself, or into a name that promises another format than these.
+
+    A suffix that promises nothing is the user's own business: ``/dev/stdout``, ``points.txt``.
+    """
+    if target.exists() and target.samefile(source):
+        refuse(f"{target} is the session itself and would be lost; give --out another name.")
+    suffix = target.suffix.lower()
+    if suffix in {SUFFIX, *SUFFIXES} and suffix not in suffixes:
+        refuse(f"{target} names a {suffix} file; end it in {' or '.join(suffixes)}.")

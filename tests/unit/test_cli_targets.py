@@ -1,0 +1,48 @@
+"""What a command may write: never the session it reads, never a name that promises something else."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import typer
+
+from app.cli.export import export_session
+from profiling.store import SessionStore, load
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    path = tmp_path / "a.roofscope"
+    SessionStore.create(path).close()
+    return path
+
+
+def test_an_export_never_overwrites_its_session(session: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    alias = session.parent / "alias.csv"
+    alias.symlink_to(session)
+    named_csv = session.parent / "b.csv"
+    shutil.copy(session, named_csv)
+    for source, out in ((session, session), (session, alias), (named_csv, None)):
+        with pytest.raises(typer.Exit) as caught:
+            export_session(source, ["csv"], out)
+        assert caught.value.exit_code == 2
+        assert "is the session itself" in capsys.readouterr().err
+        load(source)
+
+
+@pytest.mark.parametrize("name", ["b.roofscope", "b.json", "b.PNG"])
+def test_an_export_refuses_the_suffix_of_another_format(
+    session: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = session.parent / name
+    with pytest.raises(typer.Exit):
+        export_session(session, ["csv"], out)
+    assert "end it in .csv" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_an_export_may_have_any_other_name(session: Path) -> None:
+    for name in ("b.csv", "b.txt", "b"):
+        out = session.parent / name
+        assert export_session(session, ["csv"], out) == [out]
+        assert out.read_text().startswith("number,")
