@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.cli.errors import refuse
-from app.cli.targets import check_target
+from app.cli.targets import check_target, unwritable
 from app.roofline_svg import roofline_svg
 from profiling.report import csv_report, json_report
 from profiling.session import Session
@@ -31,7 +31,7 @@ def export_session(source: Path, formats: list[str], out: Path | None) -> list[P
         try:
             _WRITERS[suffix](session, target)
         except OSError as error:
-            refuse(f"{target} cannot be written: {error.strerror}.")
+            refuse(unwritable(target, error))
     return list(targets.values())
 
 

@@ -18,3 +18,20 @@ def check_target(target: Path, source: Path, suffixes: Collection[str]) -> None:
     suffix = target.suffix.lower()
     if suffix in {SUFFIX, *SUFFIXES} and suffix not in suffixes:
         refuse(f"{target} names a {suffix} file; end it in {' or '.join(suffixes)}.")
+
+
+def check_writable(target: Path) -> None:
+    """Refuse what cannot be written. Tried: permissions do not tell, for instance of /proc."""
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        return  # a device or a pipe: opening it has effects of its own
+    is_new = not target.exists()
+    try:
+        target.open("ab").close()
+        if is_new:
+            target.unlink()
+    except OSError as error:
+        refuse(unwritable(target, error))
+
+
+def unwritable(target: Path, error: OSError) -> str:
+    return f"{target} cannot be written: {error.strerror}."

@@ -9,6 +9,7 @@ from rich.table import Table
 from app.cli.errors import DONE, SOME_FAILED, refuse, unknown
 from app.cli.export import load_or_refuse
 from app.cli.progress import carry_out, make_console
+from app.cli.targets import check_target, check_writable, unwritable
 from app.formatting import percent_text, time_text
 from profiling.catalog import Catalog
 from profiling.ceiling_cache import CeilingCache
@@ -24,6 +25,7 @@ from profiling.supervisor import Supervisor
 from profiling.trace import read_trace, unpack
 
 _ROWS = 10
+_SUFFIXES = (".json", ".json.gz")
 
 
 def record_trace(
@@ -31,6 +33,9 @@ def record_trace(
 ) -> int:
     """Trace the largest measured workload of ``kernel/implementation``; returns the exit code."""
     session = load_or_refuse(path)
+    if out:
+        check_target(out, path, _SUFFIXES)
+        check_writable(out)  # now, and not after the minute that a trace may take
     device = _device(session, devices)
     job = _job(_point(session, key, dtype), catalog, device)
     console = make_console()
@@ -98,5 +103,5 @@ def _show(console: Console, path: Path, trace: TraceInfo, out: Path | None) -> N
         try:
             out.write_bytes(content if out.suffix == ".gz" else unpack(content))
         except OSError as error:
-            refuse(f"{out} cannot be written: {error.strerror}.")
+            refuse(unwritable(out, error))
         console.print(f"Chrome trace: {out}", markup=False)

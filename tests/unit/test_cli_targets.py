@@ -7,6 +7,8 @@ import pytest
 import typer
 
 from app.cli.export import export_session
+from app.cli.trace import record_trace
+from profiling.catalog import Catalog
 from profiling.store import SessionStore, load
 
 
@@ -46,3 +48,40 @@ def test_an_export_may_have_any_other_name(session: Path) -> None:
         out = session.parent / name
         assert export_session(session, ["csv"], out) == [out]
         assert out.read_text().startswith("number,")
+
+
+def trace(session: Path, out: Path) -> int:
+    """A session without points: what comes after the check of ``out`` is another refusal."""
+    return record_trace(session, "gelu/eager", None, Catalog((), ()), (), out)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("a.roofscope", "is the session itself"),
+        ("b.roofscope", "end it in .json or .json.gz"),
+        ("b.csv", "end it in .json or .json.gz"),
+        ("none/b.json", "cannot be written: No such file or directory."),
+        ("", "cannot be written: Is a directory."),
+    ],
+)
+def test_a_trace_refuses_its_target_before_it_measures(
+    session: Path, name: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(typer.Exit):
+        trace(session, session.parent / name)
+    assert sentence in capsys.readouterr().err
+    load(session)
+
+
+def test_the_check_of_a_target_leaves_nothing_behind(
+    session: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new, old = session.parent / "b.json.gz", session.parent / "c.json"
+    old.write_text("kept")
+    for out in (new, old):
+        with pytest.raises(typer.Exit):
+            trace(session, out)
+        assert "which is not here" in capsys.readouterr().err
+    assert not new.exists()
+    assert old.read_text() == "kept"
