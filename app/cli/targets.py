@@ -34,4 +34,5 @@ def check_writable(target: Path) -> None:
 
 
 def unwritable(target: Path, error: OSError) -> str:
-    return f"{target} cannot be written: {error.strerror}."
+    """One sentence. Qt says only that it failed: our OSError for that has no strerror."""
+    return f"{target} cannot be written: {error.strerror or error}."

@@ -7,6 +7,7 @@ import pytest
 import typer
 
 from app.cli.export import export_session
+from app.cli.targets import unwritable
 from app.cli.trace import record_trace
 from profiling.catalog import Catalog
 from profiling.store import SessionStore, load
@@ -85,3 +86,7 @@ def test_the_check_of_a_target_leaves_nothing_behind(
         assert "which is not here" in capsys.readouterr().err
     assert not new.exists()
     assert old.read_text() == "kept"
+
+
+def test_what_qt_cannot_write_has_a_reason() -> None:
+    assert unwritable(Path("x.png"), OSError("Qt gave up")) == "x.png cannot be written: Qt gave up."
