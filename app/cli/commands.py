@@ -220,9 +220,12 @@ def _run(
         code = run_jobs(
             catalog, [str(root) for root in folders], device, jobs, path, fresh_ceilings=fresh_ceilings
         )
-        picture = path.with_suffix(".svg")
-        write_svg(load(path), picture)
+        typer.echo(f"Session:  {path}")
+        session = load(path)
     except SessionError as error:
         refuse(str(error))
-    typer.echo(f"Session:  {path}\nRoofline: {picture}")
+    if any(point.measured for point in session.points):  # else the picture would be empty
+        picture = path.with_suffix(".svg")
+        write_svg(session, picture)
+        typer.echo(f"Roofline: {picture}")
     return code

@@ -44,6 +44,9 @@ def run_jobs(
     if failed or len(points) < planned:
         console.print(f"{failed} failed, {planned - len(points)} not run, of {planned}.")
         return SOME_FAILED
+    if not any(point.measured for point in points):
+        console.print(f"Nothing was measured: all {planned} were skipped.", markup=False, highlight=False)
+        return SOME_FAILED
     return DONE
 
 

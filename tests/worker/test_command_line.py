@@ -105,6 +105,17 @@ def test_a_wrong_kernel_is_exit_code_one_and_the_rest_is_done(tmp_path: Path) ->
     assert "1 failed" in done.stdout
 
 
+def test_nothing_measured_is_exit_code_one_and_no_picture(tmp_path: Path) -> None:
+    keep_ceilings(tmp_path / "cache")
+    out = tmp_path / "a.roofscope"
+    done = main(tmp_path, "run", "gelu", "--device", "cpu", "--provider", "triton",
+                "--size", "n=4096", "--out", out)  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Nothing was measured" in done.stdout
+    assert all(isinstance(point.outcome, Skipped) for point in load(out).points)
+    assert not out.with_suffix(".svg").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
