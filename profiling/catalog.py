@@ -72,12 +72,12 @@ class Catalog(Struct, frozen=True):
 
 
 def scan(roots: Sequence[Path] = (LIBRARY,)) -> Catalog:
-    """Read every folder with a ``spec.py`` under the roots; a later root wins a name clash."""
+    """Read every kernel's folder at the roots; a later root wins a name clash."""
     kernels: dict[str, Kernel] = {}
     problems: list[CatalogProblem] = []
     library = _digest_of_helpers(SHARED)
     for root in roots:
-        for spec_path in sorted(root.glob("*/spec.py")):
+        for spec_path in spec_paths(root):
             found = _load_kernel(spec_path.parent, library)
             if isinstance(found, Kernel):
                 kernels[found.spec.name] = found
@@ -85,6 +85,12 @@ def scan(roots: Sequence[Path] = (LIBRARY,)) -> Catalog:
             else:
                 problems.append(found)
     return Catalog(tuple(kernels[name] for name in sorted(kernels)), tuple(problems))
+
+
+def spec_paths(root: Path) -> list[Path]:
+    """The ``spec.py`` of each folder under a root, or of the root itself where it is one kernel's folder."""
+    own = root / "spec.py"
+    return [own] if own.exists() else sorted(root.glob("*/spec.py"))
 
 
 def load_module(path: Path) -> ModuleType:

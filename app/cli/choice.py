@@ -1,9 +1,10 @@
 """From words of the command line to jobs; every mistake is one sentence."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from app.cli.errors import refuse, unknown
-from profiling.catalog import Catalog, Kernel
+from profiling.catalog import Catalog, Kernel, spec_paths
 from profiling.devices import Device, DeviceKind
 from profiling.plan import Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
 from profiling.spec import Dtype, Provider
@@ -20,6 +21,16 @@ def choose_kernels(catalog: Catalog, names: Sequence[str]) -> list[Kernel]:
             unknown("kernel", name, [kernel.spec.name for kernel in catalog.kernels])
         found.append(kernel)
     return found
+
+
+def choose_libraries(folders: Sequence[Path]) -> list[Path]:
+    """The user's folders of kernels, or folders of one kernel, as they are known to the worker."""
+    for folder in folders:
+        if not folder.is_dir():
+            refuse(f"There is no folder {folder}; --library takes a folder of kernels.")
+        if not spec_paths(folder):
+            refuse(f"{folder} holds no kernel; a kernel is a folder with a spec.py, as under kernels/.")
+    return [folder.resolve() for folder in folders]
 
 
 def choose_device(devices: tuple[Device, ...], name: str | None, default: Device) -> Device:

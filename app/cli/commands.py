@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from app.cli.ceilings import show_ceilings
-from app.cli.choice import choose_device, choose_kernels, choose_sizes, make_jobs
+from app.cli.choice import choose_device, choose_kernels, choose_libraries, choose_sizes, make_jobs
 from app.cli.doctor import print_checks
 from app.cli.errors import refuse
 from app.cli.export import export_session, write_svg
@@ -63,7 +63,7 @@ def run(
     exact: Annotated[bool, typer.Option(help="0.25 % intervals instead of 1 %.")] = False,
     sustained: Annotated[bool, typer.Option(help="Heat the device for 3 s first.")] = False,
     fresh_ceilings: Annotated[bool, typer.Option(help="Measure the ceilings again.")] = False,
-    library: Annotated[list[Path] | None, typer.Option(help="More folders of kernels.")] = None,
+    library: Annotated[list[Path] | None, typer.Option(help="More folders of kernels, or of one.")] = None,
     out: Annotated[Path | None, typer.Option(help="The session file to write.")] = None,
 ) -> None:
     """Verify and time kernels; print a table and write a session file."""
@@ -200,7 +200,7 @@ def _run(
     roots: list[Path] | None = None,
     out: Path | None = None,
 ) -> int:
-    folders = [root.resolve() for root in roots or []]
+    folders = choose_libraries(roots or [])
     catalog = _scan(folders)
     devices = local_devices()
     device = choose_device(devices, device_name, default_device(devices))

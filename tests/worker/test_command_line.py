@@ -120,6 +120,7 @@ def test_nothing_measured_is_exit_code_one_and_no_picture(tmp_path: Path) -> Non
     ("words", "sentence"),
     [
         (["run", "sofmax"], "did you mean 'softmax'?"),
+        (["run", "softmax", "--library", "/nonexistent"], "There is no folder /nonexistent"),
         (["run", "softmax", "--device", "cuda:9"], "There is no device 'cuda:9'"),
         (["run", "softmax", "--device", "cpu", "--size", "rows"], "write axis=number"),
         (["run", "softmax", "--device", "cpu", "--size", "depth=3"], "has no axis 'depth'"),
