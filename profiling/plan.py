@@ -1,12 +1,13 @@
 """What to measure: the product of kernels, dtypes, sizes and implementations."""
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
 
 from profiling.catalog import Kernel
-from profiling.spec import Dtype, Implementation, Provider, Work, Workload
+from profiling.spec import Dtype, Implementation, KernelSpec, Provider, Work, Workload
 
 SWEEP = "sweep"  # in a preset's place: all sizes of a kernel's sweep
 
@@ -88,7 +89,7 @@ def plan_jobs(
     Without dtypes each kernel takes float32, or the first it knows. ``all_modes``: also those
     implementations that a plan leaves out by default; but libraries only where one of the two names them.
 
-    Raises PlanError when a size does not fit, a preset is unknown or nothing is left to run.
+    Raises PlanError when a size does not fit or is empty, a preset is unknown or nothing is left to run.
     """
     wanted_dtypes, wanted_sizes = tuple(dtypes), tuple(size_choices)
     wanted_providers, wanted_stems = set(providers), set(stems)
@@ -144,4 +145,16 @@ def _sizes(kernel: Kernel, choice: SizeChoice) -> tuple[dict[str, int], ...]:
     sizes = {**preset.sizes, **choice.sizes}
     if problem := kernel.spec.problem_with(sizes):
         raise PlanError(problem)
+    if _is_empty(kernel.spec, sizes):
+        empty = {name: size for name, size in sizes.items() if not size} or sizes
+        where = ", ".join(f"{name}={size}" for name, size in empty.items())
+        raise PlanError(f"{kernel.spec.name} has nothing to time at {where}; choose larger sizes.")
     return (sizes,)
+
+
+def _is_empty(spec: KernelSpec, sizes: Mapping[str, int]) -> bool:
+    """Whether a call reads or writes no element: verified among the odd sizes, but not worth a time."""
+    return any(
+        tensors and not any(math.prod(spec.shape(tensor, sizes)) for tensor in tensors)
+        for tensors in (spec.inputs, spec.outputs)
+    )

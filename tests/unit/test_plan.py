@@ -114,6 +114,7 @@ def test_the_tour_is_what_a_library_has_of_it_or_all() -> None:
         (SizeChoice("gigantic"), [Provider.EAGER], "no preset 'gigantic'"),
         (SizeChoice(SMALL.preset, {"depth": 2}), [Provider.EAGER], "no axis 'depth'"),
         (SizeChoice(SMALL.preset, {"rows": -5}), [Provider.EAGER], "got -5"),
+        (SizeChoice(SMALL.preset, {"rows": 0}), [Provider.EAGER], "softmax has nothing to time at rows=0;"),
         (SMALL, [Provider.TRITON], "Nothing to run"),
     ],
 )

@@ -95,3 +95,9 @@ def test_an_empty_choice_gives_one_sentence(catalog: Catalog, choice: PlanChoice
 def test_nothing_ticked_gives_one_sentence(catalog: Catalog):
     with pytest.raises(PlanError, match="tick a kernel"):
         jobs(catalog, PlanChoice("cpu"))
+
+
+def test_own_sizes_with_nothing_to_time_are_refused(catalog: Catalog):
+    for kernel, sizes in (("gelu", "n=0"), ("matmul", "k=0")):
+        with pytest.raises(PlanError, match=f"{kernel} has nothing to time at {sizes};"):
+            jobs(catalog, PlanChoice("cpu", own_sizes=sizes), kernel)
