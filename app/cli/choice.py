@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import typer
+
 from app.cli.errors import refuse, unknown
+from app.plan_words import DTYPE_TEXTS, parse_dtype, parse_size_list
 from profiling.catalog import Catalog, Kernel, spec_paths
 from profiling.devices import Device, DeviceKind
 from profiling.plan import Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
@@ -50,15 +53,22 @@ def choose_sizes(words: Iterable[str], presets: Sequence[str], device: Device) -
     by_default = not presets
     sizes: dict[str, int] = {}
     for word in words:
-        for part in word.split(","):
-            axis, _, number = part.partition("=")
-            try:
-                sizes[axis.strip()] = int(number.replace("_", ""))
-            except ValueError:
-                refuse(f"The size {part!r} cannot be read; write axis=number, such as rows=4096.")
+        try:
+            sizes |= parse_size_list(word)
+        except PlanError as error:
+            refuse(str(error))
     if sizes:
         return [SizeChoice(names[0], sizes, by_default)]
     return [SizeChoice(name, or_any=by_default) for name in names]
+
+
+def dtype_of(word: str) -> Dtype:
+    """For an option; what typer says of it names the option."""
+    dtype = parse_dtype(word)
+    if dtype is None:
+        known = ", ".join(f"{dtype} ({DTYPE_TEXTS[dtype]})" for dtype in Dtype)
+        raise typer.BadParameter(f"there is no element type {word!r}; choose from {known}.")
+    return dtype
 
 
 def make_jobs(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from app.cli.ceilings import show_ceilings
-from app.cli.choice import choose_device, choose_kernels, choose_libraries, choose_sizes, make_jobs
+from app.cli.choice import choose_device, choose_kernels, choose_libraries, choose_sizes, dtype_of, make_jobs
 from app.cli.doctor import print_checks
 from app.cli.errors import refuse
 from app.cli.export import export_session, write_svg
@@ -53,9 +53,16 @@ def run(
     implementation: Annotated[list[str] | None, typer.Option(help="Such as triton_online.")] = None,
     all_modes: Annotated[bool, typer.Option("--all-modes", help="All four modes of torch.compile.")] = False,
     dtype: Annotated[
-        list[Dtype] | None, typer.Option(help="Element types; float32 if none, where a kernel has it.")
+        list[Dtype] | None,
+        typer.Option(
+            help="float32, float16, bfloat16, or fp32, fp16, bf16; float32 if none, where a kernel has it.",
+            parser=dtype_of,
+            metavar="TYPE",
+        ),
     ] = None,
-    size: Annotated[list[str] | None, typer.Option(help="axis=number, over the preset's sizes.")] = None,
+    size: Annotated[
+        list[str] | None, typer.Option(help="axis=number, such as n=64Mi, over the preset's sizes.")
+    ] = None,
     preset: Annotated[
         list[str] | None, typer.Option(help="small, medium, large; sweep for eight sizes.")
     ] = None,
@@ -120,7 +127,9 @@ def ceilings(
 def trace(
     file: Annotated[Path, typer.Argument(help="A .roofscope session recorded on this machine.")],
     implementation: Annotated[str, typer.Argument(help="Such as softmax/triton_online.")],
-    dtype: Annotated[Dtype | None, typer.Option(help="Element type; any if none.")] = None,
+    dtype: Annotated[
+        Dtype | None, typer.Option(help="Element type; any if none.", parser=dtype_of, metavar="TYPE")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Also write the Chrome trace, .json or .json.gz.")] = None,
 ) -> None:
     """Record a torch.profiler trace of a measured point into its session."""

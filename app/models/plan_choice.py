@@ -1,11 +1,11 @@
 """What the plan bar holds, as a value; turned into jobs by profiling.plan."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
 
+from app.plan_words import parse_sizes
 from profiling.catalog import Catalog, Kernel
 from profiling.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
 from profiling.spec import Dtype, Implementation, Provider
@@ -14,8 +14,6 @@ Checked = Mapping[str, Sequence[Implementation]]
 
 PRESETS = ("small", "medium", "large", SWEEP)
 _NAMED = 3  # kernels, in a sentence
-_PART = re.compile(r"([a-z_][a-z0-9_]*)\s*=\s*(\d[\d_']*)\s*(k|ki|m|mi|g|gi)?", re.IGNORECASE)
-_FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
 
 class PlanChoice(Struct, frozen=True):
@@ -27,27 +25,6 @@ class PlanChoice(Struct, frozen=True):
     own_sizes: str = ""
     regime: Regime = Regime.BURST
     quality: Quality = Quality.QUICK
-
-
-def parse_sizes(text: str) -> tuple[dict[str, int], ...]:
-    """Read ``rows=4096, cols=1000`` or several such lists split by ``;``. ``4Ki`` is 4096, ``4k`` 4000.
-
-    Raises PlanError with one sentence.
-    """
-    return tuple(_parse_list(part) for part in text.split(";") if part.strip())
-
-
-def _parse_list(text: str) -> dict[str, int]:
-    sizes: dict[str, int] = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        match = _PART.fullmatch(part)
-        if match is None:
-            raise PlanError(f"{part!r} is no size; write for example rows=4096, cols=1000.")
-        name, digits, suffix = match.groups()
-        if name in sizes:
-            raise PlanError(f"The size {name!r} is given twice; separate two choices with a semicolon.")
-        sizes[name] = int(digits.replace("_", "").replace("'", "")) * _FACTORS[(suffix or "").lower()]
-    return sizes
 
 
 def sizes_hint(text: str, kernels: Sequence[Kernel]) -> str:

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.formatting import duration_text
 from app.models.plan_choice import PRESETS, PlanChoice
+from app.plan_words import DTYPE_TEXTS
 from app.views.elided_label import ElidedLabel
 from app.views.style import label, set_state
 from profiling.devices import Device, DeviceKind
@@ -33,7 +34,6 @@ Choice = TypeVar("Choice")
 _MOST_NAME = 22  # letters of a device that the box has room for
 
 _PRESET_TEXTS = {"small": "S", "medium": "M", "large": "L"}  # so that the bar fits 1024 pixels
-_DTYPE_TEXTS = {Dtype.FLOAT32: "fp32", Dtype.FLOAT16: "fp16", Dtype.BFLOAT16: "bf16"}
 _STAGE_TEXTS = {
     Stage.BUILD: "compiling",
     Stage.VERIFY: "verifying",
@@ -63,7 +63,7 @@ class PlanBar(QFrame):
         self.device_box.currentIndexChanged.connect(self._device_chosen)
         self.dtypes = {
             dtype: _segment(text, f"Measure in {dtype}", on=dtype is Dtype.FLOAT32)
-            for dtype, text in _DTYPE_TEXTS.items()
+            for dtype, text in DTYPE_TEXTS.items()
         }
         self.presets = {
             name: _segment(_PRESET_TEXTS.get(name, name), f"The kernels' {name} sizes") for name in PRESETS

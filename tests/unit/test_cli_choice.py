@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 import typer
 
-from app.cli.choice import choose_libraries
+from app.cli.choice import choose_libraries, choose_sizes, dtype_of
 from profiling.catalog import scan
+from profiling.host import cpu_device
+from profiling.spec import Dtype
 from tests.worker.toys import REFERENCE, add_toy
 
 Capture = pytest.CaptureFixture[str]
@@ -29,3 +31,22 @@ def test_a_folder_without_kernels_is_refused(
     with pytest.raises(typer.Exit):
         choose_libraries([tmp_path / name])
     assert sentence in capsys.readouterr().err
+
+
+def test_sizes_are_written_as_in_the_window() -> None:
+    [choice] = choose_sizes(["rows=64Mi,cols=1_000", "depth=4k"], [], cpu_device())
+    assert choice.sizes == {"rows": 2**26, "cols": 1000, "depth": 4000}
+
+
+@pytest.mark.parametrize("word", ["", "n", "n=1.5"])
+def test_what_is_no_size_is_refused(word: str, capsys: Capture) -> None:
+    with pytest.raises(typer.Exit):
+        choose_sizes([word], [], cpu_device())
+    assert f"{word!r} is no size" in capsys.readouterr().err
+
+
+def test_element_types_have_the_windows_short_names_too() -> None:
+    assert [dtype_of(word) for word in ("fp32", "FP16", "bf16")] == list(Dtype)
+    assert [dtype_of(str(dtype)) for dtype in Dtype] == list(Dtype)
+    with pytest.raises(typer.BadParameter, match=r"'float8'.*bfloat16 \(bf16\)"):
+        dtype_of("float8")

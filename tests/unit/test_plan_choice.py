@@ -2,7 +2,8 @@
 
 import pytest
 
-from app.models.plan_choice import PlanChoice, dtypes_hint, parse_sizes, plan, sizes_hint
+from app.models.plan_choice import PlanChoice, dtypes_hint, plan, sizes_hint
+from app.plan_words import parse_sizes
 from profiling.catalog import Catalog, scan
 from profiling.plan import Job, PlanError
 from profiling.spec import Dtype
@@ -36,7 +37,7 @@ def test_sizes_are_read(text: str, sizes: tuple[dict[str, int], ...]):
 
 
 @pytest.mark.parametrize(
-    "text", ["rows", "rows=", "rows=-1", "rows=1.5", "rows=4 cols=3", "n=1, n=2", "=3", "n=0x10"]
+    "text", ["rows", "rows=", "rows=-1", "rows=1.5", "rows=4 cols=3", "n=1, n=2", "=3", "n=0x10", ","]
 )
 def test_what_is_no_size_gives_one_sentence(text: str):
     with pytest.raises(PlanError) as caught:
