@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -149,6 +150,26 @@ def test_an_existing_session_is_never_overwritten(tmp_path: Path) -> None:
     done = main(tmp_path, "run", "softmax", "--device", "cpu", "--out", tmp_path / "a.roofscope")
     assert done.returncode == 2
     assert "exists already" in done.stderr
+
+
+def test_ctrl_c_during_the_imports_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'typer':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "main.py", "doctor"],
+        cwd=CHECKOUT,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
 def test_the_doctor_names_what_is_here(tmp_path: Path) -> None:
