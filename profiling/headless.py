@@ -36,6 +36,7 @@ class HeadlessRun:
         self._inbox: queue.Queue[Event | ProtocolError | None] = queue.Queue()
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         self._idle = False
+        self.was_stopped = False  # by Ctrl+C
 
     def run(self, tasks: Iterable[Task]) -> None:
         """Work until the queue is empty. Ctrl+C stops as the Stop button does."""
@@ -45,6 +46,7 @@ class HeadlessRun:
             try:
                 self._step()
             except KeyboardInterrupt:
+                self.was_stopped = True
                 self._apply(self._supervisor.stop(time.monotonic()))
 
     def close(self) -> None:

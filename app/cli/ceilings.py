@@ -1,5 +1,7 @@
 """Measures a device's ceilings and prints them, each with where it comes from."""
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.table import Table
 
@@ -24,18 +26,24 @@ def show_ceilings(device: Device, *, fresh: bool = False) -> int:
     cache = CeilingCache(console.print)
     key = CacheKey.of(device, package_version("torch"))
     kept = () if fresh else cache.load(key)
-    measured = kept or _measure(console, device, cache, key)
+    measured, was_stopped = (kept, False) if kept else _measure(console, device, cache, key)
+    if was_stopped:
+        console.print("Stopped: what was measured until then is not kept.")
+        if not measured:
+            return SOME_FAILED
     console.print(_table(device, [*measured, *nameplate(device, timestamp())]), highlight=False)
     if gap := nameplate_gap(device):
         console.print(gap, markup=False)
     if kept:
         newest = max(ceiling.recorded_at for ceiling in kept)[:16].replace("T", " ")
         console.print(f"Measured on {newest} UTC and kept; --fresh measures them again.", markup=False)
-    return DONE if measured else SOME_FAILED
+    return DONE if measured and not was_stopped else SOME_FAILED
 
 
-def _measure(console: Console, device: Device, cache: CeilingCache, key: CacheKey) -> list[Ceiling]:
-    """What a probe finds; kept for later only when it went through to its end."""
+def _measure(
+    console: Console, device: Device, cache: CeilingCache, key: CacheKey
+) -> tuple[Sequence[Ceiling], bool]:
+    """What a probe finds, kept for later only when it went through to its end; and whether it was stopped."""
     found: list[Ceiling] = []
 
     def handle(report: Report) -> None:
@@ -48,8 +56,8 @@ def _measure(console: Console, device: Device, cache: CeilingCache, key: CacheKe
                 pass
 
     supervisor = Supervisor([], scan([LIBRARY]).hash)
-    carry_out(console, supervisor, [Probe("ceilings", device.id)], handle)
-    return found
+    was_stopped = carry_out(console, supervisor, [Probe("ceilings", device.id)], handle)
+    return found, was_stopped
 
 
 def _table(device: Device, ceilings: list[Ceiling]) -> Table:

@@ -24,8 +24,8 @@ def carry_out(
     supervisor: Supervisor,
     tasks: Iterable[Task],
     handle: Callable[[Report], str | None],
-) -> None:
-    """Work until the tasks are done or stopped by Ctrl+C.
+) -> bool:
+    """Work until the tasks are done or stopped by Ctrl+C; returns whether they were stopped.
 
     ``handle`` sees every report; the line it may return, rich markup, is printed above the bar.
     """
@@ -51,6 +51,7 @@ def carry_out(
             run.run(tasks)
         finally:
             run.close()
+    return run.was_stopped
 
 
 def _show(progress: Progress, bar: TaskID, report: Report) -> None:

@@ -39,15 +39,22 @@ def run_jobs(
     points = record_jobs(console, catalog, kernel_roots, device, jobs, path, fresh_ceilings=fresh_ceilings)
     session = load(path)
     print_table(console, session)
-    failed = sum(isinstance(point.outcome, Failed | Cancelled) for point in points)
-    planned = sum(len(job.implementations) for job in jobs)
-    if failed or len(points) < planned:
-        console.print(f"{failed} failed, {planned - len(points)} not run, of {planned}.")
-        return SOME_FAILED
-    if not any(point.measured for point in points):
+    return conclude(console, points, planned=sum(len(job.implementations) for job in jobs))
+
+
+def conclude(console: Console, points: Sequence[Point], *, planned: int) -> int:
+    """Say what is missing of the plan; returns the exit code."""
+    counts = {
+        "failed": sum(isinstance(point.outcome, Failed) for point in points),
+        "stopped": sum(isinstance(point.outcome, Cancelled) for point in points),
+        "not run": planned - len(points),
+    }
+    missing = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    if missing:
+        console.print(f"{missing}, of {planned}.", markup=False, highlight=False)
+    elif not any(point.measured for point in points):
         console.print(f"Nothing was measured: all {planned} were skipped.", markup=False, highlight=False)
-        return SOME_FAILED
-    return DONE
+    return DONE if not missing and any(point.measured for point in points) else SOME_FAILED
 
 
 def record_jobs(

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from app.cli.ceilings import show_ceilings
 from profiling.ceiling_cache import CacheKey, CeilingCache
 from profiling.host import cpu_device, package_version
+from profiling.reports import Progressed, Report
 from profiling.roofline import Bound, Mix
 from tests.worker.test_command_line import keep_ceilings, main
 
@@ -32,6 +34,25 @@ def test_a_fresh_probe_replaces_what_was_kept(tmp_path: Path) -> None:
     kept = cache.load(CacheKey.of(cpu_device(), package_version("torch")))
     assert {ceiling.mix for ceiling in kept if ceiling.bound is Bound.DRAM} == set(Mix)
     assert all(ceiling.method != "test" for ceiling in kept)
+
+
+def test_ctrl_c_says_that_it_stopped_and_shows_no_empty_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    presses = [KeyboardInterrupt]
+
+    def press(_progress: object, _bar: object, report: Report) -> None:
+        if isinstance(report, Progressed) and report.stage and presses:
+            raise presses.pop()
+
+    monkeypatch.setattr("app.cli.progress._show", press)
+    assert show_ceilings(cpu_device(), fresh=True) == 1
+    assert not presses
+    said = capsys.readouterr().out
+    assert "Stopped" in said
+    assert "provenance" not in said
+    assert not list(tmp_path.rglob("*.json"))
 
 
 def test_an_unknown_device_is_one_sentence(tmp_path: Path) -> None:
