@@ -9,6 +9,7 @@ from msgspec import Struct
 from profiling.catalog import Kernel
 from profiling.spec import Dtype, Implementation, KernelSpec, Provider, Work, Workload
 
+_NAMED = 3  # kernels, in a sentence
 SWEEP = "sweep"  # in a preset's place: all sizes of a kernel's sweep
 
 # What a first session measures: a minute on a GPU, and enough to see what the program does.
@@ -122,8 +123,16 @@ def plan_jobs(
                     )
                 )
     if not jobs:
-        raise PlanError("Nothing to run: no implementation matches the kernels, providers and dtypes chosen.")
+        raise PlanError(_nothing_to_run(kernels, wanted_dtypes))
     return tuple(jobs)
+
+
+def _nothing_to_run(kernels: Sequence[Kernel], wanted: Sequence[Dtype]) -> str:
+    if any(_dtypes(kernel, wanted) for kernel in kernels):
+        return "Nothing to run: no implementation matches the kernels and providers chosen."
+    known = [f"{kernel.spec.name} has {', '.join(kernel.spec.dtypes)}" for kernel in kernels[:_NAMED]]
+    more = f"; and {len(kernels) - _NAMED} more" if len(kernels) > _NAMED else ""
+    return f"Nothing to run in {', '.join(wanted)}: {'; '.join(known)}{more}."
 
 
 def _dtypes(kernel: Kernel, wanted: Sequence[Dtype]) -> tuple[Dtype, ...]:

@@ -15,15 +15,15 @@ from profiling.spec import Dtype, Provider
 
 def choose_kernels(catalog: Catalog, names: Sequence[str]) -> list[Kernel]:
     """Kernels by name; all of them for ``all`` or no name."""
-    if not names or list(names) == ["all"]:
-        return list(catalog.kernels)
     found: list[Kernel] = []
     for name in names:
+        if name == "all":
+            continue
         kernel = catalog.kernel(name)
         if kernel is None:
             unknown("kernel", name, [kernel.spec.name for kernel in catalog.kernels])
         found.append(kernel)
-    return found
+    return list(catalog.kernels) if not names or "all" in names else found
 
 
 def choose_libraries(folders: Sequence[Path]) -> list[Path]:
@@ -43,7 +43,8 @@ def choose_device(devices: tuple[Device, ...], name: str | None, default: Device
     wanted = "cuda:0" if name == "cuda" else name
     found = next((device for device in devices if device.id == wanted), None)
     if found is None:
-        unknown("device", name, [device.id for device in devices])
+        here = ", ".join(device.id for device in devices)
+        refuse(f"There is no device {name!r}; there {'is' if len(devices) == 1 else 'are'} {here}.")
     return found
 
 

@@ -37,7 +37,7 @@ def record_trace(
         check_target(out, path, _SUFFIXES)
         check_writable(out)  # now, and not after the minute that a trace may take
     device = _device(session, devices)
-    job = _job(_point(session, key, dtype), catalog, device)
+    job = _job(choose_point(session, key, dtype), catalog, device)
     console = make_console()
     recorded: list[TraceInfo] = []
     try:
@@ -68,7 +68,7 @@ def _device(session: Session, devices: tuple[Device, ...]) -> Device:
     return device
 
 
-def _point(session: Session, key: str, dtype: Dtype | None) -> Point:
+def choose_point(session: Session, key: str, dtype: Dtype | None) -> Point:
     measured = [point for point in session.points if point.measured]
     found = [
         point
@@ -76,6 +76,11 @@ def _point(session: Session, key: str, dtype: Dtype | None) -> Point:
         if point.implementation.key == key and dtype in (None, point.job.workload.dtype)
     ]
     if not found:
+        others = {point.job.workload.dtype for point in measured if point.implementation.key == key}
+        if others:
+            refuse(f"{key} was not measured in {dtype}, only in {', '.join(sorted(others))}.")
+        if not measured:
+            refuse(f"{session.path} holds no measured point; run the kernel first.")
         unknown("measured implementation", key, sorted({point.implementation.key for point in measured}))
     return max(found, key=lambda point: (point.job.work.byte_count, point.number))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from app.cli.choice import choose_libraries, choose_sizes, dtype_of
+from app.cli.choice import choose_device, choose_kernels, choose_libraries, choose_sizes, dtype_of
 from profiling.catalog import scan
 from profiling.host import cpu_device
 from profiling.spec import Dtype
@@ -50,3 +50,18 @@ def test_element_types_have_the_windows_short_names_too() -> None:
     assert [dtype_of(str(dtype)) for dtype in Dtype] == list(Dtype)
     with pytest.raises(typer.BadParameter, match=r"'float8'.*bfloat16 \(bf16\)"):
         dtype_of("float8")
+
+
+def test_all_means_all_beside_names_too(capsys: Capture) -> None:
+    catalog = scan()
+    for names in ([], ["all"], ["gelu", "all"]):
+        assert choose_kernels(catalog, names) == list(catalog.kernels)
+    with pytest.raises(typer.Exit):
+        choose_kernels(catalog, ["all", "gelo"])
+    assert "did you mean 'gelu'?" in capsys.readouterr().err
+
+
+def test_an_unknown_device_is_answered_by_those_here(capsys: Capture) -> None:
+    with pytest.raises(typer.Exit):
+        choose_device((cpu_device(),), "gpu", cpu_device())
+    assert capsys.readouterr().err.strip() == "There is no device 'gpu'; there is cpu."

@@ -8,9 +8,11 @@ import typer
 
 from app.cli.export import export_session
 from app.cli.targets import unwritable
-from app.cli.trace import record_trace
+from app.cli.trace import choose_point, record_trace
 from profiling.catalog import Catalog
+from profiling.spec import Dtype
 from profiling.store import SessionStore, load
+from tests.sessions import empty_session, make_session
 
 
 @pytest.fixture
@@ -73,6 +75,25 @@ def test_a_trace_refuses_its_target_before_it_measures(
         trace(session, session.parent / name)
     assert sentence in capsys.readouterr().err
     load(session)
+
+
+def test_a_trace_says_which_types_were_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    session = make_session()
+    session.points = tuple(p for p in session.points if p.job.workload.dtype is not Dtype.BFLOAT16)
+    for name, dtype, sentence in (
+        (
+            "softmax/eager",
+            Dtype.BFLOAT16,
+            "softmax/eager was not measured in bfloat16, only in",
+        ),
+        ("softmax/eagr", None, "did you mean 'softmax/eager'?"),
+    ):
+        with pytest.raises(typer.Exit):
+            choose_point(session, name, dtype)
+        assert sentence in capsys.readouterr().err
+    with pytest.raises(typer.Exit):
+        choose_point(empty_session(), "softmax/eager", None)
+    assert "holds no measured point" in capsys.readouterr().err
 
 
 def test_the_check_of_a_target_leaves_nothing_behind(

@@ -108,6 +108,14 @@ def test_the_tour_is_what_a_library_has_of_it_or_all() -> None:
     assert tour([other]) == (other,)
 
 
+def test_a_kernel_without_the_type_says_which_it_has() -> None:
+    replace = msgspec.structs.replace
+    kernel = replace(SOFTMAX, spec=replace(SOFTMAX.spec, dtypes=(Dtype.BFLOAT16, Dtype.FLOAT32)))
+    with pytest.raises(PlanError) as caught:
+        plan_jobs([kernel], device="cpu", dtypes=[Dtype.FLOAT16], size_choices=[SMALL])
+    assert str(caught.value) == "Nothing to run in float16: softmax has bfloat16, float32."
+
+
 @pytest.mark.parametrize(
     ("choice", "providers", "words"),
     [
