@@ -155,7 +155,8 @@ class JobExecutor:
         return _Prepared(implementation, built, self._verifier.verify(built.call))
 
     def _build(self, implementation: Implementation) -> Built:
-        request = BuildRequest(implementation, self._kernel.folder, self._job.workload, self._device)
+        inputs = tuple(tensor.name for tensor in self._kernel.spec.inputs)
+        request = BuildRequest(implementation, self._kernel.folder, self._job.workload, self._device, inputs)
         return providers.build(request)
 
     def _settle(self, one: _Prepared, sets: list[InputSet]) -> Contender:

@@ -74,9 +74,11 @@ def classify(error: Exception, *, what: str, stage: Stage, device_is_sound: bool
             )
         case _:
             # A compiler that works at the first call fails inside a call, not in the build stage.
-            kind = FailureKind.BUILD_ERROR if _is_compiler_error(error) else FailureKind.LAUNCH_ERROR
-            verb = "was not built" if kind is FailureKind.BUILD_ERROR else f"failed in its {stage} stage"
-            return Failed(kind, stage, f"{what} {verb}: {_first_line(error)}", _log(error))
+            if stage is Stage.BUILD or _is_compiler_error(error):
+                message = f"{what} was not built: {_place(error)}{_first_line(error)}"
+                return Failed(FailureKind.BUILD_ERROR, stage, message, _log(error))
+            message = f"{what} failed in its {stage} stage: {_first_line(error)}"
+            return Failed(FailureKind.LAUNCH_ERROR, stage, message, _log(error))
 
 
 def _is_our_own(error: BaseException) -> bool:
@@ -95,6 +97,17 @@ def _is_compiler_error(error: BaseException) -> bool:
         for cause in (error, error.__cause__, error.__context__)
         if cause is not None
     )
+
+
+def _place(error: BaseException) -> str:
+    """File and line of the kernel's code at fault, such as ``eager.py:3: ``; "" where it is not known."""
+    if isinstance(error, SyntaxError):  # which has no frame in the file, and both in its text
+        return ""
+    for frame in traceback.extract_tb(error.__traceback__):
+        path = Path(frame.filename)
+        if path.is_absolute() and not path.resolve().is_relative_to(_OUR_CODE.parent):
+            return f"{path.name}:{frame.lineno}: "
+    return ""
 
 
 def _first_line(error: BaseException) -> str:

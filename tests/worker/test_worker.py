@@ -99,6 +99,36 @@ class Watched:
         return [report for report in self.reports if isinstance(report, kind)]
 
 
+MISTAKES = {
+    "one_too_few": (
+        "def run(): return 2\n",
+        "eager.py:1: run cannot be called with (x): too many positional",
+    ),
+    "one_too_many": (
+        "\ndef run(x, y): return 2\n",
+        "eager.py:2: run cannot be called with (x): missing a req",
+    ),
+    "no_run": ("def ran(x): return x * 2\n", "eager.py has no function run"),
+    "no_syntax": ("def run(x):\n    return x *\n", "invalid syntax (eager.py, line 2)"),
+    "no_import": ("\nimport no_such_package\n", "eager.py:2: No module named 'no_such_package'"),
+    "no_name": ("run = no_such_name\n", "eager.py:1: name 'no_such_name' is not defined"),
+}
+
+
+def test_a_file_that_cannot_be_used_is_a_build_error_with_its_line(tmp_path: Path) -> None:
+    for name, (source, _) in MISTAKES.items():
+        add_toy(tmp_path, name, source)
+    watched = Watched(tmp_path)
+    watched.run.run([Run(job) for job in jobs_of(watched.catalog, list(MISTAKES))])
+    watched.run.close()
+
+    for name, (_, sentence) in MISTAKES.items():
+        outcome = watched.outcomes[name]
+        assert isinstance(outcome, Failed), (name, outcome)
+        assert outcome.kind is FailureKind.BUILD_ERROR, (name, outcome)
+        assert sentence in outcome.message
+
+
 def test_right_is_measured_and_wrong_has_a_reason_and_no_time(tmp_path: Path) -> None:
     for name, (source, _) in BAD.items():
         add_toy(tmp_path, name, source)

@@ -1,16 +1,18 @@
 """One module per provider: each turns an implementation's files into a callable."""
 
+import inspect
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import torch
 
 from profiling.outcome import BuildInfo
 from profiling.spec import Implementation, Provider, Workload
-from profiling.worker.failures import Unavailable
+from profiling.worker.failures import BuildError, Unavailable
 
 Tensors = torch.Tensor | tuple[torch.Tensor, ...]
 
@@ -23,6 +25,7 @@ class BuildRequest:
     folder: Path
     workload: Workload
     device: torch.device
+    inputs: tuple[str, ...] = ()  # names of the spec's, to see whether ``run`` takes them; none: not asked
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,31 @@ class FirstCall:
             outputs = self._run(*inputs)
         self.seconds = time.perf_counter() - started
         return outputs
+
+
+def run_of(module: ModuleType, *arguments: str) -> Callable[..., Tensors]:
+    """A file's ``run``. Raises BuildError where there is none, or it cannot take these arguments.
+
+    Asked before the first call: a TypeError of the call itself looks like one of ours.
+    """
+    run: Callable[..., Tensors] | None = getattr(module, "run", None)
+    name = Path(module.__file__ or "").name
+    if not callable(run):
+        raise BuildError(f"{name} has no function run; it must compute the kernel's outputs.", "")
+    try:
+        signature = inspect.signature(run)
+    except ValueError:  # of some callables written in C it is not known
+        return run
+    try:
+        if arguments:
+            signature.bind(*arguments)
+    except TypeError as error:
+        code = getattr(inspect.unwrap(run), "__code__", None)
+        where = f"{name}:{code.co_firstlineno}" if code else name
+        raise BuildError(
+            f"{where}: run cannot be called with ({', '.join(arguments)}): {error}.", ""
+        ) from None
+    return run
 
 
 def build(request: BuildRequest) -> Built:

@@ -15,7 +15,7 @@ from torch._dynamo.utils import counters
 from profiling.catalog import load_module
 from profiling.outcome import BuildInfo
 from profiling.worker.inputs import as_tuple
-from profiling.worker.providers import BuildRequest, Built, Tensors
+from profiling.worker.providers import BuildRequest, Built, Tensors, run_of
 
 Call = Callable[..., Tensors]
 
@@ -35,8 +35,8 @@ def build(request: BuildRequest) -> Built:
     replays = mode in _REPLAYING and request.device.type == "cuda"
     _forget_shapes()
     _ledger.settle()
-    measured = _Counted(_compiled(path, mode, replays=replays))
-    others = _compiled(path, mode, replays=replays)
+    measured = _Counted(_compiled(path, mode, request.inputs, replays=replays))
+    others = _compiled(path, mode, request.inputs, replays=replays)
     element_count = -1
 
     def call(*inputs: torch.Tensor) -> Tensors:
@@ -52,20 +52,21 @@ def build(request: BuildRequest) -> Built:
     return Built(call, measured.info)
 
 
-def _compiled(path: Path, mode: str, *, replays: bool) -> Call:
+def _compiled(path: Path, mode: str, inputs: tuple[str, ...], *, replays: bool) -> Call:
     """``run`` of a fresh module, which has fresh code objects.
 
     Dynamo keeps at most 8 compilations per code object and falls back to eager in silence after that.
     """
     module = load_module(path)
+    run = run_of(module, *inputs)
     region: Call | None = getattr(module, "region", None)
-    compiled: Call = torch.compile(region or module.run, mode=mode.replace("_", "-"))
+    compiled: Call = torch.compile(region or run, mode=mode.replace("_", "-"))
     if replays:
         compiled = _replaying(compiled, copies_outputs=region is not None)
     if region is None:
         return compiled
     vars(module)["region"] = compiled  # where run finds it
-    return module.run
+    return run
 
 
 def _replaying(compiled: Call, *, copies_outputs: bool) -> Call:

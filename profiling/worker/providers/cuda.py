@@ -20,7 +20,7 @@ from profiling.catalog import LIBRARY, load_module
 from profiling.outcome import BuildInfo
 from profiling.spec import Dtype
 from profiling.worker.failures import BuildError, Refusal, Unavailable
-from profiling.worker.providers import BuildRequest, Built, Tensors
+from profiling.worker.providers import BuildRequest, Built, Tensors, run_of
 
 try:
     core: Any = importlib.import_module("cuda.core")
@@ -122,6 +122,7 @@ def build(request: BuildRequest) -> Built:
     """Compile now. Raises Refusal where the launcher needs a newer device, and BuildError."""
     stem = request.implementation.stem
     launcher = load_module(request.folder / f"{stem}.py")
+    run = run_of(launcher, *(("program", *request.inputs) if request.inputs else ()))
     capability = torch.cuda.get_device_capability(request.device)
     needed: tuple[int, int] = getattr(launcher, "MINIMUM_COMPUTE_CAPABILITY", (7, 5))
     if capability < needed:
@@ -136,7 +137,7 @@ def build(request: BuildRequest) -> Built:
     compile_s = time.perf_counter() - started
 
     def call(*inputs: torch.Tensor) -> Tensors:
-        return launcher.run(program, *inputs)
+        return run(program, *inputs)
 
     return Built(call, lambda: program.info(compile_s))
 

@@ -2,10 +2,10 @@
 
 from profiling.catalog import load_module
 from profiling.outcome import BuildInfo
-from profiling.worker.providers import BuildRequest, Built
+from profiling.worker.providers import BuildRequest, Built, run_of
 
 
 def build(request: BuildRequest) -> Built:
     """Nothing is compiled, so the compile time is 0."""
     module = load_module(request.folder / "eager.py")
-    return Built(module.run, lambda: BuildInfo(compile_s=0.0))
+    return Built(run_of(module, *request.inputs), lambda: BuildInfo(compile_s=0.0))

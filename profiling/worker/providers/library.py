@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from profiling.catalog import load_module
 from profiling.outcome import BuildInfo
 from profiling.worker.failures import Unavailable
-from profiling.worker.providers import BuildRequest, Built, FirstCall
+from profiling.worker.providers import BuildRequest, Built, FirstCall, run_of
 
 _PEERS = {"liger_kernel": "Liger-Kernel"}  # what the group `peers` installs, by the name it is imported by
 
@@ -22,7 +22,7 @@ def build(request: BuildRequest) -> Built:
         if not package or find_spec(package):  # it is here, and broken in itself
             raise
         raise Unavailable(_missing(package)) from error
-    call = FirstCall(module.run)
+    call = FirstCall(run_of(module, *request.inputs))
     return Built(call, lambda: BuildInfo(compile_s=call.seconds))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from profiling.catalog import load_module
 from profiling.outcome import BuildInfo
 from profiling.worker.failures import Unavailable
-from profiling.worker.providers import BuildRequest, Built, FirstCall
+from profiling.worker.providers import BuildRequest, Built, FirstCall, run_of
 
 try:
     from triton import knobs
@@ -21,7 +21,7 @@ def build(request: BuildRequest) -> Built:
     """Load the file; the compiler works at the first call, which is timed as such."""
     module = load_module(request.folder / f"{request.implementation.stem}.py")
     launches = _Launches()
-    call = FirstCall(module.run, launches)
+    call = FirstCall(run_of(module, *request.inputs), launches)
     return Built(call, lambda: _info(module, launches, call.seconds))
 
 
