@@ -25,6 +25,7 @@ from profiling.session import Point, Session
 from profiling.spec import Provider
 from profiling.verdict import flags_of, verdict
 
+_LOG_LINES = 5
 _MODE_HEADERS = (
     *("torch.compile", "compiling", "graphs", "breaks", "recompiles"),
     *("kernels a call", "host time", "pays after"),
@@ -42,10 +43,16 @@ def outcome_line(point: Point) -> str:
             return f"[green]✓[/] {where}: {time_text(time.median_s)} {spread}, {rates}"
         case Skipped(message=message):
             return f"[dim]– {where}: {escape(message)}[/]"
-        case Failed(message=message, kind=kind):
-            return f"[red]✗[/] {where}: {kind}: {escape(message)}"
+        case Failed(message=message, kind=kind, log=log):
+            return f"[red]✗[/] {where}: {kind}: {escape(message)}{_end_of(log)}"
         case Cancelled(message=message):
             return f"[yellow]–[/] {where}: {escape(message)}"
+
+
+def _end_of(log: str) -> str:
+    """What a compiler or Python said last, which is where it names the line at fault."""
+    lines = [line for line in log.splitlines() if line.strip()][-_LOG_LINES:]
+    return "".join(f"\n    [dim]{escape(line)}[/]" for line in lines)
 
 
 def print_table(console: Console, session: Session) -> None:
