@@ -119,6 +119,21 @@ def interval_text(relative_half_width: float | None) -> str:
     return f"± {_significant(relative_half_width * 100, 2)} %"
 
 
+def spread_text(median_s: float, low_s: float, high_s: float) -> str:
+    """A 95 % interval of a time: ``± 0.6 %``, or its ends where it is wider than the time itself."""
+    half_width = (high_s - low_s) / 2 / median_s
+    if half_width <= 1:
+        return interval_text(half_width)
+    return f"{time_short_text(low_s)} to {time_short_text(high_s)}"
+
+
+def spread_time_text(median_s: float, low_s: float, high_s: float) -> str:
+    """A time with its interval: ``1.234 ms ± 0.6 %``, ``16.00 µs (0.97 µs to 7.8 ms)``."""
+    spread = spread_text(median_s, low_s, high_s)
+    text = time_text(median_s)
+    return f"{text} {spread}" if spread.startswith("±") else f"{text} ({spread})"
+
+
 def ratio_text(ratio: float | None, low: float | None = None, high: float | None = None) -> str:
     """``1.07×``, with its interval where given: ``1.07× (1.05 to 1.09)``."""
     if ratio is None or not math.isfinite(ratio):

@@ -14,9 +14,10 @@ from app.formatting import (
     count_text,
     error_text,
     flop_rate_text,
-    interval_text,
     percent_text,
     sizes_text,
+    spread_text,
+    spread_time_text,
     time_text,
 )
 from profiling.break_even import BreakEven
@@ -38,9 +39,10 @@ def outcome_line(point: Point) -> str:
     where = escape(f"{point.label} {_workload(point)}")
     match point.outcome:
         case Measured(time=time):
-            spread = interval_text(time.relative_half_width)
+            sign = "[green]✓[/]" if time.relative_half_width <= 1 else "[yellow]![/]"
+            text = spread_time_text(time.median_s, time.low_s, time.high_s)
             rates = f"{bandwidth_text(point.achieved_bandwidth)}, {flop_rate_text(point.achieved_flop_rate)}"
-            return f"[green]✓[/] {where}: {time_text(time.median_s)} {spread}, {rates}"
+            return f"{sign} {where}: {text}, {rates}"
         case Skipped(message=message):
             return f"[dim]– {where}: {escape(message)}[/]"
         case Failed(message=message, kind=kind, log=log):
@@ -124,7 +126,7 @@ def _row(point: Point, session: Session) -> tuple[str, ...]:
     return (
         f"  {escape(point.implementation.label)}",
         time_text(measured.time.median_s),
-        interval_text(measured.time.relative_half_width),
+        spread_text(measured.time.median_s, measured.time.low_s, measured.time.high_s),
         bandwidth_text(point.achieved_bandwidth),
         flop_rate_text(point.achieved_flop_rate),
         percent_text(verdict(point, session).fraction_of_roof),

@@ -12,9 +12,9 @@ from app.formatting import (
     energy_text,
     error_text,
     flop_rate_text,
-    interval_text,
     memory_text,
     percent_text,
+    spread_time_text,
     time_text,
 )
 from app.models.point_row import PointRow, reason_text, status_text
@@ -42,7 +42,7 @@ def _time_text(row: PointRow) -> str:
     measured = _measured(row)
     if measured is None:
         return status_text(row.point)  # the reader looks here first
-    return f"{time_text(measured.time.median_s)} {interval_text(measured.time.relative_half_width)}"
+    return spread_time_text(measured.time.median_s, measured.time.low_s, measured.time.high_s)
 
 
 def _time(row: PointRow) -> Key:

@@ -7,11 +7,11 @@ from app.formatting import (
     clock_text,
     count_text,
     energy_text,
-    interval_text,
     per_joule_text,
     percent_text,
     power_text,
     ratio_text,
+    spread_time_text,
     temperature_text,
     time_text,
 )
@@ -34,7 +34,7 @@ def time_section(row: PointRow, measured: Measured) -> Section:
         "Time",
         Fact(
             "Time of a call" if measured.method is Method.WALL_CLOCK else "Device time",
-            f"{time_text(time.median_s)} {interval_text(time.relative_half_width)}",
+            spread_time_text(time.median_s, time.low_s, time.high_s),
             "Median over the blocks, caches cold",
         ),
         Fact("95 % interval", f"{time_text(time.low_s)} to {time_text(time.high_s)}", INTERVAL_NOTE),

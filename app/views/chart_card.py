@@ -9,9 +9,9 @@ from app.formatting import (
     bandwidth_text,
     flop_rate_text,
     intensity_text,
-    interval_text,
     ratio_text,
     sizes_text,
+    spread_time_text,
     time_text,
 )
 from app.models.comparison import SpeedUp
@@ -81,7 +81,7 @@ def point_html(point: Point, session: Session, theme: Theme, speed_up: SpeedUp |
         return ""
     time, judged = measured.time, verdict(point, session)
     provider = point.implementation.provider
-    rows = [("Time", f"{time_text(time.median_s)} {interval_text(time.relative_half_width)}")]
+    rows = [("Time", spread_time_text(time.median_s, time.low_s, time.high_s))]
     if work.flop_count:
         rows.append(("Performance", flop_rate_text(point.achieved_flop_rate)))
     rows.append(("Bandwidth", bandwidth_text(point.achieved_bandwidth)))

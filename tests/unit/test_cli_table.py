@@ -7,7 +7,7 @@ from rich.console import Console
 
 from app.cli.table import outcome_line
 from profiling.outcome import Failed, FailureKind, Outcome, Stage
-from tests.sessions import make_session
+from tests.sessions import make_session, measured
 
 POINT = next(point for point in make_session().points if point.measured)
 
@@ -25,3 +25,14 @@ def test_a_failure_ends_with_the_end_of_its_log() -> None:
     assert lines[0].endswith("build error: It was not built.")
     assert [line.strip() for line in lines[1:]] == [f"a.cu({n}): error [E{n}]" for n in range(4, 9)]
     assert len(printed(Failed(FailureKind.TIMEOUT, Stage.BUILD, "Too slow.")).splitlines()) == 1
+
+
+def test_only_a_time_that_means_something_gets_a_tick() -> None:
+    steady, wide = measured(1e-3), measured(1e-3, half_width=0.5)
+    wide = msgspec.structs.replace(
+        wide, time=msgspec.structs.replace(wide.time, low_s=0.13e-3, high_s=7.8e-3)
+    )
+    assert printed(steady).startswith("✓")
+    assert ": 1.000 ms ± 0.60 %," in printed(steady)
+    assert printed(wide).startswith("!")
+    assert ": 1.000 ms (130 µs to 7.8 ms)," in printed(wide)
