@@ -6,6 +6,7 @@ versions, so that rows of two files can be put together.
 
 import csv
 import io
+import math
 
 import msgspec
 
@@ -21,7 +22,7 @@ VERSIONED_PACKAGES = ("torch", "triton", "cuda-core")
 
 
 def csv_report(session: Session) -> str:
-    """RFC 4180 text with a header line; an unknown value is an empty cell."""
+    """RFC 4180 text with a header line; an unknown value is an empty cell, a count never reached ``inf``."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -33,7 +34,10 @@ def csv_report(session: Session) -> str:
 
 
 def json_report(session: Session) -> str:
-    """One object: session, device, versions, ceilings and points, samples included."""
+    """One object: session, device, versions, ceilings and points, samples included.
+
+    An unknown value is null, and so is a break-even never reached, where ``compiling_pays`` is false.
+    """
     break_even = BreakEven(session.points)
     points = [
         {
@@ -75,7 +79,7 @@ def point_row(point: Point, session: Session, break_even: BreakEven) -> dict[str
         **_measured_cells(point.measured),
         "achieved_bandwidth_byte_per_s": point.achieved_bandwidth,
         "achieved_flop_per_s": point.achieved_flop_rate,
-        "break_even_call_count": break_even.calls(point),
+        **_break_even_cells(break_even.calls(point)),
         "verdict": str(judged.kind),
         "limiter": judged.limiter.label if judged.limiter else None,
         "limiter_byte_per_s": _value(judged.limiter, memory=True),
@@ -85,6 +89,17 @@ def point_row(point: Point, session: Session, break_even: BreakEven) -> dict[str
         "flags": "; ".join(judged.flags),
         "source_sha256": point.implementation.source_hash,
         **_machine_cells(session),
+    }
+
+
+def _break_even_cells(calls: float | None) -> dict[str, Cell]:
+    """After how many calls compiling pays against eager, and whether it ever does.
+
+    The second tells ``never`` from ``not known``: JSON has no infinity, so the first is null for both.
+    """
+    return {
+        "break_even_call_count": calls,
+        "compiling_pays": None if calls is None else math.isfinite(calls),
     }
 
 
@@ -199,7 +214,8 @@ COLUMNS = (
     *("outcome", "outcome_kind", "stage", "message"),
     *("flop_count", "read_bytes", "write_bytes", "arithmetic_intensity_flop_per_byte"),
     *_MEASURED_COLUMNS,
-    *("achieved_bandwidth_byte_per_s", "achieved_flop_per_s", "break_even_call_count"),
+    *("achieved_bandwidth_byte_per_s", "achieved_flop_per_s"),
+    *("break_even_call_count", "compiling_pays"),
     *("verdict", "limiter"),
     *("limiter_byte_per_s", "limiter_flop_per_s", "fraction_of_roof", "headroom_s", "flags", "source_sha256"),
     *("device", "device_uuid", "driver_version", "host"),

@@ -4,8 +4,12 @@ import csv
 import io
 import json
 
+import msgspec
+
 from profiling.outcome import Failed, Measured
 from profiling.report import COLUMNS, csv_report, json_report
+from profiling.session import Point
+from profiling.spec import Provider
 from profiling.verdict import verdict
 from tests.sessions import CEILINGS, empty_session, make_session
 
@@ -83,3 +87,22 @@ def _is_float(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def test_never_paying_differs_from_not_known() -> None:
+    eager = next(p for p in SESSION.points if p.measured and p.implementation.provider is Provider.EAGER)
+    variant = msgspec.structs.replace
+    time = eager.measured.time if eager.measured else None
+    assert time
+
+    def compiled(number: int, factor: float) -> Point:
+        faster = variant(eager.measured, time=variant(time, median_s=time.median_s * factor))
+        implementation = variant(eager.implementation, provider=Provider.COMPILE, variant="default")
+        return variant(eager, number=number, implementation=implementation, outcome=faster)
+
+    session = variant(SESSION, points=(eager, compiled(1000, 0.5), compiled(1001, 2.0)))
+    points = json.loads(json_report(session))["points"]
+    assert [point["compiling_pays"] for point in points] == [None, True, False]
+    assert [point["break_even_call_count"] is None for point in points] == [True, False, True]
+    cells = [row["compiling_pays"] for row in csv.DictReader(io.StringIO(csv_report(session)))]
+    assert cells == ["", "True", "False"]
