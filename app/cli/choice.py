@@ -1,12 +1,27 @@
 """From words of the command line to jobs; every mistake is one sentence."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from app.cli.errors import refuse, unknown
+from app.places import new_session_path, session_folder
 from profiling.catalog import Catalog, Kernel
 from profiling.devices import Device, DeviceKind
 from profiling.plan import Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
 from profiling.spec import Dtype, Provider
+from profiling.store import SUFFIX
+
+
+def choose_session(out: Path | None) -> Path:
+    """The session file to write; one of the program's own if none is named.
+
+    Only under its own suffix: the picture of ``a.svg`` would be written over the session.
+    """
+    if out is None:
+        return new_session_path(session_folder())
+    if out.suffix != SUFFIX:
+        refuse(f"{out} does not end in {SUFFIX}; name a session file, such as {out.stem or 'a'}{SUFFIX}.")
+    return out
 
 
 def choose_kernels(catalog: Catalog, names: Sequence[str]) -> list[Kernel]:

@@ -8,14 +8,13 @@ from typing import Annotated
 import typer
 
 from app.cli.ceilings import show_ceilings
-from app.cli.choice import choose_device, choose_kernels, choose_sizes, make_jobs
+from app.cli.choice import choose_device, choose_kernels, choose_session, choose_sizes, make_jobs
 from app.cli.doctor import print_checks
 from app.cli.errors import refuse
 from app.cli.export import export_session, write_svg
 from app.cli.run import run_jobs
 from app.cli.selftest import run_selftest
 from app.cli.trace import record_trace
-from app.places import new_session_path, session_folder
 from profiling.catalog import LIBRARY, Catalog, scan
 from profiling.local_devices import default_device, local_devices
 from profiling.plan import TOUR, Quality, Regime
@@ -64,7 +63,7 @@ def run(
     sustained: Annotated[bool, typer.Option(help="Heat the device for 3 s first.")] = False,
     fresh_ceilings: Annotated[bool, typer.Option(help="Measure the ceilings again.")] = False,
     library: Annotated[list[Path] | None, typer.Option(help="More folders of kernels.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The session file to write.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The .roofscope file to write.")] = None,
 ) -> None:
     """Verify and time kernels; print a table and write a session file."""
     raise typer.Exit(
@@ -131,11 +130,11 @@ def trace(
 def selftest(
     device: Annotated[str | None, typer.Option(help="cuda:0, cpu; the first GPU if there is one.")] = None,
     proof: Annotated[list[ProofName] | None, typer.Option(help="Only this one; may be repeated.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The session file to write.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The .roofscope file to write.")] = None,
 ) -> None:
     """Prove on this device that the measured number is the true one. Takes about three minutes."""
+    path = choose_session(out)
     devices = local_devices()
-    path = out or new_session_path(session_folder())
     try:
         code = run_selftest(choose_device(devices, device, default_device(devices)), path, proof or [])
     except SessionError as error:
@@ -200,6 +199,7 @@ def _run(
     roots: list[Path] | None = None,
     out: Path | None = None,
 ) -> int:
+    path = choose_session(out)
     folders = [root.resolve() for root in roots or []]
     catalog = _scan(folders)
     devices = local_devices()
@@ -215,7 +215,6 @@ def _run(
         quality=quality,
         regime=regime,
     )
-    path = out or new_session_path(session_folder())
     try:
         code = run_jobs(
             catalog, [str(root) for root in folders], device, jobs, path, fresh_ceilings=fresh_ceilings

@@ -121,6 +121,8 @@ def test_a_wrong_kernel_is_exit_code_one_and_the_rest_is_done(tmp_path: Path) ->
         (["export", "README.md"], "Say what to export"),
         (["open", "README.md"], "not a Roofscope session"),
         (["frobnicate"], "frobnicate"),
+        (["run", "sofmax", "--out", "a.svg"], "a.svg does not end in .roofscope; name a session file"),
+        (["selftest", "--device", "cuda:9", "--out", "a"], "a does not end in .roofscope"),
     ],
 )
 def test_a_users_mistake_is_one_sentence_and_exit_code_two(
@@ -137,6 +139,16 @@ def test_an_existing_session_is_never_overwritten(tmp_path: Path) -> None:
     done = main(tmp_path, "run", "softmax", "--device", "cpu", "--out", tmp_path / "a.roofscope")
     assert done.returncode == 2
     assert "exists already" in done.stderr
+
+
+def test_a_session_is_written_under_its_own_suffix_only(tmp_path: Path) -> None:
+    """The picture of a run goes beside the session, and must not go over it."""
+    out = tmp_path / "results.svg"
+    done = main(tmp_path, "run", "gelu", "--device", "cpu", "--provider", "eager",
+                "--size", "n=4096", "--out", out)  # fmt: skip
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "such as results.roofscope" in done.stderr
+    assert not out.exists()
 
 
 def test_the_doctor_names_what_is_here(tmp_path: Path) -> None:
