@@ -115,6 +115,9 @@ class Controller(QObject):
 
     def save_as(self, target: Path) -> None:
         """Carry on in the copy, unless a run is under way: that one ends where it began."""
+        if self._keeper.is_open_file(target):
+            self.said.emit(f"Every result is already in {target}")
+            return
         save = self._keeper.save_copy if self._is_running else self._keeper.save_as
         if self._try(lambda: save(target)):
             self.session_changed.emit()

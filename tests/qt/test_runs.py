@@ -101,6 +101,28 @@ def test_results_are_in_the_file_while_the_run_goes_on(open_window: OpenWindow, 
     until_idle(application, qtbot)
 
 
+@pytest.mark.parametrize("name", ["itself", "a link to it"])
+def test_saving_over_the_open_file_loses_nothing_that_follows(
+    open_window: OpenWindow, qtbot: QtBot, tmp_path: Path, name: str
+):
+    application = open_window(mode="slow")
+    count = tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    with qtbot.waitSignal(application.model.point_added, timeout=WAIT_MS):
+        pass
+    path = target = application.model.session.path
+    if name != "itself":
+        target = tmp_path / "link.roofscope"
+        target.symlink_to(path)
+    said: list[str] = []
+    application.controller.said.connect(said.append)
+    application.controller.save_as(target)
+    assert said == [f"Every result is already in {target}"]
+    assert target.is_symlink() == (name != "itself")
+    until_idle(application, qtbot)
+    assert len(load(path).points) == count
+
+
 def test_stop_keeps_what_was_measured(open_window: OpenWindow, qtbot: QtBot):
     application = open_window(mode="slow")
     count = tick_only(application, "softmax", "gelu")
