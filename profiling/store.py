@@ -7,7 +7,7 @@ Values lie in it as the JSON of their structs: opening a file runs no code.
 
 import contextlib
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self, TypeVar
@@ -106,11 +106,12 @@ class SessionStore:
         self._insert("INSERT OR REPLACE INTO kernel VALUES (?, ?)", (spec.name, _text(spec)))
 
     def add_sources(self, implementation: Implementation, sources: Iterable[SourceFile]) -> None:
-        for source in sources:
-            self._insert(
-                "INSERT OR IGNORE INTO source VALUES (?, ?, ?, ?)",
-                (implementation.source_hash, source.name, source.sha256, source.text),
-            )
+        with self._transaction():
+            for source in sources:
+                self._insert(
+                    "INSERT OR IGNORE INTO source VALUES (?, ?, ?, ?)",
+                    (implementation.source_hash, source.name, source.sha256, source.text),
+                )
 
     def add_ceiling(self, ceiling: Ceiling) -> None:
         self._insert("INSERT INTO ceiling (value) VALUES (?)", (_text(ceiling),))
@@ -119,8 +120,7 @@ class SessionStore:
         """Commit one outcome with its samples, and return it as the session's newest point."""
         recorded_at = timestamp()
         measured = outcome if isinstance(outcome, Measured) else None
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
+        with self._transaction():
             number = self._insert(
                 "INSERT INTO outcome (job, implementation, kind, median_s, value, recorded_at)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
@@ -138,10 +138,6 @@ class SessionStore:
                     "INSERT INTO sample VALUES (?, ?, ?)",
                     [(number, block, value) for block, value in enumerate(measured.time.samples_s)],
                 )
-            self._connection.execute("COMMIT")
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
         return Point(number, job, implementation, outcome, recorded_at)
 
     def add_proof(self, proof: Proof) -> None:
@@ -152,10 +148,11 @@ class SessionStore:
 
     def add_trace(self, job: Job, implementation: Implementation, chrome_json_gz: bytes) -> TraceInfo:
         recorded_at = timestamp()
-        number = self._insert(
-            "INSERT INTO trace (job, implementation, recorded_at, chrome_json_gz) VALUES (?, ?, ?, ?)",
-            (self._job_row(job), _text(implementation), recorded_at, chrome_json_gz),
-        )
+        with self._transaction():
+            number = self._insert(
+                "INSERT INTO trace (job, implementation, recorded_at, chrome_json_gz) VALUES (?, ?, ?, ?)",
+                (self._job_row(job), _text(implementation), recorded_at, chrome_json_gz),
+            )
         return TraceInfo(number, job, implementation, recorded_at, len(chrome_json_gz))
 
     def save_as(self, path: Path) -> None:
@@ -175,6 +172,23 @@ class SessionStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @contextlib.contextmanager
+    def _transaction(self) -> Generator[None]:
+        """All or nothing of what is done within. Raises SessionError."""
+        job_rows = dict(self._job_rows)
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException as error:
+            self._job_rows = job_rows  # a job added within has no row any more
+            # SQLite has rolled back by itself where the disk is full, and says so.
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise self._unwritable(error) from error
+            raise
+
     def _job_row(self, job: Job) -> int:
         value = _text(job)
         if value not in self._job_rows:
@@ -185,7 +199,10 @@ class SessionStore:
         try:
             return self._connection.execute(statement, values).lastrowid or 0
         except sqlite3.Error as error:
-            raise SessionError(f"{self.path} cannot be written: {error}.") from error
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: sqlite3.Error) -> SessionError:
+        return SessionError(f"{self.path} cannot be written: {error}.")
 
 
 def load(path: Path) -> Session:
@@ -193,12 +210,16 @@ def load(path: Path) -> Session:
     connection = _connect(path, "ro")
     try:
         return _read(path, connection)
+    except KeyError as error:
+        raise _damaged(path, f"job {error} is missing") from error
     except (sqlite3.Error, msgspec.MsgspecError, TypeError) as error:
-        raise SessionError(
-            f"{path} is a Roofscope session but damaged ({error}); restore it from a copy."
-        ) from error
+        raise _damaged(path, str(error)) from error
     finally:
         connection.close()
+
+
+def _damaged(path: Path, why: str) -> SessionError:
+    return SessionError(f"{path} is a Roofscope session but damaged ({why}); restore it from a copy.")
 
 
 def load_trace(path: Path, number: int) -> bytes:
