@@ -76,6 +76,6 @@ class Recorder:
         kernel = self._catalog.kernel(implementation.kernel)
         if kernel is None or implementation.source_hash in self._known:
             return
-        self._known.add(implementation.source_hash)
         self.store.add_kernel(kernel.spec)
         self.store.add_sources(implementation, kernel.sources(implementation))
+        self._known.add(implementation.source_hash)  # last: what could not be written is tried again
