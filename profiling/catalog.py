@@ -40,13 +40,14 @@ class Kernel(Struct, frozen=True):
     spec: KernelSpec
     folder: Path
     implementations: tuple[Implementation, ...]
+    contents: dict[str, bytes] = {}  # by file name, as they were when the implementations were hashed
 
     def implementation(self, stem: str) -> Implementation | None:
         return next((found for found in self.implementations if found.stem == stem), None)
 
     def sources(self, implementation: Implementation) -> tuple[SourceFile, ...]:
-        """The files behind an implementation, read now."""
-        return tuple(_read(path) for path in self.paths(implementation))
+        """The files behind an implementation, as its hash has them: they may have been edited since."""
+        return tuple(_source(path.name, self.contents[path.name]) for path in self.paths(implementation))
 
     def paths(self, implementation: Implementation) -> tuple[Path, ...]:
         return _paths(self.folder, implementation.provider, implementation.stem)
@@ -110,12 +111,22 @@ def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
         return CatalogProblem(
             str(folder), f"{folder.name}/spec.py must define SPEC, a KernelSpec named {folder.name!r}."
         )
-    return Kernel(spec, folder, tuple(_implementations(spec.name, folder, library)))
-
-
-def _implementations(kernel: str, folder: Path, library: bytes) -> Iterable[Implementation]:
-    """``library``: digest of the files that every kernel may use."""
     shared = library + _digest_of_helpers(folder)
+    contents: dict[str, bytes] = {}
+    implementations: list[Implementation] = []
+    for provider, variant in _versions(folder):
+        stem = f"{provider}_{variant}" if variant else str(provider)
+        names = [path.name for path in _paths(folder, provider, stem)]
+        for name in names:
+            if name not in contents:  # once: eager.py, behind several, may be edited meanwhile
+                contents[name] = (folder / name).read_bytes()
+        digest = _hash(provider, stem, [contents[name] for name in names], shared)
+        implementations.append(Implementation(spec.name, provider, variant, digest))
+    return Kernel(spec, folder, tuple(implementations), contents)
+
+
+def _versions(folder: Path) -> list[tuple[Provider, str]]:
+    """Provider and variant of every implementation whose files are there."""
     found: list[tuple[Provider, str]] = []
     if (folder / "eager.py").exists():
         found += [(Provider.EAGER, ""), *((Provider.COMPILE, mode) for mode in _MODES)]
@@ -125,14 +136,17 @@ def _implementations(kernel: str, folder: Path, library: bytes) -> Iterable[Impl
             files = _paths(folder, provider, path.stem)
             if path == files[0] and all(file.exists() for file in files):
                 found.append((provider, match[2]))
-    for provider, variant in found:
-        stem = f"{provider}_{variant}" if variant else str(provider)
-        digest = hashlib.sha256(stem.encode())
-        for path in _paths(folder, provider, stem):
-            digest.update(path.read_bytes())
-        if provider not in (Provider.EAGER, Provider.COMPILE):
-            digest.update(shared)
-        yield Implementation(kernel, provider, variant, digest.hexdigest())
+    return found
+
+
+def _hash(provider: Provider, stem: str, contents: Iterable[bytes], shared: bytes) -> str:
+    """``shared``: digest of the files that every kernel, and every version of this one, may use."""
+    digest = hashlib.sha256(stem.encode())
+    for content in contents:
+        digest.update(content)
+    if provider not in (Provider.EAGER, Provider.COMPILE):
+        digest.update(shared)
+    return digest.hexdigest()
 
 
 def _digest_of_helpers(folder: Path) -> bytes:
@@ -163,6 +177,5 @@ def _paths(folder: Path, provider: Provider, stem: str) -> tuple[Path, ...]:
             return (folder / f"{stem}.cu",)
 
 
-def _read(path: Path) -> SourceFile:
-    content = path.read_bytes()
-    return SourceFile(path.name, hashlib.sha256(content).hexdigest(), content.decode("utf-8", "replace"))
+def _source(name: str, content: bytes) -> SourceFile:
+    return SourceFile(name, hashlib.sha256(content).hexdigest(), content.decode("utf-8", "replace"))

@@ -77,5 +77,7 @@ class Recorder:
         if kernel is None or implementation.source_hash in self._known:
             return
         self.store.add_kernel(kernel.spec)
-        self.store.add_sources(implementation, kernel.sources(implementation))
+        if kernel.implementation(implementation.stem) == implementation:
+            # Else it was planned from files that this catalog does not have: better none than others.
+            self.store.add_sources(implementation, kernel.sources(implementation))
         self._known.add(implementation.source_hash)  # last: what could not be written is tried again

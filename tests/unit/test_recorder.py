@@ -1,6 +1,7 @@
-"""What a run reports goes into the session whatever happens to files meanwhile."""
+"""What a run reports goes into the session as it was, whatever happens to files meanwhile."""
 
 import contextlib
+import hashlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,6 +45,24 @@ def outcome_of(catalog: Catalog) -> OutcomeRecorded:
         job("gelu", Dtype.FLOAT32, "small", "job-1"), implementations=(eager,)
     )
     return OutcomeRecorded(planned, eager, measured(1e-3))
+
+
+def test_a_source_is_the_one_that_was_planned(store: SessionStore, eager: Path) -> None:
+    catalog = scan([eager.parent.parent])
+    eager.write_text("# edited while the run went on")
+    recorder(store, catalog).handle(outcome_of(catalog))
+    [(key, [source])] = load(store.path).sources.items()
+    assert source.text == REFERENCE
+    assert hashlib.sha256(b"eager" + source.text.encode()).hexdigest() == key
+
+
+def test_no_source_is_better_than_another(store: SessionStore, eager: Path) -> None:
+    planned = outcome_of(scan([eager.parent.parent]))
+    eager.write_text("# edited, and read anew before the rest of the run was taken up")
+    recorder(store, scan([eager.parent.parent])).handle(planned)
+    session = load(store.path)
+    assert session.sources == {}
+    assert set(session.specs) == {"toy"}
 
 
 def test_what_could_not_be_written_is_written_with_the_next_outcome(store: SessionStore, eager: Path) -> None:
