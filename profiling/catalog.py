@@ -49,6 +49,16 @@ class Kernel(Struct, frozen=True):
         """The files behind an implementation, as its hash has them: they may have been edited since."""
         return tuple(_source(path.name, self.contents[path.name]) for path in self.paths(implementation))
 
+    def is_unchanged(self, implementation: Implementation) -> bool:
+        """Whether the files, read now, are those that the implementation's hash stands for."""
+        try:
+            contents = [path.read_bytes() for path in self.paths(implementation)]
+            shared = _digest_of_helpers(SHARED) + _digest_of_helpers(self.folder)
+        except OSError:
+            return False
+        hashed = _hash(implementation.provider, implementation.stem, contents, shared)
+        return hashed == implementation.source_hash
+
     def paths(self, implementation: Implementation) -> tuple[Path, ...]:
         return _paths(self.folder, implementation.provider, implementation.stem)
 

@@ -150,6 +150,7 @@ class SkipKind(StrEnum):
     UNAVAILABLE = "unavailable"  # something is missing here
     TOO_LARGE = "too large"
     PAUSED = "paused"  # failed hard before; waits for an edit of its files
+    CHANGED = "changed"  # its files are no longer those that were planned
 
 
 class Skipped(Struct, frozen=True, tag="skipped"):

@@ -124,3 +124,17 @@ def test_the_library_itself_has_no_problem() -> None:
     assert catalog.problems == ()
     names = {kernel.spec.name for kernel in catalog.kernels}
     assert {"vector_add", "weighted_sum", "gelu", "softmax", "matmul"} <= names
+
+
+@pytest.mark.parametrize("edited", ["triton_tiles.py", "tuning.py", ""])
+def test_a_kernel_knows_whether_its_files_are_those_of_the_hash(folder: Path, edited: str) -> None:
+    (folder / "triton_tiles.py").write_text("def run(x): ...")
+    (folder / "tuning.py").write_text("CONFIGS = ()")
+    kernel = only_kernel(folder.parent)
+    if edited:
+        (folder / edited).write_text("# edited")
+    unchanged = {found.stem for found in kernel.implementations if kernel.is_unchanged(found)}
+    assert ("triton_tiles" in unchanged) == (not edited)
+    assert "eager" in unchanged
+    (folder / "eager.py").unlink()
+    assert not kernel.is_unchanged(kernel.implementations[0])
