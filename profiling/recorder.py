@@ -58,6 +58,7 @@ class Recorder:
                 return ceiling
             case CeilingsComplete():
                 self._cache.save(self._key(), self._probed)
+                self._probed.clear()  # the window's recorder outlives a probe
             case ProofRecorded(proof=proof):
                 self.store.add_proof(proof)
                 return proof

@@ -13,10 +13,10 @@ from profiling.catalog import Catalog, scan
 from profiling.ceiling_cache import CeilingCache
 from profiling.plan import Job
 from profiling.recorder import Recorder
-from profiling.reports import OutcomeRecorded
+from profiling.reports import CeilingRecorded, CeilingsComplete, OutcomeRecorded
 from profiling.spec import Dtype
 from profiling.store import SessionError, SessionStore, load
-from tests.sessions import DEVICE, job, measured
+from tests.sessions import CEILINGS, DEVICE, job, measured
 from tests.worker.toys import REFERENCE, add_toy
 
 
@@ -77,3 +77,15 @@ def test_what_could_not_be_written_is_written_with_the_next_outcome(store: Sessi
     session = load(store.path)
     assert set(session.specs) == {"toy"}
     assert len(session.sources) == 1
+
+
+def test_each_probe_is_kept_by_itself(store: SessionStore, eager: Path) -> None:
+    """Else what an earlier one measured would be kept as if it were of the newest."""
+    probing = recorder(store, scan([eager.parent.parent]))
+    first, second = CEILINGS[:2]
+    for ceiling in (first, second):
+        probing.handle(CeilingRecorded(ceiling))
+        probing.handle(CeilingsComplete(DEVICE.id))
+    kept = probing.known_ceilings()
+    assert second in kept
+    assert first not in kept
