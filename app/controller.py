@@ -20,8 +20,8 @@ from profiling.protocol import Probe, Run, SelfTest, Trace
 from profiling.reports import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
 from profiling.roofline import Ceiling
 from profiling.session import Point, TraceInfo
+from profiling.session_reader import SessionError
 from profiling.spec import Implementation
-from profiling.store import SessionError
 from profiling.tasks import Task
 
 

@@ -14,6 +14,7 @@ from profiling.host import environment
 from profiling.recorder import Recorder
 from profiling.roofline import Source
 from profiling.session import Session
+from profiling.session_reader import SessionError, load
 from profiling.store import SessionStore
 
 
@@ -64,8 +65,8 @@ class SessionKeeper:
     def open(self, path: Path) -> None:
         """Show another session. Raises SessionError, and then the one shown stays."""
         if path.is_dir():
-            raise store.SessionError(f"{path} is a folder; open a .roofscope file.")
-        session = store.load(path.absolute())
+            raise SessionError(f"{path} is a folder; open a .roofscope file.")
+        session = load(path.absolute())
         self.close()
         self._model.replace(session)
 

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Generator, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 
 import msgspec
 
@@ -19,12 +19,9 @@ from profiling.outcome import Environment, Measured, Outcome
 from profiling.plan import Job
 from profiling.proof import Proof
 from profiling.roofline import Ceiling
-from profiling.session import Point, Session, TraceInfo
+from profiling.session import Point, TraceInfo
+from profiling.session_reader import APPLICATION_ID, FORMAT_VERSION, SessionError, connect
 from profiling.spec import Implementation, KernelSpec
-
-SUFFIX = ".roofscope"
-FORMAT_VERSION = 1
-_APPLICATION_ID = 0x526F6F66  # "Roof": tells our files from other SQLite databases
 
 _SCHEMA = """
 CREATE TABLE session (created_at TEXT NOT NULL);
@@ -51,12 +48,6 @@ CREATE TABLE IF NOT EXISTS proof (
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, passed INTEGER, value TEXT NOT NULL, recorded_at TEXT NOT NULL);
 """
 
-Value = TypeVar("Value")
-
-
-class SessionError(Exception):
-    """A session file cannot be used; the text is one sentence for the user."""
-
 
 def timestamp() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -78,7 +69,7 @@ class SessionStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(path, isolation_level=None)
-            connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
             connection.executescript(_SCHEMA)
             connection.execute("INSERT INTO session VALUES (?)", (timestamp(),))
@@ -89,7 +80,7 @@ class SessionStore:
     @classmethod
     def append(cls, path: Path) -> Self:
         """Open an existing session to add to it. Raises SessionError."""
-        connection = _connect(path, "rw")
+        connection = connect(path, "rw")
         try:
             return cls(path, _writing(connection))
         except sqlite3.Error as error:
@@ -205,40 +196,9 @@ class SessionStore:
         return SessionError(f"{self.path} cannot be written: {error}.")
 
 
-def load(path: Path) -> Session:
-    """Read a whole session. Raises SessionError with one sentence when the file is none."""
-    connection = _connect(path, "ro")
-    try:
-        return _read(path, connection)
-    except KeyError as error:
-        raise _damaged(path, f"job {error} is missing") from error
-    except (sqlite3.Error, msgspec.MsgspecError, TypeError) as error:
-        raise _damaged(path, str(error)) from error
-    finally:
-        connection.close()
-
-
-def _damaged(path: Path, why: str) -> SessionError:
-    return SessionError(f"{path} is a Roofscope session but damaged ({why}); restore it from a copy.")
-
-
-def load_trace(path: Path, number: int) -> bytes:
-    """The gzipped Chrome trace with this number. Raises SessionError."""
-    connection = _connect(path, "ro")
-    try:
-        row = connection.execute("SELECT chrome_json_gz FROM trace WHERE id = ?", (number,)).fetchone()
-    except sqlite3.Error as error:
-        raise SessionError(f"The trace {number} of {path} cannot be read: {error}.") from error
-    finally:
-        connection.close()
-    if row is None:
-        raise SessionError(f"{path} holds no trace {number}.")
-    return row[0]
-
-
 def copy(path: Path, target: Path) -> None:
     """Write a complete copy of a session that is only looked at. Raises SessionError."""
-    connection = _connect(path, "ro")
+    connection = connect(path, "ro")
     try:
         _copy(connection, target)
     finally:
@@ -259,69 +219,6 @@ def _copy(connection: sqlite3.Connection, path: Path) -> None:
         raise SessionError(f"The session cannot be saved as {path}: {error}.") from error
 
 
-def _read(path: Path, connection: sqlite3.Connection) -> Session:
-    created_at = connection.execute("SELECT created_at FROM session").fetchone()[0]
-    session = Session(path, created_at)
-    newest = connection.execute(
-        "SELECT value, device_id FROM environment ORDER BY id DESC LIMIT 1"
-    ).fetchone()
-    if newest:
-        session.environment = _value(newest[0], Environment)
-        session.device = session.environment.device(newest[1])
-    session.specs = {
-        name: _value(text, KernelSpec) for name, text in connection.execute("SELECT name, spec FROM kernel")
-    }
-    for key, name, sha256, text in connection.execute("SELECT * FROM source ORDER BY name"):
-        session.sources[key] = (*session.sources.get(key, ()), SourceFile(name, sha256, text))
-    session.ceilings = tuple(
-        _value(text, Ceiling) for (text,) in connection.execute("SELECT value FROM ceiling ORDER BY id")
-    )
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'proof'").fetchone():
-        session.proofs = tuple(
-            _value(text, Proof) for (text,) in connection.execute("SELECT value FROM proof ORDER BY id")
-        )
-    jobs = {number: _value(text, Job) for number, text in connection.execute("SELECT id, value FROM job")}
-    session.points = tuple(
-        Point(number, jobs[job], _value(implementation, Implementation), _outcome(value), recorded_at)
-        for number, job, implementation, value, recorded_at in connection.execute(
-            "SELECT id, job, implementation, value, recorded_at FROM outcome ORDER BY id"
-        )
-    )
-    session.traces = tuple(
-        TraceInfo(number, jobs[job], _value(implementation, Implementation), recorded_at, size)
-        for number, job, implementation, recorded_at, size in connection.execute(
-            "SELECT id, job, implementation, recorded_at, length(chrome_json_gz) FROM trace ORDER BY id"
-        )
-    )
-    return session
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    if not path.is_file():
-        raise SessionError(f"There is no file {path}.")
-    connection: sqlite3.Connection | None = None
-    try:
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None
-        )
-        application_id = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-    except sqlite3.Error as error:
-        if connection:
-            connection.close()
-        raise SessionError(
-            f"{path} is not a Roofscope session or is damaged ({error}); choose a {SUFFIX} file."
-        ) from error
-    if application_id == _APPLICATION_ID and version == FORMAT_VERSION:
-        return connection
-    connection.close()
-    if application_id != _APPLICATION_ID:
-        raise SessionError(f"{path} is not a Roofscope session; choose a {SUFFIX} file.")
-    raise SessionError(
-        f"{path} has session format {version}, this program reads {FORMAT_VERSION}; update Roofscope."
-    )
-
-
 def _writing(connection: sqlite3.Connection) -> sqlite3.Connection:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
@@ -331,14 +228,3 @@ def _writing(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 def _text(value: object) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _value(text: str, kind: type[Value]) -> Value:
-    return msgspec.json.decode(text, type=kind)
-
-
-_OUTCOMES: msgspec.json.Decoder[Outcome] = msgspec.json.Decoder(Outcome)  # type: ignore[arg-type]
-
-
-def _outcome(text: str) -> Outcome:
-    return _OUTCOMES.decode(text)

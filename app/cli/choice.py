@@ -8,8 +8,8 @@ from app.places import new_session_path, session_folder
 from profiling.catalog import Catalog, Kernel
 from profiling.devices import Device, DeviceKind
 from profiling.plan import Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
+from profiling.session_reader import SUFFIX
 from profiling.spec import Dtype, Provider
-from profiling.store import SUFFIX
 
 
 def choose_session(out: Path | None) -> Path:

@@ -19,8 +19,8 @@ from profiling.catalog import LIBRARY, Catalog, scan
 from profiling.local_devices import default_device, local_devices
 from profiling.plan import TOUR, Quality, Regime
 from profiling.proof import ProofName
+from profiling.session_reader import SessionError, load
 from profiling.spec import Dtype, Provider
-from profiling.store import SessionError, load
 
 cli = typer.Typer(
     add_completion=False,

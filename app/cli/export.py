@@ -8,7 +8,7 @@ from app.cli.errors import refuse
 from app.roofline_svg import roofline_svg
 from profiling.report import csv_report, json_report
 from profiling.session import Session
-from profiling.store import SessionError, load
+from profiling.session_reader import SessionError, load
 
 
 def load_or_refuse(path: Path) -> Session:

@@ -16,7 +16,7 @@ from app.commands import CommandId
 from app.settings import Places
 from profiling.catalog import LIBRARY
 from profiling.outcome import Cancelled, Failed, FailureKind, Measured
-from profiling.store import load
+from profiling.session_reader import load
 from tests.qt.conftest import FakeDevices, OpenWindow
 from tests.sessions import DEVICE, ENVIRONMENT
 

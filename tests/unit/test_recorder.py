@@ -14,8 +14,9 @@ from profiling.ceiling_cache import CeilingCache
 from profiling.plan import Job
 from profiling.recorder import Recorder
 from profiling.reports import CeilingRecorded, CeilingsComplete, OutcomeRecorded
+from profiling.session_reader import SessionError, load
 from profiling.spec import Dtype
-from profiling.store import SessionError, SessionStore, load
+from profiling.store import SessionStore
 from tests.sessions import CEILINGS, DEVICE, job, measured
 from tests.worker.toys import REFERENCE, add_toy
 

@@ -13,7 +13,8 @@ import pytest
 
 from profiling.catalog import SourceFile
 from profiling.session import Session
-from profiling.store import SessionError, SessionStore, load, load_trace
+from profiling.session_reader import SessionError, load, load_trace
+from profiling.store import SessionStore
 from tests.sessions import make_session
 
 

@@ -12,7 +12,8 @@ from profiling.ceiling_cache import CacheKey, CeilingCache
 from profiling.host import cpu_device, package_version
 from profiling.outcome import Failed, Measured, Skipped
 from profiling.roofline import Bound, Ceiling, Mix, Source
-from profiling.store import SessionStore, load
+from profiling.session_reader import load
+from profiling.store import SessionStore
 from tests.worker.toys import REFERENCE, add_toy
 
 CHECKOUT = Path(__file__).resolve().parents[2]
