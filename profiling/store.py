@@ -1,5 +1,6 @@
-"""The session file: one SQLite database, append only, one writer. Documented in docs/session-file.md.
+"""Writes the session file: one SQLite database, one writer. Documented in docs/session-file.md.
 
+Rows are added and stay as they are, but for a kernel's spec: the newest takes the old one's place.
 Every result is committed as it arrives, so that a crash loses at most the job in flight. While it
 is written the file has a write-ahead log beside it; a closed session is one plain file again.
 Values lie in it as the JSON of their structs: opening a file runs no code.
