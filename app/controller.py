@@ -140,12 +140,18 @@ class Controller(QObject):
 
     def probe(self, device: Device) -> None:
         """Measure the device's ceilings anew."""
-        if not self._is_running and self._begin(device):
+        if self._is_running:
+            return
+        self._rescan()
+        if self._begin(device):
             self._submit([Probe("ceilings", device.id)])
 
     def prove(self, device: Device) -> None:
         """Carry the self-test out on the device; its proofs go into the session."""
-        if not self._is_running and self._begin(device):
+        if self._is_running:
+            return
+        self._rescan()
+        if self._begin(device):
             self._is_proving = True
             self._submit([SelfTest("selftest", device.id)])
 
@@ -224,6 +230,7 @@ class Controller(QObject):
         self._link.submit(tasks)
 
     def _rescan(self) -> None:
+        """Take edited kernels; a worker started from here on knows only these."""
         catalog = self._scan()
         if catalog.hash != self._catalog.hash:
             self._catalog = catalog

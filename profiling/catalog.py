@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +15,10 @@ from profiling.spec import Implementation, KernelSpec, Provider
 LIBRARY = Path(__file__).resolve().parent.parent / "kernels"
 SHARED = LIBRARY / "shared"  # what several kernels use
 _ROLES = ("__init__", "spec", "reference", "eager", "autograd")
-_CODE = (".py", ".cuh")
+_HELPERS = (".py", ".cuh")
+_CODE = (*_HELPERS, ".cu")
+_IMPORT = re.compile(r"^\s*(?:from|import)\s+kernels\.(\w+)\.(\w+)", re.MULTILINE)
+_SPEC_MODULE = re.compile(r"kernels\.\w+\.spec")
 _VARIANT = re.compile(r"(triton|cuda_ext|cuda|library)_([a-z0-9_]+)")
 _MODES = ("default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagraphs")  # of torch.compile
 
@@ -68,34 +72,28 @@ class Catalog(Struct, frozen=True):
 
     kernels: tuple[Kernel, ...]
     problems: tuple[CatalogProblem, ...]
+    hash: str  # of all code in the kernels' folders and in what they share; compared across an ssh link
 
     def kernel(self, name: str) -> Kernel | None:
         return next((kernel for kernel in self.kernels if kernel.spec.name == name), None)
-
-    @property
-    def hash(self) -> str:
-        """Changes when any implementation's files change; compared across an ssh link."""
-        digest = hashlib.sha256()
-        for kernel in self.kernels:
-            for implementation in kernel.implementations:
-                digest.update(f"{implementation.key}:{implementation.source_hash}\n".encode())
-        return digest.hexdigest()
 
 
 def scan(roots: Sequence[Path] = (LIBRARY,)) -> Catalog:
     """Read every folder with a ``spec.py`` under the roots; a later root wins a name clash."""
     kernels: dict[str, Kernel] = {}
     problems: list[CatalogProblem] = []
+    folders = [path.parent for root in roots for path in sorted(root.glob("*/spec.py"))]
+    digest = _digest_of_code([*folders, SHARED])  # first: what is edited from here on shows at the next scan
     library = _digest_of_helpers(SHARED)
-    for root in roots:
-        for spec_path in sorted(root.glob("*/spec.py")):
-            found = _load_kernel(spec_path.parent, library)
-            if isinstance(found, Kernel):
-                kernels[found.spec.name] = found
-                problems.extend(_unpaired(found))
-            else:
-                problems.append(found)
-    return Catalog(tuple(kernels[name] for name in sorted(kernels)), tuple(problems))
+    _forget_specs()
+    for folder in folders:
+        found = _load_kernel(folder, library)
+        if isinstance(found, Kernel):
+            kernels[found.spec.name] = found
+            problems.extend(_unpaired(found))
+        else:
+            problems.append(found)
+    return Catalog(tuple(kernels[name] for name in sorted(kernels)), tuple(problems), digest)
 
 
 def load_module(path: Path) -> ModuleType:
@@ -152,10 +150,39 @@ def _versions(folder: Path) -> list[tuple[Provider, str]]:
 def _hash(provider: Provider, stem: str, contents: Iterable[bytes], shared: bytes) -> str:
     """``shared``: digest of the files that every kernel, and every version of this one, may use."""
     digest = hashlib.sha256(stem.encode())
-    for content in contents:
+    own = list(contents)
+    for content in (*own, *_imported(own)):
         digest.update(content)
     if provider not in (Provider.EAGER, Provider.COMPILE):
         digest.update(shared)
+    return digest.hexdigest()
+
+
+def _forget_specs() -> None:
+    """A spec made from another kernel's imports it: that one, too, must be as its file is now."""
+    for name in [name for name in sys.modules if _SPEC_MODULE.fullmatch(name)]:
+        del sys.modules[name]
+
+
+def _imported(contents: Iterable[bytes]) -> Iterable[bytes]:
+    """What is in the files of the library that these import, or that those import, each once."""
+    waiting, seen = list(contents), set[Path]()
+    while waiting:
+        for folder, stem in _IMPORT.findall(waiting.pop(0).decode("utf-8", "replace")):
+            path = LIBRARY / folder / f"{stem}.py"
+            if path not in seen and path.is_file():
+                seen.add(path)
+                waiting.append(path.read_bytes())
+                yield waiting[-1]
+
+
+def _digest_of_code(folders: Iterable[Path]) -> str:
+    """Of specs, references and all else by name: whatever takes part in a measurement or its judgement."""
+    digest = hashlib.sha256()
+    for path in (path for folder in folders for path in sorted(folder.iterdir())):
+        if path.suffix in _CODE and path.is_file():
+            digest.update(f"{path.parent.name}/{path.name}:".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
@@ -163,7 +190,7 @@ def _digest_of_helpers(folder: Path) -> bytes:
     """Of the files that several implementations use: an edit of them is an edit of each."""
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
-        if path.suffix in _CODE and path.stem not in _ROLES and not _VARIANT.fullmatch(path.stem):
+        if path.suffix in _HELPERS and path.stem not in _ROLES and not _VARIANT.fullmatch(path.stem):
             digest.update(path.read_bytes())
     return digest.digest()
 

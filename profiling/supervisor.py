@@ -209,7 +209,8 @@ class Supervisor:
         elif hello.catalog_hash != self._catalog_hash:
             text = (
                 f"The worker's kernels ({hello.catalog_hash[:8]}) differ from those here "
-                f"({self._catalog_hash[:8]}); bring both checkouts to the same revision."
+                f"({self._catalog_hash[:8]}); run again if they were edited just now, else bring both "
+                "checkouts to the same revision."
             )
         else:
             self._worker, self._deadline = _Worker.READY, None

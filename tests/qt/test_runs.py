@@ -362,6 +362,38 @@ def test_an_edited_kernel_is_measured_as_it_is_now(open_window: OpenWindow, qtbo
     assert any("# edited" in source.text for key in hashes for source in session.sources[key])
 
 
+def test_an_edited_spec_is_planned_and_drawn_as_it_is_now(
+    open_window: OpenWindow, qtbot: QtBot, own_kernels: Path
+):
+    application = open_window(kernel_roots=(own_kernels,))
+    count = tick_only(application, "own_add")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    spec = own_kernels / "own_add" / "spec.py"
+    edited = spec.read_text().replace('flop_count="n"', 'flop_count="2*n"')
+    spec.write_text(edited.replace("float32=1e-6", "float32=2.5e-6"))
+    reference = own_kernels / "own_add" / "reference.py"
+    reference.write_text(reference.read_text() + "\n# edited\n")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    assert application.panes.cards.notice_texts == []
+    session = load(application.model.session.path)
+    before, after = session.points[0].job, session.points[count].job
+    assert after.work.flop_count == 2 * before.work.flop_count
+    assert session.specs["own_add"].tolerance.float32 == 2.5e-6
+    assert application.model.session.specs["own_add"].tolerance.float32 == 2.5e-6
+
+
+def test_ceilings_are_measured_after_an_edit_too(open_window: OpenWindow, qtbot: QtBot, own_kernels: Path):
+    application = open_window(kernel_roots=(own_kernels,))
+    reference = own_kernels / "own_add" / "reference.py"
+    reference.write_text(reference.read_text() + "\n# edited\n")
+    press(application, CommandId.PROBE)
+    until_idle(application, qtbot)
+    assert application.panes.cards.notice_texts == []
+    assert application.model.session.ceilings
+
+
 def test_a_trace_of_edited_files_is_refused(open_window: OpenWindow, qtbot: QtBot, own_kernels: Path):
     application = open_window(kernel_roots=(own_kernels,))
     tick_only(application, "own_add")

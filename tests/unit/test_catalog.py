@@ -1,11 +1,16 @@
 """Adding a kernel touches one folder, and a broken one takes nothing else down."""
 
+import importlib
+import sys
 from pathlib import Path
+from types import ModuleType
 
+import msgspec
 import pytest
 
+import profiling.catalog as catalog_module
 from profiling.catalog import Kernel, scan
-from profiling.spec import Provider
+from profiling.spec import Provider, Tolerance
 
 SPEC = """
 from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
@@ -85,6 +90,56 @@ def test_a_shared_file_is_part_of_each_that_may_use_it(folder: Path) -> None:
     (folder / "tuning.py").write_text("CONFIGS = ()")
     after = {i.stem: i.source_hash for i in only_kernel(folder.parent).implementations}
     assert {stem for stem in before if before[stem] != after[stem]} == {"triton_tiles"}
+
+
+@pytest.mark.parametrize("name", ["spec.py", "reference.py", "eager.py", "autograd.py", "tuning.cuh"])
+def test_an_edit_of_any_code_changes_the_catalogs_hash(folder: Path, name: str) -> None:
+    before = scan([folder.parent]).hash
+    assert scan([folder.parent]).hash == before
+    with (folder / name).open("a") as file:
+        file.write("# edited\n")
+    assert scan([folder.parent]).hash != before
+
+
+def test_an_edit_of_what_kernels_share_changes_the_catalogs_hash(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    monkeypatch.setattr(catalog_module, "SHARED", shared)
+    before = scan([folder.parent]).hash
+    (shared / "rows.py").write_text("WARP = 32\n")
+    assert scan([folder.parent]).hash != before
+
+
+def test_a_file_imported_from_another_kernel_is_part_of_who_imports_it(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog_module, "LIBRARY", tmp_path)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "eager.py").write_text("from kernels.other.deeper import half\n")
+    (other / "deeper.py").write_text("half = 0.5\n")
+    (folder / "eager.py").write_text("from kernels.other.eager import half\n\n" + EAGER)
+    (folder / "triton_tiles.py").write_text("def run(x): ...")
+    before = {i.stem: i.source_hash for i in only_kernel(folder.parent).implementations}
+    (other / "deeper.py").write_text("half = 0.25 * 2\n")
+    after = {i.stem: i.source_hash for i in only_kernel(folder.parent).implementations}
+    assert {stem for stem in before if before[stem] == after[stem]} == {"triton_tiles"}
+
+
+def test_a_spec_made_from_another_is_made_from_that_ones_file_as_it_is_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    is_now = scan().kernel("attention_causal")
+    assert is_now is not None
+    old = ModuleType("kernels.attention.spec")
+    vars(old).update(vars(importlib.import_module("kernels.attention.spec")))
+    vars(old)["SPEC"] = msgspec.structs.replace(vars(old)["SPEC"], tolerance=Tolerance(1.0, 1.0, 1.0))
+    monkeypatch.setitem(sys.modules, "kernels.attention.spec", old)
+    found = scan().kernel("attention_causal")
+    assert found is not None
+    assert found.spec == is_now.spec
 
 
 def test_sources_are_read_with_their_hashes(folder: Path) -> None:
