@@ -119,6 +119,10 @@ def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
         return CatalogProblem(
             str(folder), f"{folder.name}/spec.py must define SPEC, a KernelSpec named {folder.name!r}."
         )
+    if not (folder / "reference.py").is_file():
+        return CatalogProblem(
+            str(folder), f"{folder.name} has no reference.py, without which nothing in it can be verified."
+        )
     shared = library + _digest_of_helpers(folder)
     contents: dict[str, bytes] = {}
     implementations: list[Implementation] = []

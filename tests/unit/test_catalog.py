@@ -168,6 +168,15 @@ def test_a_broken_spec_is_told_and_left_out(folder: Path, text: str, words: str)
     assert words in problem.message
 
 
+def test_a_kernel_that_nothing_judges_is_told_and_left_out(folder: Path) -> None:
+    (folder / "reference.py").unlink()
+    catalog = scan([folder.parent])
+    assert catalog.kernels == ()
+    [problem] = catalog.problems
+    assert problem.path == str(folder)
+    assert "doubled has no reference.py" in problem.message
+
+
 def test_a_source_without_its_launcher_is_told(folder: Path) -> None:
     (folder / "cuda_packed.cu").write_text("// kernel")
     [problem] = scan([folder.parent]).problems
