@@ -168,7 +168,7 @@ class Supervisor:
             self._current, self._left, self._stage = None, [], None  # nobody waits for it any more
             return self._advance(now) if self._queue else []
         if self._stopping:
-            return [*self._cancel_rest(), *self._advance(now)]
+            return [*self._end_rest(Cancelled()), *self._advance(now)]
         if bye and not bye.restart:
             self._give_up()
             return [Banner(bye.reason), BecameIdle()]
@@ -267,11 +267,20 @@ class Supervisor:
                 effects.append(CeilingsComplete(self._current.device))
         elif isinstance(self._current, SelfTest | Trace):
             self._done += 1
-        self._current, self._left, self._stage, self._deadline = None, [], None, None
+        effects += self._end_rest(self._outcome_of_the_rest(problem))
+        self._deadline = None
         return [*effects, self._progress(now), *self._advance(now)]
 
-    def _cancel_rest(self) -> list[Effect]:
-        effects = [effect for left in list(self._left) for effect in self._record(left, Cancelled())]
+    def _outcome_of_the_rest(self, problem: str) -> Outcome:
+        """What becomes of those that a job left without an outcome of their own."""
+        if self._stopping and not problem:
+            return Cancelled()
+        stage = self._stage.stage if self._stage else Stage.BUILD
+        message = problem or "The job ended without a result for it; run it again."
+        return Failed(FailureKind.INTERNAL, stage, message)
+
+    def _end_rest(self, outcome: Outcome) -> list[Effect]:
+        effects = [effect for left in list(self._left) for effect in self._record(left, outcome)]
         self._current, self._left, self._stage = None, [], None
         return effects
 

@@ -181,6 +181,31 @@ def test_a_cancelled_job_that_ends_by_itself_leaves_the_worker_alive() -> None:
     assert sent(supervisor.submit([Run(job(3))], now=101.0)) == [Run(job(3))]
 
 
+def test_what_a_stop_leaves_of_a_job_is_cancelled() -> None:
+    supervisor = started(job(1), job(2))
+    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=1.0)
+    supervisor.stop(now=1.0)
+    effects = supervisor.feed(TaskDone("job-1"), now=1.5)
+    assert recorded(effects) == [("triton_tiles", Cancelled()), ("cuda_packed", Cancelled())]
+
+
+def test_what_a_failed_job_leaves_has_failed_of_the_jobs_problem_and_is_not_paused() -> None:
+    supervisor = started(job(1))
+    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=1.0)
+    supervisor.feed(StageStarted("job-1", Stage.SETTLE, 60.0, TRITON), now=1.0)
+    effects = supervisor.feed(TaskDone("job-1", "gelu float32 failed: no room."), now=1.5)
+    failed = Failed(FailureKind.INTERNAL, Stage.SETTLE, "gelu float32 failed: no room.")
+    assert recorded(effects) == [("triton_tiles", failed), ("cuda_packed", failed)]
+    assert sent(supervisor.submit([Run(job(2))], now=2.0)) == [Run(job(2))]
+
+
+def test_what_a_job_leaves_for_no_reason_has_failed() -> None:
+    supervisor = started(job(1, (EAGER,)))
+    [(_, outcome)] = recorded(supervisor.feed(TaskDone("job-1"), now=1.5))
+    assert isinstance(outcome, Failed)
+    assert "run it again" in outcome.message
+
+
 def test_a_worker_that_does_not_start_stops_the_queue() -> None:
     supervisor = Supervisor([], "catalog")
     supervisor.submit([Run(job())], now=0.0)
