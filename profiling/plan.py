@@ -121,7 +121,9 @@ def plan_jobs(
                     )
                 )
     if not jobs:
-        raise PlanError("Nothing to run: no implementation matches the kernels, providers and dtypes chosen.")
+        raise PlanError(
+            "Nothing to run: no implementation matches the kernels, providers, dtypes and sizes chosen."
+        )
     return tuple(jobs)
 
 

@@ -7,7 +7,7 @@ from app.cli.errors import refuse, unknown
 from app.places import new_session_path, session_folder
 from profiling.catalog import Catalog, Kernel
 from profiling.devices import Device, DeviceKind
-from profiling.plan import Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
+from profiling.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
 from profiling.session_reader import SUFFIX
 from profiling.spec import Dtype, Provider
 
@@ -49,7 +49,7 @@ def choose_device(devices: tuple[Device, ...], name: str | None, default: Device
 
 
 def choose_sizes(words: Iterable[str], presets: Sequence[str], device: Device) -> list[SizeChoice]:
-    """Presets, and ``axis=number`` words laid over the first of them."""
+    """Presets, or ``axis=number`` words laid over the one preset."""
     names = list(presets) or ["large" if device.kind is DeviceKind.CUDA else "medium"]
     by_default = not presets
     sizes: dict[str, int] = {}
@@ -61,8 +61,19 @@ def choose_sizes(words: Iterable[str], presets: Sequence[str], device: Device) -
             except ValueError:
                 refuse(f"The size {part!r} cannot be read; write axis=number, such as rows=4096.")
     if sizes:
-        return [SizeChoice(names[0], sizes, by_default)]
+        return [SizeChoice(_base_of(names), sizes, by_default)]
     return [SizeChoice(name, or_any=by_default) for name in names]
+
+
+def _base_of(presets: Sequence[str]) -> str:
+    """The preset that sizes are laid over: what would be dropped is refused."""
+    if len(presets) > 1:
+        refuse(
+            f"--size goes over one preset, not over {' and '.join(presets)}; give one of them, or no size."
+        )
+    if presets[0] == SWEEP:
+        refuse(f"--preset {SWEEP} brings its own sizes; leave it out or leave --size out.")
+    return presets[0]
 
 
 def make_jobs(

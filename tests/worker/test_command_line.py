@@ -115,6 +115,11 @@ def test_a_wrong_kernel_is_exit_code_one_and_the_rest_is_done(tmp_path: Path) ->
         (["run", "softmax", "--device", "cpu", "--size", "depth=3"], "has no axis 'depth'"),
         (["run", "softmax", "--device", "cpu", "--size", "rows=-3"], "got -3"),
         (["run", "softmax", "--device", "cpu", "--preset", "huge"], "has no preset 'huge'"),
+        (["run", "gelu", "--device", "cpu", "--preset", "sweep", "--size", "n=5"], "brings its own sizes"),
+        (
+            ["run", "gelu", "--device", "cpu", "--preset", "small", "--preset", "large", "--size", "n=5"],
+            "over one preset, not over small and large",
+        ),
         (["run", "softmax", "--device", "cpu", "--implementation", "triton_onlin"], "did you mean"),
         (["run", "softmax", "--dtype", "float8"], "float8"),
         (["export", "none.roofscope", "--csv"], "There is no file none.roofscope"),
