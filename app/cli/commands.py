@@ -16,6 +16,8 @@ from app.cli.run import run_jobs
 from app.cli.selftest import run_selftest
 from app.cli.trace import record_trace
 from profiling.catalog import LIBRARY, Catalog, scan
+from profiling.doctor import CheckState, check_window
+from profiling.host import package_version
 from profiling.local_devices import default_device, local_devices
 from profiling.plan import TOUR, Quality, Regime
 from profiling.proof import ProofName
@@ -169,6 +171,10 @@ def has_screen() -> bool:
 
 
 def _open_window(files: list[Path]) -> int:
+    pyside = package_version("pyside6-essentials")
+    found = check_window(pyside, sys.version_info[:2])
+    if pyside and found.state is CheckState.MISSING:  # before Qt is loaded, which would abort
+        refuse(f"{found.finding.rstrip('.')}: {found.fix}")
     try:
         from app.application import run_window
     except ImportError as error:
