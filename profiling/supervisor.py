@@ -12,6 +12,7 @@ import msgspec
 
 from profiling.effects import Effect, Kill, Send, Spawn, Terminate
 from profiling.outcome import Cancelled, Failed, FailureKind, Outcome, SkipKind, Skipped, Stage
+from profiling.progress import Progress
 from profiling.protocol import (
     PROTOCOL_VERSION,
     Bye,
@@ -76,9 +77,7 @@ class Supervisor:
         self._timed_out = False
         self._bye: Bye | None = None
         self._paused: dict[str, str] = {}  # source hash -> why
-        self._done = 0
-        self._total = 0
-        self._started_at = 0.0
+        self._progress = Progress()
 
     @property
     def is_idle(self) -> bool:
@@ -91,12 +90,11 @@ class Supervisor:
     def submit(self, tasks: Iterable[Task], now: float) -> list[Effect]:
         """Queue tasks and start working on them."""
         if self.is_idle:
-            self._done = self._total = 0
-            self._started_at = now
+            self._progress = Progress(now)
         self._stopping = 0
         for task in tasks:
             self._queue.append(task)
-            self._total += item_count(task)
+            self._progress.total += item_count(task)
         return self._advance(now)
 
     def stop(self, now: float) -> list[Effect]:
@@ -138,9 +136,9 @@ class Supervisor:
                 self._stage = event
                 if not self._stopping:
                     self._deadline = now + event.deadline_s
-                return [self._progress(now)]
+                return [self._progressed(now)]
             case OutcomeReady(implementation=implementation, outcome=outcome):
-                return [*self._record(implementation, outcome), self._progress(now)]
+                return [*self._record(implementation, outcome), self._progressed(now)]
             case CeilingReady(ceiling=ceiling):
                 return [CeilingRecorded(ceiling)]
             case ProofReady(proof=proof):
@@ -195,7 +193,7 @@ class Supervisor:
             rest = msgspec.structs.replace(self._current.job, implementations=tuple(self._left))
             self._queue.appendleft(Run(rest))
         elif isinstance(self._current, Probe | SelfTest | Trace):
-            self._done += 1
+            self._progress.done += 1
         self._current, self._left, self._stage = None, [], None
         effects.append(WorkerLost(message, log_tail, restarting=bool(self._queue)))
         return effects + self._advance(now)
@@ -228,7 +226,7 @@ class Supervisor:
         if self._worker is _Worker.ABSENT:
             self._worker = _Worker.STARTING
             self._deadline = now + START_DEADLINE_S
-            return [Spawn(), Send(self._open), self._progress(now)]
+            return [Spawn(), Send(self._open), self._progressed(now)]
         task = self._queue.popleft()
         effects: list[Effect] = []
         if isinstance(task, Run):
@@ -243,7 +241,7 @@ class Supervisor:
         effects: list[Effect] = []
         for implementation in run.job.implementations:
             if why := self._paused.get(implementation.source_hash):
-                self._done += 1
+                self._progress.done += 1
                 outcome = Skipped(SkipKind.PAUSED, f"{why} It is paused until its file changes.")
                 effects.append(OutcomeRecorded(run.job, implementation, outcome))
         rest = tuple(i for i in run.job.implementations if i.source_hash not in self._paused)
@@ -254,7 +252,7 @@ class Supervisor:
         if not isinstance(self._current, Run):
             return []
         self._left = [left for left in self._left if left != implementation]
-        self._done += 1
+        self._progress.done += 1
         if isinstance(outcome, Failed) and outcome.kind.pauses:
             self._paused[implementation.source_hash] = outcome.message
         return [OutcomeRecorded(self._current.job, implementation, outcome)]
@@ -262,14 +260,14 @@ class Supervisor:
     def _finish(self, problem: str, now: float) -> list[Effect]:
         effects: list[Effect] = [Banner(problem)] if problem else []
         if isinstance(self._current, Probe):
-            self._done += 1
+            self._progress.done += 1
             if not problem and not self._stopping:
                 effects.append(CeilingsComplete(self._current.device))
         elif isinstance(self._current, SelfTest | Trace):
-            self._done += 1
+            self._progress.done += 1
         effects += self._end_rest(self._outcome_of_the_rest(problem))
         self._deadline = None
-        return [*effects, self._progress(now), *self._advance(now)]
+        return [*effects, self._progressed(now), *self._advance(now)]
 
     def _outcome_of_the_rest(self, problem: str) -> Outcome:
         """What becomes of those that a job left without an outcome of their own."""
@@ -293,21 +291,10 @@ class Supervisor:
         self._deadline = None
         return [Kill()]
 
-    def _progress(self, now: float) -> Progressed:
-        stage = self._stage
+    def _progressed(self, now: float) -> Progressed:
         starting = "starting the worker" if self._worker is _Worker.STARTING else ""
-        item = task_label(self._current) if self._current else starting
-        if stage and stage.implementation:
-            item = f"{item} / {stage.implementation.label}"
-        elapsed = now - self._started_at
-        remaining = elapsed / self._done * (self._total - self._done) if self._done else None
-        return Progressed(
-            self._done,
-            self._total,
-            item,
-            stage.stage if stage else None,
-            stage.detail if stage else "",
-            remaining,
+        return self._progress.report(
+            now, task_label(self._current) if self._current else starting, self._stage
         )
 
 
