@@ -182,11 +182,14 @@ class Supervisor:
         """Blame the implementation in flight, keep the rest of its job, go on."""
         effects: list[Effect] = []
         message = bye.reason if bye else f"The worker was lost ({description})."
-        if bye is None and isinstance(self._current, Run) and self._left:
+        if isinstance(self._current, Run) and self._left and (bye is None or self._left_all):
             blamed = self._stage.implementation if self._stage else None
             blamed = blamed if blamed in self._left else self._left[0]
             stage = self._stage.stage if self._stage else Stage.BUILD
-            outcome = _blame(self._current, blamed, stage, timed_out, description, log_tail)
+            if bye:  # a job that breaks the device before any outcome would come back for ever
+                outcome = Failed(FailureKind.DEVICE_FAULT, stage, bye.reason, log_tail)
+            else:
+                outcome = _blame(self._current, blamed, stage, timed_out, description, log_tail)
             message = outcome.message
             effects += self._record(blamed, outcome)
         if isinstance(self._current, Run) and self._left:
@@ -197,6 +200,11 @@ class Supervisor:
         self._current, self._left, self._stage = None, [], None
         effects.append(WorkerLost(message, log_tail, restarting=bool(self._queue)))
         return effects + self._advance(now)
+
+    @property
+    def _left_all(self) -> bool:
+        """Whether the job under way has had no outcome yet."""
+        return isinstance(self._current, Run) and len(self._left) == len(self._current.job.implementations)
 
     def _greeted(self, hello: Hello, now: float) -> list[Effect]:
         if hello.protocol != PROTOCOL_VERSION:

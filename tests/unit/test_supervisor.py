@@ -155,6 +155,20 @@ def test_a_device_fault_already_reported_blames_nobody_else() -> None:
     assert sent(supervisor.feed(hello(), now=3.0)) == [Run(job(1, (EAGER,)))]
 
 
+def test_a_job_that_breaks_the_device_before_any_outcome_does_not_come_back_for_ever() -> None:
+    supervisor = started(job(1, (CUDA, EAGER)))
+    for stem, rest in (("cuda_packed", (EAGER,)), ("eager", ())):
+        supervisor.feed(Bye("gelu float32 broke the device's context.", restart=True), now=2.0)
+        effects = supervisor.exited("exit code 1", "", now=2.1)
+        [(blamed, outcome)] = recorded(effects)
+        assert blamed == stem
+        assert isinstance(outcome, Failed)
+        assert outcome.kind is FailureKind.DEVICE_FAULT
+        if rest:
+            assert sent(supervisor.feed(hello(), now=3.0)) == [Run(job(1, rest))]
+    assert supervisor.is_idle
+
+
 def test_stop_cancels_then_terminates_then_kills() -> None:
     supervisor = started(job(1), job(2))
     assert sent(supervisor.stop(now=1.0)) == [Cancel("job-1")]
