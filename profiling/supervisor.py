@@ -10,6 +10,7 @@ from enum import Enum, auto
 
 import msgspec
 
+from profiling.blame import blame
 from profiling.effects import Effect, Kill, Send, Spawn, Terminate
 from profiling.outcome import Cancelled, Failed, FailureKind, Outcome, SkipKind, Skipped, Stage
 from profiling.progress import Progress
@@ -189,7 +190,7 @@ class Supervisor:
             if bye:  # a job that breaks the device before any outcome would come back for ever
                 outcome = Failed(FailureKind.DEVICE_FAULT, stage, bye.reason, log_tail)
             else:
-                outcome = _blame(self._current, blamed, stage, timed_out, description, log_tail)
+                outcome = blame(self._current, blamed, stage, timed_out, description, log_tail)
             message = outcome.message
             effects += self._record(blamed, outcome)
         if isinstance(self._current, Run) and self._left:
@@ -304,23 +305,3 @@ class Supervisor:
         return self._progress.report(
             now, task_label(self._current) if self._current else starting, self._stage
         )
-
-
-def _blame(
-    run: Run, implementation: Implementation, stage: Stage, timed_out: bool, description: str, log_tail: str
-) -> Failed:
-    where = implementation.title
-    at = f"at {run.job.workload.size_label}"
-    if timed_out:
-        return Failed(
-            FailureKind.TIMEOUT,
-            stage,
-            f"{where} did not finish its {stage} stage in time {at}; the worker was restarted.",
-            log_tail,
-        )
-    return Failed(
-        FailureKind.WORKER_LOST,
-        stage,
-        f"The worker was lost ({description}) in the {stage} stage of {where} {at}; it was restarted.",
-        log_tail,
-    )
