@@ -35,7 +35,7 @@ def export(session: Session, chart: PictureSource, path: Path) -> None:
         if kind == ".png":
             chart.render_png(path)
         elif kind in texts:
-            path.write_text(texts[kind](), encoding="utf-8")
+            path.write_text(texts[kind](), encoding="utf-8", newline="")
         else:
             raise ExportError(
                 f"{path.name} names no known kind of file; end it in .png, .svg, .csv or .json."

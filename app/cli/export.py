@@ -39,7 +39,7 @@ def write_svg(session: Session, path: Path) -> None:
 
 
 def _write_csv(session: Session, path: Path) -> None:
-    path.write_text(csv_report(session), encoding="utf-8")
+    path.write_text(csv_report(session), encoding="utf-8", newline="")
 
 
 def _write_json(session: Session, path: Path) -> None:
