@@ -51,7 +51,7 @@ class TimeStats(Struct, frozen=True):
 class Verification(Struct, frozen=True):
     """Errors are norm(y - reference) / norm(reference) against float64."""
 
-    relative_error: float  # worst over the measured size and the odd sizes
+    relative_error: float  # the worse of the measured size and the first odd size
     large_relative_error: float  # worst over large-magnitude inputs
     tolerance: float
     shape_count: int

@@ -1,6 +1,7 @@
 """Judges what the self-test measured. Pure arithmetic; each limit is stated once, here.
 
-The limits are those of docs/measuring.md. A function returns the finished proof but for when and how long.
+docs/measuring.md has what came of it on real devices. A function returns the finished proof but for
+when and how long.
 """
 
 import statistics
