@@ -8,13 +8,13 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from pytestqt.qtbot import QtBot
 
-from app.models.chart_labels import label_box
 from app.models.selection import Selection
 from app.models.session_model import SessionModel
 from app.theme import DARK, LIGHT
 from app.views.roofline_chart import RooflineChart
 from profiling.roofline import Source
 from profiling.session import Session
+from tests.label_boxes import label_box
 from tests.sessions import CEILINGS, empty_session, make_session
 from tests.unit.test_chart_scene import session_with_copy
 

@@ -71,7 +71,7 @@ def test_f5_measures_what_is_ticked_into_a_file(open_window: OpenWindow, qtbot: 
     assert session.device == DEVICE
     assert session.ceilings
     assert set(session.specs) == {"softmax"}
-    assert application.settings.last_session == path
+    assert application.settings.recent_sessions[0] == path
 
 
 def test_a_second_run_appends_and_probes_no_more(open_window: OpenWindow, qtbot: QtBot):
