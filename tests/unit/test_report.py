@@ -9,7 +9,7 @@ from app.cli.export import export_session
 from profiling.catalog import LIBRARY
 from profiling.outcome import Failed, Measured
 from profiling.report import COLUMNS, csv_report, json_report
-from profiling.store import load
+from profiling.session_reader import load
 from profiling.verdict import verdict
 from tests.sessions import CEILINGS, empty_session, make_session
 
