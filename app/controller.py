@@ -20,8 +20,8 @@ from profiling.protocol import Probe, Run, SelfTest, Trace
 from profiling.reports import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
 from profiling.roofline import Ceiling
 from profiling.session import Point, TraceInfo
+from profiling.session_reader import SessionError
 from profiling.spec import Implementation
-from profiling.store import SessionError
 from profiling.tasks import Task
 
 
@@ -115,6 +115,9 @@ class Controller(QObject):
 
     def save_as(self, target: Path) -> None:
         """Carry on in the copy, unless a run is under way: that one ends where it began."""
+        if self._keeper.is_open_file(target):
+            self.said.emit(f"Every result is already in {target}")
+            return
         save = self._keeper.save_copy if self._is_running else self._keeper.save_as
         if self._try(lambda: save(target)):
             self.session_changed.emit()
@@ -137,12 +140,18 @@ class Controller(QObject):
 
     def probe(self, device: Device) -> None:
         """Measure the device's ceilings anew."""
-        if not self._is_running and self._begin(device):
+        if self._is_running:
+            return
+        self._rescan()
+        if self._begin(device):
             self._submit([Probe("ceilings", device.id)])
 
     def prove(self, device: Device) -> None:
         """Carry the self-test out on the device; its proofs go into the session."""
-        if not self._is_running and self._begin(device):
+        if self._is_running:
+            return
+        self._rescan()
+        if self._begin(device):
             self._is_proving = True
             self._submit([SelfTest("selftest", device.id)])
 
@@ -221,6 +230,7 @@ class Controller(QObject):
         self._link.submit(tasks)
 
     def _rescan(self) -> None:
+        """Take edited kernels; a worker started from here on knows only these."""
         catalog = self._scan()
         if catalog.hash != self._catalog.hash:
             self._catalog = catalog

@@ -37,7 +37,7 @@ def export(session: Session, chart: PictureSource, path: Path) -> None:
         if kind == ".png":
             chart.render_png(path)
         elif kind in texts:
-            path.write_text(texts[kind](), encoding="utf-8")
+            path.write_text(texts[kind](), encoding="utf-8", newline="")
         else:
             known = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
             raise ExportError(f"{path.name} names no known kind of file; end it in {known}.")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import platformdirs
 
-from profiling.store import SUFFIX
+from profiling.session_reader import SUFFIX
 
 
 def session_folder() -> Path:

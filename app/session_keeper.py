@@ -14,6 +14,7 @@ from profiling.host import environment
 from profiling.recorder import Recorder
 from profiling.roofline import Source
 from profiling.session import Session
+from profiling.session_reader import SessionError, load
 from profiling.store import SessionStore
 
 
@@ -51,11 +52,21 @@ class SessionKeeper:
         """Whether the file lies where the program put it, and not where the user did."""
         return self._model.session.path.is_relative_to(self._folder)
 
+    def is_open_file(self, target: Path) -> bool:
+        """Whether this is the file shown, by whatever name.
+
+        A copy put in its place would leave the writer with a file that has no name any more.
+        """
+        try:
+            return self.path is not None and self.path.samefile(target)
+        except OSError:  # no file there yet, or none that may be looked at
+            return False
+
     def open(self, path: Path) -> None:
         """Show another session. Raises SessionError, and then the one shown stays."""
         if path.is_dir():
-            raise store.SessionError(f"{path} is a folder; open a .roofscope file.")
-        session = store.load(path.absolute())
+            raise SessionError(f"{path} is a folder; open a .roofscope file.")
+        session = load(path.absolute())
         self.close()
         self._model.replace(session)
 

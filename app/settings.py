@@ -54,11 +54,6 @@ class Settings:
         self._settings.setValue("scheme", str(scheme))
 
     @property
-    def last_session(self) -> Path | None:
-        recent = self.recent_sessions
-        return recent[0] if recent else None
-
-    @property
     def recent_sessions(self) -> tuple[Path, ...]:
         """Newest first."""
         return tuple(Path(line) for line in self._text("recent_sessions").split("\n") if line)

@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +15,10 @@ from profiling.spec import Implementation, KernelSpec, Provider
 LIBRARY = Path(__file__).resolve().parent.parent / "kernels"
 SHARED = LIBRARY / "shared"  # what several kernels use
 _ROLES = ("__init__", "spec", "reference", "eager", "autograd")
-_CODE = (".py", ".cuh")
+_HELPERS = (".py", ".cuh")
+_CODE = (*_HELPERS, ".cu")
+_IMPORT = re.compile(r"^\s*(?:from|import)\s+kernels\.(\w+)\.(\w+)", re.MULTILINE)
+_SPEC_MODULE = re.compile(r"kernels\.\w+\.spec")
 _VARIANT = re.compile(r"(triton|cuda_ext|cuda|library)_([a-z0-9_]+)")
 _MODES = ("default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagraphs")  # of torch.compile
 
@@ -40,13 +44,24 @@ class Kernel(Struct, frozen=True):
     spec: KernelSpec
     folder: Path
     implementations: tuple[Implementation, ...]
+    contents: dict[str, bytes] = {}  # by file name, as they were when the implementations were hashed
 
     def implementation(self, stem: str) -> Implementation | None:
         return next((found for found in self.implementations if found.stem == stem), None)
 
     def sources(self, implementation: Implementation) -> tuple[SourceFile, ...]:
-        """The files behind an implementation, read now."""
-        return tuple(_read(path) for path in self.paths(implementation))
+        """The files behind an implementation, as its hash has them: they may have been edited since."""
+        return tuple(_source(path.name, self.contents[path.name]) for path in self.paths(implementation))
+
+    def is_unchanged(self, implementation: Implementation) -> bool:
+        """Whether the files, read now, are those that the implementation's hash stands for."""
+        try:
+            contents = [path.read_bytes() for path in self.paths(implementation)]
+            shared = _digest_of_helpers(SHARED) + _digest_of_helpers(self.folder)
+        except OSError:
+            return False
+        hashed = _hash(implementation.provider, implementation.stem, contents, shared)
+        return hashed == implementation.source_hash
 
     def paths(self, implementation: Implementation) -> tuple[Path, ...]:
         return _paths(self.folder, implementation.provider, implementation.stem)
@@ -57,34 +72,28 @@ class Catalog(Struct, frozen=True):
 
     kernels: tuple[Kernel, ...]
     problems: tuple[CatalogProblem, ...]
+    hash: str  # of all code in the kernels' folders and in what they share; compared across an ssh link
 
     def kernel(self, name: str) -> Kernel | None:
         return next((kernel for kernel in self.kernels if kernel.spec.name == name), None)
-
-    @property
-    def hash(self) -> str:
-        """Changes when any implementation's files change; compared across an ssh link."""
-        digest = hashlib.sha256()
-        for kernel in self.kernels:
-            for implementation in kernel.implementations:
-                digest.update(f"{implementation.key}:{implementation.source_hash}\n".encode())
-        return digest.hexdigest()
 
 
 def scan(roots: Sequence[Path] = (LIBRARY,)) -> Catalog:
     """Read every kernel's folder at the roots; a later root wins a name clash."""
     kernels: dict[str, Kernel] = {}
     problems: list[CatalogProblem] = []
+    folders = [path.parent for root in roots for path in spec_paths(root)]
+    digest = _digest_of_code([*folders, SHARED])  # first: what is edited from here on shows at the next scan
     library = _digest_of_helpers(SHARED)
-    for root in roots:
-        for spec_path in spec_paths(root):
-            found = _load_kernel(spec_path.parent, library)
-            if isinstance(found, Kernel):
-                kernels[found.spec.name] = found
-                problems.extend(_unpaired(found))
-            else:
-                problems.append(found)
-    return Catalog(tuple(kernels[name] for name in sorted(kernels)), tuple(problems))
+    _forget_specs()
+    for folder in folders:
+        found = _load_kernel(folder, library)
+        if isinstance(found, Kernel):
+            kernels[found.spec.name] = found
+            problems.extend(_unpaired(found))
+        else:
+            problems.append(found)
+    return Catalog(tuple(kernels[name] for name in sorted(kernels)), tuple(problems), digest)
 
 
 def spec_paths(root: Path) -> list[Path]:
@@ -116,12 +125,26 @@ def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
         return CatalogProblem(
             str(folder), f"{folder.name}/spec.py must define SPEC, a KernelSpec named {folder.name!r}."
         )
-    return Kernel(spec, folder, tuple(_implementations(spec.name, folder, library)))
-
-
-def _implementations(kernel: str, folder: Path, library: bytes) -> Iterable[Implementation]:
-    """``library``: digest of the files that every kernel may use."""
+    if not (folder / "reference.py").is_file():
+        return CatalogProblem(
+            str(folder), f"{folder.name} has no reference.py, without which nothing in it can be verified."
+        )
     shared = library + _digest_of_helpers(folder)
+    contents: dict[str, bytes] = {}
+    implementations: list[Implementation] = []
+    for provider, variant in _versions(folder):
+        stem = f"{provider}_{variant}" if variant else str(provider)
+        names = [path.name for path in _paths(folder, provider, stem)]
+        for name in names:
+            if name not in contents:  # once: eager.py, behind several, may be edited meanwhile
+                contents[name] = (folder / name).read_bytes()
+        digest = _hash(provider, stem, [contents[name] for name in names], shared)
+        implementations.append(Implementation(spec.name, provider, variant, digest))
+    return Kernel(spec, folder, tuple(implementations), contents)
+
+
+def _versions(folder: Path) -> list[tuple[Provider, str]]:
+    """Provider and variant of every implementation whose files are there."""
     found: list[tuple[Provider, str]] = []
     if (folder / "eager.py").exists():
         found += [(Provider.EAGER, ""), *((Provider.COMPILE, mode) for mode in _MODES)]
@@ -131,21 +154,53 @@ def _implementations(kernel: str, folder: Path, library: bytes) -> Iterable[Impl
             files = _paths(folder, provider, path.stem)
             if path == files[0] and all(file.exists() for file in files):
                 found.append((provider, match[2]))
-    for provider, variant in found:
-        stem = f"{provider}_{variant}" if variant else str(provider)
-        digest = hashlib.sha256(stem.encode())
-        for path in _paths(folder, provider, stem):
-            digest.update(path.read_bytes())
-        if provider not in (Provider.EAGER, Provider.COMPILE):
-            digest.update(shared)
-        yield Implementation(kernel, provider, variant, digest.hexdigest())
+    return found
+
+
+def _hash(provider: Provider, stem: str, contents: Iterable[bytes], shared: bytes) -> str:
+    """``shared``: digest of the files that every kernel, and every version of this one, may use."""
+    digest = hashlib.sha256(stem.encode())
+    own = list(contents)
+    for content in (*own, *_imported(own)):
+        digest.update(content)
+    if provider not in (Provider.EAGER, Provider.COMPILE):
+        digest.update(shared)
+    return digest.hexdigest()
+
+
+def _forget_specs() -> None:
+    """A spec made from another kernel's imports it: that one, too, must be as its file is now."""
+    for name in [name for name in sys.modules if _SPEC_MODULE.fullmatch(name)]:
+        del sys.modules[name]
+
+
+def _imported(contents: Iterable[bytes]) -> Iterable[bytes]:
+    """What is in the files of the library that these import, or that those import, each once."""
+    waiting, seen = list(contents), set[Path]()
+    while waiting:
+        for folder, stem in _IMPORT.findall(waiting.pop(0).decode("utf-8", "replace")):
+            path = LIBRARY / folder / f"{stem}.py"
+            if path not in seen and path.is_file():
+                seen.add(path)
+                waiting.append(path.read_bytes())
+                yield waiting[-1]
+
+
+def _digest_of_code(folders: Iterable[Path]) -> str:
+    """Of specs, references and all else by name: whatever takes part in a measurement or its judgement."""
+    digest = hashlib.sha256()
+    for path in (path for folder in folders for path in sorted(folder.iterdir())):
+        if path.suffix in _CODE and path.is_file():
+            digest.update(f"{path.parent.name}/{path.name}:".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def _digest_of_helpers(folder: Path) -> bytes:
     """Of the files that several implementations use: an edit of them is an edit of each."""
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
-        if path.suffix in _CODE and path.stem not in _ROLES and not _VARIANT.fullmatch(path.stem):
+        if path.suffix in _HELPERS and path.stem not in _ROLES and not _VARIANT.fullmatch(path.stem):
             digest.update(path.read_bytes())
     return digest.digest()
 
@@ -169,6 +224,5 @@ def _paths(folder: Path, provider: Provider, stem: str) -> tuple[Path, ...]:
             return (folder / f"{stem}.cu",)
 
 
-def _read(path: Path) -> SourceFile:
-    content = path.read_bytes()
-    return SourceFile(path.name, hashlib.sha256(content).hexdigest(), content.decode("utf-8", "replace"))
+def _source(name: str, content: bytes) -> SourceFile:
+    return SourceFile(name, hashlib.sha256(content).hexdigest(), content.decode("utf-8", "replace"))

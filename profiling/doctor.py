@@ -74,7 +74,10 @@ def check_python(version: Version) -> Check:
 
 
 def check_window(pyside: str | None, python: Version) -> Check:
-    """PySide6 6.12 loses a reference to None at each void call; only Python 3.12 and later survive it."""
+    """PySide6 6.12 loses a reference to None at each void call.
+
+    Python 3.12 made None immortal and survives it; Python 3.11 aborts after some thousands of calls.
+    """
     name = "Window (PySide6)"
     if pyside is None:
         return Check(

@@ -51,7 +51,7 @@ class TimeStats(Struct, frozen=True):
 class Verification(Struct, frozen=True):
     """Errors are norm(y - reference) / norm(reference) against float64."""
 
-    relative_error: float  # worst over the measured size and the odd sizes
+    relative_error: float  # the worse of the measured size and the first odd size
     large_relative_error: float  # worst over large-magnitude inputs
     tolerance: float
     shape_count: int
@@ -150,6 +150,7 @@ class SkipKind(StrEnum):
     UNAVAILABLE = "unavailable"  # something is missing here
     TOO_LARGE = "too large"
     PAUSED = "paused"  # failed hard before; waits for an edit of its files
+    CHANGED = "changed"  # its files are no longer those that were planned
 
 
 class Skipped(Struct, frozen=True, tag="skipped"):

@@ -1,6 +1,7 @@
 """Judges what the self-test measured. Pure arithmetic; each limit is stated once, here.
 
-The limits are those of docs/measuring.md. A function returns the finished proof but for when and how long.
+docs/measuring.md has what came of it on real devices. A function returns the finished proof but for
+when and how long.
 """
 
 import statistics
@@ -66,11 +67,10 @@ LIMITS = {
 
 
 class Line(Struct, frozen=True):
-    """``reading = slope * known + offset_s``, and the farthest that a reading strays from it."""
+    """``reading = slope * known + offset_s``."""
 
     slope: float
     offset_s: float
-    strays_s: float
     is_straight: bool  # every reading within the limit of the line
 
 
@@ -114,7 +114,7 @@ def fit_line(
     straight = all(
         stray <= max(within_s, OFFSET_WITHIN * k) for stray, k in zip(strays, known_s, strict=True)
     )
-    return Line(slope, offset_s, max(strays), straight)
+    return Line(slope, offset_s, straight)
 
 
 def judge_durations(

@@ -129,7 +129,7 @@ def plan_jobs(
 
 def _nothing_to_run(kernels: Sequence[Kernel], wanted: Sequence[Dtype]) -> str:
     if any(_dtypes(kernel, wanted) for kernel in kernels):
-        return "Nothing to run: no implementation matches the kernels and providers chosen."
+        return "Nothing to run: no implementation matches the kernels, providers and sizes chosen."
     known = [f"{kernel.spec.name} has {', '.join(kernel.spec.dtypes)}" for kernel in kernels[:_NAMED]]
     more = f"; and {len(kernels) - _NAMED} more" if len(kernels) > _NAMED else ""
     return f"Nothing to run in {', '.join(wanted)}: {'; '.join(known)}{more}."

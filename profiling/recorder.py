@@ -58,6 +58,7 @@ class Recorder:
                 return ceiling
             case CeilingsComplete():
                 self._cache.save(self._key(), self._probed)
+                self._probed.clear()  # the window's recorder outlives a probe
             case ProofRecorded(proof=proof):
                 self.store.add_proof(proof)
                 return proof
@@ -76,6 +77,8 @@ class Recorder:
         kernel = self._catalog.kernel(implementation.kernel)
         if kernel is None or implementation.source_hash in self._known:
             return
-        self._known.add(implementation.source_hash)
         self.store.add_kernel(kernel.spec)
-        self.store.add_sources(implementation, kernel.sources(implementation))
+        if kernel.implementation(implementation.stem) == implementation:
+            # Else it was planned from files that this catalog does not have: better none than others.
+            self.store.add_sources(implementation, kernel.sources(implementation))
+        self._known.add(implementation.source_hash)  # last: what could not be written is tried again

@@ -22,9 +22,12 @@ VERSIONED_PACKAGES = ("torch", "triton", "cuda-core")
 
 
 def csv_report(session: Session) -> str:
-    """RFC 4180 text with a header line; an unknown value is an empty cell, a count never reached ``inf``."""
+    """RFC 4180 text, its CRLF included, with a header line.
+
+    An unknown value is an empty cell, a count never reached ``inf``.
+    """
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     break_even = BreakEven(session.points)
     for point in session.points:

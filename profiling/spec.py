@@ -203,7 +203,7 @@ class KernelSpec(Struct, frozen=True):
     work: WorkFormula
     tolerance: Tolerance
     presets: tuple[Preset, ...]
-    odd_sizes: tuple[dict[str, int], ...]  # verified besides the measured size
+    odd_sizes: tuple[dict[str, int], ...]  # the first is verified besides the measured size; tests take all
     large_magnitude: float  # inputs up to this absolute value must stay finite and right
     pipe: Pipe = Pipe.VECTOR
     dtypes: tuple[Dtype, ...] = tuple(Dtype)

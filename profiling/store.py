@@ -1,5 +1,6 @@
-"""The session file: one SQLite database, append only, one writer. Documented in docs/session-file.md.
+"""Writes the session file: one SQLite database, one writer. Documented in docs/session-file.md.
 
+Rows are added and stay as they are, but for a kernel's spec: the newest takes the old one's place.
 Every result is committed as it arrives, so that a crash loses at most the job in flight. While it
 is written the file has a write-ahead log beside it; a closed session is one plain file again.
 Values lie in it as the JSON of their structs: opening a file runs no code.
@@ -7,10 +8,10 @@ Values lie in it as the JSON of their structs: opening a file runs no code.
 
 import contextlib
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 
 import msgspec
 
@@ -19,12 +20,9 @@ from profiling.outcome import Environment, Measured, Outcome
 from profiling.plan import Job
 from profiling.proof import Proof
 from profiling.roofline import Ceiling
-from profiling.session import Point, Session, TraceInfo
+from profiling.session import Point, TraceInfo
+from profiling.session_reader import APPLICATION_ID, FORMAT_VERSION, SessionError, connect
 from profiling.spec import Implementation, KernelSpec
-
-SUFFIX = ".roofscope"
-FORMAT_VERSION = 1
-_APPLICATION_ID = 0x526F6F66  # "Roof": tells our files from other SQLite databases
 
 _SCHEMA = """
 CREATE TABLE session (created_at TEXT NOT NULL);
@@ -51,12 +49,6 @@ CREATE TABLE IF NOT EXISTS proof (
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, passed INTEGER, value TEXT NOT NULL, recorded_at TEXT NOT NULL);
 """
 
-Value = TypeVar("Value")
-
-
-class SessionError(Exception):
-    """A session file cannot be used; the text is one sentence for the user."""
-
 
 def timestamp() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -78,7 +70,7 @@ class SessionStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(path, isolation_level=None)
-            connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
             connection.executescript(_SCHEMA)
             connection.execute("INSERT INTO session VALUES (?)", (timestamp(),))
@@ -89,7 +81,7 @@ class SessionStore:
     @classmethod
     def append(cls, path: Path) -> Self:
         """Open an existing session to add to it. Raises SessionError."""
-        connection = _connect(path, "rw")
+        connection = connect(path, "rw")
         try:
             return cls(path, _writing(connection))
         except sqlite3.Error as error:
@@ -106,11 +98,12 @@ class SessionStore:
         self._insert("INSERT OR REPLACE INTO kernel VALUES (?, ?)", (spec.name, _text(spec)))
 
     def add_sources(self, implementation: Implementation, sources: Iterable[SourceFile]) -> None:
-        for source in sources:
-            self._insert(
-                "INSERT OR IGNORE INTO source VALUES (?, ?, ?, ?)",
-                (implementation.source_hash, source.name, source.sha256, source.text),
-            )
+        with self._transaction():
+            for source in sources:
+                self._insert(
+                    "INSERT OR IGNORE INTO source VALUES (?, ?, ?, ?)",
+                    (implementation.source_hash, source.name, source.sha256, source.text),
+                )
 
     def add_ceiling(self, ceiling: Ceiling) -> None:
         self._insert("INSERT INTO ceiling (value) VALUES (?)", (_text(ceiling),))
@@ -119,8 +112,7 @@ class SessionStore:
         """Commit one outcome with its samples, and return it as the session's newest point."""
         recorded_at = timestamp()
         measured = outcome if isinstance(outcome, Measured) else None
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
+        with self._transaction():
             number = self._insert(
                 "INSERT INTO outcome (job, implementation, kind, median_s, value, recorded_at)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
@@ -138,10 +130,6 @@ class SessionStore:
                     "INSERT INTO sample VALUES (?, ?, ?)",
                     [(number, block, value) for block, value in enumerate(measured.time.samples_s)],
                 )
-            self._connection.execute("COMMIT")
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
         return Point(number, job, implementation, outcome, recorded_at)
 
     def add_proof(self, proof: Proof) -> None:
@@ -152,10 +140,11 @@ class SessionStore:
 
     def add_trace(self, job: Job, implementation: Implementation, chrome_json_gz: bytes) -> TraceInfo:
         recorded_at = timestamp()
-        number = self._insert(
-            "INSERT INTO trace (job, implementation, recorded_at, chrome_json_gz) VALUES (?, ?, ?, ?)",
-            (self._job_row(job), _text(implementation), recorded_at, chrome_json_gz),
-        )
+        with self._transaction():
+            number = self._insert(
+                "INSERT INTO trace (job, implementation, recorded_at, chrome_json_gz) VALUES (?, ?, ?, ?)",
+                (self._job_row(job), _text(implementation), recorded_at, chrome_json_gz),
+            )
         return TraceInfo(number, job, implementation, recorded_at, len(chrome_json_gz))
 
     def save_as(self, path: Path) -> None:
@@ -175,6 +164,23 @@ class SessionStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @contextlib.contextmanager
+    def _transaction(self) -> Generator[None]:
+        """All or nothing of what is done within. Raises SessionError."""
+        job_rows = dict(self._job_rows)
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException as error:
+            self._job_rows = job_rows  # a job added within has no row any more
+            # SQLite has rolled back by itself where the disk is full, and says so.
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise self._unwritable(error) from error
+            raise
+
     def _job_row(self, job: Job) -> int:
         value = _text(job)
         if value not in self._job_rows:
@@ -185,39 +191,15 @@ class SessionStore:
         try:
             return self._connection.execute(statement, values).lastrowid or 0
         except sqlite3.Error as error:
-            raise SessionError(f"{self.path} cannot be written: {error}.") from error
+            raise self._unwritable(error) from error
 
-
-def load(path: Path) -> Session:
-    """Read a whole session. Raises SessionError with one sentence when the file is none."""
-    connection = _connect(path, "ro")
-    try:
-        return _read(path, connection)
-    except (sqlite3.Error, msgspec.MsgspecError, TypeError) as error:
-        raise SessionError(
-            f"{path} is a Roofscope session but damaged ({error}); restore it from a copy."
-        ) from error
-    finally:
-        connection.close()
-
-
-def load_trace(path: Path, number: int) -> bytes:
-    """The gzipped Chrome trace with this number. Raises SessionError."""
-    connection = _connect(path, "ro")
-    try:
-        row = connection.execute("SELECT chrome_json_gz FROM trace WHERE id = ?", (number,)).fetchone()
-    except sqlite3.Error as error:
-        raise SessionError(f"The trace {number} of {path} cannot be read: {error}.") from error
-    finally:
-        connection.close()
-    if row is None:
-        raise SessionError(f"{path} holds no trace {number}.")
-    return row[0]
+    def _unwritable(self, error: sqlite3.Error) -> SessionError:
+        return SessionError(f"{self.path} cannot be written: {error}.")
 
 
 def copy(path: Path, target: Path) -> None:
     """Write a complete copy of a session that is only looked at. Raises SessionError."""
-    connection = _connect(path, "ro")
+    connection = connect(path, "ro")
     try:
         _copy(connection, target)
     finally:
@@ -238,69 +220,6 @@ def _copy(connection: sqlite3.Connection, path: Path) -> None:
         raise SessionError(f"The session cannot be saved as {path}: {error}.") from error
 
 
-def _read(path: Path, connection: sqlite3.Connection) -> Session:
-    created_at = connection.execute("SELECT created_at FROM session").fetchone()[0]
-    session = Session(path, created_at)
-    newest = connection.execute(
-        "SELECT value, device_id FROM environment ORDER BY id DESC LIMIT 1"
-    ).fetchone()
-    if newest:
-        session.environment = _value(newest[0], Environment)
-        session.device = session.environment.device(newest[1])
-    session.specs = {
-        name: _value(text, KernelSpec) for name, text in connection.execute("SELECT name, spec FROM kernel")
-    }
-    for key, name, sha256, text in connection.execute("SELECT * FROM source ORDER BY name"):
-        session.sources[key] = (*session.sources.get(key, ()), SourceFile(name, sha256, text))
-    session.ceilings = tuple(
-        _value(text, Ceiling) for (text,) in connection.execute("SELECT value FROM ceiling ORDER BY id")
-    )
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'proof'").fetchone():
-        session.proofs = tuple(
-            _value(text, Proof) for (text,) in connection.execute("SELECT value FROM proof ORDER BY id")
-        )
-    jobs = {number: _value(text, Job) for number, text in connection.execute("SELECT id, value FROM job")}
-    session.points = tuple(
-        Point(number, jobs[job], _value(implementation, Implementation), _outcome(value), recorded_at)
-        for number, job, implementation, value, recorded_at in connection.execute(
-            "SELECT id, job, implementation, value, recorded_at FROM outcome ORDER BY id"
-        )
-    )
-    session.traces = tuple(
-        TraceInfo(number, jobs[job], _value(implementation, Implementation), recorded_at, size)
-        for number, job, implementation, recorded_at, size in connection.execute(
-            "SELECT id, job, implementation, recorded_at, length(chrome_json_gz) FROM trace ORDER BY id"
-        )
-    )
-    return session
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    if not path.is_file():
-        raise SessionError(f"There is no file {path}.")
-    connection: sqlite3.Connection | None = None
-    try:
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None
-        )
-        application_id = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-    except sqlite3.Error as error:
-        if connection:
-            connection.close()
-        raise SessionError(
-            f"{path} is not a Roofscope session or is damaged ({error}); choose a {SUFFIX} file."
-        ) from error
-    if application_id == _APPLICATION_ID and version == FORMAT_VERSION:
-        return connection
-    connection.close()
-    if application_id != _APPLICATION_ID:
-        raise SessionError(f"{path} is not a Roofscope session; choose a {SUFFIX} file.")
-    raise SessionError(
-        f"{path} has session format {version}, this program reads {FORMAT_VERSION}; update Roofscope."
-    )
-
-
 def _writing(connection: sqlite3.Connection) -> sqlite3.Connection:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
@@ -310,14 +229,3 @@ def _writing(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 def _text(value: object) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _value(text: str, kind: type[Value]) -> Value:
-    return msgspec.json.decode(text, type=kind)
-
-
-_OUTCOMES: msgspec.json.Decoder[Outcome] = msgspec.json.Decoder(Outcome)  # type: ignore[arg-type]
-
-
-def _outcome(text: str) -> Outcome:
-    return _OUTCOMES.decode(text)

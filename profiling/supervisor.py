@@ -10,8 +10,10 @@ from enum import Enum, auto
 
 import msgspec
 
+from profiling.blame import blame
 from profiling.effects import Effect, Kill, Send, Spawn, Terminate
 from profiling.outcome import Cancelled, Failed, FailureKind, Outcome, SkipKind, Skipped, Stage
+from profiling.progress import Progress
 from profiling.protocol import (
     PROTOCOL_VERSION,
     Bye,
@@ -76,9 +78,7 @@ class Supervisor:
         self._timed_out = False
         self._bye: Bye | None = None
         self._paused: dict[str, str] = {}  # source hash -> why
-        self._done = 0
-        self._total = 0
-        self._started_at = 0.0
+        self._progress = Progress()
 
     @property
     def is_idle(self) -> bool:
@@ -91,12 +91,11 @@ class Supervisor:
     def submit(self, tasks: Iterable[Task], now: float) -> list[Effect]:
         """Queue tasks and start working on them."""
         if self.is_idle:
-            self._done = self._total = 0
-            self._started_at = now
+            self._progress = Progress(now)
         self._stopping = 0
         for task in tasks:
             self._queue.append(task)
-            self._total += item_count(task)
+            self._progress.total += item_count(task)
         return self._advance(now)
 
     def stop(self, now: float) -> list[Effect]:
@@ -138,9 +137,9 @@ class Supervisor:
                 self._stage = event
                 if not self._stopping:
                     self._deadline = now + event.deadline_s
-                return [self._progress(now)]
+                return [self._progressed(now)]
             case OutcomeReady(implementation=implementation, outcome=outcome):
-                return [*self._record(implementation, outcome), self._progress(now)]
+                return [*self._record(implementation, outcome), self._progressed(now)]
             case CeilingReady(ceiling=ceiling):
                 return [CeilingRecorded(ceiling)]
             case ProofReady(proof=proof):
@@ -168,7 +167,7 @@ class Supervisor:
             self._current, self._left, self._stage = None, [], None  # nobody waits for it any more
             return self._advance(now) if self._queue else []
         if self._stopping:
-            return [*self._cancel_rest(), *self._advance(now)]
+            return [*self._end_rest(Cancelled()), *self._advance(now)]
         if bye and not bye.restart:
             self._give_up()
             return [Banner(bye.reason), BecameIdle()]
@@ -184,21 +183,29 @@ class Supervisor:
         """Blame the implementation in flight, keep the rest of its job, go on."""
         effects: list[Effect] = []
         message = bye.reason if bye else f"The worker was lost ({description})."
-        if bye is None and isinstance(self._current, Run) and self._left:
+        if isinstance(self._current, Run) and self._left and (bye is None or self._left_all):
             blamed = self._stage.implementation if self._stage else None
             blamed = blamed if blamed in self._left else self._left[0]
             stage = self._stage.stage if self._stage else Stage.BUILD
-            outcome = _blame(self._current, blamed, stage, timed_out, description, log_tail)
+            if bye:  # a job that breaks the device before any outcome would come back for ever
+                outcome = Failed(FailureKind.DEVICE_FAULT, stage, bye.reason, log_tail)
+            else:
+                outcome = blame(self._current, blamed, stage, timed_out, description, log_tail)
             message = outcome.message
             effects += self._record(blamed, outcome)
         if isinstance(self._current, Run) and self._left:
             rest = msgspec.structs.replace(self._current.job, implementations=tuple(self._left))
             self._queue.appendleft(Run(rest))
         elif isinstance(self._current, Probe | SelfTest | Trace):
-            self._done += 1
+            self._progress.done += 1
         self._current, self._left, self._stage = None, [], None
         effects.append(WorkerLost(message, log_tail, restarting=bool(self._queue)))
         return effects + self._advance(now)
+
+    @property
+    def _left_all(self) -> bool:
+        """Whether the job under way has had no outcome yet."""
+        return isinstance(self._current, Run) and len(self._left) == len(self._current.job.implementations)
 
     def _greeted(self, hello: Hello, now: float) -> list[Effect]:
         if hello.protocol != PROTOCOL_VERSION:
@@ -209,7 +216,8 @@ class Supervisor:
         elif hello.catalog_hash != self._catalog_hash:
             text = (
                 f"The worker's kernels ({hello.catalog_hash[:8]}) differ from those here "
-                f"({self._catalog_hash[:8]}); bring both checkouts to the same revision."
+                f"({self._catalog_hash[:8]}); run again if they were edited just now, else bring both "
+                "checkouts to the same revision."
             )
         else:
             self._worker, self._deadline = _Worker.READY, None
@@ -227,7 +235,7 @@ class Supervisor:
         if self._worker is _Worker.ABSENT:
             self._worker = _Worker.STARTING
             self._deadline = now + START_DEADLINE_S
-            return [Spawn(), Send(self._open), self._progress(now)]
+            return [Spawn(), Send(self._open), self._progressed(now)]
         task = self._queue.popleft()
         effects: list[Effect] = []
         if isinstance(task, Run):
@@ -242,7 +250,7 @@ class Supervisor:
         effects: list[Effect] = []
         for implementation in run.job.implementations:
             if why := self._paused.get(implementation.source_hash):
-                self._done += 1
+                self._progress.done += 1
                 outcome = Skipped(SkipKind.PAUSED, f"{why} It is paused until its file changes.")
                 effects.append(OutcomeRecorded(run.job, implementation, outcome))
         rest = tuple(i for i in run.job.implementations if i.source_hash not in self._paused)
@@ -253,7 +261,7 @@ class Supervisor:
         if not isinstance(self._current, Run):
             return []
         self._left = [left for left in self._left if left != implementation]
-        self._done += 1
+        self._progress.done += 1
         if isinstance(outcome, Failed) and outcome.kind.pauses:
             self._paused[implementation.source_hash] = outcome.message
         return [OutcomeRecorded(self._current.job, implementation, outcome)]
@@ -261,16 +269,25 @@ class Supervisor:
     def _finish(self, problem: str, now: float) -> list[Effect]:
         effects: list[Effect] = [Banner(problem)] if problem else []
         if isinstance(self._current, Probe):
-            self._done += 1
+            self._progress.done += 1
             if not problem and not self._stopping:
                 effects.append(CeilingsComplete(self._current.device))
         elif isinstance(self._current, SelfTest | Trace):
-            self._done += 1
-        self._current, self._left, self._stage, self._deadline = None, [], None, None
-        return [*effects, self._progress(now), *self._advance(now)]
+            self._progress.done += 1
+        effects += self._end_rest(self._outcome_of_the_rest(problem))
+        self._deadline = None
+        return [*effects, self._progressed(now), *self._advance(now)]
 
-    def _cancel_rest(self) -> list[Effect]:
-        effects = [effect for left in list(self._left) for effect in self._record(left, Cancelled())]
+    def _outcome_of_the_rest(self, problem: str) -> Outcome:
+        """What becomes of those that a job left without an outcome of their own."""
+        if self._stopping and not problem:
+            return Cancelled()
+        stage = self._stage.stage if self._stage else Stage.BUILD
+        message = problem or "The job ended without a result for it; run it again."
+        return Failed(FailureKind.INTERNAL, stage, message)
+
+    def _end_rest(self, outcome: Outcome) -> list[Effect]:
+        effects = [effect for left in list(self._left) for effect in self._record(left, outcome)]
         self._current, self._left, self._stage = None, [], None
         return effects
 
@@ -283,39 +300,8 @@ class Supervisor:
         self._deadline = None
         return [Kill()]
 
-    def _progress(self, now: float) -> Progressed:
-        stage = self._stage
+    def _progressed(self, now: float) -> Progressed:
         starting = "starting the worker" if self._worker is _Worker.STARTING else ""
-        item = task_label(self._current) if self._current else starting
-        if stage and stage.implementation:
-            item = f"{item} / {stage.implementation.label}"
-        elapsed = now - self._started_at
-        remaining = elapsed / self._done * (self._total - self._done) if self._done else None
-        return Progressed(
-            self._done,
-            self._total,
-            item,
-            stage.stage if stage else None,
-            stage.detail if stage else "",
-            remaining,
+        return self._progress.report(
+            now, task_label(self._current) if self._current else starting, self._stage
         )
-
-
-def _blame(
-    run: Run, implementation: Implementation, stage: Stage, timed_out: bool, description: str, log_tail: str
-) -> Failed:
-    where = implementation.title
-    at = f"at {run.job.workload.size_label}"
-    if timed_out:
-        return Failed(
-            FailureKind.TIMEOUT,
-            stage,
-            f"{where} did not finish its {stage} stage in time {at}; the worker was restarted.",
-            log_tail,
-        )
-    return Failed(
-        FailureKind.WORKER_LOST,
-        stage,
-        f"The worker was lost ({description}) in the {stage} stage of {where} {at}; it was restarted.",
-        log_tail,
-    )

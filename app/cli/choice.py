@@ -6,11 +6,25 @@ from pathlib import Path
 import typer
 
 from app.cli.errors import refuse, unknown
+from app.places import new_session_path, session_folder
 from app.plan_words import DTYPE_TEXTS, parse_dtype, parse_size_list
 from profiling.catalog import Catalog, Kernel, spec_paths
 from profiling.devices import Device, DeviceKind
-from profiling.plan import Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
+from profiling.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
+from profiling.session_reader import SUFFIX
 from profiling.spec import Dtype, Provider
+
+
+def choose_session(out: Path | None) -> Path:
+    """The session file to write; one of the program's own if none is named.
+
+    Only under its own suffix: the picture of ``a.svg`` would be written over the session.
+    """
+    if out is None:
+        return new_session_path(session_folder())
+    if out.suffix != SUFFIX:
+        refuse(f"{out} does not end in {SUFFIX}; name a session file, such as {out.stem or 'a'}{SUFFIX}.")
+    return out
 
 
 def choose_kernels(catalog: Catalog, names: Sequence[str]) -> list[Kernel]:
@@ -49,7 +63,7 @@ def choose_device(devices: tuple[Device, ...], name: str | None, default: Device
 
 
 def choose_sizes(words: Iterable[str], presets: Sequence[str], device: Device) -> list[SizeChoice]:
-    """Presets, and ``axis=number`` words laid over the first of them."""
+    """Presets, or ``axis=number`` words laid over the one preset."""
     names = list(presets) or ["large" if device.kind is DeviceKind.CUDA else "medium"]
     by_default = not presets
     sizes: dict[str, int] = {}
@@ -59,8 +73,19 @@ def choose_sizes(words: Iterable[str], presets: Sequence[str], device: Device) -
         except PlanError as error:
             refuse(str(error))
     if sizes:
-        return [SizeChoice(names[0], sizes, by_default)]
+        return [SizeChoice(_base_of(names), sizes, by_default)]
     return [SizeChoice(name, or_any=by_default) for name in names]
+
+
+def _base_of(presets: Sequence[str]) -> str:
+    """The preset that sizes are laid over: what would be dropped is refused."""
+    if len(presets) > 1:
+        refuse(
+            f"--size goes over one preset, not over {' and '.join(presets)}; give one of them, or no size."
+        )
+    if presets[0] == SWEEP:
+        refuse(f"--preset {SWEEP} brings its own sizes; leave it out or leave --size out.")
+    return presets[0]
 
 
 def dtype_of(word: str) -> Dtype:

@@ -8,20 +8,29 @@ from typing import Annotated
 import typer
 
 from app.cli.ceilings import show_ceilings
-from app.cli.choice import choose_device, choose_kernels, choose_libraries, choose_sizes, dtype_of, make_jobs
+from app.cli.choice import (
+    choose_device,
+    choose_kernels,
+    choose_libraries,
+    choose_session,
+    choose_sizes,
+    dtype_of,
+    make_jobs,
+)
 from app.cli.doctor import print_checks
 from app.cli.errors import refuse
 from app.cli.export import export_session, write_svg
 from app.cli.run import run_jobs
 from app.cli.selftest import run_selftest
 from app.cli.trace import record_trace
-from app.places import new_session_path, session_folder
 from profiling.catalog import LIBRARY, Catalog, scan
+from profiling.doctor import CheckState, check_window
+from profiling.host import package_version
 from profiling.local_devices import default_device, local_devices
 from profiling.plan import TOUR, Quality, Regime
 from profiling.proof import ProofName
+from profiling.session_reader import SessionError, load
 from profiling.spec import Dtype, Provider
-from profiling.store import SessionError, load
 
 cli = typer.Typer(
     add_completion=False,
@@ -71,7 +80,7 @@ def run(
     sustained: Annotated[bool, typer.Option(help="Heat the device for 3 s first.")] = False,
     fresh_ceilings: Annotated[bool, typer.Option(help="Measure the ceilings again.")] = False,
     library: Annotated[list[Path] | None, typer.Option(help="More folders of kernels, or of one.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The session file to write.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The .roofscope file to write.")] = None,
 ) -> None:
     """Verify and time kernels; print a table and write a session file."""
     raise typer.Exit(
@@ -140,11 +149,11 @@ def trace(
 def selftest(
     device: Annotated[str | None, typer.Option(help="cuda:0, cpu; the first GPU if there is one.")] = None,
     proof: Annotated[list[ProofName] | None, typer.Option(help="Only this one; may be repeated.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The session file to write.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The .roofscope file to write.")] = None,
 ) -> None:
     """Prove on this device that the measured number is the true one. Takes about three minutes."""
+    path = choose_session(out)
     devices = local_devices()
-    path = out or new_session_path(session_folder())
     try:
         code = run_selftest(choose_device(devices, device, default_device(devices)), path, proof or [])
     except SessionError as error:
@@ -179,6 +188,10 @@ def has_screen() -> bool:
 
 
 def _open_window(files: list[Path]) -> int:
+    pyside = package_version("pyside6-essentials")
+    found = check_window(pyside, sys.version_info[:2])
+    if pyside and found.state is CheckState.MISSING:  # before Qt is loaded, which would abort
+        refuse(f"{found.finding.rstrip('.')}: {found.fix}")
     try:
         from app.application import run_window
     except ImportError as error:
@@ -209,6 +222,7 @@ def _run(
     roots: list[Path] | None = None,
     out: Path | None = None,
 ) -> int:
+    path = choose_session(out)
     folders = choose_libraries(roots or [])
     catalog = _scan(folders)
     devices = local_devices()
@@ -224,7 +238,6 @@ def _run(
         quality=quality,
         regime=regime,
     )
-    path = out or new_session_path(session_folder())
     try:
         code = run_jobs(
             catalog, [str(root) for root in folders], device, jobs, path, fresh_ceilings=fresh_ceilings

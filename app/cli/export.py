@@ -9,7 +9,7 @@ from app.cli.targets import check_target, unwritable
 from app.roofline_svg import roofline_svg
 from profiling.report import csv_report, json_report
 from profiling.session import Session
-from profiling.store import SessionError, load
+from profiling.session_reader import SessionError, load
 
 
 def load_or_refuse(path: Path) -> Session:
@@ -40,7 +40,7 @@ def write_svg(session: Session, path: Path) -> None:
 
 
 def _write_csv(session: Session, path: Path) -> None:
-    path.write_text(csv_report(session), encoding="utf-8")
+    path.write_text(csv_report(session), encoding="utf-8", newline="")
 
 
 def _write_json(session: Session, path: Path) -> None:

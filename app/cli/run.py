@@ -18,7 +18,8 @@ from profiling.recorder import Recorder
 from profiling.reports import Report
 from profiling.roofline import Source
 from profiling.session import Point
-from profiling.store import SessionStore, load
+from profiling.session_reader import load
+from profiling.store import SessionStore
 from profiling.supervisor import Supervisor
 from profiling.tasks import Task
 

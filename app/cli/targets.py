@@ -5,7 +5,7 @@ from pathlib import Path
 
 from app.cli.errors import refuse
 from app.exporting import SUFFIXES
-from profiling.store import SUFFIX
+from profiling.session_reader import SUFFIX
 
 
 def check_target(target: Path, source: Path, suffixes: Collection[str]) -> None:

@@ -19,8 +19,9 @@ from profiling.protocol import Trace
 from profiling.recorder import Recorder
 from profiling.reports import EnvironmentKnown, Report
 from profiling.session import Point, Session, TraceInfo
+from profiling.session_reader import SessionError, load_trace
 from profiling.spec import Dtype
-from profiling.store import SessionError, SessionStore, load_trace
+from profiling.store import SessionStore
 from profiling.supervisor import Supervisor
 from profiling.trace import read_trace, unpack
 

@@ -59,16 +59,6 @@ def place_labels(
     return tuple(placed)
 
 
-def label_box(label: PointLabel, view: View, font: Font) -> Box:
-    """Where a placed label stands in a view."""
-    return Box(
-        view.px(label.x) + label.dx,
-        view.py(label.y) + label.dy - font.ascent,
-        label.width,
-        font.height,
-    )
-
-
 class _Occupied:
     """A bitmap of the view in cells of a few pixels: testing a slot costs the same with any crowd."""
 

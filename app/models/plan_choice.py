@@ -76,10 +76,13 @@ def plan(
         raise PlanError("No size is chosen; tick a preset or write your own in the plan bar.")
     if own:
         sizes_hint(choice.own_sizes, wanted)
+    knowing = [kernel for kernel in wanted if set(choice.dtypes) & set(kernel.spec.dtypes)]
+    if not knowing:
+        raise PlanError("No chosen kernel knows the chosen data types; tick another one.")
     jobs: list[Job] = []
-    for kernel in wanted:
+    for kernel in knowing:
         sizes = _size_choices(kernel, choice.presets, own)
-        if not sizes or not set(choice.dtypes) & set(kernel.spec.dtypes):
+        if not sizes:
             continue
         jobs += plan_jobs(
             [kernel],
@@ -93,7 +96,8 @@ def plan(
             first_id=first_id + len(jobs),
         )
     if not jobs:
-        raise PlanError("No chosen kernel knows the chosen data types; tick another one.")
+        sizes_text = choice.own_sizes.strip() if own else " or ".join(choice.presets)
+        raise PlanError(f"No chosen kernel with these data types has the size {sizes_text}; choose another.")
     return tuple(jobs)
 
 

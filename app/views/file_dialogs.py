@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.settings import Settings
-from profiling.store import SUFFIX
+from profiling.session_reader import SUFFIX
 
 _SESSIONS = f"Roofscope sessions (*{SUFFIX})"
 _EXPORTS = ";;".join(

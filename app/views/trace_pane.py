@@ -24,7 +24,7 @@ from app.models.trace_table import TraceTable
 from app.views.elided_label import ElidedLabel
 from app.views.style import as_pane, placeholder
 from profiling.session import TraceInfo
-from profiling.store import SessionError, load_trace
+from profiling.session_reader import SessionError, load_trace
 from profiling.trace import TraceError, TraceSummary, read_trace, unpack
 
 _FILTER = "Chrome trace (*.json);;Chrome trace, packed (*.json.gz)"

@@ -24,7 +24,7 @@ from profiling.local_devices import default_device, local_devices
 from profiling.plan import Job, SizeChoice, plan_jobs
 from profiling.report import version
 from profiling.session import Session
-from profiling.store import load
+from profiling.session_reader import load
 
 _PACKAGES = ("torch", "triton", "liger-kernel", "nvidia-cudnn-cu13", "nvidia-cublas")
 

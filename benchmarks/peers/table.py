@@ -12,7 +12,7 @@ from profiling.catalog import Kernel
 from profiling.outcome import Measured
 from profiling.plan import Job, by_default
 from profiling.rivals import compared
-from profiling.roofline import Mix, Source
+from profiling.roofline import Bound, Mix, Source
 from profiling.session import Point, Session
 from profiling.spec import Dtype, Implementation, Provider
 from profiling.statistics import Comparison
@@ -91,8 +91,8 @@ def _judge(goal: Goal, line: Line, session: Session) -> Judgement:
 def ceiling_of(session: Session, mix: Mix) -> float | None:
     """The measured burst DRAM ceiling of an access mix, byte/s."""
     ceilings = session.roofline.ceilings
-    found = (c.value for c in ceilings if c.mix is mix and c.source is Source.MEASURED_BURST)
-    return next(found, None)
+    bursts = (c for c in ceilings if c.bound is Bound.DRAM and c.source is Source.MEASURED_BURST)
+    return next((c.value for c in bursts if c.mix is mix), None)
 
 
 def compare(peer: Point | None, mine: Point | None) -> Comparison | None:

@@ -18,7 +18,7 @@ from profiling.protocol import OutcomeReady, StageStarted, TraceReady
 from profiling.spec import Implementation
 from profiling.worker import providers
 from profiling.worker.checking import Checker, Contender
-from profiling.worker.failures import CancelRequested, Refusal, TooLarge, classify
+from profiling.worker.failures import CancelRequested, Changed, Refusal, TooLarge, classify
 from profiling.worker.free_memory import free_bytes
 from profiling.worker.freeze import ActivityCounter
 from profiling.worker.inputs import InputMaker, InputSet, set_count
@@ -155,6 +155,8 @@ class JobExecutor:
         return _Prepared(implementation, built, self._verifier.verify(built.call))
 
     def _build(self, implementation: Implementation) -> Built:
+        if not self._kernel.is_unchanged(implementation):
+            raise Changed(f"{implementation.title} changed since the run was planned; run it again.")
         inputs = tuple(tensor.name for tensor in self._kernel.spec.inputs)
         request = BuildRequest(implementation, self._kernel.folder, self._job.workload, self._device, inputs)
         return providers.build(request)

@@ -29,6 +29,12 @@ class TooLarge(Refusal):
     kind = SkipKind.TOO_LARGE
 
 
+class Changed(Refusal):
+    """The files are no longer those that were planned: their time would go under another's hash."""
+
+    kind = SkipKind.CHANGED
+
+
 class BuildError(Exception):
     """The compiler refused the source. ``log`` is what it printed."""
 

@@ -6,12 +6,6 @@ import torch
 
 from profiling.spec import Dtype, Element, Fill, KernelSpec, evaluate
 
-TORCH_DTYPE = {
-    Dtype.FLOAT32: torch.float32,
-    Dtype.FLOAT16: torch.float16,
-    Dtype.BFLOAT16: torch.bfloat16,
-}
-
 InputSet = tuple[torch.Tensor, ...]
 Derive = Callable[..., Sequence[torch.Tensor]]
 

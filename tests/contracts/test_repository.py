@@ -57,3 +57,9 @@ def test_no_file_names_a_package_index(committed: list[Path]) -> None:
         for match in ADDRESSES.finditer(path.read_bytes().decode(errors="replace"))
     ]
     assert found == []
+
+
+def test_the_architecture_names_every_module_of_the_engine() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    modules = [path.stem for path in (ROOT / "profiling").glob("*.py") if path.stem != "__init__"]
+    assert [name for name in modules if not re.search(rf"\b{name}\b", text)] == []

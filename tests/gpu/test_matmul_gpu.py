@@ -8,7 +8,6 @@ import torch
 from profiling.catalog import LIBRARY, load_module
 from profiling.spec import Dtype
 from profiling.worker.failures import Refusal
-from profiling.worker.inputs import TORCH_DTYPE
 from tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
 
 KERNEL = CATALOG.kernel("matmul")
@@ -72,7 +71,12 @@ def test_every_configuration_is_right(stem: str, dtype: Dtype, monkeypatch: pyte
         # Configurations for tensor cores do not fit float32, nor all of them every GPU.
         wanted = fresh._worth_trying(
             [],
-            {"a": torch.empty(1, dtype=TORCH_DTYPE[dtype], device="cuda"), "m": 4096, "n": 4096, "k": 4096},
+            {
+                "a": torch.empty(1, dtype=getattr(torch, dtype), device="cuda"),
+                "m": 4096,
+                "n": 4096,
+                "k": 4096,
+            },
         )
         if str(config) not in map(str, wanted):
             continue

@@ -43,6 +43,14 @@ def test_only_the_measured_sizes_count(tmp_path: Path, mode: str) -> None:
     assert version.info().compile_s > 0
 
 
+def test_sizes_that_the_first_inputs_element_count_does_not_tell_apart_do_not_count(tmp_path: Path) -> None:
+    version = built(tmp_path, "def run(x, y):\n    return x.sum() + y * 2\n")
+    for rows, cols, length in ((6, 10, 30), (10, 6, 30), (6, 10, 17)):
+        x, y = torch.rand(rows, cols), torch.rand(length)
+        torch.testing.assert_close(version.call(x, y), x.sum() + y * 2)
+    assert counts(version.info()) == (1, 0, 0)
+
+
 def test_a_branch_on_the_data_breaks_the_graph_and_is_compiled_when_taken(tmp_path: Path) -> None:
     version = built(tmp_path, BRANCH)
     for shift in (0.0, 0.0, -1.0):

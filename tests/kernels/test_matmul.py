@@ -12,7 +12,6 @@ import torch
 from profiling.catalog import LIBRARY, load_module
 from profiling.spec import Dtype
 from profiling.worker.failures import Refusal
-from profiling.worker.inputs import TORCH_DTYPE
 
 FOLDER = LIBRARY / "matmul"
 HOPPER_BYTES, ADA_BYTES = 232_448, 101_376  # shared memory a block may have
@@ -36,8 +35,8 @@ class Recorder:
 
 def operands(m: int, n: int, k: int, dtype: Dtype, offset: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     """Uninitialised, for nothing reads them. B starts ``offset`` elements into its memory."""
-    b = torch.empty(k * n + offset, dtype=TORCH_DTYPE[dtype])[offset:].view(k, n)
-    return torch.empty(m, k, dtype=TORCH_DTYPE[dtype]), b
+    b = torch.empty(k * n + offset, dtype=getattr(torch, dtype))[offset:].view(k, n)
+    return torch.empty(m, k, dtype=getattr(torch, dtype)), b
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from profiling.store import SessionError, load
+from profiling.session_reader import SessionError, load
 from tests.qt.conftest import OpenWindow
 
 DEADLINE_S = 60

@@ -8,7 +8,7 @@ from app.commands import CommandId
 from app.views.doctor_dialog import DoctorDialog
 from app.views.proof_pane import ProofPane
 from profiling.proof import ProofName
-from profiling.store import load
+from profiling.session_reader import load
 from tests.qt.conftest import OpenWindow
 
 WAIT_MS = 20_000

@@ -1,4 +1,4 @@
-"""The fault that app/qt_guard.py keeps away: void calls into Qt that lose a reference to None."""
+"""The fault that doctor.check_window keeps away: void calls into Qt that lose a reference to None."""
 
 import sys
 

@@ -16,7 +16,7 @@ from app.commands import CommandId
 from app.settings import Places
 from profiling.catalog import LIBRARY
 from profiling.outcome import Cancelled, Failed, FailureKind, Measured
-from profiling.store import load
+from profiling.session_reader import load
 from tests.qt.conftest import FakeDevices, OpenWindow
 from tests.sessions import DEVICE, ENVIRONMENT
 
@@ -71,7 +71,7 @@ def test_f5_measures_what_is_ticked_into_a_file(open_window: OpenWindow, qtbot: 
     assert session.device == DEVICE
     assert session.ceilings
     assert set(session.specs) == {"softmax"}
-    assert application.settings.last_session == path
+    assert application.settings.recent_sessions[0] == path
 
 
 def test_a_second_run_appends_and_probes_no_more(open_window: OpenWindow, qtbot: QtBot):
@@ -99,6 +99,28 @@ def test_results_are_in_the_file_while_the_run_goes_on(open_window: OpenWindow, 
     assert len(load(application.model.session.path).points) == application.table.rowCount() >= 1
     press(application, CommandId.STOP)
     until_idle(application, qtbot)
+
+
+@pytest.mark.parametrize("name", ["itself", "a link to it"])
+def test_saving_over_the_open_file_loses_nothing_that_follows(
+    open_window: OpenWindow, qtbot: QtBot, tmp_path: Path, name: str
+):
+    application = open_window(mode="slow")
+    count = tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    with qtbot.waitSignal(application.model.point_added, timeout=WAIT_MS):
+        pass
+    path = target = application.model.session.path
+    if name != "itself":
+        target = tmp_path / "link.roofscope"
+        target.symlink_to(path)
+    said: list[str] = []
+    application.controller.said.connect(said.append)
+    application.controller.save_as(target)
+    assert said == [f"Every result is already in {target}"]
+    assert target.is_symlink() == (name != "itself")
+    until_idle(application, qtbot)
+    assert len(load(path).points) == count
 
 
 def test_stop_keeps_what_was_measured(open_window: OpenWindow, qtbot: QtBot):
@@ -338,6 +360,38 @@ def test_an_edited_kernel_is_measured_as_it_is_now(open_window: OpenWindow, qtbo
     hashes = {p.implementation.source_hash for p in session.points if p.implementation.stem == "eager"}
     assert len(hashes) == 2
     assert any("# edited" in source.text for key in hashes for source in session.sources[key])
+
+
+def test_an_edited_spec_is_planned_and_drawn_as_it_is_now(
+    open_window: OpenWindow, qtbot: QtBot, own_kernels: Path
+):
+    application = open_window(kernel_roots=(own_kernels,))
+    count = tick_only(application, "own_add")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    spec = own_kernels / "own_add" / "spec.py"
+    edited = spec.read_text().replace('flop_count="n"', 'flop_count="2*n"')
+    spec.write_text(edited.replace("float32=1e-6", "float32=2.5e-6"))
+    reference = own_kernels / "own_add" / "reference.py"
+    reference.write_text(reference.read_text() + "\n# edited\n")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    assert application.panes.cards.notice_texts == []
+    session = load(application.model.session.path)
+    before, after = session.points[0].job, session.points[count].job
+    assert after.work.flop_count == 2 * before.work.flop_count
+    assert session.specs["own_add"].tolerance.float32 == 2.5e-6
+    assert application.model.session.specs["own_add"].tolerance.float32 == 2.5e-6
+
+
+def test_ceilings_are_measured_after_an_edit_too(open_window: OpenWindow, qtbot: QtBot, own_kernels: Path):
+    application = open_window(kernel_roots=(own_kernels,))
+    reference = own_kernels / "own_add" / "reference.py"
+    reference.write_text(reference.read_text() + "\n# edited\n")
+    press(application, CommandId.PROBE)
+    until_idle(application, qtbot)
+    assert application.panes.cards.notice_texts == []
+    assert application.model.session.ceilings
 
 
 def test_a_trace_of_edited_files_is_refused(open_window: OpenWindow, qtbot: QtBot, own_kernels: Path):

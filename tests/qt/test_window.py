@@ -248,7 +248,7 @@ def test_the_first_start_shows_the_example(open_window: OpenWindow, places: Plac
     assert application.table.rowCount() == 44
     buttons = [b.text() for b in application.panes.cards.findChildren(QAbstractButton)]
     assert "Measure this machine" in buttons
-    assert application.settings.last_session is None
+    assert application.settings.recent_sessions == ()
 
 
 def test_the_last_session_opens_again(open_window: OpenWindow, session_file: Path, places: Places):

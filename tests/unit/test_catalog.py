@@ -1,11 +1,16 @@
 """Adding a kernel touches one folder, and a broken one takes nothing else down."""
 
+import importlib
+import sys
 from pathlib import Path
+from types import ModuleType
 
+import msgspec
 import pytest
 
+import profiling.catalog as catalog_module
 from profiling.catalog import Kernel, scan
-from profiling.spec import Provider
+from profiling.spec import Provider, Tolerance
 
 SPEC = """
 from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
@@ -87,6 +92,56 @@ def test_a_shared_file_is_part_of_each_that_may_use_it(folder: Path) -> None:
     assert {stem for stem in before if before[stem] != after[stem]} == {"triton_tiles"}
 
 
+@pytest.mark.parametrize("name", ["spec.py", "reference.py", "eager.py", "autograd.py", "tuning.cuh"])
+def test_an_edit_of_any_code_changes_the_catalogs_hash(folder: Path, name: str) -> None:
+    before = scan([folder.parent]).hash
+    assert scan([folder.parent]).hash == before
+    with (folder / name).open("a") as file:
+        file.write("# edited\n")
+    assert scan([folder.parent]).hash != before
+
+
+def test_an_edit_of_what_kernels_share_changes_the_catalogs_hash(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    monkeypatch.setattr(catalog_module, "SHARED", shared)
+    before = scan([folder.parent]).hash
+    (shared / "rows.py").write_text("WARP = 32\n")
+    assert scan([folder.parent]).hash != before
+
+
+def test_a_file_imported_from_another_kernel_is_part_of_who_imports_it(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog_module, "LIBRARY", tmp_path)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "eager.py").write_text("from kernels.other.deeper import half\n")
+    (other / "deeper.py").write_text("half = 0.5\n")
+    (folder / "eager.py").write_text("from kernels.other.eager import half\n\n" + EAGER)
+    (folder / "triton_tiles.py").write_text("def run(x): ...")
+    before = {i.stem: i.source_hash for i in only_kernel(folder.parent).implementations}
+    (other / "deeper.py").write_text("half = 0.25 * 2\n")
+    after = {i.stem: i.source_hash for i in only_kernel(folder.parent).implementations}
+    assert {stem for stem in before if before[stem] == after[stem]} == {"triton_tiles"}
+
+
+def test_a_spec_made_from_another_is_made_from_that_ones_file_as_it_is_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    is_now = scan().kernel("attention_causal")
+    assert is_now is not None
+    old = ModuleType("kernels.attention.spec")
+    vars(old).update(vars(importlib.import_module("kernels.attention.spec")))
+    vars(old)["SPEC"] = msgspec.structs.replace(vars(old)["SPEC"], tolerance=Tolerance(1.0, 1.0, 1.0))
+    monkeypatch.setitem(sys.modules, "kernels.attention.spec", old)
+    found = scan().kernel("attention_causal")
+    assert found is not None
+    assert found.spec == is_now.spec
+
+
 def test_sources_are_read_with_their_hashes(folder: Path) -> None:
     kernel = only_kernel(folder.parent)
     eager = kernel.implementation("eager")
@@ -113,6 +168,15 @@ def test_a_broken_spec_is_told_and_left_out(folder: Path, text: str, words: str)
     assert words in problem.message
 
 
+def test_a_kernel_that_nothing_judges_is_told_and_left_out(folder: Path) -> None:
+    (folder / "reference.py").unlink()
+    catalog = scan([folder.parent])
+    assert catalog.kernels == ()
+    [problem] = catalog.problems
+    assert problem.path == str(folder)
+    assert "doubled has no reference.py" in problem.message
+
+
 def test_a_source_without_its_launcher_is_told(folder: Path) -> None:
     (folder / "cuda_packed.cu").write_text("// kernel")
     [problem] = scan([folder.parent]).problems
@@ -124,3 +188,17 @@ def test_the_library_itself_has_no_problem() -> None:
     assert catalog.problems == ()
     names = {kernel.spec.name for kernel in catalog.kernels}
     assert {"vector_add", "weighted_sum", "gelu", "softmax", "matmul"} <= names
+
+
+@pytest.mark.parametrize("edited", ["triton_tiles.py", "tuning.py", ""])
+def test_a_kernel_knows_whether_its_files_are_those_of_the_hash(folder: Path, edited: str) -> None:
+    (folder / "triton_tiles.py").write_text("def run(x): ...")
+    (folder / "tuning.py").write_text("CONFIGS = ()")
+    kernel = only_kernel(folder.parent)
+    if edited:
+        (folder / edited).write_text("# edited")
+    unchanged = {found.stem for found in kernel.implementations if kernel.is_unchanged(found)}
+    assert ("triton_tiles" in unchanged) == (not edited)
+    assert "eager" in unchanged
+    (folder / "eager.py").unlink()
+    assert not kernel.is_unchanged(kernel.implementations[0])

@@ -4,13 +4,14 @@ from functools import partial
 
 import pytest
 
-from app.models.chart_labels import label_box, place_labels
+from app.models.chart_labels import place_labels
 from app.models.chart_layout import MARKER, lay_out
 from app.models.chart_points import all_points
 from app.models.chart_scene import ChartOptions, ChartScene, Range, build_scene
 from app.models.chart_view import Box, Font, View
 from app.models.text_width import text_width
 from profiling.roofline import Bound, Mix, Source
+from tests.label_boxes import label_box
 from tests.sessions import CEILINGS, ceiling, empty_session, make_session
 
 FONT = Font(11, partial(text_width, size=11))

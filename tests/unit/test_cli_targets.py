@@ -10,8 +10,9 @@ from app.cli.export import export_session
 from app.cli.targets import unwritable
 from app.cli.trace import choose_point, record_trace
 from profiling.catalog import Catalog
+from profiling.session_reader import load
 from profiling.spec import Dtype
-from profiling.store import SessionStore, load
+from profiling.store import SessionStore
 from tests.sessions import empty_session, make_session
 
 
@@ -55,7 +56,7 @@ def test_an_export_may_have_any_other_name(session: Path) -> None:
 
 def trace(session: Path, out: Path) -> int:
     """A session without points: what comes after the check of ``out`` is another refusal."""
-    return record_trace(session, "gelu/eager", None, Catalog((), ()), (), out)
+    return record_trace(session, "gelu/eager", None, Catalog((), (), ""), (), out)
 
 
 @pytest.mark.parametrize(

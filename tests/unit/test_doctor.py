@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import typer
 from msgspec.structs import replace
 
+from app.cli import commands
 from profiling import doctor
 from profiling.catalog import CatalogProblem
 from profiling.devices import Device, DeviceKind, GpuProcess
@@ -51,15 +54,39 @@ def test_python_outside_the_range(version: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pyside", "python"), [("6.11.3", (3, 11)), ("6.12.0", (3, 12)), ("6.10.3", (3, 14))]
+    ("pyside", "python"),
+    [("6.10.3", (3, 11)), ("6.11.3", (3, 11)), ("6.9.1", (3, 11)), ("6.12.0", (3, 12)), ("6.13.0", (3, 14))],
 )
 def test_window_with_a_sound_pair(pyside: str, python: tuple[int, int]) -> None:
     assert doctor.check_window(pyside, python).state is CheckState.OK
 
 
-def test_window_with_the_pair_that_aborts() -> None:
-    assert_bad(doctor.check_window("6.12.0", (3, 11)), CheckState.MISSING, "6.12.0", "3.11", "<6.12")
+@pytest.mark.parametrize("pyside", ["6.12.0", "6.12.1", "6.13.0", "7.0.0"])
+def test_window_with_a_pair_that_aborts(pyside: str) -> None:
+    check = doctor.check_window(pyside, (3, 11))
+    assert_bad(check, CheckState.MISSING, pyside, "Python 3.11", "<6.12", "Python 3.12")
+
+
+def test_window_without_pyside() -> None:
     assert_bad(doctor.check_window(None, (3, 12)), CheckState.MISSING, "uv sync")
+
+
+def test_what_is_installed_here_can_open_the_window() -> None:
+    check = doctor.check_window(version("pyside6-essentials"), sys.version_info[:2])
+    assert check.state is CheckState.OK
+
+
+def test_a_window_that_would_abort_is_refused_before_qt_is_loaded(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    aborts = doctor.check_window("6.12.0", (3, 11))
+    monkeypatch.setattr(commands, "check_window", lambda *_: aborts)
+    monkeypatch.setattr(commands, "has_screen", lambda: True)
+    monkeypatch.setitem(sys.modules, "app.application", None)  # importing it fails, in other words
+    with pytest.raises(typer.Exit) as refused:
+        commands.start(typer.Context(typer.main.get_command(commands.cli)))
+    assert refused.value.exit_code == 2
+    assert "PySide6 6.12.0 aborts on Python 3.11: uv pip install" in capsys.readouterr().err
 
 
 def test_screen() -> None:

@@ -8,10 +8,10 @@ from benchmarks.peers.rows import ROWS, Row
 from benchmarks.peers.table import HEADER, Line, ceiling_of, compare, contenders, judgements, markdown
 from profiling.catalog import scan
 from profiling.outcome import SkipKind, Skipped, TimeStats
-from profiling.roofline import Mix
+from profiling.roofline import Bound, Mix, Source
 from profiling.session import Point, Session
 from profiling.spec import Dtype, Implementation, Provider
-from tests.sessions import make_session
+from tests.sessions import CEILINGS, make_session
 
 replace = msgspec.structs.replace
 
@@ -55,6 +55,14 @@ def test_goals_are_met_or_missed_by_their_share() -> None:
     assert judged_by_ratio(AtLeast(0.85, "library_cudnn", "triton"), 0.9, 0.89, 0.91).text == "met"
     assert not judged_by_ratio(beaten, None).is_missed
     assert beaten.text == "best >= 1 x liger"
+
+
+def test_a_ceiling_is_that_of_dram_and_measured_in_a_burst() -> None:
+    dram = next(c for c in CEILINGS if c.mix is Mix.READ)
+    others = [replace(dram, bound=Bound.L2), replace(dram, source=Source.MEASURED_SUSTAINED)]
+    others = [replace(c, value=2 * dram.value) for c in others]
+    assert ceiling_of(make_session(ceilings=[*others, dram]), Mix.READ) == dram.value
+    assert ceiling_of(make_session(ceilings=others), Mix.READ) is None
 
 
 def test_ratios_are_taken_within_rounds(session: Session) -> None:

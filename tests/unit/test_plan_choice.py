@@ -1,5 +1,6 @@
 """From the plan bar's state to jobs."""
 
+import msgspec
 import pytest
 
 from app.models.plan_choice import PlanChoice, dtypes_hint, plan, sizes_hint
@@ -91,6 +92,21 @@ def test_data_types_that_leave_kernels_out_say_so(catalog: Catalog):
 def test_an_empty_choice_gives_one_sentence(catalog: Catalog, choice: PlanChoice, words: str):
     with pytest.raises(PlanError, match=words):
         jobs(catalog, choice, "softmax")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "words"),
+    [(Dtype.BFLOAT16, "has the size large or sweep;"), (Dtype.FLOAT32, "knows the chosen data types")],
+)
+def test_a_size_that_no_kernel_has_is_told_from_a_type_that_none_knows(
+    catalog: Catalog, dtype: Dtype, words: str
+):
+    kernel = catalog.kernel("matmul_relu")
+    spec = msgspec.structs.replace(kernel.spec, presets=kernel.spec.presets[:1], sweep=())
+    kernel = msgspec.structs.replace(kernel, spec=spec)
+    choice = PlanChoice("cpu", (dtype,), ("large", "sweep"))
+    with pytest.raises(PlanError, match=words):
+        plan(choice, [kernel], {"matmul_relu": kernel.implementations}, first_id=1)
 
 
 def test_nothing_ticked_gives_one_sentence(catalog: Catalog):

@@ -10,7 +10,8 @@ from profiling.pass_lines import LIMITS
 from profiling.proof import Column, Proof, ProofName, Row, Unit, all_passed
 from profiling.protocol import LineDecoder, ProofReady, SelfTest, encode, event_decoder
 from profiling.reports import BecameIdle, ProofRecorded
-from profiling.store import SessionStore, load
+from profiling.session_reader import load
+from profiling.store import SessionStore
 from profiling.supervisor import Supervisor
 from tests.unit.test_supervisor import hello
 

@@ -3,12 +3,16 @@
 import csv
 import io
 import json
+from pathlib import Path
 
 import msgspec
 
+from app.cli.export import export_session
+from profiling.catalog import LIBRARY
 from profiling.outcome import Failed, Measured
 from profiling.report import COLUMNS, csv_report, json_report
 from profiling.session import Point
+from profiling.session_reader import load
 from profiling.spec import Provider
 from profiling.verdict import verdict
 from tests.sessions import CEILINGS, empty_session, make_session
@@ -43,6 +47,16 @@ def test_csv_values_are_raw_and_read_back_exactly() -> None:
         assert float(row["achieved_bandwidth_byte_per_s"]) == point.achieved_bandwidth
         assert float(row["achieved_flop_per_s"]) == point.achieved_flop_rate
         assert float(row["fraction_of_roof"]) == verdict(point, SESSION).fraction_of_roof
+
+
+def test_csv_lines_end_as_rfc_4180_says_in_files_too(tmp_path: Path) -> None:
+    source = LIBRARY.parent / "assets" / "sessions" / "h200-gelu.roofscope"
+    [path] = export_session(source, ["csv"], tmp_path / "out.csv")
+    content = path.read_bytes()
+    assert content == csv_report(load(source)).encode()
+    assert content.startswith(",".join(COLUMNS).encode() + b"\r\n")
+    assert content.endswith(b"\r\n")
+    assert b"\r\r" not in content
 
 
 def test_csv_names_hardware_and_versions_in_every_row() -> None:

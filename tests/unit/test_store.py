@@ -1,5 +1,6 @@
 """The session file: what goes in comes out, whatever happens in between."""
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -7,11 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from profiling.catalog import SourceFile
 from profiling.session import Session
-from profiling.store import SessionError, SessionStore, load, load_trace
+from profiling.session_reader import SessionError, load, load_trace
+from profiling.store import SessionStore
 from tests.sessions import make_session
 
 
@@ -129,6 +132,44 @@ def test_a_truncated_session_is_refused(tmp_path: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
     with pytest.raises(SessionError, match="damaged"):
         load(path)
+
+
+def test_an_outcome_without_its_job_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "a.roofscope"
+    write(path, make_session())
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM job WHERE id = 2")
+    connection.close()
+    with pytest.raises(SessionError, match=r"damaged \(job 2 is missing\)"):
+        load(path)
+
+
+def test_a_full_disk_costs_one_point_and_not_the_session(tmp_path: Path) -> None:
+    path, point = tmp_path / "a.roofscope", make_session().points[0]
+    job = msgspec.structs.replace(point.job, implementations=(point.implementation,))
+    assert point.measured
+    time = msgspec.structs.replace(point.measured.time, samples_s=(1e-3,) * 5000)
+    large = msgspec.structs.replace(point.measured, time=time)
+    with SessionStore.create(path) as store:
+        [page_count] = store._connection.execute("PRAGMA page_count").fetchone()
+        store._connection.execute(f"PRAGMA max_page_count = {page_count}")
+        with pytest.raises(SessionError, match="cannot be written: database or disk is full"):
+            store.add_outcome(job, point.implementation, large)  # the job has room, the outcome has not
+        store._connection.execute(f"PRAGMA max_page_count = {page_count + 1000}")
+        store.add_outcome(job, point.implementation, large)
+    assert [(kept.job, kept.outcome) for kept in load(path).points] == [(job, large)]
+
+
+def test_a_file_locked_by_another_program_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    path, point = tmp_path / "a.roofscope", make_session().points[0]
+    with SessionStore.create(path) as store, contextlib.closing(sqlite3.connect(path)) as other:
+        store._connection.execute("PRAGMA busy_timeout = 0")
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(SessionError, match="cannot be written: database is locked"):
+            store.add_outcome(point.job, point.implementation, point.outcome)
+        other.rollback()
+        store.add_outcome(point.job, point.implementation, point.outcome)
+    assert len(load(path).points) == 1
 
 
 def test_a_newer_format_says_so(tmp_path: Path) -> None:

@@ -155,6 +155,20 @@ def test_a_device_fault_already_reported_blames_nobody_else() -> None:
     assert sent(supervisor.feed(hello(), now=3.0)) == [Run(job(1, (EAGER,)))]
 
 
+def test_a_job_that_breaks_the_device_before_any_outcome_does_not_come_back_for_ever() -> None:
+    supervisor = started(job(1, (CUDA, EAGER)))
+    for stem, rest in (("cuda_packed", (EAGER,)), ("eager", ())):
+        supervisor.feed(Bye("gelu float32 broke the device's context.", restart=True), now=2.0)
+        effects = supervisor.exited("exit code 1", "", now=2.1)
+        [(blamed, outcome)] = recorded(effects)
+        assert blamed == stem
+        assert isinstance(outcome, Failed)
+        assert outcome.kind is FailureKind.DEVICE_FAULT
+        if rest:
+            assert sent(supervisor.feed(hello(), now=3.0)) == [Run(job(1, rest))]
+    assert supervisor.is_idle
+
+
 def test_stop_cancels_then_terminates_then_kills() -> None:
     supervisor = started(job(1), job(2))
     assert sent(supervisor.stop(now=1.0)) == [Cancel("job-1")]
@@ -179,6 +193,31 @@ def test_a_cancelled_job_that_ends_by_itself_leaves_the_worker_alive() -> None:
     assert of_kind(effects, BecameIdle)
     assert supervisor.tick(now=100.0) == []
     assert sent(supervisor.submit([Run(job(3))], now=101.0)) == [Run(job(3))]
+
+
+def test_what_a_stop_leaves_of_a_job_is_cancelled() -> None:
+    supervisor = started(job(1), job(2))
+    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=1.0)
+    supervisor.stop(now=1.0)
+    effects = supervisor.feed(TaskDone("job-1"), now=1.5)
+    assert recorded(effects) == [("triton_tiles", Cancelled()), ("cuda_packed", Cancelled())]
+
+
+def test_what_a_failed_job_leaves_has_failed_of_the_jobs_problem_and_is_not_paused() -> None:
+    supervisor = started(job(1))
+    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=1.0)
+    supervisor.feed(StageStarted("job-1", Stage.SETTLE, 60.0, TRITON), now=1.0)
+    effects = supervisor.feed(TaskDone("job-1", "gelu float32 failed: no room."), now=1.5)
+    failed = Failed(FailureKind.INTERNAL, Stage.SETTLE, "gelu float32 failed: no room.")
+    assert recorded(effects) == [("triton_tiles", failed), ("cuda_packed", failed)]
+    assert sent(supervisor.submit([Run(job(2))], now=2.0)) == [Run(job(2))]
+
+
+def test_what_a_job_leaves_for_no_reason_has_failed() -> None:
+    supervisor = started(job(1, (EAGER,)))
+    [(_, outcome)] = recorded(supervisor.feed(TaskDone("job-1"), now=1.5))
+    assert isinstance(outcome, Failed)
+    assert "run it again" in outcome.message
 
 
 def test_a_worker_that_does_not_start_stops_the_queue() -> None:

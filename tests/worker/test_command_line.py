@@ -13,7 +13,8 @@ from profiling.ceiling_cache import CacheKey, CeilingCache
 from profiling.host import cpu_device, package_version
 from profiling.outcome import Failed, Measured, Skipped
 from profiling.roofline import Bound, Ceiling, Mix, Source
-from profiling.store import SessionStore, load
+from profiling.session_reader import load
+from profiling.store import SessionStore
 from tests.worker.toys import REFERENCE, add_toy
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -127,6 +128,11 @@ def test_nothing_measured_is_exit_code_one_and_no_picture(tmp_path: Path) -> Non
         (["run", "softmax", "--device", "cpu", "--size", "depth=3"], "has no axis 'depth'"),
         (["run", "softmax", "--device", "cpu", "--size", "rows=-3"], "'rows=-3' is no size"),
         (["run", "softmax", "--device", "cpu", "--preset", "huge"], "has no preset 'huge'"),
+        (["run", "gelu", "--device", "cpu", "--preset", "sweep", "--size", "n=5"], "brings its own sizes"),
+        (
+            ["run", "gelu", "--device", "cpu", "--preset", "small", "--preset", "large", "--size", "n=5"],
+            "over one preset, not over small and large",
+        ),
         (["run", "softmax", "--device", "cpu", "--implementation", "triton_onlin"], "did you mean"),
         (["run", "softmax", "--dtype", "float8"], "float8"),
         (["export", "none.roofscope", "--csv"], "There is no file none.roofscope"),
@@ -134,6 +140,8 @@ def test_nothing_measured_is_exit_code_one_and_no_picture(tmp_path: Path) -> Non
         (["export", "README.md"], "Say what to export"),
         (["open", "README.md"], "not a Roofscope session"),
         (["frobnicate"], "frobnicate"),
+        (["run", "sofmax", "--out", "a.svg"], "a.svg does not end in .roofscope; name a session file"),
+        (["selftest", "--device", "cuda:9", "--out", "a"], "a does not end in .roofscope"),
     ],
 )
 def test_a_users_mistake_is_one_sentence_and_exit_code_two(
@@ -170,6 +178,16 @@ def test_ctrl_c_during_the_imports_is_no_traceback(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+def test_a_session_is_written_under_its_own_suffix_only(tmp_path: Path) -> None:
+    """The picture of a run goes beside the session, and must not go over it."""
+    out = tmp_path / "results.svg"
+    done = main(tmp_path, "run", "gelu", "--device", "cpu", "--provider", "eager",
+                "--size", "n=4096", "--out", out)  # fmt: skip
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "such as results.roofscope" in done.stderr
+    assert not out.exists()
 
 
 def test_the_doctor_names_what_is_here(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import torch
 from profiling.catalog import scan
 from profiling.host import cpu_device
 from profiling.proof import Proof, ProofName
-from profiling.store import load
+from profiling.session_reader import load
 from profiling.worker.failures import CancelRequested
 from profiling.worker.inputs import InputSet
 from profiling.worker.instruments import Instruments

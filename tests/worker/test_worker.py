@@ -13,7 +13,15 @@ from profiling.headless import HeadlessRun
 from profiling.outcome import Failed, FailureKind, Measured, Method, Outcome, SkipKind, Skipped, Stage
 from profiling.plan import Job, SizeChoice, plan_jobs
 from profiling.protocol import Run, Trace
-from profiling.reports import Banner, OutcomeRecorded, Progressed, Report, TraceRecorded, WorkerLost
+from profiling.reports import (
+    Banner,
+    EnvironmentKnown,
+    OutcomeRecorded,
+    Progressed,
+    Report,
+    TraceRecorded,
+    WorkerLost,
+)
 from profiling.spec import Dtype, Provider
 from profiling.supervisor import Supervisor
 from profiling.trace import read_trace
@@ -204,6 +212,24 @@ def test_what_was_stopped_can_be_run_again_in_the_same_worker(tmp_path: Path) ->
     watched.run.run([Run(job)])
     assert watched.run.worker_pid == pid
     watched.run.close()
+    assert isinstance(watched.outcomes["good"], Measured)
+
+
+def test_what_was_edited_since_it_was_planned_is_not_measured(tmp_path: Path) -> None:
+    add_toy(tmp_path, "good", GOOD)
+    add_toy(tmp_path, "edited", GOOD)
+
+    def edit(report: Report) -> None:
+        if isinstance(report, EnvironmentKnown):  # the worker has read the folders and has no task yet
+            (tmp_path / "edited" / "eager.py").write_text(f"{GOOD}# edited")
+
+    watched = Watched(tmp_path, edit)
+    watched.run.run([Run(job) for job in jobs_of(watched.catalog, ["edited", "good"])])
+    watched.run.close()
+    outcome = watched.outcomes["edited"]
+    assert isinstance(outcome, Skipped), outcome
+    assert outcome.kind is SkipKind.CHANGED
+    assert outcome.message.endswith("changed since the run was planned; run it again.")
     assert isinstance(watched.outcomes["good"], Measured)
 
 

@@ -37,13 +37,13 @@ def build(request: BuildRequest) -> Built:
     _ledger.settle()
     measured = _Counted(_compiled(path, mode, request.inputs, replays=replays))
     others = _compiled(path, mode, request.inputs, replays=replays)
-    element_count = -1
+    measured_shapes: list[torch.Size] = []
 
     def call(*inputs: torch.Tensor) -> Tensors:
-        nonlocal element_count
-        if element_count < 0:  # the measured sizes come first
-            element_count = inputs[0].numel()
-        if inputs[0].numel() == element_count:
+        shapes = [tensor.shape for tensor in inputs]  # of all: the first need not have every axis
+        if not measured_shapes:  # the measured sizes come first
+            measured_shapes.extend(shapes)
+        if shapes == measured_shapes:
             return measured(*inputs)
         outputs = others(*inputs)
         _ledger.settle()

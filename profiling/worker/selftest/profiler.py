@@ -16,7 +16,7 @@ _MOST_OF_MEMORY = 4  # a case may take a quarter of what is free
 
 
 def prove(subject: Subject) -> Proof:
-    """Twelve calls of one kernel, 2 us to 5 ms."""
+    """Calls of one kernel each, 2 us to 5 ms."""
     if not subject.is_cuda:
         return skipped(ProofName.PROFILER, "CUPTI times the kernels of an NVIDIA GPU; this is a CPU.")
     probes, _ = subject.bench.own_kernels

@@ -1,0 +1,131 @@
+"""Reads session files; what lies in them is in docs/session-file.md."""
+
+import sqlite3
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from profiling.catalog import SourceFile
+from profiling.outcome import Environment, Outcome
+from profiling.plan import Job
+from profiling.proof import Proof
+from profiling.roofline import Ceiling
+from profiling.session import Point, Session, TraceInfo
+from profiling.spec import Implementation, KernelSpec
+
+SUFFIX = ".roofscope"
+FORMAT_VERSION = 1
+APPLICATION_ID = 0x526F6F66  # "Roof": tells our files from other SQLite databases
+
+Value = TypeVar("Value")
+
+
+class SessionError(Exception):
+    """A session file cannot be used; the text is one sentence for the user."""
+
+
+def load(path: Path) -> Session:
+    """Read a whole session. Raises SessionError with one sentence when the file is none."""
+    connection = connect(path, "ro")
+    try:
+        return _read(path, connection)
+    except KeyError as error:
+        raise _damaged(path, f"job {error} is missing") from error
+    except (sqlite3.Error, msgspec.MsgspecError, TypeError) as error:
+        raise _damaged(path, str(error)) from error
+    finally:
+        connection.close()
+
+
+def load_trace(path: Path, number: int) -> bytes:
+    """The gzipped Chrome trace with this number. Raises SessionError."""
+    connection = connect(path, "ro")
+    try:
+        row = connection.execute("SELECT chrome_json_gz FROM trace WHERE id = ?", (number,)).fetchone()
+    except sqlite3.Error as error:
+        raise SessionError(f"The trace {number} of {path} cannot be read: {error}.") from error
+    finally:
+        connection.close()
+    if row is None:
+        raise SessionError(f"{path} holds no trace {number}.")
+    return row[0]
+
+
+def connect(path: Path, mode: str) -> sqlite3.Connection:
+    """Open a session's database, to read ("ro") or to add to ("rw"). Raises SessionError."""
+    if not path.is_file():
+        raise SessionError(f"There is no file {path}.")
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None
+        )
+        application_id = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite3.Error as error:
+        if connection:
+            connection.close()
+        raise SessionError(
+            f"{path} is not a Roofscope session or is damaged ({error}); choose a {SUFFIX} file."
+        ) from error
+    if application_id == APPLICATION_ID and version == FORMAT_VERSION:
+        return connection
+    connection.close()
+    if application_id != APPLICATION_ID:
+        raise SessionError(f"{path} is not a Roofscope session; choose a {SUFFIX} file.")
+    raise SessionError(
+        f"{path} has session format {version}, this program reads {FORMAT_VERSION}; update Roofscope."
+    )
+
+
+def _damaged(path: Path, why: str) -> SessionError:
+    return SessionError(f"{path} is a Roofscope session but damaged ({why}); restore it from a copy.")
+
+
+def _read(path: Path, connection: sqlite3.Connection) -> Session:
+    created_at = connection.execute("SELECT created_at FROM session").fetchone()[0]
+    session = Session(path, created_at)
+    newest = connection.execute(
+        "SELECT value, device_id FROM environment ORDER BY id DESC LIMIT 1"
+    ).fetchone()
+    if newest:
+        session.environment = _value(newest[0], Environment)
+        session.device = session.environment.device(newest[1])
+    session.specs = {
+        name: _value(text, KernelSpec) for name, text in connection.execute("SELECT name, spec FROM kernel")
+    }
+    for key, name, sha256, text in connection.execute("SELECT * FROM source ORDER BY name"):
+        session.sources[key] = (*session.sources.get(key, ()), SourceFile(name, sha256, text))
+    session.ceilings = tuple(
+        _value(text, Ceiling) for (text,) in connection.execute("SELECT value FROM ceiling ORDER BY id")
+    )
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'proof'").fetchone():
+        session.proofs = tuple(
+            _value(text, Proof) for (text,) in connection.execute("SELECT value FROM proof ORDER BY id")
+        )
+    jobs = {number: _value(text, Job) for number, text in connection.execute("SELECT id, value FROM job")}
+    session.points = tuple(
+        Point(number, jobs[job], _value(implementation, Implementation), _outcome(value), recorded_at)
+        for number, job, implementation, value, recorded_at in connection.execute(
+            "SELECT id, job, implementation, value, recorded_at FROM outcome ORDER BY id"
+        )
+    )
+    session.traces = tuple(
+        TraceInfo(number, jobs[job], _value(implementation, Implementation), recorded_at, size)
+        for number, job, implementation, recorded_at, size in connection.execute(
+            "SELECT id, job, implementation, recorded_at, length(chrome_json_gz) FROM trace ORDER BY id"
+        )
+    )
+    return session
+
+
+def _value(text: str, kind: type[Value]) -> Value:
+    return msgspec.json.decode(text, type=kind)
+
+
+_OUTCOMES: msgspec.json.Decoder[Outcome] = msgspec.json.Decoder(Outcome)  # type: ignore[arg-type]
+
+
+def _outcome(text: str) -> Outcome:
+    return _OUTCOMES.decode(text)

@@ -1,0 +1,14 @@
+"""Where labels of a chart stand, for tests that none covers another."""
+
+from app.models.chart_labels import PointLabel
+from app.models.chart_view import Box, Font, View
+
+
+def label_box(label: PointLabel, view: View, font: Font) -> Box:
+    """Where a placed label stands in a view."""
+    return Box(
+        view.px(label.x) + label.dx,
+        view.py(label.y) + label.dy - font.ascent,
+        label.width,
+        font.height,
+    )

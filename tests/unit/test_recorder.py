@@ -1,0 +1,92 @@
+"""What a run reports goes into the session as it was, whatever happens to files meanwhile."""
+
+import contextlib
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from profiling.catalog import Catalog, scan
+from profiling.ceiling_cache import CeilingCache
+from profiling.plan import Job
+from profiling.recorder import Recorder
+from profiling.reports import CeilingRecorded, CeilingsComplete, OutcomeRecorded
+from profiling.session_reader import SessionError, load
+from profiling.spec import Dtype
+from profiling.store import SessionStore
+from tests.sessions import CEILINGS, DEVICE, job, measured
+from tests.worker.toys import REFERENCE, add_toy
+
+
+@pytest.fixture
+def eager(tmp_path: Path) -> Path:
+    """The one file of the kernel ``toy``."""
+    return add_toy(tmp_path / "mine", "toy", REFERENCE) / "eager.py"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SessionStore]:
+    with SessionStore.create(tmp_path / "a.roofscope") as store:
+        yield store
+
+
+def recorder(store: SessionStore, catalog: Catalog) -> Recorder:
+    return Recorder(store, catalog, DEVICE, CeilingCache(print, store.path.parent / "ceilings"))
+
+
+def outcome_of(catalog: Catalog) -> OutcomeRecorded:
+    """A time of the kernel's eager version as this catalog has it."""
+    [kernel] = catalog.kernels
+    eager = kernel.implementation("eager")
+    assert eager is not None
+    planned: Job = msgspec.structs.replace(
+        job("gelu", Dtype.FLOAT32, "small", "job-1"), implementations=(eager,)
+    )
+    return OutcomeRecorded(planned, eager, measured(1e-3))
+
+
+def test_a_source_is_the_one_that_was_planned(store: SessionStore, eager: Path) -> None:
+    catalog = scan([eager.parent.parent])
+    eager.write_text("# edited while the run went on")
+    recorder(store, catalog).handle(outcome_of(catalog))
+    [(key, [source])] = load(store.path).sources.items()
+    assert source.text == REFERENCE
+    assert hashlib.sha256(b"eager" + source.text.encode()).hexdigest() == key
+
+
+def test_no_source_is_better_than_another(store: SessionStore, eager: Path) -> None:
+    planned = outcome_of(scan([eager.parent.parent]))
+    eager.write_text("# edited, and read anew before the rest of the run was taken up")
+    recorder(store, scan([eager.parent.parent])).handle(planned)
+    session = load(store.path)
+    assert session.sources == {}
+    assert set(session.specs) == {"toy"}
+
+
+def test_what_could_not_be_written_is_written_with_the_next_outcome(store: SessionStore, eager: Path) -> None:
+    catalog = scan([eager.parent.parent])
+    busy = recorder(store, catalog)
+    store._connection.execute("PRAGMA busy_timeout = 0")
+    with contextlib.closing(sqlite3.connect(store.path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(SessionError, match="locked"):
+            busy.handle(outcome_of(catalog))
+    busy.handle(outcome_of(catalog))
+    session = load(store.path)
+    assert set(session.specs) == {"toy"}
+    assert len(session.sources) == 1
+
+
+def test_each_probe_is_kept_by_itself(store: SessionStore, eager: Path) -> None:
+    """Else what an earlier one measured would be kept as if it were of the newest."""
+    probing = recorder(store, scan([eager.parent.parent]))
+    first, second = CEILINGS[:2]
+    for ceiling in (first, second):
+        probing.handle(CeilingRecorded(ceiling))
+        probing.handle(CeilingsComplete(DEVICE.id))
+    kept = probing.known_ceilings()
+    assert second in kept
+    assert first not in kept
