@@ -54,6 +54,7 @@ class WindowCommands(QObject):
         self._connect()
         parts.controller.running_changed.connect(self._running_changed)
         parts.controller.session_changed.connect(self._session_changed)
+        parts.model.replaced.connect(self._forget_selection)
         parts.model.environment_changed.connect(self._session_changed)
         parts.model.point_added.connect(self._refresh)
         parts.selection.changed.connect(self._refresh)
@@ -122,6 +123,10 @@ class WindowCommands(QObject):
             self._parts.window.show_scheme(scheme)
 
         return choose
+
+    def _forget_selection(self) -> None:
+        """A number means another point in another file."""
+        self._parts.selection.select(None)
 
     def _selected(self) -> Point | None:
         number = self._parts.selection.number
@@ -218,8 +223,6 @@ class WindowCommands(QObject):
         device = session.device.name if session.device else "another machine"
         text = f"This is an example recorded on {device}, not on this machine."
         parts.panes.cards.show_example(text if keeper.is_example else None)
-        if parts.selection.number is not None and parts.model.point(parts.selection.number) is None:
-            parts.selection.select(None)
         self._refresh()
 
     def _refresh(self) -> None:

@@ -117,6 +117,17 @@ def test_table_details_and_selection_are_one(open_window: OpenWindow, session_fi
     assert application.selection.number is not None  # what was chosen stays in the details
 
 
+def test_another_session_shows_no_point_that_nobody_chose(open_window: OpenWindow):
+    sessions = ASSETS / "sessions"
+    application = open_window(sessions / "h200.roofscope")
+    application.selection.select(70)
+    assert application.controller.open(sessions / "h200-tour.roofscope")
+    assert application.model.point(70) is not None  # the number alone does not tell
+    assert application.selection.number is None
+    assert application.panes.results.view.selectionModel().selectedRows() == []
+    assert application.panes.details._stack.currentWidget() is application.panes.details._empty
+
+
 def test_a_card_over_the_chart_shows_all_of_its_text(open_window: OpenWindow):
     """In the window's own style: without it the layout's hint is high enough."""
     chart = open_window(ASSETS / "sessions" / "h200.roofscope").window.findChild(RooflineChart)
