@@ -1,8 +1,8 @@
 """The words round a roofline: title, legend and foot, the same on the screen and in files."""
 
-from app.formatting import memory_text, power_text, ratio_text
+from app.formatting import memory_text, power_text
 from app.models.chart_scene import ChartScene, Target
-from app.verdict_text import ceiling_name
+from app.verdict_text import distance_text
 from profiling.report import VERSIONED_PACKAGES, version
 from profiling.session import Session
 from profiling.spec import Provider
@@ -35,9 +35,8 @@ def count_line(scene: ChartScene, session: Session) -> str:
 
 
 def target_text(target: Target) -> str:
-    """What is left between the selected point and its roof: ``1.10× to DRAM copy``."""
-    name = ceiling_name(target.ceiling)
-    return f"{ratio_text(target.factor)} to {name}" if target.factor >= 1 else f"above {name}"
+    """What is left between the selected point and its roof."""
+    return distance_text(target.verdict)
 
 
 def providers_of(scene: ChartScene) -> tuple[Provider, ...]:

@@ -210,7 +210,7 @@ class FrontLayer(Layer):
         target = scene.target
         assert target is not None
         x, y, roof = view.px(target.point.x), view.py(target.point.y), view.py(target.roof_y)
-        colour = QColor(theme.accent if target.factor >= 1 else theme.warning)
+        colour = QColor(theme.warning if target.verdict.is_above else theme.accent)
         draw_marker(painter, target.point.provider, x, y, theme)  # others may lie over it
         painter.setPen(QPen(colour, 2))
         painter.drawEllipse(QPointF(x, y), MARKER, MARKER)

@@ -24,10 +24,13 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Application
 from app.commands import CommandId
+from app.models.chart_caption import target_text
 from app.settings import ASSETS, Places
 from app.tokens import DARK, LIGHT
+from app.views.chart_card import point_html
 from app.views.roofline_chart import RooflineChart
 from profiling.spec import Provider
+from profiling.verdict import verdict
 from tests.qt.conftest import FakeDevices, OpenWindow, write_session
 from tests.sessions import DEVICE
 
@@ -126,6 +129,19 @@ def test_another_session_shows_no_point_that_nobody_chose(open_window: OpenWindo
     assert application.selection.number is None
     assert application.panes.results.view.selectionModel().selectedRows() == []
     assert application.panes.details._stack.currentWidget() is application.panes.details._empty
+
+
+def test_chart_card_and_details_agree_on_a_point_just_over_its_roof(open_window: OpenWindow):
+    application = open_window(ASSETS / "sessions" / "h200.roofscope")
+    session = application.model.session
+    point = next(p for p in session.points if (verdict(p, session).fraction_of_roof or 0) > 1)
+    application.selection.select(point.number)
+    target = application.panes.chart.scene.target
+    assert target is not None
+    told = "ceilings are known to 2 %"
+    assert told in target_text(target)
+    assert told in point_html(point, session, LIGHT)
+    assert told in application.panes.details._verdict.text()
 
 
 def test_a_card_over_the_chart_shows_all_of_its_text(open_window: OpenWindow):
