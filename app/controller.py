@@ -7,6 +7,7 @@ import msgspec
 from PySide6.QtCore import QObject, Signal
 
 from app.availability import Availability
+from app.formatting import counted_text
 from app.models.plan_choice import Checked, PlanChoice, newest, plan
 from app.models.session_model import SessionModel
 from app.session_keeper import SessionKeeper
@@ -103,7 +104,7 @@ class Controller(QObject):
             return False
         self.session_changed.emit()
         count = len(self._model.session.points)
-        self.said.emit(f"{path.name}: {count} {'result' if count == 1 else 'results'}")
+        self.said.emit(f"{path.name}: {counted_text(count, 'result')}")
         return True
 
     def new_session(self, device: Device | None) -> None:
@@ -198,8 +199,8 @@ class Controller(QObject):
         def prepare() -> None:
             old = self._model.session.path
             _, why_new = self._keeper.recorder_for(device)
-            if why_new:
-                self.said.emit(f"New session on {device.name}: {why_new}.")
+            # Without news the line is cleared: what it says of the run before is over.
+            self.said.emit(f"New session on {device.name}: {why_new}." if why_new else "")
             if self._model.session.path != old or why_new:
                 self.session_changed.emit()
 

@@ -11,6 +11,7 @@ from app.background import Background
 from app.commands import CommandId
 from app.controller import Controller
 from app.exporting import ExportError, export
+from app.formatting import counted_text
 from app.models.library_model import LibraryModel
 from app.models.point_table import PointTable
 from app.models.selection import Selection
@@ -192,7 +193,9 @@ class WindowCommands(QObject):
         box.open()
 
     def _running_changed(self, running: bool) -> None:
-        self._parts.panes.plan_bar.set_running(running)
+        panes = self._parts.panes
+        for pane in (panes.plan_bar, panes.chart, panes.results):
+            pane.set_running(running)
         if running:
             self._points_before = len(self._parts.model.session.points)
         self._refresh()
@@ -209,7 +212,7 @@ class WindowCommands(QObject):
         measured = sum(point.measured is not None for point in new)
         rest = len(new) - measured
         more = f", {rest} not: see Reason in the results" if rest else ""
-        return f"Done: {measured} of {len(new)} points measured{more}."
+        return f"Done: {measured} of {counted_text(len(new), 'point')} measured{more}."
 
     def _session_changed(self) -> None:
         parts = self._parts

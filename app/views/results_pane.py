@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.formatting import counted_text
 from app.models.point_columns import COLUMNS
 from app.models.point_table import PointRole, PointTable
 from app.models.selection import Selection
@@ -31,6 +32,8 @@ from profiling.spec import Provider
 
 _MARK_COLUMN = next(i for i, column in enumerate(COLUMNS) if column.title == "Implementation")
 _STATE_COLUMNS = {i for i, column in enumerate(COLUMNS) if column.title in ("Time", "Status")}
+_EMPTY_TEXT = "No results yet.\nTick kernels in the library and press Run (F5) to measure them."
+_RUNNING_TEXT = "A run is under way.\nEach result appears here as soon as it is measured."
 _MAX_WIDTH = 320
 _CELL_PADDING = 28  # of the style sheet, both sides, and air between columns
 _BASELINES = (
@@ -74,9 +77,7 @@ class ResultsPane(QWidget):
         self._copy, self._copy_markdown = actions
         self.view = QTableView()
         self._set_up_view()
-        self._empty = placeholder(
-            "No results yet.\nTick kernels in the library and press Run (F5) to measure them."
-        )
+        self._empty = placeholder(_EMPTY_TEXT)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self.view)
@@ -92,6 +93,9 @@ class ResultsPane(QWidget):
     def set_theme(self, theme: Theme) -> None:
         self._delegate.set_theme(theme)
         self.view.viewport().update()
+
+    def set_running(self, running: bool) -> None:
+        self._empty.setText(_RUNNING_TEXT if running else _EMPTY_TEXT)
 
     def focus_filter(self) -> None:
         self._filter.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -160,7 +164,7 @@ class ResultsPane(QWidget):
     def _tell(self) -> None:
         shown, total = self._points.rowCount(), self._points.total_count
         device = self._model.session.device
-        count = f"{shown} of {total}" if shown != total else f"{total} points"
+        count = f"{shown} of {total}" if shown != total else counted_text(total, "point")
         text = f"{count} on {device.name}" if device else count
         self._count.set_text(text if total else "")
         self._stack.setCurrentWidget(self.view if total else self._empty)
