@@ -116,9 +116,9 @@ class PointTable(QAbstractTableModel):
         return row.speed_up if row else None
 
     def texts(self, rows: Sequence[int]) -> list[list[str]]:
-        """Titles, then the texts of these rows: what is copied and exported."""
+        """Titles, then the texts of these rows in full: what is copied."""
         titles = [column.title for column in COLUMNS]
-        return [titles, *([column.text(self.row(row)) for column in COLUMNS] for row in rows)]
+        return [titles, *([column.full_text(self.row(row)) for column in COLUMNS] for row in rows)]
 
     # QAbstractTableModel
 
@@ -185,7 +185,7 @@ class PointTable(QAbstractTableModel):
     def _matches(self, row: PointRow) -> bool:
         if not self._words:
             return True
-        text = " ".join(column.text(row) for column in COLUMNS).lower()
+        text = " ".join(f"{column.text(row)} {column.full_text(row)}" for column in COLUMNS).lower()
         return all(word in text for word in self._words)
 
 
@@ -202,4 +202,6 @@ def _sorted_places(keys: Sequence[float | str | None], *, descending: bool) -> l
 def _tool_tip(row: PointRow, column: Column) -> str:
     if column.title == "Speed-up" and row.speed_up:
         return f"{row.speed_up.text}\n{row.speed_up.origin}"
+    if column.in_full:
+        return column.in_full(row)
     return reason_text(row.point) or column.tip

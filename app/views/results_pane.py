@@ -35,7 +35,7 @@ _STATE_COLUMNS = {i for i, column in enumerate(COLUMNS) if column.title in ("Tim
 _EMPTY_TEXT = "No results yet.\nTick kernels in the library and press Run (F5) to measure them."
 _RUNNING_TEXT = "A run is under way.\nEach result appears here as soon as it is measured."
 _MAX_WIDTH = 320
-_CELL_PADDING = 28  # of the style sheet, both sides, and air between columns
+_CELL_PADDING = 22  # of the style sheet, both sides, and air between columns
 _BASELINES = (
     *(Provider.EAGER, Provider.COMPILE, Provider.LIBRARY),
     *(Provider.TRITON, Provider.CUDA, Provider.CUDA_EXT),
@@ -183,7 +183,9 @@ class ResultsPane(QWidget):
 
     def _fit_columns(self) -> None:
         self._own_widths.clear()
-        for column, texts in enumerate(zip(*self._points.texts(range(self._points.rowCount())), strict=True)):
+        rows = [self._points.row(row) for row in range(self._points.rowCount())]
+        for column, kind in enumerate(COLUMNS):
+            texts = [kind.title, *{kind.text(row) for row in rows}]
             self._set_width(column, max(self._width_of(column, text) for text in texts))
 
     def _widen_columns(self, point: Point) -> None:
