@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.models.library_model import LibraryModel, LibraryRole
+from app.search_text import is_found
 from app.tokens import Theme
 from app.views.icons import provider_icon
 from app.views.style import as_pane, label
@@ -137,8 +138,7 @@ class _MarkDelegate(QStyledItemDelegate):
 
 
 def _matches(index: QModelIndex, words: list[str]) -> bool:
-    text = index.data(LibraryRole.SEARCH) or ""
-    return all(word in text for word in words)
+    return is_found(words, index.data(LibraryRole.SEARCH) or "")
 
 
 def _button(text: str, tip: str, act: object) -> QToolButton:
