@@ -25,7 +25,7 @@ from app.table_text import html_table, markdown_table, tab_separated
 from app.tokens import PROVIDER_NAMES, Theme
 from app.views.elided_label import ElidedLabel
 from app.views.icons import provider_icon
-from app.views.style import as_pane, label, placeholder
+from app.views.style import NothingFound, as_pane, label, placeholder
 from profiling.report import VERSIONED_PACKAGES, version
 from profiling.session import Point, Session
 from profiling.spec import Provider
@@ -65,7 +65,7 @@ class ResultsPane(QWidget):
         self._filter.setAccessibleName("Filter the results")
         self._filter.setClearButtonEnabled(True)
         self._filter.setMaximumWidth(260)
-        self._filter.textChanged.connect(table.set_filter)
+        self._filter.textChanged.connect(self._filter_changed)
         self._baseline = QComboBox()
         self._baseline.setAccessibleName("Baseline of the speed-up")
         self._baseline.setToolTip("Whom the column Speed-up compares with")
@@ -81,6 +81,8 @@ class ResultsPane(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self.view)
+        self._nothing = NothingFound("row", self._filter.clear)
+        self._stack.addWidget(self._nothing)
         self._arrange()
         table.counts_changed.connect(self._tell)
         model.replaced.connect(self._fit_columns)
@@ -157,6 +159,14 @@ class ResultsPane(QWidget):
         rows = sorted({index.row() for index in self.view.selectionModel().selectedRows()})
         return rows or list(range(self._points.rowCount()))
 
+    def _filter_changed(self, text: str) -> None:
+        """Other rows are shown: the selected one if it is among them, else the first."""
+        self._points.set_filter(text)
+        self.view.updateGeometries()  # else it scrolls no further than the rows there were
+        self.view.scrollToTop()
+        if (row := self._points.row_of(self._selection.number)) is not None:
+            self.view.scrollTo(self._points.index(row, 0))
+
     def _choose_baseline(self, index: int) -> None:
         if index < len(_BASELINES):
             self._points.set_baseline(_BASELINES[index])
@@ -167,7 +177,8 @@ class ResultsPane(QWidget):
         count = f"{shown} of {total}" if shown != total else counted_text(total, "point")
         text = f"{count} on {device.name}" if device else count
         self._count.set_text(text if total else "")
-        self._stack.setCurrentWidget(self.view if total else self._empty)
+        self._nothing.tell(self._filter.text())
+        self._stack.setCurrentWidget(self._empty if not total else self.view if shown else self._nothing)
         self._show_baseline()
 
     def _show_baseline(self) -> None:

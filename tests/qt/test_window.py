@@ -222,6 +222,41 @@ def test_the_library_search_hides_what_does_not_match(open_window: OpenWindow):
     assert all("Triton" in text for text in shown)
 
 
+def test_a_filter_that_matches_nothing_says_so_and_can_be_cleared(
+    open_window: OpenWindow, session_file: Path
+):
+    application = open_window(session_file)
+    results, library = application.panes.results, application.panes.library
+    for line, nothing, shown in (
+        (results._filter, results._nothing, results.view),
+        (library._search, library._nothing, library.tree),
+    ):
+        assert not nothing.isVisible()
+        line.setText("zebra")
+        assert nothing.isVisible()
+        assert not shown.isVisible()
+        assert any("zebra" in text.text() for text in nothing.findChildren(QLabel))
+        nothing.findChild(QAbstractButton).click()
+        assert line.text() == ""
+        assert shown.isVisible()
+
+
+def test_filtering_shows_the_selected_row_or_the_first(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    results, view = application.panes.results, application.panes.results.view
+    chosen = application.table.point_at(43).implementation.kernel
+    other = application.table.point_at(0).implementation.kernel
+    application.selection.select(application.table.point_at(43).number)
+    assert view.rowAt(0) > 0
+    results._filter.setText(other)
+    assert view.rowAt(0) == 0
+    results._filter.setText(chosen)
+    row = application.table.row_of(application.selection.number)
+    assert view.rowAt(0) <= row <= view.rowAt(view.viewport().height() - 1)
+    results._filter.clear()
+    assert view.rowAt(0) <= 43 <= view.rowAt(view.viewport().height() - 1)
+
+
 def test_find_goes_to_the_pane_that_has_the_focus(open_window: OpenWindow, session_file: Path, qtbot: QtBot):
     application = open_window(session_file)
     application.window.activateWindow()
