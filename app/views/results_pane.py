@@ -69,6 +69,7 @@ class ResultsPane(QWidget):
         self._baseline = QComboBox()
         self._baseline.setAccessibleName("Baseline of the speed-up")
         self._baseline.setToolTip("Whom the column Speed-up compares with")
+        self._baseline.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         for provider in _BASELINES:
             self._baseline.addItem(PROVIDER_NAMES[provider])
         self._baseline.activated.connect(self._choose_baseline)

@@ -29,6 +29,7 @@ from app.settings import ASSETS, Places
 from app.tokens import DARK, LIGHT
 from app.views.chart_card import point_html
 from app.views.roofline_chart import RooflineChart
+from profiling.outcome import Failed, Measured, Skipped
 from profiling.spec import Provider
 from profiling.verdict import verdict
 from tests.qt.conftest import FakeDevices, OpenWindow, write_session
@@ -170,6 +171,24 @@ def test_a_failed_point_shows_its_log_and_offers_no_trace(open_window: OpenWindo
     assert application.window.actions_of[CommandId.TRACE].isEnabled()
 
 
+def test_a_skipped_point_is_no_failure(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    verdict_label = application.panes.details._verdict
+    for kind, state in ((Failed, "bad"), (Skipped, ""), (Measured, "")):
+        point = next(p for p in application.model.session.points if isinstance(p.outcome, kind))
+        application.selection.select(point.number)
+        assert (verdict_label.property("state") or "") == state
+
+
+def test_the_details_say_whom_a_speed_up_is_over(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    rows = [application.table.row(row) for row in range(application.table.rowCount())]
+    row = next(row for row in rows if row.speed_up and not row.speed_up.is_baseline)
+    application.selection.select(row.point.number)
+    texts = [text.text() for text in application.panes.details.findChildren(QLabel)]
+    assert any(text.startswith("over eager PyTorch: ") for text in texts)
+
+
 def test_ctrl_c_copies_the_table_as_text_and_html(open_window: OpenWindow, session_file: Path):
     application = open_window(session_file)
     application.window.actions_of[CommandId.COPY].trigger()
@@ -202,6 +221,10 @@ def test_pinning_changes_the_baseline(open_window: OpenWindow, session_file: Pat
     application.window.actions_of[CommandId.PIN].trigger()
     assert application.table.pinned == measured.number
     assert application.panes.results._baseline.currentText().startswith("pinned: gelu")
+    baseline = application.panes.results._baseline
+    QApplication.processEvents()
+    needed = baseline.fontMetrics().horizontalAdvance(baseline.currentText())
+    assert baseline.width() > needed + 30  # frame and arrow
     application.window.actions_of[CommandId.PIN].trigger()
     assert application.table.pinned is None
 
