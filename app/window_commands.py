@@ -52,6 +52,7 @@ class WindowCommands(QObject):
         self._example = example
         self._points_before = 0  # of the run under way
         self._actions = parts.window.actions_of
+        self._trace_tip = self._actions[CommandId.TRACE].toolTip()
         self._connect()
         parts.controller.running_changed.connect(self._running_changed)
         parts.controller.session_changed.connect(self._session_changed)
@@ -228,14 +229,22 @@ class WindowCommands(QObject):
         parts.panes.cards.show_example(text if keeper.is_example else None)
         self._refresh()
 
+    def _why_no_trace(self, point: Point | None) -> str:
+        devices = self._parts.panes.plan_bar.devices
+        if point is None or not devices:
+            return "" if devices else "Still looking for devices."
+        return self._parts.controller.why_no_trace(devices)
+
     def _refresh(self) -> None:
         running = self._parts.controller.is_running
         point = self._selected()
         measured = point is not None and point.measured is not None
         has_device = self._parts.panes.plan_bar.device() is not None
+        why_not = self._why_no_trace(point)
         self._actions[CommandId.STOP].setEnabled(running)
         self._actions[CommandId.PROBE].setEnabled(has_device and not running)
-        self._actions[CommandId.TRACE].setEnabled(measured and has_device and not running)
+        self._actions[CommandId.TRACE].setEnabled(measured and not why_not and not running)
+        self._actions[CommandId.TRACE].setToolTip(why_not or self._trace_tip)
         self._actions[CommandId.PIN].setEnabled(measured)
         if running:
             self._actions[CommandId.RUN].setEnabled(False)

@@ -162,4 +162,5 @@ def _button(action: QAction) -> QPushButton:
     button.setEnabled(action.isEnabled())
     button.clicked.connect(action.trigger)
     action.enabledChanged.connect(button.setEnabled)
+    action.changed.connect(lambda: button.setToolTip(action.toolTip()))
     return button

@@ -29,6 +29,7 @@ from app.settings import ASSETS, Places
 from app.tokens import DARK, LIGHT
 from app.views.chart_card import point_html
 from app.views.roofline_chart import RooflineChart
+from profiling.host import cpu_device
 from profiling.outcome import Failed, Measured, Skipped
 from profiling.spec import Provider
 from profiling.verdict import verdict
@@ -187,6 +188,16 @@ def test_the_details_say_whom_a_speed_up_is_over(open_window: OpenWindow, sessio
     application.selection.select(row.point.number)
     texts = [text.text() for text in application.panes.details.findChildren(QLabel)]
     assert any(text.startswith("over eager PyTorch: ") for text in texts)
+
+
+def test_no_trace_is_offered_of_another_machines_point(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file, devices=FakeDevices((cpu_device(),)))
+    application.selection.select(next(p for p in application.model.session.points if p.measured).number)
+    assert not application.window.actions_of[CommandId.TRACE].isEnabled()
+    for pane in (application.panes.details, application.panes.trace):
+        button = next(b for b in pane.findChildren(QAbstractButton) if b.text() == "Record trace")
+        assert not button.isEnabled()
+        assert "NVIDIA H200, which is not in this machine" in button.toolTip()
 
 
 def test_ctrl_c_copies_the_table_as_text_and_html(open_window: OpenWindow, session_file: Path):
@@ -480,5 +491,4 @@ def test_a_session_of_another_device_can_be_looked_at(open_window: OpenWindow, s
     assert application.panes.plan_bar.device().id == "cpu"
     measured = next(p for p in application.model.session.points if p.measured)
     application.selection.select(measured.number)
-    application.window.actions_of[CommandId.TRACE].trigger()
-    assert "NVIDIA H200" in notices(application)[0]
+    assert "NVIDIA H200" in application.window.actions_of[CommandId.TRACE].toolTip()
