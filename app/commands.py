@@ -163,6 +163,14 @@ COMMANDS = (
     Command(CommandId.ABOUT, Menu.HELP, "&About Roofscope", "Version and licence", starts_group=True),
 )
 
+# What the chart's own keys do while it has the focus: they are no commands, but people look for them.
+CHART_KEYS = (
+    ("Fit the chart", "F", "Show the whole roofline"),
+    ("Step back in the chart", "Esc", "Show all kernels and dtypes again, then select nothing"),
+    ("Next point", "Right or Down", "Select the next point in the order of intensity"),
+    ("Previous point", "Left or Up", "Select the point before"),
+)
+
 
 class Actions:
     """One QAction per command, owned by the window."""

@@ -7,6 +7,7 @@ import msgspec
 from PySide6.QtCore import QObject, Signal
 
 from app.availability import Availability
+from app.formatting import counted_text
 from app.models.plan_choice import Checked, PlanChoice, newest, plan
 from app.models.session_model import SessionModel
 from app.session_keeper import SessionKeeper
@@ -103,7 +104,7 @@ class Controller(QObject):
             return False
         self.session_changed.emit()
         count = len(self._model.session.points)
-        self.said.emit(f"{path.name}: {count} {'result' if count == 1 else 'results'}")
+        self.said.emit(f"{path.name}: {counted_text(count, 'result')}")
         return True
 
     def new_session(self, device: Device | None) -> None:
@@ -155,18 +156,22 @@ class Controller(QObject):
             self._is_proving = True
             self._submit([SelfTest("selftest", device.id)])
 
+    def why_no_trace(self, devices: Sequence[Device]) -> str:
+        """Why no point of the session can be traced on these devices; "" when they can."""
+        if self._own_device(devices):
+            return ""
+        shown = self._model.session.device
+        name = shown.name if shown else "an unknown device"
+        return f"This point was measured on {name}, which is not in this machine; run it here first."
+
     def trace(self, point: Point, devices: Sequence[Device]) -> None:
         """Record a profiler trace of a point's implementation on its workload."""
         if self._is_running:
             return
         self._rescan()
-        session = self._model.session
-        device = next((d for d in devices if session.device and d.uuid == session.device.uuid), None)
+        device = self._own_device(devices)
         if device is None:
-            name = session.device.name if session.device else "an unknown device"
-            self.noticed.emit(
-                f"This point was measured on {name}, which is not in this machine; run it here first."
-            )
+            self.noticed.emit(self.why_no_trace(devices))
             return
         kernel = self._catalog.kernel(point.implementation.kernel)
         implementation = kernel.implementation(point.implementation.stem) if kernel else None
@@ -207,8 +212,8 @@ class Controller(QObject):
         def prepare() -> None:
             old = self._model.session.path
             _, why_new = self._keeper.recorder_for(device)
-            if why_new:
-                self.said.emit(f"New session on {device.name}: {why_new}.")
+            # Without news the line is cleared: what it says of the run before is over.
+            self.said.emit(f"New session on {device.name}: {why_new}." if why_new else "")
             if self._model.session.path != old or why_new:
                 self.session_changed.emit()
 
@@ -237,6 +242,11 @@ class Controller(QObject):
             self._link.catalog_changed(catalog.hash)
             self._keeper.close()  # its recorder knows the old sources
             self.catalog_changed.emit(catalog)
+
+    def _own_device(self, devices: Sequence[Device]) -> Device | None:
+        """Among these, the one that the session belongs to."""
+        shown = self._model.session.device
+        return next((device for device in devices if shown and device.uuid == shown.uuid), None)
 
     def _next_job(self) -> int:
         """One more than any job of the session, so that an id names one job of a file."""

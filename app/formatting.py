@@ -174,6 +174,11 @@ def count_text(count: int | None) -> str:
     return MISSING if count is None else f"{count:,}".replace(",", "\u00a0")
 
 
+def counted_text(count: int, noun: str) -> str:
+    """``1 point``, ``12 points``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def break_even_text(calls: float | None) -> str:
     """``1 234 calls``; ``never`` where no number of calls is enough."""
     if calls is None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
 
+from app.formatting import counted_text
 from app.models.library_model import LibraryModel
 from app.models.plan_choice import dtypes_hint, plan, sizes_hint
 from app.views.plan_bar import PlanBar
@@ -63,7 +64,7 @@ class PlanWatch(QObject):
         hints += [sizes_hint(choice.own_sizes, kernels)] if choice.own_sizes.strip() else []
         count = sum(len(job.implementations) for job in jobs)
         names = {job.workload.kernel for job in jobs}
-        what = f"{_counted(count, 'point')} of {_counted(len(names), 'kernel')}"
+        what = f"{counted_text(count, 'point')} of {counted_text(len(names), 'kernel')}"
         device = self._bar.device()
         assert device is not None
         name = "this machine's CPU" if device.kind is DeviceKind.CPU else device.name
@@ -71,7 +72,3 @@ class PlanWatch(QObject):
         where = f", into a new session: {why_new}" if why_new else ""
         measures = f"Run measures {what} on {name}, {choice.quality}, {choice.regime}{where}."
         return " ".join(filter(None, [measures, *hints]))
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -251,7 +251,7 @@ def _target(target: Target, pill: Box | None, view: View, theme: Theme) -> list[
     """Ring round the selected point, arrow to its roof, and the factor left."""
     x, y = view.px(target.point.x), view.py(target.point.y)
     roof = max(view.py(target.roof_y), view.box.top)
-    colour = theme.accent if target.factor >= 1 else theme.warning
+    colour = theme.warning if target.verdict.is_above else theme.accent
     parts = [
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{MARKER:g}" fill="none" stroke="{colour}" stroke-width="2"/>'
     ]

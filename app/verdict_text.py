@@ -4,7 +4,7 @@ from app.formatting import bandwidth_text, flop_rate_text, percent_text, ratio_t
 from profiling.outcome import Cancelled, Failed, Flag, Skipped
 from profiling.roofline import Ceiling
 from profiling.session import Point
-from profiling.verdict import Verdict, VerdictKind
+from profiling.verdict import CEILING_UNCERTAINTY, Verdict, VerdictKind
 
 WARNING_FLAGS = frozenset((Flag.ABOVE_ROOF, Flag.UNSTABLE, Flag.PROFILER_DISAGREES, Flag.REMEMBERS))
 
@@ -31,6 +31,28 @@ def ceiling_name(ceiling: Ceiling) -> str:
 def ceiling_value_text(ceiling: Ceiling) -> str:
     """``4.28 TB/s`` or ``796 TFLOP/s``."""
     return bandwidth_text(ceiling.value) if ceiling.bound.is_memory else flop_rate_text(ceiling.value)
+
+
+def distance_text(verdict: Verdict) -> str:
+    """From a point to its roof: ``1.10× to DRAM copy``, ``above DRAM copy``; "" without a ceiling."""
+    if verdict.limiter is None or verdict.speedup_left is None:
+        return ""
+    name = ceiling_name(verdict.limiter)
+    if verdict.is_above:
+        return f"above {name}"
+    if why := _why_on_roof(verdict):
+        return f"on the roof ({percent_text(verdict.fraction_of_roof)}, {why})"
+    return f"{ratio_text(verdict.speedup_left)} to {name}"
+
+
+def _why_on_roof(verdict: Verdict) -> str:
+    """For a reading over the ceiling that the errors explain; "" for any other."""
+    fraction = verdict.fraction_of_roof
+    if fraction is None or fraction <= 1 or verdict.is_above:
+        return ""
+    if round(fraction - 1, 2) > CEILING_UNCERTAINTY:  # in the percent that a reader sees
+        return "within the interval of its time"
+    return f"ceilings are known to {100 * CEILING_UNCERTAINTY:.0f} %"
 
 
 def _measured_sentence(verdict: Verdict) -> str:
@@ -61,6 +83,8 @@ def _launch(verdict: Verdict) -> str:
 
 def _left(verdict: Verdict) -> str:
     fraction, headroom_s = verdict.fraction_of_roof, verdict.headroom_s
+    if why := _why_on_roof(verdict):
+        return f"; on the roof ({why})"
     if fraction is None or not headroom_s or fraction >= 0.995:
         return "; nothing is left"
     if fraction < 0.5:

@@ -11,6 +11,7 @@ from app.background import Background
 from app.commands import CommandId
 from app.controller import Controller
 from app.exporting import ExportError, export
+from app.formatting import counted_text
 from app.models.library_model import LibraryModel
 from app.models.point_table import PointTable
 from app.models.selection import Selection
@@ -51,9 +52,11 @@ class WindowCommands(QObject):
         self._example = example
         self._points_before = 0  # of the run under way
         self._actions = parts.window.actions_of
+        self._trace_tip = self._actions[CommandId.TRACE].toolTip()
         self._connect()
         parts.controller.running_changed.connect(self._running_changed)
         parts.controller.session_changed.connect(self._session_changed)
+        parts.model.replaced.connect(self._forget_selection)
         parts.model.environment_changed.connect(self._session_changed)
         parts.model.point_added.connect(self._refresh)
         parts.selection.changed.connect(self._refresh)
@@ -123,6 +126,10 @@ class WindowCommands(QObject):
 
         return choose
 
+    def _forget_selection(self) -> None:
+        """A number means another point in another file."""
+        self._parts.selection.select(None)
+
     def _selected(self) -> Point | None:
         number = self._parts.selection.number
         return self._parts.model.point(number) if number is not None else None
@@ -187,7 +194,9 @@ class WindowCommands(QObject):
         box.open()
 
     def _running_changed(self, running: bool) -> None:
-        self._parts.panes.plan_bar.set_running(running)
+        panes = self._parts.panes
+        for pane in (panes.plan_bar, panes.chart, panes.results):
+            pane.set_running(running)
         if running:
             self._points_before = len(self._parts.model.session.points)
         self._refresh()
@@ -204,7 +213,7 @@ class WindowCommands(QObject):
         measured = sum(point.measured is not None for point in new)
         rest = len(new) - measured
         more = f", {rest} not: see Reason in the results" if rest else ""
-        return f"Done: {measured} of {len(new)} points measured{more}."
+        return f"Done: {measured} of {counted_text(len(new), 'point')} measured{more}."
 
     def _session_changed(self) -> None:
         parts = self._parts
@@ -218,18 +227,24 @@ class WindowCommands(QObject):
         device = session.device.name if session.device else "another machine"
         text = f"This is an example recorded on {device}, not on this machine."
         parts.panes.cards.show_example(text if keeper.is_example else None)
-        if parts.selection.number is not None and parts.model.point(parts.selection.number) is None:
-            parts.selection.select(None)
         self._refresh()
+
+    def _why_no_trace(self, point: Point | None) -> str:
+        devices = self._parts.panes.plan_bar.devices
+        if point is None or not devices:
+            return "" if devices else "Still looking for devices."
+        return self._parts.controller.why_no_trace(devices)
 
     def _refresh(self) -> None:
         running = self._parts.controller.is_running
         point = self._selected()
         measured = point is not None and point.measured is not None
         has_device = self._parts.panes.plan_bar.device() is not None
+        why_not = self._why_no_trace(point)
         self._actions[CommandId.STOP].setEnabled(running)
         self._actions[CommandId.PROBE].setEnabled(has_device and not running)
-        self._actions[CommandId.TRACE].setEnabled(measured and has_device and not running)
+        self._actions[CommandId.TRACE].setEnabled(measured and not why_not and not running)
+        self._actions[CommandId.TRACE].setToolTip(why_not or self._trace_tip)
         self._actions[CommandId.PIN].setEnabled(measured)
         if running:
             self._actions[CommandId.RUN].setEnabled(False)

@@ -47,6 +47,11 @@ class Verdict(Struct, frozen=True):
     flags: tuple[Flag, ...] = ()
 
     @property
+    def is_above(self) -> bool:
+        """Whether it beats its roof by more than the errors of both allow."""
+        return Flag.ABOVE_ROOF in self.flags
+
+    @property
     def speedup_left(self) -> float | None:
         """Factor between the measured time and the least one."""
         return 1 / self.fraction_of_roof if self.fraction_of_roof else None

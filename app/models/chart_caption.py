@@ -1,8 +1,8 @@
 """The words round a roofline: title, legend and foot, the same on the screen and in files."""
 
-from app.formatting import memory_text, power_text, ratio_text
+from app.formatting import counted_text, memory_text, power_text
 from app.models.chart_scene import ChartScene, Target
-from app.verdict_text import ceiling_name
+from app.verdict_text import distance_text
 from profiling.report import VERSIONED_PACKAGES, version
 from profiling.session import Session
 from profiling.spec import Provider
@@ -11,7 +11,8 @@ INTENSITY_TITLE = "Arithmetic intensity (FLOP/B)"
 RATE_TITLE = "Performance (FLOP/s)"
 STRIP_TITLE = "Bandwidth (B/s) of kernels without FLOPs"
 SPREAD_TEXT = "Points that coincide stand side by side along their roof."
-EMPTY_TEXT = "No points yet. Check kernels on the left and press Run (F5)."
+EMPTY_TEXT = "No points yet. Tick kernels on the left and press Run (F5)."
+RUNNING_TEXT = "A run is under way; its points appear here as they come."
 FILTERED_TEXT = "The filter hides every point. Press Esc to show all."
 NO_CEILINGS_TEXT = "Ceilings not measured yet"
 
@@ -20,11 +21,18 @@ def title_text(session: Session) -> str:
     return f"Roofline of {session.device.name}" if session.device else "Roofline"
 
 
+def empty_text(scene: ChartScene, *, is_running: bool = False) -> str:
+    """What a chart without points says to do next."""
+    if scene.hidden_count:
+        return FILTERED_TEXT
+    return RUNNING_TEXT if is_running else EMPTY_TEXT
+
+
 def count_line(scene: ChartScene, session: Session) -> str:
     """Such as ``38 points on the chart, 3 without a time``."""
     shown = len(scene.points) + len(scene.strip)
     untimed = sum(point.measured is None for point in session.points)
-    parts = [f"{shown} point{'' if shown == 1 else 's'} on the chart"]
+    parts = [f"{counted_text(shown, 'point')} on the chart"]
     if scene.ghosts:
         parts.append(f"{len(scene.ghosts)} earlier")
     if scene.hidden_count:
@@ -35,9 +43,8 @@ def count_line(scene: ChartScene, session: Session) -> str:
 
 
 def target_text(target: Target) -> str:
-    """What is left between the selected point and its roof: ``1.10× to DRAM copy``."""
-    name = ceiling_name(target.ceiling)
-    return f"{ratio_text(target.factor)} to {name}" if target.factor >= 1 else f"above {name}"
+    """What is left between the selected point and its roof."""
+    return distance_text(target.verdict)
 
 
 def providers_of(scene: ChartScene) -> tuple[Provider, ...]:
@@ -66,10 +73,10 @@ def foot_lines(session: Session) -> tuple[str, str]:
     return " · ".join(hardware), " · ".join(software)
 
 
-def summary(scene: ChartScene, session: Session) -> str:
+def summary(scene: ChartScene, session: Session, *, is_running: bool = False) -> str:
     """For a screen reader: what a glance at the chart tells."""
     if scene.is_empty:
-        return EMPTY_TEXT if not scene.hidden_count else FILTERED_TEXT
+        return empty_text(scene, is_running=is_running)
     kernels = ", ".join(dict.fromkeys(point.kernel for point in (*scene.points, *scene.strip)))
     ceilings = sum(line.is_main for line in scene.lines)
     return f"{title_text(session)}: {count_line(scene, session)}; kernels {kernels}; " + (

@@ -98,6 +98,7 @@ def _shape(line: RoofLine, scene: ChartScene, view: View) -> LineShape | None:
 def _compute_texts(lines: list[LineShape], view: View, font: Font, taken: list[Box]) -> list[Text]:
     """On the line's right end, above it or below. Lines that all but coincide share a text."""
     flat = [shape for shape in lines if not shape.line.ceiling.bound.is_memory]
+    roofs = [shape for shape in lines if shape.line.lit and shape.line.is_main]
     flat.sort(key=lambda shape: shape.start[1])
     clusters: list[list[LineShape]] = []
     for shape in flat:
@@ -109,8 +110,10 @@ def _compute_texts(lines: list[LineShape], view: View, font: Font, taken: list[B
     for cluster in sorted(clusters, key=lambda cluster: not any(shape.line.lit for shape in cluster)):
         lit = [shape for shape in cluster if shape.line.lit]
         named = [shape.line.ceiling for shape in lit or cluster]
-        for text in (ceilings_text(named), *([_short_text(named)] if lit else [])):
-            box = _free_place(cluster[0], flat, text, view, font, taken)
+        wordings = (ceilings_text(named), *([_short_text(named)] if lit else []))
+        # Better over a thin line than not at all, but never over a roof that can bound what is shown.
+        for text, avoided in ((text, avoided) for avoided in (lines, [*flat, *roofs]) for text in wordings):
+            box = _free_place(cluster[0], avoided, text, view, font, taken)
             if box:
                 taken.append(box)
                 texts.append(Text(text, box.left, box.top + font.ascent, bool(lit)))
@@ -119,13 +122,23 @@ def _compute_texts(lines: list[LineShape], view: View, font: Font, taken: list[B
 
 
 def _free_place(
-    shape: LineShape, flat: list[LineShape], text: str, view: View, font: Font, taken: list[Box]
+    shape: LineShape, lines: list[LineShape], text: str, view: View, font: Font, taken: list[Box]
 ) -> Box | None:
     for box in _places(shape, font.width(text), font):
-        crossed = any(box.top < other.start[1] < box.bottom and other.start[0] < box.right for other in flat)
+        crossed = any(_crosses(other, box) for other in lines)
         if not crossed and view.box.holds(box) and free(box, taken):
             return box
     return None
+
+
+def _crosses(shape: LineShape, box: Box) -> bool:
+    """Whether a ceiling, flat or sloped, goes through the box."""
+    (x1, y1), (x2, y2) = shape.start, shape.end
+    left, right = max(box.left, x1), min(box.right, x2)
+    if left >= right:
+        return False
+    ends = [y1 + (y2 - y1) * (x - x1) / (x2 - x1) for x in (left, right)]
+    return min(ends) < box.bottom and max(ends) > box.top
 
 
 def _places(shape: LineShape, width: float, font: Font) -> Iterator[Box]:
@@ -135,7 +148,8 @@ def _places(shape: LineShape, width: float, font: Font) -> Iterator[Box]:
     for top in (above, above - 4, above - 8, below, below + 4):
         for index in range(int(max(0.0, end - 10 - width - start) / _STEP) + 1):
             yield Box(end - 10 - width - index * _STEP, top, width, font.height)
-    yield Box(start - 14 - width, y - font.height / 2, width, font.height)
+    for rise in (font.height / 2, font.height):  # the slope is soon below it
+        yield Box(start - 14 - width, y - rise, width, font.height)
 
 
 def _memory_texts(lines: list[LineShape], view: View, font: Font, taken: list[Box]) -> list[Text]:

@@ -15,7 +15,7 @@ from profiling.plan import Regime
 from profiling.roofline import Bound, Ceiling, Roofline, Source, ridge_point
 from profiling.session import Session
 from profiling.spec import Dtype
-from profiling.verdict import limiting_roof
+from profiling.verdict import Verdict, verdict
 
 _ROOM = 0.12  # decades: rivals that all but coincide are spread to either side
 FAR = 30.0  # decades: beyond any view, so that lines run on while the user pans
@@ -67,7 +67,12 @@ class Target(Struct, frozen=True):
     point: ChartPoint
     roof_y: float
     ceiling: Ceiling
-    factor: float  # measured time over the least time; below 1 where the point is above its roof
+    verdict: Verdict
+
+    @property
+    def factor(self) -> float:
+        """Measured time over the least time; below 1 where the reading is higher than the ceiling."""
+        return self.verdict.speedup_left or 1.0
 
 
 class ChartOptions(Struct, frozen=True):
@@ -147,11 +152,10 @@ def _target(session: Session, points: Sequence[ChartPoint], selected: int | None
     point = next((point for point in session.points if point.number == selected), None)
     if placed is None or point is None or point.measured is None:
         return None
-    roof = limiting_roof(point, session)
-    if roof is None:
+    judged = verdict(point, session)
+    if judged.limiter is None or judged.speedup_left is None:
         return None
-    factor = point.measured.time.median_s / roof.least_time_s
-    return Target(placed, placed.y + math.log10(factor), roof.ceiling, factor)
+    return Target(placed, placed.y + math.log10(judged.speedup_left), judged.limiter, judged)
 
 
 def _default_sources(known: Sequence[Source], points: Sequence[ChartPoint | StripPoint]) -> frozenset[Source]:

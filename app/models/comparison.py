@@ -10,6 +10,7 @@ from profiling.session import Point
 from profiling.spec import Provider
 
 NOT_DISTINGUISHABLE = "not distinguishable"
+_MUCH_SLOWER = 0.1  # from here on "261× slower" reads better than "0.00383×"
 
 
 class SpeedUp(Struct, frozen=True):
@@ -33,6 +34,8 @@ class SpeedUp(Struct, frozen=True):
             return "baseline"
         if not self.distinguishable:
             return NOT_DISTINGUISHABLE
+        if self.ratio < _MUCH_SLOWER:
+            return f"{ratio_text(1 / self.ratio)} slower"
         return f"{ratio_text(self.ratio)} {interval_text((self.high - self.low) / 2 / self.ratio)}"
 
     @property
@@ -40,7 +43,10 @@ class SpeedUp(Struct, frozen=True):
         """For details: ``1.07×, 95 % CI 1.05 to 1.09``, and where the two runs were apart, that."""
         if self.is_baseline:
             return "this is the baseline"
-        told = f"{ratio_text(self.ratio)}, 95 % CI {range_text(self.low, self.high)}"
+        if self.ratio < _MUCH_SLOWER:
+            told = f"{ratio_text(1 / self.ratio)} slower, 95 % CI {range_text(1 / self.high, 1 / self.low)}"
+        else:
+            told = f"{ratio_text(self.ratio)}, 95 % CI {range_text(self.low, self.high)}"
         if not self.distinguishable:
             told = f"{NOT_DISTINGUISHABLE} ({told})"
         return told if self.common_rounds else f"{told}, separate runs"

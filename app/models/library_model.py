@@ -5,6 +5,7 @@ from enum import IntEnum
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
+from app.search_text import implementation_text, spellings
 from profiling.catalog import Catalog, Kernel
 from profiling.plan import by_default, tour
 from profiling.spec import Implementation, Provider
@@ -164,7 +165,7 @@ class LibraryModel(QAbstractItemModel):
             case Qt.ItemDataRole.CheckStateRole:
                 return self._kernel_check(kernel)
             case LibraryRole.SEARCH:
-                return f"{spec.name} {spec.title}".lower()
+                return spellings(spec.name, spec.title)
             case _:
                 return None
 
@@ -191,7 +192,7 @@ class LibraryModel(QAbstractItemModel):
             case LibraryRole.REASON:
                 return reason
             case LibraryRole.SEARCH:
-                return f"{implementation.key} {implementation.label}".lower()
+                return implementation_text(implementation)
             case LibraryRole.PROVIDER:
                 return implementation.provider
             case _:

@@ -14,9 +14,11 @@ from app.formatting import (
     flop_rate_text,
     memory_text,
     percent_text,
+    sizes_text,
     spread_time_text,
     time_text,
 )
+from app.models.chart_points import SHORT_DTYPES
 from app.models.point_row import PointRow, reason_text, status_text
 from profiling.outcome import BuildInfo, Measured
 from profiling.statistics import INTERVAL_NOTE
@@ -32,6 +34,10 @@ class Column(Struct, frozen=True):
     text: Callable[[PointRow], str]
     key: Callable[[PointRow], Key]
     is_number: bool = True
+    in_full: Callable[[PointRow], str] | None = None  # for a tool tip and a copy, where the text is short
+
+    def full_text(self, row: PointRow) -> str:
+        return self.in_full(row) if self.in_full else self.text(row)
 
 
 def _measured(row: PointRow) -> Measured | None:
@@ -97,13 +103,21 @@ def _number(
 COLUMNS = (
     _name("Kernel", "What is computed", lambda row: row.point.implementation.kernel),
     _name("Implementation", "Which version of it", lambda row: row.point.implementation.label),
-    _name("Dtype", "Element type of every tensor", lambda row: str(row.point.job.workload.dtype)),
+    Column(
+        "Dtype",
+        "Element type of every tensor",
+        lambda row: SHORT_DTYPES[row.point.job.workload.dtype],
+        lambda row: str(row.point.job.workload.dtype),
+        is_number=False,
+        in_full=lambda row: str(row.point.job.workload.dtype),
+    ),
     Column(
         "Size",
         "Sizes along the kernel's axes; sorted by bytes moved",
-        lambda row: row.point.job.workload.size_label,
+        lambda row: sizes_text(row.point.job.workload.sizes),
         lambda row: float(row.point.job.work.byte_count),
         is_number=False,
+        in_full=lambda row: row.point.job.workload.size_label,
     ),
     Column(
         "Time",

@@ -10,6 +10,7 @@ from app.models.comparison import SpeedUp
 from app.models.point_columns import COLUMNS, Column
 from app.models.point_row import PointRow, point_rows, reason_text
 from app.models.session_model import SessionModel
+from app.search_text import implementation_text, is_found, workload_text
 from profiling.outcome import Failed
 from profiling.session import Point
 from profiling.spec import Provider
@@ -76,7 +77,7 @@ class PointTable(QAbstractTableModel):
         self.refresh()
 
     def set_filter(self, text: str) -> None:
-        """Show rows that contain every word of the text in some column."""
+        """Show rows that have every word of the text in a column, or in another spelling of their names."""
         self._words = text.lower().split()
         self.refresh()
 
@@ -116,9 +117,9 @@ class PointTable(QAbstractTableModel):
         return row.speed_up if row else None
 
     def texts(self, rows: Sequence[int]) -> list[list[str]]:
-        """Titles, then the texts of these rows: what is copied and exported."""
+        """Titles, then the texts of these rows in full: what is copied."""
         titles = [column.title for column in COLUMNS]
-        return [titles, *([column.text(self.row(row)) for column in COLUMNS] for row in rows)]
+        return [titles, *([column.full_text(self.row(row)) for column in COLUMNS] for row in rows)]
 
     # QAbstractTableModel
 
@@ -183,10 +184,7 @@ class PointTable(QAbstractTableModel):
         return [matching[place] for place in _sorted_places(keys, descending=order is not _ASCENDING)]
 
     def _matches(self, row: PointRow) -> bool:
-        if not self._words:
-            return True
-        text = " ".join(column.text(row) for column in COLUMNS).lower()
-        return all(word in text for word in self._words)
+        return not self._words or is_found(self._words, _search_text(row))
 
 
 def _sorted_places(keys: Sequence[float | str | None], *, descending: bool) -> list[int]:
@@ -199,7 +197,15 @@ def _sorted_places(keys: Sequence[float | str | None], *, descending: bool) -> l
     return [known[place] for place in order] + unknown
 
 
+def _search_text(row: PointRow) -> str:
+    shown = " ".join(column.text(row) for column in COLUMNS).lower()
+    names = implementation_text(row.point.implementation)
+    return f"{shown} {names} {workload_text(row.point.job.workload)} {row.verdict.kind}"
+
+
 def _tool_tip(row: PointRow, column: Column) -> str:
     if column.title == "Speed-up" and row.speed_up:
         return f"{row.speed_up.text}\n{row.speed_up.origin}"
+    if column.in_full:
+        return column.in_full(row)
     return reason_text(row.point) or column.tip

@@ -15,6 +15,7 @@ from app.formatting import (
     temperature_text,
     time_text,
 )
+from app.models.comparison import SpeedUp
 from app.models.fact import Fact, Gauge, Section, section
 from app.models.point_row import PointRow
 from profiling.agreement import is_longer
@@ -41,7 +42,7 @@ def time_section(row: PointRow, measured: Measured) -> Section:
         Fact("Unstable", unstable_text(measured), "Its numbers are shown all the same"),
         Fact(
             "Speed-up",
-            speed_up.text if speed_up else "",
+            _speed_up_text(speed_up) if speed_up else "",
             f"{speed_up.origin} {INTERVAL_NOTE}" if speed_up else "",
         ),
         Fact("Hot cache", _hot(measured), "With one buffer set, which the cache may hold"),
@@ -58,6 +59,12 @@ def time_section(row: PointRow, measured: Measured) -> Section:
         Fact("Fallback", measured.method_reason),
         Fact("Flags", ", ".join(row.verdict.flags)),
     )
+
+
+def _speed_up_text(speed_up: SpeedUp) -> str:
+    if speed_up.is_baseline:
+        return speed_up.text
+    return f"over {speed_up.baseline.implementation.label}: {speed_up.text}"
 
 
 def unstable_text(measured: Measured) -> str:

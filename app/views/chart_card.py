@@ -9,14 +9,13 @@ from app.formatting import (
     bandwidth_text,
     flop_rate_text,
     intensity_text,
-    ratio_text,
     sizes_text,
     spread_time_text,
     time_text,
 )
 from app.models.comparison import SpeedUp
 from app.tokens import PROVIDER_NAMES, Theme
-from app.verdict_text import ceiling_name, ceiling_value_text, verdict_sentence
+from app.verdict_text import ceiling_name, ceiling_value_text, distance_text, verdict_sentence
 from profiling.roofline import Ceiling
 from profiling.session import Point, Session
 from profiling.verdict import verdict
@@ -87,8 +86,8 @@ def point_html(point: Point, session: Session, theme: Theme, speed_up: SpeedUp |
     rows.append(("Bandwidth", bandwidth_text(point.achieved_bandwidth)))
     if work.arithmetic_intensity is not None:
         rows.append(("Intensity", intensity_text(work.arithmetic_intensity)))
-    if judged.speedup_left is not None and judged.limiter is not None:
-        rows.append(("Left to roof", f"{ratio_text(judged.speedup_left)} ({ceiling_name(judged.limiter)})"))
+    if judged.limiter is not None:
+        rows.append(("Roof", distance_text(judged)))
     if speed_up is not None and not speed_up.is_baseline:
         rows.append((f"Over {speed_up.baseline.implementation.label}", speed_up.text))
     if measured.host_s is not None:

@@ -6,7 +6,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
-from app.models.chart_caption import EMPTY_TEXT, FILTERED_TEXT, NO_CEILINGS_TEXT, target_text
+from app.models.chart_caption import NO_CEILINGS_TEXT, empty_text, target_text
 from app.models.chart_labels import PointLabel
 from app.models.chart_layout import MARKER, ChartLayout, LineShape
 from app.models.chart_points import ChartPoint
@@ -138,6 +138,7 @@ class FrontLayer(Layer):
         self._true: ChartPoint | None = None
         self._pill: Box | None = None
         self._heading = Heading("", "")
+        self._is_running = False
 
     @property
     def labels(self) -> tuple[PointLabel, ...]:
@@ -149,6 +150,10 @@ class FrontLayer(Layer):
 
     def set_heading(self, heading: Heading) -> None:
         self._heading = heading
+        self.update()
+
+    def set_running(self, running: bool) -> None:
+        self._is_running = running
         self.update()
 
     def set_hovered(self, point: ChartPoint | None, true: ChartPoint | None = None) -> None:
@@ -210,7 +215,7 @@ class FrontLayer(Layer):
         target = scene.target
         assert target is not None
         x, y, roof = view.px(target.point.x), view.py(target.point.y), view.py(target.roof_y)
-        colour = QColor(theme.accent if target.factor >= 1 else theme.warning)
+        colour = QColor(theme.warning if target.verdict.is_above else theme.accent)
         draw_marker(painter, target.point.provider, x, y, theme)  # others may lie over it
         painter.setPen(QPen(colour, 2))
         painter.drawEllipse(QPointF(x, y), MARKER, MARKER)
@@ -239,18 +244,26 @@ class FrontLayer(Layer):
         centre = Qt.AlignmentFlag.AlignHCenter
         whole = QRectF(0, 0, view.box.width, view.box.height)
         if scene.is_empty:
-            font = QFont(self._font)
-            font.setPointSizeF(max(font.pointSizeF(), 1.0) * 1.25)
-            painter.setFont(font)
-            painter.setPen(QColor(theme.text_muted))
-            text = FILTERED_TEXT if scene.hidden_count else EMPTY_TEXT
-            flags = centre | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap
-            painter.drawText(whole.adjusted(40, 0, -40, 0), int(flags), text)
-            painter.setFont(self._font)
+            self._paint_empty(painter, empty_text(scene, is_running=self._is_running), whole, theme)
         if not scene.has_ceilings:
             painter.setPen(QColor(theme.warning))
             text = NO_CEILINGS_TEXT
             painter.drawText(whole.adjusted(0, 10, 0, 0), int(centre | Qt.AlignmentFlag.AlignTop), text)
+
+    def _paint_empty(self, painter: QPainter, text: str, whole: QRectF, theme: Theme) -> None:
+        font = QFont(self._font)
+        font.setPointSizeF(max(font.pointSizeF(), 1.0) * 1.25)
+        painter.setFont(font)
+        flags = int(Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap)
+        room = whole.adjusted(40, 0, -40, 0)
+        ground = painter.boundingRect(room, flags, text).adjusted(-12, -8, 12, 8)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(theme.surface))  # else the ceilings strike the text through
+        painter.drawRoundedRect(ground, 6, 6)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QColor(theme.text_muted))
+        painter.drawText(room, flags, text)
+        painter.setFont(self._font)
 
 
 def line_pen(shape: LineShape, theme: Theme) -> QPen:

@@ -216,6 +216,9 @@ class RooflinePlot(pg.PlotWidget):
         self._front.set_heading(self._heading)
         self._view_changed()
 
+    def set_running(self, running: bool) -> None:
+        self._front.set_running(running)
+
     @property
     def heading(self) -> Heading:
         return self._heading

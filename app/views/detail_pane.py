@@ -113,7 +113,7 @@ class DetailPane(QWidget):
         workload = point.job.workload
         self._subtitle.setText(f"{workload.dtype}, {workload.size_label}, {point.job.regime}")
         self._verdict.setText(verdict_sentence(point, row.verdict))
-        set_state(self._verdict, "" if point.measured else "bad")
+        set_state(self._verdict, "bad" if isinstance(point.outcome, Failed) else "")
         measured = point.measured
         self._strip.show_time(measured.time if measured else None, point.implementation.provider)
         self._calls.show_calls(measured, point.implementation.provider)
@@ -162,4 +162,5 @@ def _button(action: QAction) -> QPushButton:
     button.setEnabled(action.isEnabled())
     button.clicked.connect(action.trigger)
     action.enabledChanged.connect(button.setEnabled)
+    action.changed.connect(lambda: button.setToolTip(action.toolTip()))
     return button

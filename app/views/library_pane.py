@@ -13,9 +13,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.models.library_model import LibraryModel, LibraryRole
+from app.search_text import is_found
 from app.tokens import Theme
 from app.views.icons import provider_icon
-from app.views.style import as_pane, label
+from app.views.style import NothingFound, as_pane, label
 from profiling.spec import Provider
 
 _MARK_SIZE = 14
@@ -41,6 +42,7 @@ class LibraryPane(QWidget):
         self.tree.setUniformRowHeights(True)
         self.tree.setIndentation(14)
         self.tree.setAccessibleName("Kernels and implementations")
+        self._nothing = NothingFound("kernel", self._search.clear)
         self._all = _button("All", "Tick what a plan takes by default", lambda: model.set_all(True))
         self._none = _button("None", "Untick everything", lambda: model.set_all(False))
         self._count = label("", "muted")
@@ -71,6 +73,7 @@ class LibraryPane(QWidget):
         layout.addWidget(self._search)
         layout.addLayout(buttons)
         layout.addWidget(self.tree, 1)
+        layout.addWidget(self._nothing, 1)
         layout.addWidget(self._reasons)
 
     def _show_all(self) -> None:
@@ -84,6 +87,7 @@ class LibraryPane(QWidget):
     def _filter(self, text: str) -> None:
         """Show the implementations that match, or all of a kernel that matches itself."""
         words = text.lower().split()
+        any_kernel = False
         for row in range(self._model.rowCount()):
             kernel = self._model.index(row, 0)
             kernel_matches = _matches(kernel, words)
@@ -93,8 +97,12 @@ class LibraryPane(QWidget):
                 self.tree.setRowHidden(child, kernel, not shown)
                 any_shown = any_shown or shown
             self.tree.setRowHidden(row, QModelIndex(), not (any_shown or kernel_matches))
+            any_kernel = any_kernel or any_shown or kernel_matches
             if words and any_shown:
                 self.tree.setExpanded(kernel, True)
+        self._nothing.tell(text)
+        self._nothing.setVisible(bool(words) and not any_kernel)
+        self.tree.setHidden(bool(words) and not any_kernel)
 
     def _tell(self) -> None:
         count = sum(len(found) for found in self._model.checked().values())
@@ -137,8 +145,7 @@ class _MarkDelegate(QStyledItemDelegate):
 
 
 def _matches(index: QModelIndex, words: list[str]) -> bool:
-    text = index.data(LibraryRole.SEARCH) or ""
-    return all(word in text for word in words)
+    return is_found(words, index.data(LibraryRole.SEARCH) or "")
 
 
 def _button(text: str, tip: str, act: object) -> QToolButton:

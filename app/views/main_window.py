@@ -138,9 +138,9 @@ class MainWindow(QMainWindow):
 
     def fit_docks(self) -> None:
         width, height = self.width(), self.height()
-        sides = [max(216, min(300, width // 6)), max(272, min(460, width // 4))]
+        sides = [max(216, min(300, width // 6)), max(272, min(460, width * 23 // 100))]
         self.resizeDocks([self.docks["Library"], self.docks["Details"]], sides, Qt.Orientation.Horizontal)
-        bottom = max(190, min(420, height * 3 // 10))
+        bottom = max(196, min(420, height // 2 - 204))  # of a small window's height the chart gets most
         self.resizeDocks([self.docks["Results"]], [bottom], Qt.Orientation.Vertical)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:

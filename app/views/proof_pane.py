@@ -104,7 +104,7 @@ class ProofPane(QWidget):
             self._state.setText(f"{shown.name}: {_counts(proofs)}" if shown else _counts(proofs))
         else:
             name = self._device.name if self._device else "this machine"
-            self._state.setText(f"Nothing is proved in this session yet; Prove carries it out on {name}.")
+            self._state.setText(f"Nothing is proved in this session yet. The self-test runs on {name}.")
 
     def _refresh(self) -> None:
         _clear(self._list)

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.formatting import counted_text
 from app.models.point_columns import COLUMNS
 from app.models.point_table import PointRole, PointTable
 from app.models.selection import Selection
@@ -24,15 +25,17 @@ from app.table_text import html_table, markdown_table, tab_separated
 from app.tokens import PROVIDER_NAMES, Theme
 from app.views.elided_label import ElidedLabel
 from app.views.icons import provider_icon
-from app.views.style import as_pane, label, placeholder
+from app.views.style import NothingFound, as_pane, label, placeholder
 from profiling.report import VERSIONED_PACKAGES, version
 from profiling.session import Point, Session
 from profiling.spec import Provider
 
 _MARK_COLUMN = next(i for i, column in enumerate(COLUMNS) if column.title == "Implementation")
 _STATE_COLUMNS = {i for i, column in enumerate(COLUMNS) if column.title in ("Time", "Status")}
+_EMPTY_TEXT = "No results yet.\nTick kernels in the library and press Run (F5) to measure them."
+_RUNNING_TEXT = "A run is under way.\nEach result appears here as soon as it is measured."
 _MAX_WIDTH = 320
-_CELL_PADDING = 28  # of the style sheet, both sides, and air between columns
+_CELL_PADDING = 22  # of the style sheet, both sides, and air between columns
 _BASELINES = (
     *(Provider.EAGER, Provider.COMPILE, Provider.LIBRARY),
     *(Provider.TRITON, Provider.CUDA, Provider.CUDA_EXT),
@@ -62,10 +65,11 @@ class ResultsPane(QWidget):
         self._filter.setAccessibleName("Filter the results")
         self._filter.setClearButtonEnabled(True)
         self._filter.setMaximumWidth(260)
-        self._filter.textChanged.connect(table.set_filter)
+        self._filter.textChanged.connect(self._filter_changed)
         self._baseline = QComboBox()
         self._baseline.setAccessibleName("Baseline of the speed-up")
         self._baseline.setToolTip("Whom the column Speed-up compares with")
+        self._baseline.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         for provider in _BASELINES:
             self._baseline.addItem(PROVIDER_NAMES[provider])
         self._baseline.activated.connect(self._choose_baseline)
@@ -74,12 +78,12 @@ class ResultsPane(QWidget):
         self._copy, self._copy_markdown = actions
         self.view = QTableView()
         self._set_up_view()
-        self._empty = placeholder(
-            "No results yet.\nTick kernels in the library and press Run (F5) to measure them."
-        )
+        self._empty = placeholder(_EMPTY_TEXT)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self.view)
+        self._nothing = NothingFound("row", self._filter.clear)
+        self._stack.addWidget(self._nothing)
         self._arrange()
         table.counts_changed.connect(self._tell)
         model.replaced.connect(self._fit_columns)
@@ -92,6 +96,9 @@ class ResultsPane(QWidget):
     def set_theme(self, theme: Theme) -> None:
         self._delegate.set_theme(theme)
         self.view.viewport().update()
+
+    def set_running(self, running: bool) -> None:
+        self._empty.setText(_RUNNING_TEXT if running else _EMPTY_TEXT)
 
     def focus_filter(self) -> None:
         self._filter.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -153,6 +160,14 @@ class ResultsPane(QWidget):
         rows = sorted({index.row() for index in self.view.selectionModel().selectedRows()})
         return rows or list(range(self._points.rowCount()))
 
+    def _filter_changed(self, text: str) -> None:
+        """Other rows are shown: the selected one if it is among them, else the first."""
+        self._points.set_filter(text)
+        self.view.updateGeometries()  # else it scrolls no further than the rows there were
+        self.view.scrollToTop()
+        if (row := self._points.row_of(self._selection.number)) is not None:
+            self.view.scrollTo(self._points.index(row, 0))
+
     def _choose_baseline(self, index: int) -> None:
         if index < len(_BASELINES):
             self._points.set_baseline(_BASELINES[index])
@@ -160,10 +175,11 @@ class ResultsPane(QWidget):
     def _tell(self) -> None:
         shown, total = self._points.rowCount(), self._points.total_count
         device = self._model.session.device
-        count = f"{shown} of {total}" if shown != total else f"{total} points"
+        count = f"{shown} of {total}" if shown != total else counted_text(total, "point")
         text = f"{count} on {device.name}" if device else count
         self._count.set_text(text if total else "")
-        self._stack.setCurrentWidget(self.view if total else self._empty)
+        self._nothing.tell(self._filter.text())
+        self._stack.setCurrentWidget(self._empty if not total else self.view if shown else self._nothing)
         self._show_baseline()
 
     def _show_baseline(self) -> None:
@@ -179,7 +195,9 @@ class ResultsPane(QWidget):
 
     def _fit_columns(self) -> None:
         self._own_widths.clear()
-        for column, texts in enumerate(zip(*self._points.texts(range(self._points.rowCount())), strict=True)):
+        rows = [self._points.row(row) for row in range(self._points.rowCount())]
+        for column, kind in enumerate(COLUMNS):
+            texts = [kind.title, *{kind.text(row) for row in rows}]
             self._set_width(column, max(self._width_of(column, text) for text in texts))
 
     def _widen_columns(self, point: Point) -> None:

@@ -49,6 +49,7 @@ class RooflineChart(QWidget):
         self._follows = True  # until the user zooms, the view keeps to the whole roofline
         self._points = all_points(model.session)
         self._are_points_stale = False
+        self._is_running = False
         self._scene = build_scene(model.session, self._points, self._options)
         self.bar = ChartBar(theme)
         self.plot = RooflinePlot(theme)
@@ -93,6 +94,12 @@ class RooflineChart(QWidget):
     def set_heading(self, device: str, note: str) -> None:
         """Say whose roofline this is, and in a second line what else must be known of that."""
         self.plot.set_heading(device, note)
+
+    def set_running(self, running: bool) -> None:
+        """An empty chart says what to do next, and during a run that there is nothing to do."""
+        self._is_running = running
+        self.plot.set_running(running)
+        self._describe()
 
     def fit(self) -> None:
         """Show the machine's whole roofline."""
@@ -195,7 +202,7 @@ class RooflineChart(QWidget):
     def _describe(self) -> None:
         session, number = self._model.session, self._options.selected
         selected = self._model.point(number) if number is not None else None
-        told = summary(self._scene, session)
+        told = summary(self._scene, session, is_running=self._is_running)
         if selected:
             told += f" Selected: {selected.label}. {verdict_sentence(selected, verdict(selected, session))}"
         self.setAccessibleDescription(told)

@@ -1,10 +1,10 @@
-"""Every command and its keys, from the one list of commands."""
+"""Every command and its keys, from the one list of commands, and the chart's own keys."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialog, QGridLayout, QPushButton, QVBoxLayout, QWidget
 
-from app.commands import COMMANDS, Command, plain_text
+from app.commands import CHART_KEYS, COMMANDS, Command, plain_text
 from app.views.style import label
 
 
@@ -17,10 +17,11 @@ class ShortcutsDialog(QDialog):
         grid = QGridLayout()
         grid.setHorizontalSpacing(24)
         grid.setVerticalSpacing(6)
-        for row, command in enumerate(command for command in COMMANDS if command.keys):
-            grid.addWidget(label(plain_text(command)), row, 0)
-            grid.addWidget(label(_native_keys(command)), row, 1)
-            grid.addWidget(label(command.tip, "muted"), row, 2)
+        commands = [(plain_text(c), _native_keys(c), c.tip) for c in COMMANDS if c.keys]
+        for row, (name, keys, tip) in enumerate([*commands, *CHART_KEYS]):
+            grid.addWidget(label(name), row, 0)
+            grid.addWidget(label(keys), row, 1)
+            grid.addWidget(label(tip, "muted"), row, 2)
         close = QPushButton("Close")
         close.setAccessibleName("Close")
         close.clicked.connect(self.accept)

@@ -1,9 +1,10 @@
 """Style of the window's own widgets, by their object names; the theme styles Qt's."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.tokens import Theme
 
@@ -138,6 +139,26 @@ def set_state(widget: QWidget, state: str) -> None:
         widget.setProperty("state", state)
         widget.style().unpolish(widget)
         widget.style().polish(widget)
+
+
+class NothingFound(QWidget):
+    """What a list says when its filter matches nothing, with a way out."""
+
+    def __init__(self, what: str, clear: Callable[[], object]) -> None:
+        super().__init__()
+        self._what = what
+        self._text = placeholder("")
+        button = QPushButton("Clear the filter")
+        button.setAccessibleName(f"Clear the filter: {what}")
+        button.clicked.connect(clear)
+        layout = QVBoxLayout(self)
+        layout.addStretch(1)
+        layout.addWidget(self._text)
+        layout.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addStretch(1)
+
+    def tell(self, filter_text: str) -> None:
+        self._text.setText(f"No {self._what} matches “{filter_text.strip()}”.")
 
 
 def placeholder(text: str) -> QLabel:

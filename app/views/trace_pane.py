@@ -64,6 +64,7 @@ class TracePane(QWidget):
         self._record_button.setToolTip(record.toolTip())
         self._record_button.clicked.connect(record.trigger)
         record.enabledChanged.connect(self._record_button.setEnabled)
+        record.changed.connect(lambda: self._record_button.setToolTip(record.toolTip()))
         self._export_button = QPushButton("Export trace...")
         self._export_button.setAccessibleName("Export trace")
         self._export_button.setToolTip("Write the trace as Chrome JSON, for Perfetto or chrome://tracing")

@@ -39,4 +39,5 @@ def test_the_list_of_shortcuts_shows_every_key(open_window: OpenWindow):
         label.text() for label in dialog.findChildren(type(dialog.layout().itemAt(0).itemAt(0).widget()))
     }
     assert {command.tip for command in COMMANDS if command.keys} <= texts
+    assert {"F", "Esc", "Right or Down", "Left or Up"} <= texts
     dialog.accept()

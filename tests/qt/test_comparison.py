@@ -47,6 +47,16 @@ def test_a_drift_that_both_share_cancels(job: Job):
     assert found.text == "1.02×, 95 % CI 1.020 to 1.020"
 
 
+def test_what_is_far_slower_is_told_as_a_factor_above_one(job: Job):
+    eager = point(1, Provider.EAGER, tuple(1e-5 * d for d in DRIFT), job)
+    cuda = point(2, Provider.CUDA, tuple(2.5e-3 * d for d in DRIFT), job)
+    found = Baselines([eager, cuda], Provider.EAGER, None).speed_up(cuda)
+    assert found is not None
+    assert found.ratio == pytest.approx(0.004)
+    assert found.short_text == "250× slower"
+    assert found.text == "250× slower, 95 % CI 250.0 to 250.0"
+
+
 def test_separate_runs_cannot_tell_what_one_run_can(job: Job):
     again = msgspec.structs.replace(job, id="job-2")
     eager = point(1, Provider.EAGER, tuple(1.02e-3 * d for d in DRIFT), job)

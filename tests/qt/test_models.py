@@ -63,6 +63,32 @@ def test_every_word_of_the_filter_must_match(table: PointTable):
     assert table.total_count == 120
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("triton_online", "softmax/triton_online", "triton-online", "compile default"),
+        *("bf16", "bfloat16", "fp32", "128Mi", "n=134217728", "32Ki x 4Ki", "32Ki × 4Ki", "memory-bound"),
+    ],
+)
+def test_the_filter_knows_every_name_that_the_program_uses(table: PointTable, text: str):
+    table.set_filter(text)
+    assert 0 < table.rowCount() < table.total_count
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("layernorm", "layer_norm"), ("reduce-overhead", "softmax/compile_reduce_overhead")],
+)
+def test_the_library_is_searched_in_every_spelling(library: LibraryModel, text: str, found: str):
+    kernels = [library.index(row, 0) for row in range(library.rowCount())]
+    children = [
+        library.index(row, 0, parent) for parent in kernels for row in range(library.rowCount(parent))
+    ]
+    hits = [i for i in (*kernels, *children) if text in i.data(LibraryRole.SEARCH)]
+    keys = [i.data(LibraryRole.IMPLEMENTATION).key for i in hits if i.data(LibraryRole.PROVIDER)]
+    assert found in [*keys, *(i.data() for i in hits)]
+
+
 def test_speed_up_is_the_baselines_time_over_this_time(table: PointTable):
     eager = next(p for p in table._model.session.points if p.implementation.provider is Provider.EAGER)
     cuda = next(

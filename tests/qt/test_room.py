@@ -5,9 +5,12 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
+from app.models.point_columns import COLUMNS
 from app.places import give_qt_a_runtime_folder
+from app.settings import ASSETS
 from tests.qt.conftest import OpenWindow
 
 
@@ -46,6 +49,25 @@ def test_the_window_fits_a_small_screen(open_window: OpenWindow, session_file: P
     application.window.resize(1024, 700)
     QApplication.processEvents()
     assert (application.window.width(), application.window.height()) == (1024, 700)
+
+
+def test_the_first_window_shows_the_results_that_matter_and_a_chart_to_read(open_window: OpenWindow):
+    application = open_window(ASSETS / "sessions" / "h200.roofscope")
+    QApplication.processEvents()
+    view = application.panes.results.view
+    last = [column.title for column in COLUMNS].index("Speed-up")
+    assert view.columnViewportPosition(last) + view.columnWidth(last) <= view.viewport().width()
+    assert application.panes.chart.plot.view.box.height > 220
+
+
+def test_sizes_are_short_in_the_table_and_whole_when_copied(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    table, column = application.table, [column.title for column in COLUMNS].index("Size")
+    table.set_filter("rows=32768")
+    index = table.index(0, column)
+    assert index.data() == "32Ki × 4Ki"
+    assert index.data(Qt.ItemDataRole.ToolTipRole) == "rows=32768, cols=4096"
+    assert table.texts([0])[1][column] == "rows=32768, cols=4096"
 
 
 def test_qt_is_given_a_runtime_folder_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

@@ -139,6 +139,25 @@ def test_stop_keeps_what_was_measured(open_window: OpenWindow, qtbot: QtBot):
     assert application.window.actions_of[CommandId.RUN].isEnabled()
 
 
+def test_nothing_tells_to_press_run_during_a_run(open_window: OpenWindow, qtbot: QtBot):
+    application = open_window(mode="slow")
+    tick_only(application, "softmax")
+    application.window.say("Stopped; what was measured is kept.")
+    table, chart = application.panes.results._empty, application.panes.chart
+    assert "press Run" in table.text()
+    assert "press Run" in chart.accessibleDescription()
+    press(application, CommandId.RUN)
+    assert "under way" in table.text()
+    assert "under way" in chart.accessibleDescription()
+    assert application.window.said == ""
+    with qtbot.waitSignal(application.model.point_added, timeout=WAIT_MS):
+        pass
+    assert application.panes.results._count.whole_text == "1 point on NVIDIA H200"
+    press(application, CommandId.STOP)
+    until_idle(application, qtbot)
+    assert "press Run" in table.text()
+
+
 def test_a_second_stop_kills_a_worker_that_does_not_listen(open_window: OpenWindow, qtbot: QtBot):
     application = open_window(mode="stuck")
     tick_only(application, "softmax")

@@ -24,10 +24,15 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Application
 from app.commands import CommandId
+from app.models.chart_caption import target_text
 from app.settings import ASSETS, Places
 from app.tokens import DARK, LIGHT
+from app.views.chart_card import point_html
 from app.views.roofline_chart import RooflineChart
+from profiling.host import cpu_device
+from profiling.outcome import Failed, Measured, Skipped
 from profiling.spec import Provider
+from profiling.verdict import verdict
 from tests.qt.conftest import FakeDevices, OpenWindow, write_session
 from tests.sessions import DEVICE
 
@@ -117,6 +122,30 @@ def test_table_details_and_selection_are_one(open_window: OpenWindow, session_fi
     assert application.selection.number is not None  # what was chosen stays in the details
 
 
+def test_another_session_shows_no_point_that_nobody_chose(open_window: OpenWindow):
+    sessions = ASSETS / "sessions"
+    application = open_window(sessions / "h200.roofscope")
+    application.selection.select(70)
+    assert application.controller.open(sessions / "h200-tour.roofscope")
+    assert application.model.point(70) is not None  # the number alone does not tell
+    assert application.selection.number is None
+    assert application.panes.results.view.selectionModel().selectedRows() == []
+    assert application.panes.details._stack.currentWidget() is application.panes.details._empty
+
+
+def test_chart_card_and_details_agree_on_a_point_just_over_its_roof(open_window: OpenWindow):
+    application = open_window(ASSETS / "sessions" / "h200.roofscope")
+    session = application.model.session
+    point = next(p for p in session.points if (verdict(p, session).fraction_of_roof or 0) > 1)
+    application.selection.select(point.number)
+    target = application.panes.chart.scene.target
+    assert target is not None
+    told = "ceilings are known to 2 %"
+    assert told in target_text(target)
+    assert told in point_html(point, session, LIGHT)
+    assert told in application.panes.details._verdict.text()
+
+
 def test_a_card_over_the_chart_shows_all_of_its_text(open_window: OpenWindow):
     """In the window's own style: without it the layout's hint is high enough."""
     chart = open_window(ASSETS / "sessions" / "h200.roofscope").window.findChild(RooflineChart)
@@ -141,6 +170,34 @@ def test_a_failed_point_shows_its_log_and_offers_no_trace(open_window: OpenWindo
     application.selection.select(measured.number)
     assert not log.isVisible()
     assert application.window.actions_of[CommandId.TRACE].isEnabled()
+
+
+def test_a_skipped_point_is_no_failure(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    verdict_label = application.panes.details._verdict
+    for kind, state in ((Failed, "bad"), (Skipped, ""), (Measured, "")):
+        point = next(p for p in application.model.session.points if isinstance(p.outcome, kind))
+        application.selection.select(point.number)
+        assert (verdict_label.property("state") or "") == state
+
+
+def test_the_details_say_whom_a_speed_up_is_over(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    rows = [application.table.row(row) for row in range(application.table.rowCount())]
+    row = next(row for row in rows if row.speed_up and not row.speed_up.is_baseline)
+    application.selection.select(row.point.number)
+    texts = [text.text() for text in application.panes.details.findChildren(QLabel)]
+    assert any(text.startswith("over eager PyTorch: ") for text in texts)
+
+
+def test_no_trace_is_offered_of_another_machines_point(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file, devices=FakeDevices((cpu_device(),)))
+    application.selection.select(next(p for p in application.model.session.points if p.measured).number)
+    assert not application.window.actions_of[CommandId.TRACE].isEnabled()
+    for pane in (application.panes.details, application.panes.trace):
+        button = next(b for b in pane.findChildren(QAbstractButton) if b.text() == "Record trace")
+        assert not button.isEnabled()
+        assert "NVIDIA H200, which is not in this machine" in button.toolTip()
 
 
 def test_ctrl_c_copies_the_table_as_text_and_html(open_window: OpenWindow, session_file: Path):
@@ -175,6 +232,10 @@ def test_pinning_changes_the_baseline(open_window: OpenWindow, session_file: Pat
     application.window.actions_of[CommandId.PIN].trigger()
     assert application.table.pinned == measured.number
     assert application.panes.results._baseline.currentText().startswith("pinned: gelu")
+    baseline = application.panes.results._baseline
+    QApplication.processEvents()
+    needed = baseline.fontMetrics().horizontalAdvance(baseline.currentText())
+    assert baseline.width() > needed + 30  # frame and arrow
     application.window.actions_of[CommandId.PIN].trigger()
     assert application.table.pinned is None
 
@@ -193,6 +254,41 @@ def test_the_library_search_hides_what_does_not_match(open_window: OpenWindow):
     ]
     assert shown
     assert all("Triton" in text for text in shown)
+
+
+def test_a_filter_that_matches_nothing_says_so_and_can_be_cleared(
+    open_window: OpenWindow, session_file: Path
+):
+    application = open_window(session_file)
+    results, library = application.panes.results, application.panes.library
+    for line, nothing, shown in (
+        (results._filter, results._nothing, results.view),
+        (library._search, library._nothing, library.tree),
+    ):
+        assert not nothing.isVisible()
+        line.setText("zebra")
+        assert nothing.isVisible()
+        assert not shown.isVisible()
+        assert any("zebra" in text.text() for text in nothing.findChildren(QLabel))
+        nothing.findChild(QAbstractButton).click()
+        assert line.text() == ""
+        assert shown.isVisible()
+
+
+def test_filtering_shows_the_selected_row_or_the_first(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    results, view = application.panes.results, application.panes.results.view
+    chosen = application.table.point_at(43).implementation.kernel
+    other = application.table.point_at(0).implementation.kernel
+    application.selection.select(application.table.point_at(43).number)
+    assert view.rowAt(0) > 0
+    results._filter.setText(other)
+    assert view.rowAt(0) == 0
+    results._filter.setText(chosen)
+    row = application.table.row_of(application.selection.number)
+    assert view.rowAt(0) <= row <= view.rowAt(view.viewport().height() - 1)
+    results._filter.clear()
+    assert view.rowAt(0) <= 43 <= view.rowAt(view.viewport().height() - 1)
 
 
 def test_find_goes_to_the_pane_that_has_the_focus(open_window: OpenWindow, session_file: Path, qtbot: QtBot):
@@ -395,5 +491,4 @@ def test_a_session_of_another_device_can_be_looked_at(open_window: OpenWindow, s
     assert application.panes.plan_bar.device().id == "cpu"
     measured = next(p for p in application.model.session.points if p.measured)
     application.selection.select(measured.number)
-    application.window.actions_of[CommandId.TRACE].trigger()
-    assert "NVIDIA H200" in notices(application)[0]
+    assert "NVIDIA H200" in application.window.actions_of[CommandId.TRACE].toolTip()

@@ -1,6 +1,7 @@
 """Where things stand in pixels: inside the plot, on their line, and never on each other."""
 
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from app.models.chart_scene import ChartOptions, ChartScene, Range, build_scene
 from app.models.chart_view import Box, Font, View
 from app.models.text_width import text_width
 from profiling.roofline import Bound, Mix, Source
+from profiling.session_reader import load
 from tests.label_boxes import label_box
 from tests.sessions import CEILINGS, ceiling, empty_session, make_session
 
@@ -75,6 +77,22 @@ def test_labels_keep_off_the_ceilings() -> None:
         for shape in flat:
             beside = box.right < shape.start[0] or box.left > shape.end[0]
             assert beside or not box.top < shape.start[1] < box.bottom
+
+
+@pytest.mark.parametrize("size", [(1178, 620), (960, 540)])
+def test_no_slope_goes_through_the_name_of_a_compute_ceiling(size: tuple[float, float]) -> None:
+    session = load(Path("assets/sessions/h200.roofscope"))
+    scene = build_scene(session, all_points(session))
+    layout = lay_out(scene, view_of(scene, *size), FONT)
+    slopes = [shape for shape in layout.lines if shape.line.ceiling.bound.is_memory]
+    named = [text for text in layout.texts if "FLOP/s" in text.text]
+    assert len(named) >= 4
+    for text in named:
+        box = Box(text.x, text.baseline - FONT.ascent, FONT.width(text.text), FONT.height)
+        for (x1, y1), (x2, y2) in ((shape.start, shape.end) for shape in slopes):
+            inside = [x for x in range(round(box.left), round(box.right)) if x1 <= x <= x2]
+            heights = [y1 + (y2 - y1) * (x - x1) / (x2 - x1) for x in inside]
+            assert not any(box.top < y < box.bottom for y in heights), text.text
 
 
 def test_the_selected_points_label_is_placed_first() -> None:

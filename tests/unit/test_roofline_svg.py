@@ -74,7 +74,7 @@ def test_dark_and_light_differ_in_colours_only() -> None:
 
 def test_an_empty_session_says_what_to_do() -> None:
     root = parsed(empty_session())
-    assert "No points yet. Check kernels on the left and press Run (F5)." in texts(root)
+    assert "No points yet. Tick kernels on the left and press Run (F5)." in texts(root)
     assert "Ceilings not measured yet" in texts(root)
     assert markers(root) == 0
 

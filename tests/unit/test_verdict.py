@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from app.verdict_text import verdict_sentence
+from app.verdict_text import distance_text, verdict_sentence
 from profiling.agreement import Meanwhile
 from profiling.devices import DeviceKind
 from profiling.outcome import Flag, Measured, Outcome, ProfiledKernel
@@ -62,6 +62,22 @@ def test_a_point_above_its_roof_is_flagged_and_not_clamped() -> None:
     assert judged.headroom_s == 0
     assert judged.flags == (Flag.ABOVE_ROOF,)
     assert "130 %" in verdict_sentence(point, judged)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "half_width", "told"),
+    [
+        (0.5, 0.001, "2.00× to DRAM copy"),
+        (1.018, 0.001, "on the roof (102 %, ceilings are known to 2 %)"),
+        (1.03, 0.03, "on the roof (103 %, within the interval of its time)"),
+        (1.03, 0.001, "above DRAM copy"),
+    ],
+)
+def test_a_reading_that_the_errors_explain_is_on_its_roof(
+    fraction: float, half_width: float, told: str
+) -> None:
+    point = point_of(sessions.measured(COPY_S / fraction, half_width=half_width))
+    assert distance_text(verdict(point, session_with(point))) == told
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,30 @@
+"""What a search looks through: names in every spelling that people type."""
+
+from app.formatting import sizes_text
+from app.models.chart_points import SHORT_DTYPES
+from profiling.spec import Dtype, Implementation, Workload
+
+_PLAN_BAR_DTYPES = {Dtype.FLOAT32: "fp32", Dtype.FLOAT16: "fp16", Dtype.BFLOAT16: "bf16"}
+
+
+def spellings(*names: str) -> str:
+    """Lower-case names as they are, and with what joins their parts changed or left out."""
+    text = " ".join(names).lower()
+    return " ".join((text, text.replace("_", "-"), text.replace("_", " "), text.replace("_", "")))
+
+
+def implementation_text(implementation: Implementation) -> str:
+    return spellings(implementation.key, implementation.label)
+
+
+def workload_text(workload: Workload) -> str:
+    """Sizes and dtype, short and in full; the sign between sizes as it can be typed, too."""
+    short = sizes_text(workload.sizes).lower()
+    dtype = workload.dtype
+    names = (str(dtype), SHORT_DTYPES[dtype], _PLAN_BAR_DTYPES[dtype])
+    return " ".join((*names, workload.size_label.lower(), short, short.replace("×", "x")))
+
+
+def is_found(words: list[str], text: str) -> bool:
+    """Whether every word is somewhere in the text; ``layernorm`` finds ``layer_norm``."""
+    return all(word in text for word in words)
