@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.models.fact import Gauge
 
-NAME_WIDTH = 104  # of the column of names, here and in the facts below
+NAME_WIDTH = 94  # of the column of names, here and in the facts below
 _GAP = 12
 _BAR = 4  # height of a bar, below its text
 _AIR = 7  # of a row over its text's height
