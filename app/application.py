@@ -39,8 +39,7 @@ from profiling.catalog import LIBRARY, scan
 from profiling.ceiling_cache import CeilingCache
 from profiling.devices import DeviceKind
 from profiling.local_devices import default_device
-from profiling.session import Session
-from profiling.store import timestamp
+from profiling.session import Session, timestamp
 from profiling.supervisor import Supervisor
 from profiling.transport import LocalTarget
 

@@ -13,7 +13,7 @@ from profiling.devices import Device
 from profiling.host import environment
 from profiling.recorder import Recorder
 from profiling.roofline import Source
-from profiling.session import Session
+from profiling.session import Session, timestamp
 from profiling.session_reader import SessionError, load
 from profiling.store import SessionStore
 
@@ -74,7 +74,7 @@ class SessionKeeper:
         """Show a session without points; its file is made when something comes in."""
         self.close()
         path = new_session_path(self._folder)
-        self._model.replace(Session(path, store.timestamp(), device=device))
+        self._model.replace(Session(path, timestamp(), device=device))
 
     def recorder_for(self, device: Device) -> tuple[Recorder, str]:
         """The writer for results of this device, and why a new session was begun ("" when none was).

@@ -16,9 +16,9 @@ from profiling.reports import (
     TraceRecorded,
 )
 from profiling.roofline import Ceiling
-from profiling.session import Point, TraceInfo
+from profiling.session import Point, TraceInfo, timestamp
 from profiling.spec import Implementation
-from profiling.store import SessionStore, timestamp
+from profiling.store import SessionStore
 
 Gain = Point | Ceiling | Proof | TraceInfo
 

@@ -1,5 +1,6 @@
 """A session in memory: everything needed to redraw it, on any machine."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,6 +12,11 @@ from profiling.plan import Job
 from profiling.proof import Proof
 from profiling.roofline import Bound, Ceiling, Roofline, compute_bound
 from profiling.spec import Implementation, KernelSpec
+
+
+def timestamp() -> str:
+    """Now, as sessions write it: ISO 8601 in UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 class Point(Struct, frozen=True):

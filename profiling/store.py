@@ -9,7 +9,6 @@ Values lie in it as the JSON of their structs: opening a file runs no code.
 import contextlib
 import sqlite3
 from collections.abc import Generator, Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
@@ -20,7 +19,7 @@ from profiling.outcome import Environment, Measured, Outcome
 from profiling.plan import Job
 from profiling.proof import Proof
 from profiling.roofline import Ceiling
-from profiling.session import Point, TraceInfo
+from profiling.session import Point, TraceInfo, timestamp
 from profiling.session_reader import APPLICATION_ID, FORMAT_VERSION, SessionError, connect
 from profiling.spec import Implementation, KernelSpec
 
@@ -48,10 +47,6 @@ _LATER_TABLES = """
 CREATE TABLE IF NOT EXISTS proof (
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, passed INTEGER, value TEXT NOT NULL, recorded_at TEXT NOT NULL);
 """
-
-
-def timestamp() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 class SessionStore:

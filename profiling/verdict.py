@@ -18,7 +18,7 @@ CEILING_UNCERTAINTY = 0.02
 LAUNCH_BOUND_RATIO = 1.5
 
 # A point is judged by ceilings measured at the clock of its own regime.
-_MEASURED_IN = {Regime.BURST: Source.MEASURED_BURST, Regime.SUSTAINED: Source.MEASURED_SUSTAINED}
+MEASURED_IN = {Regime.BURST: Source.MEASURED_BURST, Regime.SUSTAINED: Source.MEASURED_SUSTAINED}
 
 
 class VerdictKind(StrEnum):
@@ -116,7 +116,7 @@ def limiting_roof(point: Point, session: Session) -> Roof | None:
     """The ceiling under which the point's work takes longest; None without ceilings or spec."""
     if point.implementation.kernel not in session.specs:
         return None
-    return session.roofline.limiter(point.job.work, session.bound_of(point), _MEASURED_IN[point.job.regime])
+    return session.roofline.limiter(point.job.work, session.bound_of(point), MEASURED_IN[point.job.regime])
 
 
 def is_above(roof: Roof, measured: Measured) -> bool:

@@ -16,7 +16,7 @@ from profiling.nameplate import nameplate, nameplate_gap
 from profiling.protocol import Probe
 from profiling.reports import CeilingRecorded, CeilingsComplete, Report
 from profiling.roofline import Bound, Ceiling, Source
-from profiling.store import timestamp
+from profiling.session import timestamp
 from profiling.supervisor import Supervisor
 
 

@@ -15,12 +15,10 @@ from profiling.plan import Regime
 from profiling.roofline import Bound, Ceiling, Roofline, Source, ridge_point
 from profiling.session import Session
 from profiling.spec import Dtype
-from profiling.verdict import Verdict, verdict
+from profiling.verdict import MEASURED_IN, Verdict, verdict
 
 _ROOM = 0.12  # decades: rivals that all but coincide are spread to either side
 FAR = 30.0  # decades: beyond any view, so that lines run on while the user pans
-
-_MEASURED_IN = {Regime.BURST: Source.MEASURED_BURST, Regime.SUSTAINED: Source.MEASURED_SUSTAINED}
 
 
 class Range(Struct, frozen=True):
@@ -161,8 +159,8 @@ def _target(session: Session, points: Sequence[ChartPoint], selected: int | None
 def _default_sources(known: Sequence[Source], points: Sequence[ChartPoint | StripPoint]) -> frozenset[Source]:
     """What judges the points shown: burst, and sustained beside it where a point was measured so."""
     regimes = {point.regime for point in points} or {Regime.BURST}
-    measured = {_MEASURED_IN[regime] for regime in regimes} & set(known)
-    return frozenset(measured or set(known) & set(_MEASURED_IN.values()) or known)
+    measured = {MEASURED_IN[regime] for regime in regimes} & set(known)
+    return frozenset(measured or set(known) & set(MEASURED_IN.values()) or known)
 
 
 def _lit_bounds(points: Sequence[ChartPoint], options: ChartOptions) -> frozenset[Bound] | None:

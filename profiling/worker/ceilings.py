@@ -13,7 +13,7 @@ from msgspec import Struct
 from profiling.devices import Device
 from profiling.nameplate import nameplate_held
 from profiling.roofline import Bound, Ceiling, Mix, Source
-from profiling.store import timestamp
+from profiling.session import timestamp
 from profiling.worker import compute_ceilings, memory_ceilings
 from profiling.worker.bench import Bench, Reading
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from profiling.pass_lines import LIMITS
 from profiling.proof import Proof, ProofName
-from profiling.store import timestamp
+from profiling.session import timestamp
 from profiling.worker.executor import DeviceFault
 from profiling.worker.failures import CancelRequested
 from profiling.worker.instruments import Instruments
