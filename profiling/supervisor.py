@@ -243,7 +243,8 @@ class Supervisor:
             if task is None:
                 return [*effects, *self._advance(now)]
             self._left = list(task.job.implementations)
-        self._current, self._stage, self._deadline = task, None, None
+        # Until its first stage, too: a reference.py, which is a user's code, may hang as it is loaded.
+        self._current, self._stage, self._deadline = task, None, now + START_DEADLINE_S
         return [*effects, Send(task)]
 
     def _without_paused(self, run: Run) -> tuple[Run | None, list[Effect]]:

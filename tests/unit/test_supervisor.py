@@ -144,6 +144,17 @@ def test_a_deadline_kills_and_blames() -> None:
     assert outcome.kind is FailureKind.TIMEOUT
 
 
+def test_a_task_that_never_begins_a_stage_has_a_deadline_too() -> None:
+    """As where loading reference.py hangs."""
+    supervisor = started(job(1, (TRITON, EAGER)))
+    assert supervisor.tick(now=100.0) == []
+    assert of_kind(supervisor.tick(now=1000.0), Kill)
+    [(stem, outcome)] = recorded(supervisor.exited("killed by SIGKILL", "", now=1000.5))
+    assert stem == TRITON.stem
+    assert isinstance(outcome, Failed)
+    assert outcome.kind is FailureKind.TIMEOUT
+
+
 def test_a_device_fault_already_reported_blames_nobody_else() -> None:
     supervisor = started(job(1, (CUDA, EAGER)))
     fault = Failed(FailureKind.DEVICE_FAULT, Stage.VERIFY, "gelu / CUDA packed broke the context.")
