@@ -29,6 +29,7 @@ from profiling.host import package_version
 from profiling.local_devices import default_device, local_devices
 from profiling.plan import TOUR, Quality, Regime
 from profiling.proof import ProofName
+from profiling.session import Session
 from profiling.session_reader import SessionError, load
 from profiling.spec import Dtype, Provider
 
@@ -247,7 +248,15 @@ def _run(
     except SessionError as error:
         refuse(str(error))
     if any(point.measured for point in session.points):  # else the picture would be empty
-        picture = path.with_suffix(".svg")
-        write_svg(session, picture)
-        typer.echo(f"Roofline: {picture}")
+        _draw(session, path.with_suffix(".svg"))
     return code
+
+
+def _draw(session: Session, picture: Path) -> None:
+    """Beside the session, which is whole without it: a folder that cannot be written is only told."""
+    try:
+        write_svg(session, picture)
+    except OSError as error:
+        typer.echo(f"The roofline {picture} cannot be written: {error.strerror or error}.", err=True)
+    else:
+        typer.echo(f"Roofline: {picture}")

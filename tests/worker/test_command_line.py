@@ -119,6 +119,17 @@ def test_nothing_measured_is_exit_code_one_and_no_picture(tmp_path: Path) -> Non
     assert not out.with_suffix(".svg").exists()
 
 
+def test_a_picture_that_cannot_be_written_costs_no_result(tmp_path: Path) -> None:
+    keep_ceilings(tmp_path / "cache")
+    out = tmp_path / "a.roofscope"
+    out.with_suffix(".svg").mkdir()
+    done = main(tmp_path, "run", "gelu", "--device", "cpu", "--provider", "eager",
+                "--size", "n=4096", "--out", out)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "a.svg cannot be written: Is a directory." in done.stderr
+    assert load(out).points
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
