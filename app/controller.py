@@ -141,18 +141,12 @@ class Controller(QObject):
 
     def probe(self, device: Device) -> None:
         """Measure the device's ceilings anew."""
-        if self._is_running:
-            return
-        self._rescan()
-        if self._begin(device):
+        if self._begin_anew(device):
             self._submit([Probe("ceilings", device.id)])
 
     def prove(self, device: Device) -> None:
         """Carry the self-test out on the device; its proofs go into the session."""
-        if self._is_running:
-            return
-        self._rescan()
-        if self._begin(device):
+        if self._begin_anew(device):
             self._is_proving = True
             self._submit([SelfTest("selftest", device.id)])
 
@@ -207,6 +201,13 @@ class Controller(QObject):
         """End the worker, close the file. What was measured is in it."""
         self._link.close()
         self._keeper.close()
+
+    def _begin_anew(self, device: Device) -> bool:
+        """With the kernels as they are now; not while a run is under way."""
+        if self._is_running:
+            return False
+        self._rescan()
+        return self._begin(device)
 
     def _begin(self, device: Device) -> bool:
         def prepare() -> None:

@@ -2,9 +2,8 @@
 
 from app.formatting import sizes_text
 from app.models.chart_points import SHORT_DTYPES
-from profiling.spec import Dtype, Implementation, Workload
-
-_PLAN_BAR_DTYPES = {Dtype.FLOAT32: "fp32", Dtype.FLOAT16: "fp16", Dtype.BFLOAT16: "bf16"}
+from app.plan_words import DTYPE_TEXTS
+from profiling.spec import Implementation, Workload
 
 
 def spellings(*names: str) -> str:
@@ -21,7 +20,7 @@ def workload_text(workload: Workload) -> str:
     """Sizes and dtype, short and in full; the sign between sizes as it can be typed, too."""
     short = sizes_text(workload.sizes).lower()
     dtype = workload.dtype
-    names = (str(dtype), SHORT_DTYPES[dtype], _PLAN_BAR_DTYPES[dtype])
+    names = (str(dtype), SHORT_DTYPES[dtype], DTYPE_TEXTS[dtype])
     return " ".join((*names, workload.size_label.lower(), short, short.replace("×", "x")))
 
 

@@ -22,6 +22,7 @@ from app.cli.errors import refuse
 from app.cli.export import export_session, write_svg
 from app.cli.run import run_jobs
 from app.cli.selftest import run_selftest
+from app.cli.targets import unwritable
 from app.cli.trace import record_trace
 from profiling.catalog import LIBRARY, Catalog, scan
 from profiling.doctor import CheckState, check_window
@@ -257,6 +258,6 @@ def _draw(session: Session, picture: Path) -> None:
     try:
         write_svg(session, picture)
     except OSError as error:
-        typer.echo(f"The roofline {picture} cannot be written: {error.strerror or error}.", err=True)
+        typer.echo(f"The roofline {unwritable(picture, error)}", err=True)
     else:
         typer.echo(f"Roofline: {picture}")

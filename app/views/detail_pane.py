@@ -6,7 +6,6 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
     QPlainTextEdit,
-    QPushButton,
     QScrollArea,
     QStackedLayout,
     QVBoxLayout,
@@ -24,7 +23,7 @@ from app.verdict_text import verdict_sentence
 from app.views.call_histogram import CallHistogram
 from app.views.gauge_bars import NAME_WIDTH, GaugeBars
 from app.views.sample_strip import SampleStrip
-from app.views.style import as_pane, label, placeholder, set_state
+from app.views.style import action_button, as_pane, label, placeholder, set_state
 from profiling.outcome import Failed
 
 _MOST_LOG_LINES = 14
@@ -80,7 +79,7 @@ class DetailPane(QWidget):
         buttons = QHBoxLayout()
         buttons.setSpacing(6)
         for action in actions:
-            buttons.addWidget(_button(action))
+            buttons.addWidget(action_button(action))
         buttons.addStretch(1)
         content = QWidget()
         as_pane(content)
@@ -153,14 +152,3 @@ def _clear(layout: QVBoxLayout | QGridLayout) -> None:
             widget.deleteLater()
         elif isinstance(inner := item.layout(), QGridLayout):
             _clear(inner)
-
-
-def _button(action: QAction) -> QPushButton:
-    button = QPushButton(action.text().replace("&", ""))
-    button.setToolTip(action.toolTip())
-    button.setAccessibleName(action.text().replace("&", ""))
-    button.setEnabled(action.isEnabled())
-    button.clicked.connect(action.trigger)
-    action.enabledChanged.connect(button.setEnabled)
-    action.changed.connect(lambda: button.setToolTip(action.toolTip()))
-    return button

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.tokens import Theme
@@ -159,6 +160,19 @@ class NothingFound(QWidget):
 
     def tell(self, filter_text: str) -> None:
         self._text.setText(f"No {self._what} matches “{filter_text.strip()}”.")
+
+
+def action_button(action: QAction) -> QPushButton:
+    """A button that is the action: its words, its tool tip, enabled as it is."""
+    text = action.text().replace("&", "")
+    button = QPushButton(text)
+    button.setAccessibleName(text)
+    button.setToolTip(action.toolTip())
+    button.setEnabled(action.isEnabled())
+    button.clicked.connect(action.trigger)
+    action.enabledChanged.connect(button.setEnabled)
+    action.changed.connect(lambda: button.setToolTip(action.toolTip()))
+    return button
 
 
 def placeholder(text: str) -> QLabel:

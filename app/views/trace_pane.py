@@ -22,7 +22,7 @@ from app.models.selection import Selection
 from app.models.session_model import SessionModel
 from app.models.trace_table import TraceTable
 from app.views.elided_label import ElidedLabel
-from app.views.style import as_pane, placeholder
+from app.views.style import action_button, as_pane, placeholder
 from profiling.session import TraceInfo
 from profiling.session_reader import SessionError, load_trace
 from profiling.trace import TraceError, TraceSummary, read_trace, unpack
@@ -59,12 +59,7 @@ class TracePane(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self.view)
-        self._record_button = QPushButton("Record trace")
-        self._record_button.setAccessibleName("Record trace")
-        self._record_button.setToolTip(record.toolTip())
-        self._record_button.clicked.connect(record.trigger)
-        record.enabledChanged.connect(self._record_button.setEnabled)
-        record.changed.connect(lambda: self._record_button.setToolTip(record.toolTip()))
+        self._record_button = action_button(record)
         self._export_button = QPushButton("Export trace...")
         self._export_button.setAccessibleName("Export trace")
         self._export_button.setToolTip("Write the trace as Chrome JSON, for Perfetto or chrome://tracing")

@@ -42,6 +42,7 @@ from profiling.protocol import (
     encode,
 )
 from profiling.roofline import Ceiling
+from profiling.tasks import Task, task_id
 
 if TYPE_CHECKING:  # torch is imported after the reader thread is up: a parent that dies meanwhile is noticed
     from profiling.worker.instruments import Instruments
@@ -65,8 +66,8 @@ class Channel:
     def next_command(self) -> Command:
         return self._commands.get()
 
-    def is_cancelled(self, task_id: str) -> bool:
-        return task_id in self._cancelled
+    def is_cancelled(self, task: Task) -> bool:
+        return task_id(task) in self._cancelled
 
     def read_commands(self) -> None:
         """Body of the reader thread. The end of stdin means that the parent is gone: end too."""
@@ -76,10 +77,11 @@ class Channel:
                 for command in decoder.feed(data):
                     if isinstance(command, Cancel):
                         self._cancelled.add(command.id)
-                    else:
-                        # A task of the same name may have been cancelled before: "ceilings", "selftest".
-                        self._cancelled.discard(_task_id(command))
-                        self._commands.put(command)
+                        continue
+                    if isinstance(command, Task):
+                        # One of the same name may have been cancelled before: "ceilings", "selftest".
+                        self._cancelled.discard(task_id(command))
+                    self._commands.put(command)
             except ProtocolError as error:
                 sys.stderr.write(f"{error}\n")
         kill_group()
@@ -104,18 +106,17 @@ class Worker:
             command = self._channel.next_command()
             if isinstance(command, Close | Open | Cancel):
                 return None
-            task_id = _task_id(command)
             try:
-                problem = self._carry_out(command, task_id)
+                problem = self._carry_out(command)
             except DeviceFault as error:
                 self._channel.emit(Bye(str(error), restart=True))
                 return str(error)
             except DeviceBusy as error:
                 self._channel.emit(Bye(str(error), restart=False))
                 return str(error)
-            self._channel.emit(TaskDone(task_id, problem))
+            self._channel.emit(TaskDone(task_id(command), problem))
 
-    def _carry_out(self, command: Run | Probe | SelfTest | Trace, task_id: str) -> str:
+    def _carry_out(self, command: Task) -> str:
         """Returns one sentence when the task failed as a whole, else nothing."""
         from profiling.worker.device_lock import DeviceBusy
         from profiling.worker.executor import DeviceFault
@@ -126,7 +127,7 @@ class Worker:
                 command.device if isinstance(command, Probe | SelfTest) else command.job.device
             )
             with _current(device):
-                self._perform_soundly(command, task_id, device)
+                self._perform_soundly(command, device)
         except CancelRequested:
             return ""
         except (DeviceFault, DeviceBusy):
@@ -138,7 +139,7 @@ class Worker:
             _release_memory()
         return ""
 
-    def _perform_soundly(self, command: Run | Probe | SelfTest | Trace, task_id: str, device: Device) -> None:
+    def _perform_soundly(self, command: Task, device: Device) -> None:
         """Raises DeviceFault where what went wrong has left the device unusable for the next task."""
         import torch
 
@@ -146,7 +147,7 @@ class Worker:
         from profiling.worker.failures import CancelRequested
 
         try:
-            self._perform(command, task_id, device)
+            self._perform(command, device)
         except (CancelRequested, DeviceFault):
             raise
         except Exception as error:
@@ -154,17 +155,17 @@ class Worker:
                 raise
             raise DeviceFault(f"{_label(command)} broke the device's context: {error}") from error
 
-    def _perform(self, command: Run | Probe | SelfTest | Trace, task_id: str, device: Device) -> None:
+    def _perform(self, command: Task, device: Device) -> None:
         from profiling.worker.executor import JobExecutor
         from profiling.worker.failures import CancelRequested
 
         def check_cancelled() -> None:
-            if self._channel.is_cancelled(task_id):
+            if self._channel.is_cancelled(command):
                 raise CancelRequested
 
         match command:
             case Probe():
-                self._probe(device, task_id)
+                self._probe(command, device)
             case SelfTest():
                 self._prove(command, self._instruments_of(device), check_cancelled)
             case Run(job=job) | Trace(job=job):
@@ -208,19 +209,19 @@ class Worker:
 
         carry_out(command.proofs, instruments, report, announce, check_cancelled)
 
-    def _probe(self, device: Device, task_id: str) -> None:
+    def _probe(self, command: Probe, device: Device) -> None:
         from profiling.worker.ceilings import measure_ceilings
 
         def report(ceiling: Ceiling) -> None:
-            self._channel.emit(CeilingReady(task_id, ceiling))
+            self._channel.emit(CeilingReady(command.id, ceiling))
 
         def announce(detail: str, deadline_s: float) -> None:
-            self._channel.emit(StageStarted(task_id, Stage.MEASURE, deadline_s, None, detail))
+            self._channel.emit(StageStarted(command.id, Stage.MEASURE, deadline_s, None, detail))
 
         def notify(text: str) -> None:
             self._channel.emit(Notice(text))
 
-        measure_ceilings(device, report, lambda: self._channel.is_cancelled(task_id), announce, notify)
+        measure_ceilings(device, report, lambda: self._channel.is_cancelled(command), announce, notify)
 
 
 def main() -> int:
@@ -254,16 +255,6 @@ def kill_group() -> None:
     os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
-def _task_id(command: Command) -> str:
-    match command:
-        case Run(job=job) | Trace(job=job):
-            return job.id
-        case Probe(id=task_id) | SelfTest(id=task_id) | Cancel(id=task_id):
-            return task_id
-        case Open() | Close():
-            return ""
-
-
 def _current(device: Device) -> AbstractContextManager[object]:
     """Makes a GPU torch's current one: events, streams, captures and Triton's launches go by that."""
     import torch
@@ -271,7 +262,7 @@ def _current(device: Device) -> AbstractContextManager[object]:
     return torch.cuda.device(device.id) if device.kind is DeviceKind.CUDA else nullcontext()
 
 
-def _label(command: Run | Probe | SelfTest | Trace) -> str:
+def _label(command: Task) -> str:
     match command:
         case Probe(device=device):
             return f"Measuring the ceilings of {device}"

@@ -16,6 +16,7 @@ from app.commands import CommandId
 from app.settings import Places
 from profiling.catalog import LIBRARY
 from profiling.outcome import Cancelled, Failed, FailureKind, Measured
+from profiling.session import Session
 from profiling.session_reader import load
 from tests.qt.conftest import FakeDevices, OpenWindow
 from tests.sessions import DEVICE, ENVIRONMENT
@@ -42,6 +43,14 @@ def press(application: Application, command: CommandId) -> None:
 
 def until_idle(application: Application, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: not application.controller.is_running, timeout=WAIT_MS)
+
+
+def run_again(application: Application, qtbot: QtBot) -> Session:
+    """The session's file after one more run, which met nothing worth a card."""
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    assert application.panes.cards.notice_texts == []
+    return load(application.model.session.path)
 
 
 def card_of(application: Application) -> list[str]:
@@ -371,10 +380,7 @@ def test_an_edited_kernel_is_measured_as_it_is_now(open_window: OpenWindow, qtbo
     until_idle(application, qtbot)
     eager = own_kernels / "own_add" / "eager.py"
     eager.write_text(eager.read_text() + "\n# edited\n")
-    press(application, CommandId.RUN)
-    until_idle(application, qtbot)
-    assert application.panes.cards.notice_texts == []
-    session = load(application.model.session.path)
+    session = run_again(application, qtbot)
     assert len(session.points) == 2 * count
     hashes = {p.implementation.source_hash for p in session.points if p.implementation.stem == "eager"}
     assert len(hashes) == 2
@@ -393,10 +399,7 @@ def test_an_edited_spec_is_planned_and_drawn_as_it_is_now(
     spec.write_text(edited.replace("float32=1e-6", "float32=2.5e-6"))
     reference = own_kernels / "own_add" / "reference.py"
     reference.write_text(reference.read_text() + "\n# edited\n")
-    press(application, CommandId.RUN)
-    until_idle(application, qtbot)
-    assert application.panes.cards.notice_texts == []
-    session = load(application.model.session.path)
+    session = run_again(application, qtbot)
     before, after = session.points[0].job, session.points[count].job
     assert after.work.flop_count == 2 * before.work.flop_count
     assert session.specs["own_add"].tolerance.float32 == 2.5e-6
