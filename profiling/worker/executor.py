@@ -195,7 +195,8 @@ class JobExecutor:
         full_clock_hz = self._instruments.full_clock_hz if self._job.regime is Regime.BURST else None
         warm_up(turns, warm_up_rule(self._job.quality, self._job.regime), read_state, full_clock_hz)
         before = self._activity.read()
-        measure(turns, STOP_RULES[self._job.quality], read_state, self._check_cancelled)
+        rule, is_burst = STOP_RULES[self._job.quality], self._job.regime is Regime.BURST
+        measure(turns, rule, read_state, self._check_cancelled, may_rest=is_burst)
         happened = self._activity.read().since(before)
         for contender in contenders:
             if contender.hot:

@@ -1,6 +1,7 @@
 """Which block next: implementations take turns, round by round, in random order."""
 
 import random
+import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -32,6 +33,9 @@ _FULL_CLOCK = 0.985  # of the highest clock: clocks come in steps of nearly 1 %
 _AS_HIGH = 0.99
 _RESTS_S = (0.0, 0.005, 0.02, 0.08)
 _REST_TRIALS = 4
+_LONG_REST_TRIALS = 3  # each a rest of 80 ms
+_SAG = 0.985  # of a turn's highest clock
+_POWER_CAP = "power cap"
 
 ReadState = Callable[[], DeviceState]
 
@@ -69,24 +73,48 @@ class Turn:
         the power cap within a few blocks and lose 15 % of the clock; how much depends on who ran
         before. Some kernels hold a lower clock however rested the device is: those need none.
         """
-        choices_s = [rest_s for rest_s in _RESTS_S if rest_s >= least_s]
-        if len(choices_s) == 1:
-            [self.rest_s] = choices_s
+        self.rest_s = least_s
+        longer_s = [rest_s for rest_s in _RESTS_S if rest_s > least_s]
+        if not longer_s:
             return
-        found: list[tuple[float, float]] = []
-        for self.rest_s in choices_s:
-            readings = [self.warm_block(read_state)]
-            if readings[0].seconds * self.timer.calls_per_block < _LONG_BLOCK_S:
-                readings += [self.warm_block(read_state) for _ in range(_REST_TRIALS - 1)]
-            clock_hz = _median([reading.clock_hz for reading in readings[-2:]])
-            if clock_hz is None or clock_hz >= _FULL_CLOCK * full_clock_hz:
+        clock_hz = self._clock_after_rests(_REST_TRIALS, read_state)
+        if clock_hz is None or clock_hz >= _FULL_CLOCK * full_clock_hz:
+            return
+        # The longest next: most that hold a low clock hold it then, too, and the steps between need no look.
+        *between_s, longest_s = longer_s
+        self.rest_s = longest_s
+        wanted_hz = _AS_HIGH * max(clock_hz, self._clock_after_rests(_LONG_REST_TRIALS, read_state) or 0.0)
+        if clock_hz >= wanted_hz:
+            self.rest_s = least_s
+            return
+        for self.rest_s in between_s:
+            if (self._clock_after_rests(_REST_TRIALS, read_state) or 0.0) >= wanted_hz:
                 return
-            found.append((self.rest_s, clock_hz))
-        highest_hz = max(clock_hz for _, clock_hz in found)
-        self.rest_s = next(rest_s for rest_s, clock_hz in found if clock_hz >= _AS_HIGH * highest_hz)
+        self.rest_s = longest_s
+
+    def _clock_after_rests(self, trials: int, read_state: ReadState) -> float | None:
+        """The clock of the last two of some blocks, each after a rest; of the first, if that is long."""
+        readings = [self.warm_block(read_state)]
+        if readings[0].seconds * self.timer.calls_per_block < _LONG_BLOCK_S:
+            readings += [self.warm_block(read_state) for _ in range(trials - 1)]
+        return _median([reading.clock_hz for reading in readings[-2:]])
 
     def rest(self) -> None:
         time.sleep(self.rest_s)
+
+    @property
+    def sagged(self) -> bool:
+        """Whether the power cap has pulled the clock down since the first block."""
+        clocks_hz = self.clocks_hz
+        is_capped = any(_POWER_CAP in state.event_reasons for state in self.states)
+        return is_capped and bool(clocks_hz) and min(clocks_hz) < _SAG * max(clocks_hz)
+
+    def begin_again(self, rest_s: float) -> None:
+        """Forget the blocks so far, as those of a warm-up, and rest so long from now on."""
+        self.rest_s, self.spent_s = rest_s, 0.0
+        for kept in (self.samples_s, self.rounds, self.clocks_hz, self.states):
+            kept.clear()
+        self.causes.clear()
 
     def warm_block(self, read_state: ReadState) -> BlockReading:
         """Run one block that is not kept."""
@@ -188,9 +216,13 @@ def measure(
     rule: StopRule,
     read_state: ReadState,
     between_rounds: Callable[[], None],
+    *,
+    may_rest: bool = False,
 ) -> None:
     """Add rounds of blocks to the turns until the stop rule is met, or each has spent its cap.
 
+    With ``may_rest``, the burst regime, all rest longer and begin again where the clock sags: the power cap
+    comes after half a second of load, when the warm-up is over.
     Random order within a round: a fixed one would read the same neighbour's heat every time.
     Blocks all discarded at the cap: one is taken anyway, never an empty result.
     """
@@ -203,14 +235,28 @@ def measure(
         for turn in active:
             turn.take_block(number, read_state)
         number += 1
-        if all(turn.samples_s for turn in active) and rule.is_met(number, [turn.interval for turn in active]):
+        if not rule.is_checkpoint(number) or not all(turn.samples_s for turn in active):
+            continue
+        if rule.is_met(number, [turn.interval for turn in active]):
             break
+        if may_rest and _rest_longer(turns):
+            number = 0
     for turn in turns:
         if not turn.samples_s:
             turn.samples_s.append(turn.timer.block().seconds)
             turn.rounds.append(number)
 
 
+def _rest_longer(turns: Sequence[Turn]) -> bool:
+    """One step more for all where the clock of one has sagged; whether there was one."""
+    longer_s = next((rest_s for rest_s in _RESTS_S if rest_s > turns[0].rest_s), None)
+    if longer_s is None or not any(turn.sagged for turn in turns):
+        return False
+    for turn in turns:
+        turn.begin_again(longer_s)
+    return True
+
+
 def _median(values: Sequence[float | None]) -> float | None:
-    known = sorted(value for value in values if value is not None)
-    return known[len(known) // 2] if known else None
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None

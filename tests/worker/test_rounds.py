@@ -187,6 +187,43 @@ def _advancing(block: Callable[[], BlockReading], now: list[float]) -> Callable[
     return advance
 
 
+def test_steps_between_are_looked_at_only_where_the_longest_rest_helps(slept: list[float]) -> None:
+    Turn(SaggingTimer({0.0: 1800, 0.08: 1802}, slept)).find_rest(1980e6, calm)
+    assert set(slept) == {0.0, 0.08}
+
+
+class CappedTimer(ScriptedTimer):
+    """Without rests the power cap pulls its clock down, and up again, from the fifth block on."""
+
+    def __init__(self, slept: list[float]) -> None:
+        super().__init__([BlockReading(1e-5, None)], 1000, [], "capped")
+        self._slept = slept
+        self._blocks = 0
+
+    def block(self) -> BlockReading:
+        self._blocks += 1
+        slow = 1.2 if self._slept[-1] == 0.0 and self._blocks > 4 and self._blocks % 2 else 1.0
+        return BlockReading(slow * 1e-5, 1980e6 / slow)
+
+
+def test_where_the_power_cap_comes_late_all_rest_longer_and_begin_again(slept: list[float]) -> None:
+    capped = DeviceState(event_reasons=("power cap",))
+    turns = [Turn(CappedTimer(slept)), turn([], "calm")]
+    measure(turns, QUICK_STOP, lambda: capped, lambda: None, may_rest=True)
+    assert [one.rest_s for one in turns] == [0.005, 0.005]
+    assert [len(one.samples_s) for one in turns] == [QUICK_STOP.first_checkpoint] * 2
+    assert turns[0].samples_s == [1e-5] * QUICK_STOP.first_checkpoint
+    assert turns[0].rounds == list(range(QUICK_STOP.first_checkpoint))
+
+
+def test_a_sustained_run_does_not_rest(slept: list[float]) -> None:
+    capped = DeviceState(event_reasons=("power cap",))
+    one = Turn(CappedTimer(slept))
+    measure([one], QUICK_STOP, lambda: capped, lambda: None)
+    assert one.rest_s == 0.0
+    assert 1.2e-5 in one.samples_s
+
+
 def test_without_a_clock_nothing_rests(slept: list[float]) -> None:
     one = turn([], "a")
     one.find_rest(1980e6, calm)
