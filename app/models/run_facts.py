@@ -45,7 +45,7 @@ def time_section(row: PointRow, measured: Measured) -> Section:
             _speed_up_text(speed_up) if speed_up else "",
             f"{speed_up.origin} {INTERVAL_NOTE}" if speed_up else "",
         ),
-        Fact("Hot cache", _hot(measured), "With one buffer set, which the cache may hold"),
+        Fact("Hot cache", _hot(measured), "On one buffer set, of which the cache may hold some"),
         Fact("From the host", _host(measured), "Wall time a call, Python and launch included"),
         *_profiler(measured),
         Fact("Single calls", _calls(measured), "By events inside a graph; their spread, not the headline"),
@@ -111,7 +111,7 @@ def energy_section(row: PointRow, measured: Measured) -> Section:
 
 def _hot(measured: Measured) -> str:
     if measured.hot is None:
-        return ""
+        return "" if measured.method is Method.WALL_CLOCK else "as cold: its data are far more than the cache"
     hot_s = measured.hot.median_s
     ratio = measured.time.median_s / hot_s
     return (

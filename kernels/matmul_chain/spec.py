@@ -19,7 +19,7 @@ SPEC = KernelSpec(
     # Ten times, the root of 100, what one product errs by: 0.4 of the unit roundoff in the 16-bit types,
     # where every result between is rounded, and 2^-25 sqrt(n/2) in float32.
     tolerance=Tolerance(float32=2.5e-5, float16=4e-3, bfloat16=3e-2),
-    presets=(Preset("small", {"n": 256}), Preset("medium", {"n": 512}), Preset("large", {"n": 2048})),
+    presets=(Preset("small", {"n": 256}), Preset("medium", {"n": 512}), Preset("large", {"n": 1024})),
     odd_sizes=({"n": 65}, {"n": 7}, {"n": 1}, {"n": 0}, {"n": 200}),
     large_magnitude=60.0,
     pipe=Pipe.TENSOR,

@@ -26,7 +26,7 @@ SPEC = KernelSpec(
     presets=(
         Preset("small", _matrix(64, 8192)),
         Preset("medium", _matrix(256, 16384)),
-        Preset("large", _matrix(256, 65536)),
+        Preset("large", _matrix(64, 65536)),
     ),
     odd_sizes=(
         _matrix(37, 1031),

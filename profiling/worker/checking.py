@@ -33,7 +33,7 @@ class Contender:
     built: Built
     verification: Verification
     turn: Turn
-    hot: Turn | None  # on one buffer set; None on a CPU
+    hot: Turn | None  # on one buffer set; None on a CPU and where the cache can hold none of it
 
 
 class Checker:

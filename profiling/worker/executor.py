@@ -21,7 +21,7 @@ from profiling.worker.checking import Checker, Contender
 from profiling.worker.failures import CancelRequested, Changed, Refusal, TooLarge, classify
 from profiling.worker.free_memory import free_bytes
 from profiling.worker.freeze import ActivityCounter
-from profiling.worker.inputs import InputMaker, InputSet, set_count
+from profiling.worker.inputs import InputMaker, InputSet, may_stay_hot, set_count
 from profiling.worker.instruments import Instruments
 from profiling.worker.providers import BuildRequest, Built
 from profiling.worker.rounds import STOP_RULES, Turn, measure, warm_up, warm_up_rule
@@ -166,8 +166,12 @@ class JobExecutor:
         for _ in range(_SETTLE_CALLS):
             one.built.call(*sets[0])
         turn = self._turn(one.built, sets)
-        hot = self._turn(one.built, sets[:1]) if self._device.type == "cuda" else None
+        hot = self._turn(one.built, sets[:1]) if self._has_hot_reading() else None
         return Contender(one.implementation, one.built, one.verification, turn, hot)
+
+    def _has_hot_reading(self) -> bool:
+        cache_bytes = self._instruments.device.last_level_cache_bytes or 0
+        return self._device.type == "cuda" and may_stay_hot(self._job.work.byte_count, cache_bytes)
 
     def _turn(self, built: Built, sets: list[InputSet]) -> Turn:
         return Turn(self._instruments.timer(built.call, sets, self._pool))

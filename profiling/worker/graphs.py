@@ -81,7 +81,7 @@ class OutputPool:
         graph = torch.cuda.CUDAGraph()
         outputs: list[tuple[torch.Tensor, ...]] = [() for _ in sets]
         torch.cuda.synchronize()
-        with _capturing(graph, self._handle):
+        with self._capturing(graph):
             for index in range(calls):
                 # Dropping the set's old outputs first gives their memory to the new ones, so that
                 # the graph needs no more than one output a set.
@@ -90,21 +90,31 @@ class OutputPool:
         torch.cuda.synchronize()
         return graph, tuple(Lent.of(output) for output in outputs[0])
 
+    @contextmanager
+    def _capturing(self, graph: torch.cuda.CUDAGraph) -> Generator[None]:
+        """``torch.cuda.graph``, but a capture that fails leaves nothing behind.
 
-@contextmanager
-def _capturing(graph: torch.cuda.CUDAGraph, pool: Any) -> Generator[None]:
-    """``torch.cuda.graph``, but a capture that fails leaves nothing behind.
+        Torch stays on the capturing stream then, and up to 2.11 its allocators go on recording (pytorch pull
+        request 180395): every later capture and ``empty_cache`` would fail with it. That of pinned memory
+        cannot be told to end, and refuses the same pool for good: later graphs get another.
+        """
+        with torch.cuda.stream(torch.cuda.current_stream()):
+            try:
+                with torch.cuda.graph(graph, pool=self._handle, capture_error_mode="thread_local"):
+                    yield
+            except BaseException:
+                if _was_recording(self._handle):
+                    self._handle, self._rehearsal = torch.cuda.graph_pool_handle(), None
+                raise
 
-    Torch stays on the capturing stream then, and up to 2.11 its allocator goes on recording: every later
-    capture and ``empty_cache`` would fail with it (pytorch pull request 180395).
-    """
-    with torch.cuda.stream(torch.cuda.current_stream()):
-        try:
-            with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
-                yield
-        except BaseException:
-            with suppress(RuntimeError):  # raised where torch has ended it itself
-                device = torch.cuda.current_device()
-                torch._C._cuda_endAllocateToPool(device, pool)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
-                torch._C._cuda_releasePool(device, pool)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
-            raise
+
+def _was_recording(pool: Any) -> bool:
+    """End the allocator's recording to a pool; False where torch has ended it itself."""
+    device = torch.cuda.current_device()
+    try:
+        torch._C._cuda_endAllocateToPool(device, pool)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+    except RuntimeError:
+        return False
+    with suppress(RuntimeError):
+        torch._C._cuda_releasePool(device, pool)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+    return True

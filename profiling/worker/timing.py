@@ -235,8 +235,16 @@ def make_timer(
         return GraphTimer(call, sets, estimate_s, clock, pool or OutputPool(), block_s)
     except RuntimeError as error:
         torch.cuda.synchronize()  # raises again where the device itself is broken
-        reason = f"A CUDA graph could not capture it ({str(error).strip().splitlines()[0][:200]})."
+        cause = str(_first_of(error)).strip().splitlines()[0][:200]
+        reason = f"A CUDA graph could not capture it ({cause})."
         return QueueTimer(call, sets, estimate_s, clock, reason, launches_per_call=8)
+
+
+def _first_of(error: BaseException) -> BaseException:
+    """What went wrong inside a capture, whose end fails then, too, and only says that something did."""
+    while isinstance(error.__context__, RuntimeError):
+        error = error.__context__
+    return error
 
 
 def host_seconds(call: Call, inputs: InputSet, calls: int) -> float:
