@@ -1,4 +1,8 @@
-"""What becomes of the implementation in whose turn the worker was lost."""
+"""What becomes of the implementations of a job whose worker was lost."""
+
+from collections.abc import Sequence
+
+import msgspec
 
 from profiling.outcome import Failed, FailureKind, Stage
 from profiling.protocol import Run
@@ -24,3 +28,8 @@ def blame(
         f"The worker was lost ({description}) in the {stage} stage of {where} {at}; it was restarted.",
         log_tail,
     )
+
+
+def apart(run: Run, left: Sequence[Implementation]) -> list[Run]:
+    """A run for each of those that were measured in turn: whoever loses the worker again is then known."""
+    return [Run(msgspec.structs.replace(run.job, implementations=(one,))) for one in left]

@@ -10,7 +10,7 @@ from enum import Enum, auto
 
 import msgspec
 
-from profiling.blame import blame
+from profiling.blame import apart, blame
 from profiling.effects import Effect, Kill, Send, Spawn, Terminate
 from profiling.outcome import Cancelled, Failed, FailureKind, Outcome, SkipKind, Skipped, Stage
 from profiling.progress import Progress
@@ -183,6 +183,12 @@ class Supervisor:
         """Blame the implementation in flight, keep the rest of its job, go on."""
         effects: list[Effect] = []
         message = bye.reason if bye else f"The worker was lost ({description})."
+        in_turn = self._stage is not None and self._stage.stage is Stage.MEASURE and len(self._left) > 1
+        if isinstance(self._current, Run) and in_turn and not bye:
+            why = "did not finish in time" if timed_out else f"was lost ({description})"
+            message = f"The worker {why} with {len(self._left)} measured in turn; each is run by itself now."
+            self._queue.extendleft(reversed(apart(self._current, self._left)))
+            self._left = []
         if isinstance(self._current, Run) and self._left and (bye is None or self._left_all):
             blamed = self._stage.implementation if self._stage else None
             blamed = blamed if blamed in self._left else self._left[0]

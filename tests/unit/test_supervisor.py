@@ -117,6 +117,31 @@ def test_a_lost_worker_costs_the_implementation_in_flight_and_no_other() -> None
     assert again == [Run(msgspec.structs.replace(job(1), implementations=(TRITON,)))]
 
 
+@pytest.mark.parametrize("timed_out", [False, True])
+def test_a_worker_lost_with_several_in_turn_costs_only_the_one_that_loses_it_alone(timed_out: bool) -> None:
+    supervisor = started(job())
+    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=1.5)
+    supervisor.feed(StageStarted("job-1", Stage.MEASURE, 10.0, TRITON, "2 in turn"), now=2.0)
+    if timed_out:
+        supervisor.tick(now=13.0)
+    effects = supervisor.exited("killed by SIGSEGV", "", now=13.0)
+    assert recorded(effects) == []
+    [lost] = of_kind(effects, WorkerLost)
+    assert isinstance(lost, WorkerLost)
+    assert "2 measured in turn" in lost.message
+    assert ("in time" in lost.message) is timed_out
+
+    first = sent(supervisor.feed(hello(), now=14.0))
+    assert [run.job.implementations for run in first if isinstance(run, Run)] == [(TRITON,)]
+    supervisor.feed(StageStarted("job-1", Stage.MEASURE, 10.0, TRITON, "1 in turn"), now=15.0)
+    [(stem, outcome)] = recorded(supervisor.exited("killed by SIGSEGV", "", now=16.0))
+    assert stem == TRITON.stem
+    assert isinstance(outcome, Failed)
+    assert outcome.kind is FailureKind.WORKER_LOST
+    second = sent(supervisor.feed(hello(), now=17.0))
+    assert [run.job.implementations for run in second if isinstance(run, Run)] == [(CUDA,)]
+
+
 def test_a_blamed_implementation_is_paused_until_its_source_changes() -> None:
     supervisor = started(job(1, (CUDA,)))
     supervisor.feed(StageStarted("job-1", Stage.VERIFY, 60.0, CUDA), now=1.0)

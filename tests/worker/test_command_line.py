@@ -175,6 +175,8 @@ def test_an_existing_session_is_never_overwritten(tmp_path: Path) -> None:
 def test_ctrl_c_during_the_imports_is_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import os, signal, sys\n"
+        # As a terminal has it: whoever starts the tests in the background has it ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "class Finder:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name == 'typer':\n"
