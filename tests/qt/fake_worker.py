@@ -86,7 +86,7 @@ def main(mode: str, marker: str) -> None:
 def run(job: Job, mode: str, marker: Path, decoder: LineDecoder) -> None:
     cancelled = False
     for implementation in job.implementations:
-        say(StageStarted(job.id, Stage.MEASURE, 60.0, implementation))
+        say(StageStarted(job.id, Stage.VERIFY, 60.0, implementation))
         if mode == "crash" or (mode == "crash_once" and not marker.exists()):
             marker.touch()
             os.write(2, b"invented: the last words of the worker\n")
