@@ -10,4 +10,4 @@ MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
 def run(program: CudaProgram, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     """The mean of ``v`` under softmax(q k^T / sqrt(dim)), all (batch, heads, seq, dim)."""
-    return attend(program, "attention/cuda_wgmma", q, k, v, in_turn=True)[0]
+    return attend(program, "attention/cuda_wgmma", q, k, v, causal=False)[0]

@@ -10,4 +10,4 @@ MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
 def run(program: CudaProgram, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     """Attention in which query i sees keys 0 to i, all (batch, heads, seq, dim)."""
-    return attend(program, "attention_causal/cuda_wgmma", q, k, v, in_turn=False)[0]
+    return attend(program, "attention_causal/cuda_wgmma", q, k, v, causal=True)[0]

@@ -1,11 +1,11 @@
 """Attention in Gluon, Triton's lower dialect: triton_gluon.py of both forward kernels.
 
-Formula, FLOP and bytes are those of flash_attention.py, the mapping that of wgmma_attention.cuh: a block owns
-128 queries of a head, 64 by each of two groups of four warps. One more warp has the tensor memory accelerator
-copy 128 keys and as many values a step into a ring of two stages, the last keys first: they are those that
-need a mask. A step starts the next q k^T and the present p v together, and takes the powers of the former
-while the latter runs. Layouts, barriers and the roles of warps are ours to choose in Gluon, so that the mask
-can stand before the loop, where triton_warp_specialized has no place for it.
+Formula, FLOP and bytes are those of flash_attention.py, the mapping that of a tile of wgmma_attention.cuh: a
+block owns 128 queries of a head, 64 by each of two groups of four warps. One more warp has the tensor memory
+accelerator copy 128 keys and as many values a step into a ring of two stages, the last keys first: they are
+those that need a mask. A step starts the next q k^T and the present p v together, and takes the powers of the
+former while the latter runs. Layouts, barriers and the roles of warps are ours to choose in Gluon, so that
+the mask can stand before the loop, where triton_warp_specialized has no place for it.
 Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608. Hopper only.
 """
 

@@ -1,4 +1,6 @@
-"""Launches ``wgmma_attention.cuh`` for both kernels: tiles of 128 queries of a head."""
+"""Launches ``wgmma_attention.cuh`` for both kernels, and chooses the order of causal tiles."""
+
+import functools
 
 import torch
 
@@ -14,14 +16,16 @@ BAND = 64  # elements of a row that lie together in shared memory: 128 bytes
 WARPGROUP = 128
 BARRIER_BYTES = 8 * (2 + 4 * STAGES)
 
+# Causal tiles are sorted over groups of heads.
+GROUP_BYTES = 32 << 20  # of keys and values at most: L2, 50 MB on Hopper, holds what tiles read again
+GROUPS_TRIED = 64
+STEP_TIME, TURN_TIME = 10, 2  # a tile takes the first for each of its steps, and the second besides
+
 
 def attend(
-    program: CudaProgram, key: str, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, in_turn: bool
+    program: CudaProgram, key: str, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The output, and in float32 each query's logarithm (base e) of its sum of exponentials.
-
-    ``in_turn``: a block a multiprocessor takes tiles in turn, and loads the keys of the next one while it
-    ends the last. Else a block for every tile: the hardware deals out best what takes unequally long.
 
     Raises Refusal for float32, for heads of other than 64 or 128 elements, and where there is no wgmma.
     """
@@ -37,16 +41,36 @@ def attend(
         tensor_map(x.view(batch * heads, seq, dim), (1, rows, BAND))
         for x, rows in zip(aligned(q, k, v), (queries, KEYS, KEYS), strict=True)
     )
-    tiles = batch * heads * -(-seq // queries)
+    count = program.multiprocessor_count
     program.launch(
         f"attention_{dim}",
-        min(tiles, program.multiprocessor_count) if in_turn else tiles,
+        min(batch * heads * -(-seq // queries), count),
         (CONSUMERS[dim] + 1) * WARPGROUP,
         *maps,
         o,
         lse,
         seq,
-        tiles,
+        batch * heads,
+        heads_of_group(batch * heads, seq, dim, count) if causal else 1,
         shared_bytes=(queries + 2 * STAGES * KEYS) * dim * 2 + BARRIER_BYTES,
     )
     return o, lse
+
+
+@functools.lru_cache
+def heads_of_group(heads: int, seq: int, dim: int, multiprocessors: int) -> int:
+    """The heads whose causal tiles are sorted together: as many as leave the busiest block least to do."""
+    queries = CONSUMERS[dim] * 64
+    ends = range(-(-seq // queries) * queries, 0, -queries)
+    times = [-(-min(end, seq) // KEYS) * STEP_TIME + TURN_TIME for end in ends]
+
+    def most_to_do(group: int) -> int:
+        groups = [group + heads % group] + [group] * (heads // group - 1)
+        tiles = [time for size in groups for time in times for _ in range(size)]
+        tiles += [0] * (-len(tiles) % multiprocessors)
+        turns = [tiles[first : first + multiprocessors] for first in range(0, len(tiles), multiprocessors)]
+        turns[1::2] = [turn[::-1] for turn in turns[1::2]]
+        return max(map(sum, zip(*turns, strict=True)))
+
+    most = max(1, min(heads, GROUP_BYTES // (seq * dim * 4)))
+    return min(range(1, most + 1, -(-most // GROUPS_TRIED)), key=most_to_do)

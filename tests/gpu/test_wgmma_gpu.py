@@ -1,4 +1,4 @@
-"""The wgmma versions of the matmul kernels on a Hopper GPU: every tile, and C beyond 2^31 elements."""
+"""The wgmma versions on a Hopper GPU: every tile, C beyond 2^31 elements, every order of causal attention."""
 
 import functools
 from typing import Any
@@ -12,7 +12,7 @@ from tests.kernels.cases import CATALOG, random_inputs, reference, relative_erro
 
 pytest.importorskip("profiling.worker.providers.cuda", reason="cuda.core is not installed here")
 
-from kernels.shared import wgmma_matmul
+from kernels.shared import wgmma_attention, wgmma_matmul
 from profiling.worker.providers import cuda
 
 pytestmark = pytest.mark.skipif(
@@ -66,4 +66,17 @@ def test_counts_beyond_32_bits() -> None:
     b = torch.empty(k, n, dtype=torch.bfloat16, device="cuda").uniform_(-1, 1)
     result = module.run(program, a, b)[-9:].clone()
     error = relative_error((result,), reference(kernel, (a[-9:], b)))
+    assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
+
+
+@pytest.mark.parametrize("dim", [64, 128])
+@pytest.mark.parametrize("group", [1, 4, 32, 76, 133])
+def test_every_order_of_causal_tiles_is_right(group: int, dim: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several turns, the last one not full; heads beyond whole groups, none, and but one group."""
+    kernel, module, program = built("attention_causal", Dtype.BFLOAT16)
+    monkeypatch.setattr(wgmma_attention, "heads_of_group", lambda *_: group)
+    inputs = random_inputs(
+        kernel, {"batch": 7, "heads": 19, "seq": 513, "dim": dim}, Dtype.BFLOAT16, device="cuda"
+    )
+    error = relative_error((module.run(program, *inputs),), reference(kernel, inputs))
     assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)

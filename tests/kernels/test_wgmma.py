@@ -1,4 +1,4 @@
-"""What the wgmma versions of the matmul kernels share: the choice of a tile, the instructions they become."""
+"""What the wgmma versions share: the choice of a tile and of an order, the instructions they become."""
 
 import re
 import subprocess
@@ -12,6 +12,7 @@ from profiling.spec import Dtype
 
 pytest.importorskip("profiling.worker.providers.cuda", reason="cuda.core is not installed here")
 
+from kernels.shared.wgmma_attention import heads_of_group
 from kernels.shared.wgmma_matmul import TILES, choose
 from profiling.worker.failures import Refusal
 from profiling.worker.providers import cuda
@@ -41,6 +42,16 @@ PRODUCTS = [
 )
 def test_takes_the_tile_of_least_time(size: int, expected: str) -> None:
     assert choose(size, size, MULTIPROCESSORS) == expected
+
+
+@pytest.mark.parametrize(
+    ("heads", "seq", "dim", "expected"),
+    [(64, 512, 128, 1), (64, 1024, 64, 33), (64, 2048, 128, 31), (64, 4096, 64, 22), (1, 1, 64, 1)],
+)
+def test_sorts_causal_tiles_of_as_many_heads_as_share_them_best(
+    heads: int, seq: int, dim: int, expected: int
+) -> None:
+    assert heads_of_group(heads, seq, dim, MULTIPROCESSORS) == expected
 
 
 @pytest.mark.parametrize("name", TILES)
