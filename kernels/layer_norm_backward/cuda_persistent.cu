@@ -7,8 +7,7 @@
 //   row at a time, each thread always the same columns, whose sums it keeps in float: in registers up to 16 KB
 //   a row, in shared memory above. The next row is under way while this one is reduced. Each block writes its
 //   sums to `partial`, (2, blocks, cols); layer_norm_backward_columns adds them up, always in the same order.
-//   On an H200 in bfloat16, to store the sums by fours takes 8192 x 16384 from 262 us to 225; with the formula in
-//   fewer instructions up to 16 KB a row, 32768 x 4096 goes from 240 to 211.
+//   To store the sums by fours takes 7 to 14 % off on an H200: 8192 x 16384 in bfloat16 from 262 us to 225.
 // Idea: the persistent grid and two-stage column sum of Triton's layer norm tutorial and of QuACK (Dao-AILab).
 #include "shared/norm_backward.cuh"
 
@@ -18,7 +17,6 @@ template <int PACKS>
 struct Row {
     Bits dy[PACKS], x[PACKS];
     float mean, rstd;
-    float shift;  // h = x rstd + shift
 
     template <bool PACKED>
     __device__ __forceinline__ void load(
@@ -32,27 +30,20 @@ struct Row {
     }
 };
 
-// The formula's dy, x, h and g of a pack of elements. LEAN in fewer instructions, at a price: the rounding of
-// mean rstd is in h. It is nothing beside that of an x of 16 bits.
-template <bool LEAN>
+// The formula's dy, h and g of a pack of elements.
 struct Terms {
-    float dy[PACK], x[PACK], h[PACK], g[PACK];
+    float dy[PACK], h[PACK], g[PACK];
 
     template <int PACKS>
     __device__ __forceinline__ Terms(const Row<PACKS>& row, int p, const Bits& w) {
-        to_floats(row.dy[p], dy);
-        to_floats(row.x[p], x);
-        to_floats(w, g);
+        unpack(row.dy[p], dy);
+        unpack(row.x[p], h);
+        unpack(w, g);
 #pragma unroll
         for (int i = 0; i < PACK; ++i) {
-            h[i] = LEAN ? fmaf(x[i], row.rstd, row.shift) : (x[i] - row.mean) * row.rstd;
+            h[i] = (h[i] - row.mean) * row.rstd;
             g[i] *= dy[i];
         }
-    }
-
-    static __device__ __forceinline__ void to_floats(const Bits& bits, float (&values)[PACK]) {
-        if (LEAN) unpack_words(bits, values);
-        else unpack(bits, values);
     }
 };
 
@@ -64,8 +55,7 @@ template <int PACKS>
 struct SumsInRegisters {
     alignas(16) float dw[PACKS][PACK] = {}, db[PACKS][PACK] = {};
 
-    template <bool LEAN>
-    __device__ __forceinline__ void add(int p, const Terms<LEAN>& terms) {
+    __device__ __forceinline__ void add(int p, const Terms& terms) {
 #pragma unroll
         for (int i = 0; i < PACK; ++i) {
             dw[p][i] = fmaf(terms.dy[i], terms.h[i], dw[p][i]);
@@ -91,8 +81,7 @@ struct SumsInShared {
         }
     }
 
-    template <bool LEAN>
-    __device__ __forceinline__ void add(int p, const Terms<LEAN>& terms) const {
+    __device__ __forceinline__ void add(int p, const Terms& terms) const {
         float products[PACK];
 #pragma unroll
         for (int i = 0; i < PACK; ++i) products[i] = terms.dy[i] * terms.h[i];
@@ -124,9 +113,6 @@ __device__ __forceinline__ void backward(
 ) {
     const int threads = SHARED ? MOST_THREADS : team_threads;  // known to the compiler: addresses at fixed distances
     constexpr bool AHEAD = PACKS <= 4;  // registers suffice for the next row too
-    // Where w is loaded in each pass the compiler would start the next row first and make one wait of the two, so
-    // that the first pass waits for memory: 259 us where it takes 225 (8192 x 16384 in bfloat16 on an H200).
-    constexpr bool LEAN = sizeof(SCALAR) == 2 && !SHARED;
     extern __shared__ float4 shared[];
     const int team = threadIdx.x / threads, teams = blockDim.x / threads, thread = threadIdx.x % threads;
     const Share<PACKED> share = {thread, threads, static_cast<int>(cols)};
@@ -148,13 +134,12 @@ __device__ __forceinline__ void backward(
     for (int turn = 0; row < rows; row += step, ++turn) {
         if (!AHEAD) next.load(share, row, cols, dy, x, mean, rstd);
         Row<PACKS> here = next;
-        here.shift = -here.mean * here.rstd;
         if (AHEAD && row + step < rows) next.load(share, row + step, cols, dy, x, mean, rstd);
 
         float2 total = {0.0f, 0.0f};
 #pragma unroll
         for (int p = 0; p < PACKS; ++p) {
-            const Terms<LEAN> terms(here, p, SHARED ? share.load(w, p) : weights[p]);
+            const Terms terms(here, p, SHARED ? share.load(w, p) : weights[p]);
             if (SHARED) sums.add(p, terms);
             else own.add(p, terms);
 #pragma unroll
@@ -166,18 +151,14 @@ __device__ __forceinline__ void backward(
         total = sum_over_team(total, threads / WARP, turn);
         keep_packed(here.dy);
         keep_packed(here.x);
-        // dx = g rstd + x slope + level
-        const float per_h = -here.rstd * one_of_cols * total.y, slope = per_h * here.rstd;
-        const float level = fmaf(per_h, here.shift, -here.rstd * one_of_cols * total.x);
 #pragma unroll
         for (int p = 0; p < PACKS; ++p) {
             if (!SHARED) keep_packed(weights[p]);
-            const Terms<LEAN> terms(here, p, SHARED ? share.load(once_known(total.x, w), p) : weights[p]);
+            const Terms terms(here, p, SHARED ? share.load(once_known(total.x, w), p) : weights[p]);
             float gradients[PACK];
 #pragma unroll
             for (int i = 0; i < PACK; ++i) {
-                gradients[i] = LEAN ? fmaf(terms.g[i], here.rstd, fmaf(terms.x[i], slope, level))
-                                    : here.rstd * (terms.g[i] - one_of_cols * fmaf(terms.h[i], total.y, total.x));
+                gradients[i] = here.rstd * (terms.g[i] - one_of_cols * fmaf(terms.h[i], total.y, total.x));
             }
             share.store(dx + row * cols, p, gradients);
         }

@@ -171,7 +171,7 @@ def test_a_second_stop_kills_a_worker_that_does_not_listen(open_window: OpenWind
     application = open_window(mode="stuck")
     tick_only(application, "softmax")
     press(application, CommandId.RUN)
-    qtbot.waitUntil(lambda: "measuring" in application.panes.plan_bar._message.whole_text, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: "verifying" in application.panes.plan_bar._message.whole_text, timeout=WAIT_MS)
     qtbot.waitUntil(lambda: "softmax" in application.panes.plan_bar._message.whole_text, timeout=WAIT_MS)
     pid = application.link.worker_pid
     press(application, CommandId.STOP)
