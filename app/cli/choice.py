@@ -66,15 +66,20 @@ def choose_sizes(words: Iterable[str], presets: Sequence[str], device: Device) -
     """Presets, or ``axis=number`` words laid over the one preset."""
     names = list(presets) or ["large" if device.kind is DeviceKind.CUDA else "medium"]
     by_default = not presets
+    if sizes := sizes_of(words):
+        return [SizeChoice(_base_of(names), sizes, by_default)]
+    return [SizeChoice(name, or_any=by_default) for name in names]
+
+
+def sizes_of(words: Iterable[str]) -> dict[str, int]:
+    """By axis, from words such as ``rows=4096``."""
     sizes: dict[str, int] = {}
     for word in words:
         try:
             sizes |= parse_size_list(word)
         except PlanError as error:
             refuse(str(error))
-    if sizes:
-        return [SizeChoice(_base_of(names), sizes, by_default)]
-    return [SizeChoice(name, or_any=by_default) for name in names]
+    return sizes
 
 
 def _base_of(presets: Sequence[str]) -> str:

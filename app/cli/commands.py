@@ -16,6 +16,7 @@ from app.cli.choice import (
     choose_sizes,
     dtype_of,
     make_jobs,
+    sizes_of,
 )
 from app.cli.doctor import print_checks
 from app.cli.errors import refuse
@@ -23,7 +24,7 @@ from app.cli.export import export_session, write_svg
 from app.cli.run import run_jobs
 from app.cli.selftest import run_selftest
 from app.cli.targets import unwritable
-from app.cli.trace import record_trace
+from app.cli.trace import Wanted, record_trace
 from profiling.catalog import LIBRARY, Catalog, scan
 from profiling.doctor import CheckState, check_window
 from profiling.host import package_version
@@ -141,10 +142,14 @@ def trace(
     dtype: Annotated[
         Dtype | None, typer.Option(help="Element type; any if none.", parser=dtype_of, metavar="TYPE")
     ] = None,
+    size: Annotated[
+        list[str] | None, typer.Option(help="axis=number of a measured point; the largest if none.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Also write the Chrome trace, .json or .json.gz.")] = None,
 ) -> None:
     """Record a torch.profiler trace of a measured point into its session."""
-    raise typer.Exit(record_trace(file, implementation, dtype, _scan([]), local_devices(), out))
+    wanted = Wanted(implementation, dtype, sizes_of(size or []))
+    raise typer.Exit(record_trace(file, wanted, _scan([]), local_devices(), out))
 
 
 @cli.command()

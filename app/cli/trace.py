@@ -1,6 +1,7 @@
 """Records a profiler trace of a point of a session, into the session and as a Chrome trace."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from rich.console import Console
@@ -29,16 +30,24 @@ _ROWS = 10
 _SUFFIXES = (".json", ".json.gz")
 
 
+class Wanted(NamedTuple):
+    """What is to be traced: ``kernel/implementation``, of any type and size where none is named."""
+
+    key: str
+    dtype: Dtype | None
+    sizes: dict[str, int]
+
+
 def record_trace(
-    path: Path, key: str, dtype: Dtype | None, catalog: Catalog, devices: tuple[Device, ...], out: Path | None
+    path: Path, wanted: Wanted, catalog: Catalog, devices: tuple[Device, ...], out: Path | None
 ) -> int:
-    """Trace the largest measured workload of ``kernel/implementation``; returns the exit code."""
+    """Trace a measured point; returns the exit code."""
     session = load_or_refuse(path)
     if out:
         check_target(out, path, _SUFFIXES)
         check_writable(out)  # now, and not after the minute that a trace may take
     device = _device(session, devices)
-    job = _job(choose_point(session, key, dtype), catalog, device)
+    job = _job(choose_point(session, wanted), catalog, device)
     console = make_console()
     recorded: list[TraceInfo] = []
     try:
@@ -69,21 +78,25 @@ def _device(session: Session, devices: tuple[Device, ...]) -> Device:
     return device
 
 
-def choose_point(session: Session, key: str, dtype: Dtype | None) -> Point:
+def choose_point(session: Session, wanted: Wanted) -> Point:
+    """The largest of the measured points that are wanted, the latest of these."""
+    key, dtype, sizes = wanted
     measured = [point for point in session.points if point.measured]
-    found = [
-        point
-        for point in measured
-        if point.implementation.key == key and dtype in (None, point.job.workload.dtype)
-    ]
+    if not measured:
+        refuse(f"{session.path} holds no measured point; run the kernel first.")
+    found = [point for point in measured if point.implementation.key == key]
     if not found:
-        others = {point.job.workload.dtype for point in measured if point.implementation.key == key}
-        if others:
-            refuse(f"{key} was not measured in {dtype}, only in {', '.join(sorted(others))}.")
-        if not measured:
-            refuse(f"{session.path} holds no measured point; run the kernel first.")
         unknown("measured implementation", key, sorted({point.implementation.key for point in measured}))
-    return max(found, key=lambda point: (point.job.work.byte_count, point.number))
+    of_type = [point for point in found if dtype in (None, point.job.workload.dtype)]
+    if not of_type:
+        others = sorted({point.job.workload.dtype for point in found})
+        refuse(f"{key} was not measured in {dtype}, only in {', '.join(others)}.")
+    of_size = [point for point in of_type if sizes.items() <= point.job.workload.sizes.items()]
+    if not of_size:
+        label = ", ".join(f"{axis}={size}" for axis, size in sizes.items())
+        others = dict.fromkeys(point.job.workload.size_label for point in of_type)
+        refuse(f"{key} was not measured at {label}, only at {'; '.join(others)}.")
+    return max(of_size, key=lambda point: (point.job.work.byte_count, point.number))
 
 
 def _job(point: Point, catalog: Catalog, device: Device) -> Job:

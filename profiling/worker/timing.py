@@ -235,7 +235,8 @@ def make_timer(
         return GraphTimer(call, sets, estimate_s, clock, pool or OutputPool(), block_s)
     except RuntimeError as error:
         torch.cuda.synchronize()  # raises again where the device itself is broken
-        cause = str(_first_of(error)).strip().splitlines()[0][:200]
+        first = _first_of(error)
+        cause = (str(first).strip() or type(first).__name__).splitlines()[0][:200]
         reason = f"A CUDA graph could not capture it ({cause})."
         return QueueTimer(call, sets, estimate_s, clock, reason, launches_per_call=8)
 

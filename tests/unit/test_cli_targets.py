@@ -3,15 +3,16 @@
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 import typer
 
 from app.cli.export import export_session
 from app.cli.targets import unwritable
-from app.cli.trace import choose_point, record_trace
+from app.cli.trace import Wanted, choose_point, record_trace
 from profiling.catalog import Catalog
 from profiling.session_reader import load
-from profiling.spec import Dtype
+from profiling.spec import Dtype, Work
 from profiling.store import SessionStore
 from tests.sessions import empty_session, make_session
 
@@ -56,7 +57,7 @@ def test_an_export_may_have_any_other_name(session: Path) -> None:
 
 def trace(session: Path, out: Path) -> int:
     """A session without points: what comes after the check of ``out`` is another refusal."""
-    return record_trace(session, "gelu/eager", None, Catalog((), (), ""), (), out)
+    return record_trace(session, Wanted("gelu/eager", None, {}), Catalog((), (), ""), (), out)
 
 
 @pytest.mark.parametrize(
@@ -90,11 +91,29 @@ def test_a_trace_says_which_types_were_measured(capsys: pytest.CaptureFixture[st
         ("softmax/eagr", None, "did you mean 'softmax/eager'?"),
     ):
         with pytest.raises(typer.Exit):
-            choose_point(session, name, dtype)
+            choose_point(session, Wanted(name, dtype, {}))
         assert sentence in capsys.readouterr().err
     with pytest.raises(typer.Exit):
-        choose_point(empty_session(), "softmax/eager", None)
+        choose_point(empty_session(), Wanted("softmax/eager", None, {}))
     assert "holds no measured point" in capsys.readouterr().err
+
+
+def test_a_trace_is_of_the_size_that_is_named_or_of_the_largest(capsys: pytest.CaptureFixture[str]) -> None:
+    session = make_session()
+    points = [p for p in session.points if p.measured and p.implementation.key == "softmax/eager"]
+    small, large = points[0], points[-1]
+    halved = {axis: size // 2 for axis, size in large.job.workload.sizes.items()}
+    workload = msgspec.structs.replace(small.job.workload, sizes=halved)
+    job = msgspec.structs.replace(small.job, workload=workload, work=Work(1, 1, 1))
+    session.points = (msgspec.structs.replace(small, job=job), large)
+    rows = large.job.workload.sizes["rows"]
+    assert choose_point(session, Wanted("softmax/eager", None, {})) is session.points[1]
+    assert choose_point(session, Wanted("softmax/eager", None, {"rows": rows // 2})) is session.points[0]
+    with pytest.raises(typer.Exit):
+        choose_point(session, Wanted("softmax/eager", None, {"rows": 5}))
+    said = capsys.readouterr().err
+    assert "softmax/eager was not measured at rows=5, only at rows=" in said
+    assert session.points[0].job.workload.size_label in said
 
 
 def test_the_check_of_a_target_leaves_nothing_behind(
