@@ -15,6 +15,7 @@ from profiling.spec import Implementation, KernelSpec, Provider
 LIBRARY = Path(__file__).resolve().parent.parent / "kernels"
 SHARED = LIBRARY / "shared"  # what several kernels use
 _ROLES = ("__init__", "spec", "reference", "eager", "autograd")
+_JUDGE = "reference.py"
 _HELPERS = (".py", ".cuh")
 _CODE = (*_HELPERS, ".cu")
 _IMPORT = re.compile(r"^\s*(?:from|import)\s+kernels\.(\w+)\.(\w+)", re.MULTILINE)
@@ -44,7 +45,7 @@ class Kernel(Struct, frozen=True):
     spec: KernelSpec
     folder: Path
     implementations: tuple[Implementation, ...]
-    contents: dict[str, bytes] = {}  # by file name, as they were when the implementations were hashed
+    contents: dict[str, bytes] = {}  # by file name, as they were hashed; what judges them, too
 
     def implementation(self, stem: str) -> Implementation | None:
         return next((found for found in self.implementations if found.stem == stem), None)
@@ -54,8 +55,10 @@ class Kernel(Struct, frozen=True):
         return tuple(_source(path.name, self.contents[path.name]) for path in self.paths(implementation))
 
     def is_unchanged(self, implementation: Implementation) -> bool:
-        """Whether the files, read now, are those that the implementation's hash stands for."""
+        """Whether the files, read now, are those that its hash stands for, and its judge is as it was."""
         try:
+            if (self.folder / _JUDGE).read_bytes() != self.contents.get(_JUDGE):
+                return False
             contents = [path.read_bytes() for path in self.paths(implementation)]
             shared = _digest_of_helpers(SHARED) + _digest_of_helpers(self.folder)
         except OSError:
@@ -125,12 +128,12 @@ def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
         return CatalogProblem(
             str(folder), f"{folder.name}/spec.py must define SPEC, a KernelSpec named {folder.name!r}."
         )
-    if not (folder / "reference.py").is_file():
+    if not (folder / _JUDGE).is_file():
         return CatalogProblem(
-            str(folder), f"{folder.name} has no reference.py, without which nothing in it can be verified."
+            str(folder), f"{folder.name} has no {_JUDGE}, without which nothing in it can be verified."
         )
     shared = library + _digest_of_helpers(folder)
-    contents: dict[str, bytes] = {}
+    contents = {_JUDGE: (folder / _JUDGE).read_bytes()}
     implementations: list[Implementation] = []
     for provider, variant in _versions(folder):
         stem = f"{provider}_{variant}" if variant else str(provider)

@@ -156,7 +156,8 @@ class JobExecutor:
 
     def _build(self, implementation: Implementation) -> Built:
         if not self._kernel.is_unchanged(implementation):
-            raise Changed(f"{implementation.title} changed since the run was planned; run it again.")
+            what = f"{implementation.title} or its reference"
+            raise Changed(f"{what} changed since the run was planned; run it again.")
         inputs = tuple(tensor.name for tensor in self._kernel.spec.inputs)
         request = BuildRequest(implementation, self._kernel.folder, self._job.workload, self._device, inputs)
         return providers.build(request)

@@ -200,5 +200,8 @@ def test_a_kernel_knows_whether_its_files_are_those_of_the_hash(folder: Path, ed
     unchanged = {found.stem for found in kernel.implementations if kernel.is_unchanged(found)}
     assert ("triton_tiles" in unchanged) == (not edited)
     assert "eager" in unchanged
+    judge = folder / "reference.py"
+    judge.write_text(f"{judge.read_text()}# edited")
+    assert not any(map(kernel.is_unchanged, kernel.implementations))
     (folder / "eager.py").unlink()
     assert not kernel.is_unchanged(kernel.implementations[0])

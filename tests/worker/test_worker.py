@@ -215,13 +215,15 @@ def test_what_was_stopped_can_be_run_again_in_the_same_worker(tmp_path: Path) ->
     assert isinstance(watched.outcomes["good"], Measured)
 
 
-def test_what_was_edited_since_it_was_planned_is_not_measured(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["eager.py", "reference.py"])
+def test_what_was_edited_since_it_was_planned_is_not_measured(tmp_path: Path, name: str) -> None:
     add_toy(tmp_path, "good", GOOD)
     add_toy(tmp_path, "edited", GOOD)
 
     def edit(report: Report) -> None:
         if isinstance(report, EnvironmentKnown):  # the worker has read the folders and has no task yet
-            (tmp_path / "edited" / "eager.py").write_text(f"{GOOD}# edited")
+            file = tmp_path / "edited" / name
+            file.write_text(f"{file.read_text()}# edited")
 
     watched = Watched(tmp_path, edit)
     watched.run.run([Run(job) for job in jobs_of(watched.catalog, ["edited", "good"])])
