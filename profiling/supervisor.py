@@ -78,6 +78,7 @@ class Supervisor:
         self._timed_out = False
         self._bye: Bye | None = None
         self._paused: dict[str, str] = {}  # source hash -> why
+        self._begun: set[str] = set()  # ids of jobs, of which some may be queued again
         self._progress = Progress()
 
     @property
@@ -92,6 +93,7 @@ class Supervisor:
         """Queue tasks and start working on them."""
         if self.is_idle:
             self._progress = Progress(now)
+            self._begun.clear()
         self._stopping = 0
         for task in tasks:
             self._queue.append(task)
@@ -100,14 +102,22 @@ class Supervisor:
 
     def stop(self, now: float) -> list[Effect]:
         """First press: drop the queue, cancel the task in flight. Second press: kill."""
+        effects = [effect for task in self._queue for effect in self._drop(task)]
         self._queue.clear()
         self._stopping += 1
         if self._worker is _Worker.ABSENT or self._current is None:
-            return [] if self._worker is not _Worker.STARTING else self._kill()
+            return effects if self._worker is not _Worker.STARTING else [*effects, *self._kill()]
         if self._stopping > 1:
-            return self._kill()
+            return [*effects, *self._kill()]
         self._deadline = now + CANCEL_GRACE_S
-        return [Send(Cancel(task_id(self._current)))]
+        return [*effects, Send(Cancel(task_id(self._current)))]
+
+    def _drop(self, task: Task) -> list[Effect]:
+        """Outcomes for what is queued of a job that was begun; none for what was never tried."""
+        if not isinstance(task, Run) or task.job.id not in self._begun:
+            return []
+        self._progress.done += len(task.job.implementations)
+        return [OutcomeRecorded(task.job, left, Cancelled()) for left in task.job.implementations]
 
     def close(self) -> list[Effect]:
         """The watcher goes away: end the worker now."""
@@ -180,7 +190,10 @@ class Supervisor:
     def _survive(
         self, bye: Bye | None, timed_out: bool, description: str, log_tail: str, now: float
     ) -> list[Effect]:
-        """Blame the implementation in flight, keep the rest of its job, go on."""
+        """Blame the implementation in flight, keep the rest of its job, go on.
+
+        Of those measured in turn nobody knows which it was: each is run by itself then.
+        """
         effects: list[Effect] = []
         message = bye.reason if bye else f"The worker was lost ({description})."
         in_turn = self._stage is not None and self._stage.stage is Stage.MEASURE and len(self._left) > 1
@@ -249,6 +262,7 @@ class Supervisor:
             if task is None:
                 return [*effects, *self._advance(now)]
             self._left = list(task.job.implementations)
+            self._begun.add(task.job.id)
         # Until its first stage, too: a reference.py, which is a user's code, may hang as it is loaded.
         self._current, self._stage, self._deadline = task, None, now + START_DEADLINE_S
         return [*effects, Send(task)]

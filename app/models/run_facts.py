@@ -28,7 +28,7 @@ _ALIKE = 0.02  # hot and cold within this need no factor
 _SEVERAL = 1.5  # kernels a call, as the verdict counts them
 
 
-def time_section(row: PointRow, measured: Measured) -> Section:
+def time_section(row: PointRow, measured: Measured, device: Device | None) -> Section:
     time = measured.time
     speed_up = row.speed_up
     return section(
@@ -45,7 +45,7 @@ def time_section(row: PointRow, measured: Measured) -> Section:
             _speed_up_text(speed_up) if speed_up else "",
             f"{speed_up.origin} {INTERVAL_NOTE}" if speed_up else "",
         ),
-        Fact("Hot cache", _hot(measured), "On one buffer set, of which the cache may hold some"),
+        Fact("Hot cache", _hot(row, measured, device), "On one buffer set, some of which the cache may hold"),
         Fact("From the host", _host(measured), "Wall time a call, Python and launch included"),
         *_profiler(measured),
         Fact("Single calls", _calls(measured), "By events inside a graph; their spread, not the headline"),
@@ -109,9 +109,11 @@ def energy_section(row: PointRow, measured: Measured) -> Section:
     )
 
 
-def _hot(measured: Measured) -> str:
+def _hot(row: PointRow, measured: Measured, device: Device | None) -> str:
     if measured.hot is None:
-        return "" if measured.method is Method.WALL_CLOCK else "as cold: its data are far more than the cache"
+        byte_count = row.point.job.work.byte_count
+        drives_out = device and device.kind is DeviceKind.CUDA and not device.may_keep(byte_count)
+        return "as cold: its data drive one another out of the cache" if drives_out else ""
     hot_s = measured.hot.median_s
     ratio = measured.time.median_s / hot_s
     return (

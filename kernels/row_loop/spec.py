@@ -25,7 +25,7 @@ SPEC = KernelSpec(
     tolerance=Tolerance(float32=5e-6, float16=3e-3, bfloat16=2.4e-2),
     presets=(
         Preset("small", _matrix(64, 8192)),
-        Preset("medium", _matrix(256, 16384)),
+        Preset("medium", _matrix(64, 16384)),
         Preset("large", _matrix(64, 65536)),
     ),
     odd_sizes=(

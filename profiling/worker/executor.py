@@ -21,7 +21,7 @@ from profiling.worker.checking import Checker, Contender
 from profiling.worker.failures import CancelRequested, Changed, Refusal, TooLarge, classify
 from profiling.worker.free_memory import free_bytes
 from profiling.worker.freeze import ActivityCounter
-from profiling.worker.inputs import InputMaker, InputSet, may_stay_hot, set_count
+from profiling.worker.inputs import InputMaker, InputSet, set_count
 from profiling.worker.instruments import Instruments
 from profiling.worker.providers import BuildRequest, Built
 from profiling.worker.rounds import STOP_RULES, Turn, measure, warm_up, warm_up_rule
@@ -39,7 +39,8 @@ _DEADLINE_S = {
     Stage.MEASURE: 120.0,  # and _DEADLINE_OF_EACH_S
     Stage.CHECK: 120.0,
 }
-_DEADLINE_OF_EACH_S = 30.0  # of those measured in turn: 10 s of exact blocks, warm-up, and slow calls beyond
+# Of those measured in turn: 10 s of exact blocks, up to four times where rests grow, and slow calls beyond.
+_DEADLINE_OF_EACH_S = 60.0
 _SETTLE_CALLS = 3
 _HOT_ROUNDS = 3
 _DOUBLE = 8
@@ -171,8 +172,8 @@ class JobExecutor:
         return Contender(one.implementation, one.built, one.verification, turn, hot)
 
     def _has_hot_reading(self) -> bool:
-        cache_bytes = self._instruments.device.last_level_cache_bytes or 0
-        return self._device.type == "cuda" and may_stay_hot(self._job.work.byte_count, cache_bytes)
+        may_be_hot = self._instruments.device.may_keep(self._job.work.byte_count)
+        return self._device.type == "cuda" and may_be_hot
 
     def _turn(self, built: Built, sets: list[InputSet]) -> Turn:
         return Turn(self._instruments.timer(built.call, sets, self._pool))

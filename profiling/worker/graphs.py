@@ -55,6 +55,9 @@ class OutputPool:
     called different, by 0.2 %, in 99 of 100 comparisons. Rivals therefore write to one place, in
     turn.
 
+    Not after a capture that failed by waiting for the device: torch up to 2.11 refuses the pool from then on,
+    and later graphs write to another.
+
     A fresh pool hands its memory out as the driver gives it, later by ascending address: a rehearsal
     comes first, so that every graph finds the pool as the others do.
     """

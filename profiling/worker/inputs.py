@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from profiling.devices import CACHE_LAPS
 from profiling.spec import Dtype, Element, Fill, KernelSpec, evaluate
 
 InputSet = tuple[torch.Tensor, ...]
@@ -73,7 +74,6 @@ def widened(inputs: InputSet) -> InputSet:
     return tuple(tensor.double() if tensor.is_floating_point() else tensor for tensor in inputs)
 
 
-_LAPS = 3  # of the cache, after which nothing of the first is left in it
 _MOST_SETS = 256
 
 
@@ -82,18 +82,9 @@ def set_count(bytes_per_set: int, cache_bytes: int, free_bytes: int) -> int:
 
     At least 2, and no more than fit in a quarter of the free memory (then 1).
     """
-    wanted = max(2, -(-_LAPS * cache_bytes // max(bytes_per_set, 1)))
+    wanted = max(2, -(-CACHE_LAPS * cache_bytes // max(bytes_per_set, 1)))
     fitting = max(1, free_bytes // 4 // max(bytes_per_set, 1))
     return min(wanted, fitting, _MOST_SETS)
-
-
-def may_stay_hot(bytes_per_set: int, cache_bytes: int) -> bool:
-    """Whether calls on one set may find some of it in the cache; more than 3 x the cache drives itself out.
-
-    On an H200 525 points with such sets took as long on one set as on several: 0.00 % apart in the middle,
-    within 2 % but for one.
-    """
-    return bytes_per_set <= _LAPS * cache_bytes
 
 
 def as_tuple(outputs: torch.Tensor | Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:

@@ -205,3 +205,17 @@ def test_a_kernel_knows_whether_its_files_are_those_of_the_hash(folder: Path, ed
     assert not any(map(kernel.is_unchanged, kernel.implementations))
     (folder / "eager.py").unlink()
     assert not kernel.is_unchanged(kernel.implementations[0])
+
+
+def test_what_a_reference_imports_is_part_of_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attention's gradients are judged by attention's own reference."""
+    other = folder.parent / "other"
+    other.mkdir()
+    (other / "reference.py").write_text("FACTOR = 2\n")
+    judge = folder / "reference.py"
+    judge.write_text(f"from kernels.other.reference import FACTOR\n{judge.read_text()}")
+    monkeypatch.setattr(catalog_module, "LIBRARY", folder.parent)
+    kernel = only_kernel(folder.parent)
+    assert kernel.is_unchanged(kernel.implementations[0])
+    (other / "reference.py").write_text("FACTOR = 3\n")
+    assert not kernel.is_unchanged(kernel.implementations[0])

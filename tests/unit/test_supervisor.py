@@ -142,6 +142,20 @@ def test_a_worker_lost_with_several_in_turn_costs_only_the_one_that_loses_it_alo
     assert [run.job.implementations for run in second if isinstance(run, Run)] == [(CUDA,)]
 
 
+@pytest.mark.parametrize("is_up", [False, True])
+def test_a_stop_leaves_an_outcome_for_each_that_was_put_apart(is_up: bool) -> None:
+    supervisor = started(job(1), job(2))
+    supervisor.feed(StageStarted("job-1", Stage.MEASURE, 10.0, EAGER, "3 in turn"), now=2.0)
+    supervisor.exited("killed by SIGSEGV", "", now=3.0)
+    if is_up:
+        supervisor.feed(hello(), now=4.0)
+    effects = supervisor.stop(now=5.0)
+    effects += supervisor.exited("ended", "", now=6.0)
+    assert sorted(stem for stem, _ in recorded(effects)) == sorted(i.stem for i in (EAGER, TRITON, CUDA))
+    assert all(isinstance(outcome, Cancelled) for _, outcome in recorded(effects))
+    assert supervisor.is_idle
+
+
 def test_a_blamed_implementation_is_paused_until_its_source_changes() -> None:
     supervisor = started(job(1, (CUDA,)))
     supervisor.feed(StageStarted("job-1", Stage.VERIFY, 60.0, CUDA), now=1.0)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from profiling.worker.inputs import may_stay_hot, set_count
+from profiling.devices import Device, DeviceKind
+from profiling.worker.inputs import set_count
 
 CACHE = 60 * 2**20
 PLENTY = 2**37
@@ -23,5 +24,6 @@ def test_empty_inputs_have_sets_too() -> None:
 
 
 def test_one_set_stays_hot_until_it_is_three_caches() -> None:
-    assert may_stay_hot(3 * CACHE, CACHE)
-    assert not may_stay_hot(3 * CACHE + 1, CACHE)
+    device = Device("cuda:0", DeviceKind.CUDA, "GPU", "GPU-1", last_level_cache_bytes=CACHE)
+    assert device.may_keep(3 * CACHE)
+    assert not device.may_keep(3 * CACHE + 1)

@@ -1,0 +1,42 @@
+"""What the details say about a measurement."""
+
+import msgspec
+import pytest
+
+from app.detail_facts import sections
+from app.models.point_row import point_rows
+from profiling.devices import DeviceKind
+from profiling.session import Session
+from profiling.spec import Provider, Work
+from tests.sessions import make_session
+
+
+def hot_cache(session: Session) -> str:
+    """What is said of the hot cache; "" where the line is left out."""
+    [row] = point_rows(session, Provider.EAGER, None)
+    facts = [fact for part in sections(row, session) for fact in part.facts]
+    return next((fact.value for fact in facts if fact.name == "Hot cache"), "")
+
+
+def of_bytes(byte_count: int, *, has_hot: bool) -> Session:
+    """A session of one point of a GPU, whose call moves so many bytes."""
+    session = make_session()
+    point = next(point for point in session.points if point.measured and point.measured.hot)
+    outcome = point.measured if has_hot else msgspec.structs.replace(point.measured, hot=None)
+    job = msgspec.structs.replace(point.job, work=Work(1, byte_count, 0))
+    session.points = (msgspec.structs.replace(point, job=job, outcome=outcome),)
+    return session
+
+
+def test_a_hot_reading_stands_beside_the_cold_one() -> None:
+    assert "cold takes 1.11×" in hot_cache(of_bytes(1000, has_hot=True))
+
+
+@pytest.mark.parametrize("caches", [1, 4])
+def test_no_hot_reading_is_explained_where_nothing_could_be_hot(caches: int) -> None:
+    session = of_bytes(1000, has_hot=False)
+    assert session.device
+    assert session.device.kind is DeviceKind.CUDA
+    assert session.device.last_level_cache_bytes
+    session = of_bytes(caches * session.device.last_level_cache_bytes, has_hot=False)
+    assert ("out of the cache" in hot_cache(session)) is (caches == 4)
