@@ -113,7 +113,7 @@ def _hot(row: PointRow, measured: Measured, device: Device | None) -> str:
     if measured.hot is None:
         byte_count = row.point.job.work.byte_count
         drives_out = device and device.kind is DeviceKind.CUDA and not device.may_keep(byte_count)
-        return "as cold: its data drive one another out of the cache" if drives_out else ""
+        return "as cold: too large for the cache" if drives_out else ""
     hot_s = measured.hot.median_s
     ratio = measured.time.median_s / hot_s
     return (

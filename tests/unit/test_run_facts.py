@@ -39,4 +39,4 @@ def test_no_hot_reading_is_explained_where_nothing_could_be_hot(caches: int) -> 
     assert session.device.kind is DeviceKind.CUDA
     assert session.device.last_level_cache_bytes
     session = of_bytes(caches * session.device.last_level_cache_bytes, has_hot=False)
-    assert ("out of the cache" in hot_cache(session)) is (caches == 4)
+    assert ("too large for the cache" in hot_cache(session)) is (caches == 4)
