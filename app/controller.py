@@ -152,10 +152,10 @@ class Controller(QObject):
 
     def why_no_trace(self, devices: Sequence[Device]) -> str:
         """Why no point of the session can be traced on these devices; "" when they can."""
-        if self._own_device(devices):
+        session = self._model.session
+        if session.own_device(devices):
             return ""
-        shown = self._model.session.device
-        name = shown.name if shown else "an unknown device"
+        name = session.device.name if session.device else "an unknown device"
         return f"This point was measured on {name}, which is not in this machine; run it here first."
 
     def trace(self, point: Point, devices: Sequence[Device]) -> None:
@@ -163,7 +163,7 @@ class Controller(QObject):
         if self._is_running:
             return
         self._rescan()
-        device = self._own_device(devices)
+        device = self._model.session.own_device(devices)
         if device is None:
             self.noticed.emit(self.why_no_trace(devices))
             return
@@ -243,11 +243,6 @@ class Controller(QObject):
             self._link.catalog_changed(catalog.hash)
             self._keeper.close()  # its recorder knows the old sources
             self.catalog_changed.emit(catalog)
-
-    def _own_device(self, devices: Sequence[Device]) -> Device | None:
-        """Among these, the one that the session belongs to."""
-        shown = self._model.session.device
-        return next((device for device in devices if shown and device.uuid == shown.uuid), None)
 
     def _next_job(self) -> int:
         """One more than any job of the session, so that an id names one job of a file."""

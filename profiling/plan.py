@@ -7,7 +7,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from profiling.catalog import Kernel
-from profiling.spec import Dtype, Implementation, KernelSpec, Provider, Work, Workload
+from profiling.spec import Dtype, Implementation, KernelSpec, Provider, Work, Workload, size_text
 
 _NAMED = 3  # kernels, in a sentence
 SWEEP = "sweep"  # in a preset's place: all sizes of a kernel's sweep
@@ -156,8 +156,7 @@ def _sizes(kernel: Kernel, choice: SizeChoice) -> tuple[dict[str, int], ...]:
         raise PlanError(problem)
     if _is_empty(kernel.spec, sizes):
         empty = {name: size for name, size in sizes.items() if not size} or sizes
-        where = ", ".join(f"{name}={size}" for name, size in empty.items())
-        raise PlanError(f"{kernel.spec.name} has nothing to time at {where}; choose larger sizes.")
+        raise PlanError(f"{kernel.spec.name} has nothing to time at {size_text(empty)}; choose larger sizes.")
     return (sizes,)
 
 

@@ -1,5 +1,6 @@
 """A session in memory: everything needed to redraw it, on any machine."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -80,6 +81,10 @@ class Session(Struct):
         """The newest ceiling of each bound, source and mix."""
         newest = {(c.bound, c.source, c.mix): c for c in self.ceilings}
         return Roofline(tuple(newest.values()))
+
+    def own_device(self, devices: Iterable[Device]) -> Device | None:
+        """Among these, the one that the session belongs to."""
+        return next((device for device in devices if self.device and device.uuid == self.device.uuid), None)
 
     def bound_of(self, point: Point) -> Bound:
         """The compute pipe that bounds a point."""

@@ -243,6 +243,11 @@ class KernelSpec(Struct, frozen=True):
         return None
 
 
+def size_text(sizes: Mapping[str, int]) -> str:
+    """Such as ``rows=4096, cols=1024``."""
+    return ", ".join(f"{name}={size}" for name, size in sizes.items())
+
+
 class Workload(Struct, frozen=True):
     """One kernel at one dtype and one choice of sizes: what implementations are compared on."""
 
@@ -252,8 +257,7 @@ class Workload(Struct, frozen=True):
 
     @property
     def size_label(self) -> str:
-        """Such as ``rows=4096, cols=1024``."""
-        return ", ".join(f"{name}={size}" for name, size in self.sizes.items())
+        return size_text(self.sizes)
 
     @property
     def label(self) -> str:

@@ -21,7 +21,7 @@ from profiling.recorder import Recorder
 from profiling.reports import EnvironmentKnown, Report
 from profiling.session import Point, Session, TraceInfo
 from profiling.session_reader import SessionError, load_trace
-from profiling.spec import Dtype
+from profiling.spec import Dtype, size_text
 from profiling.store import SessionStore
 from profiling.supervisor import Supervisor
 from profiling.trace import read_trace, unpack
@@ -71,7 +71,7 @@ def record_trace(
 
 
 def _device(session: Session, devices: tuple[Device, ...]) -> Device:
-    device = next((here for here in devices if session.device and here.uuid == session.device.uuid), None)
+    device = session.own_device(devices)
     if device is None:
         name = session.device.name if session.device else "an unknown device"
         refuse(f"{session.path} was recorded on {name}, which is not here; run the kernels here first.")
@@ -93,9 +93,8 @@ def choose_point(session: Session, wanted: Wanted) -> Point:
         refuse(f"{key} was not measured in {dtype}, only in {', '.join(others)}.")
     of_size = [point for point in of_type if sizes.items() <= point.job.workload.sizes.items()]
     if not of_size:
-        label = ", ".join(f"{axis}={size}" for axis, size in sizes.items())
         others = dict.fromkeys(point.job.workload.size_label for point in of_type)
-        refuse(f"{key} was not measured at {label}, only at {'; '.join(others)}.")
+        refuse(f"{key} was not measured at {size_text(sizes)}, only at {'; '.join(others)}.")
     return max(of_size, key=lambda point: (point.job.work.byte_count, point.number))
 
 

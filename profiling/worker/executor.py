@@ -21,7 +21,7 @@ from profiling.worker.checking import Checker, Contender
 from profiling.worker.failures import CancelRequested, Changed, Refusal, TooLarge, classify
 from profiling.worker.free_memory import free_bytes
 from profiling.worker.freeze import ActivityCounter
-from profiling.worker.inputs import InputMaker, InputSet, set_count
+from profiling.worker.inputs import InputMaker, InputSet, sets_on
 from profiling.worker.instruments import Instruments
 from profiling.worker.providers import BuildRequest, Built
 from profiling.worker.rounds import STOP_RULES, Turn, measure, warm_up, warm_up_rule
@@ -253,9 +253,8 @@ class JobExecutor:
             torch.cuda.synchronize(self._device)
 
     def _input_sets(self) -> list[InputSet]:
-        cache_bytes = self._instruments.device.last_level_cache_bytes or 0
-        count = set_count(self._job.work.byte_count, cache_bytes, free_bytes(self._instruments.device))
-        return [self._maker.make(self._job.workload.sizes) for _ in range(count)]
+        make = partial(self._maker.make, self._job.workload.sizes)
+        return sets_on(self._instruments.device, make, self._job.work.byte_count)
 
     def _require_memory(self) -> None:
         """Refuse what cannot fit, before anything is allocated. Raises TooLarge."""

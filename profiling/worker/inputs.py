@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from profiling.devices import CACHE_LAPS
+from profiling.devices import CACHE_LAPS, Device
 from profiling.spec import Dtype, Element, Fill, KernelSpec, evaluate
+from profiling.worker.free_memory import free_bytes
 
 InputSet = tuple[torch.Tensor, ...]
 Derive = Callable[..., Sequence[torch.Tensor]]
@@ -77,13 +78,19 @@ def widened(inputs: InputSet) -> InputSet:
 _MOST_SETS = 256
 
 
-def set_count(bytes_per_set: int, cache_bytes: int, free_bytes: int) -> int:
+def sets_on(device: Device, make: Callable[[], InputSet], bytes_per_set: int) -> list[InputSet]:
+    """As many sets as a job rotates through on this device."""
+    count = set_count(bytes_per_set, device.last_level_cache_bytes or 0, free_bytes(device))
+    return [make() for _ in range(count)]
+
+
+def set_count(bytes_per_set: int, cache_bytes: int, room_bytes: int) -> int:
     """Sets needed so that rotating touches more than 3 x the cache: each call then finds it cold.
 
-    At least 2, and no more than fit in a quarter of the free memory (then 1).
+    At least 2, and no more than fit in a quarter of the room, the free memory (then 1).
     """
     wanted = max(2, -(-CACHE_LAPS * cache_bytes // max(bytes_per_set, 1)))
-    fitting = max(1, free_bytes // 4 // max(bytes_per_set, 1))
+    fitting = max(1, room_bytes // 4 // max(bytes_per_set, 1))
     return min(wanted, fitting, _MOST_SETS)
 
 

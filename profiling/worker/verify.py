@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 
 from profiling.outcome import FailureKind, Verification
-from profiling.spec import KernelSpec, Workload
+from profiling.spec import KernelSpec, Workload, size_text
 from profiling.worker.failures import WrongResult
 from profiling.worker.inputs import InputMaker, InputSet, as_tuple, widened
 from profiling.worker.providers import Tensors
@@ -44,7 +44,7 @@ class Verifier:
 
     def _error_at(self, call: Call, sizes: dict[str, int], magnitude: float) -> float:
         inputs = self._maker.make(sizes, magnitude)
-        label = ", ".join(f"{name}={size}" for name, size in sizes.items())
+        label = size_text(sizes)
         if magnitude != 1.0:
             label += f" with inputs up to {magnitude:g}"
         before = [tensor.clone() for tensor in inputs]

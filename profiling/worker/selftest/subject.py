@@ -9,8 +9,7 @@ from profiling.devices import DeviceKind
 from profiling.statistics import StopRule, WarmUpRule
 from profiling.worker import memory_ceilings
 from profiling.worker.bench import Bench
-from profiling.worker.free_memory import free_bytes
-from profiling.worker.inputs import InputSet, set_count
+from profiling.worker.inputs import InputSet, sets_on
 from profiling.worker.instruments import Instruments
 from profiling.worker.providers import Tensors
 from profiling.worker.rounds import Turn, measure, warm_up
@@ -59,8 +58,7 @@ class Subject:
 
     def sets(self, make: Callable[[], InputSet], bytes_per_call: int) -> list[InputSet]:
         """As many input sets as a job would rotate through."""
-        cache_bytes = self.device.last_level_cache_bytes or 0
-        return [make() for _ in range(set_count(bytes_per_call, cache_bytes, free_bytes(self.device)))]
+        return sets_on(self.device, make, bytes_per_call)
 
     def measured(self, *calls: tuple[Call, Sequence[InputSet]]) -> list[Turn]:
         """Settle, warm up and measure calls in turn, as the executor does."""
