@@ -39,8 +39,7 @@ _DEADLINE_S = {
     Stage.MEASURE: 120.0,  # and _DEADLINE_OF_EACH_S
     Stage.CHECK: 120.0,
 }
-# Of those measured in turn: 10 s of exact blocks, up to four times where rests grow, and slow calls beyond.
-_DEADLINE_OF_EACH_S = 60.0
+_DEADLINE_OF_EACH_S = 30.0  # of those measured in turn: 10 s of exact blocks, warm-up, and slow calls beyond
 _SETTLE_CALLS = 3
 _HOT_ROUNDS = 3
 _DOUBLE = 8
@@ -190,19 +189,21 @@ class JobExecutor:
 
     def _measure(self, contenders: list[Contender]) -> str:
         """Fill the contenders' turns; returns what compiled or allocated meanwhile."""
-        self._start(
+        begin = partial(
+            self._start,
             Stage.MEASURE,
             contenders[0].implementation,
             f"{len(contenders)} in turn",
             more_s=_DEADLINE_OF_EACH_S * len(contenders),
         )
+        begin()
         turns = [contender.turn for contender in contenders]
         read_state = self._instruments.read_state
         full_clock_hz = self._instruments.full_clock_hz if self._job.regime is Regime.BURST else None
         warm_up(turns, warm_up_rule(self._job.quality, self._job.regime), read_state, full_clock_hz)
         before = self._activity.read()
-        rule, is_burst = STOP_RULES[self._job.quality], self._job.regime is Regime.BURST
-        measure(turns, rule, read_state, self._check_cancelled, may_rest=is_burst)
+        rule, again = STOP_RULES[self._job.quality], begin if self._job.regime is Regime.BURST else None
+        measure(turns, rule, read_state, self._check_cancelled, before_longer_rests=again)
         happened = self._activity.read().since(before)
         for contender in contenders:
             if contender.hot:

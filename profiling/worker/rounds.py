@@ -27,15 +27,17 @@ STOP_RULES = {Quality.QUICK: QUICK_STOP, Quality.EXACT: EXACT_STOP}
 _MOST_ROUNDS = 2000
 _LEAST_BLOCKS = 3  # for calls so long that the cap would stop earlier
 _LONG_BLOCK_S = 0.2  # warms the device up in one go
-# Faults of the device, not conditions of the run: a power cap is labelled, never discarded.
+# Faults of the device, not conditions of the run: a power cap is labelled, and answered by longer rests.
 _FAULTS = ("thermal slowdown (software)", "thermal slowdown (hardware)", "hardware slowdown", "power brake")
 _FULL_CLOCK = 0.985  # of the highest clock: clocks come in steps of nearly 1 %
 _AS_HIGH = 0.99
 _RESTS_S = (0.0, 0.005, 0.02, 0.08)
 _REST_TRIALS = 4
 _LONG_REST_TRIALS = 3  # each a rest of 80 ms
-_SAG = 0.985  # of a turn's highest clock
+_SAG = 0.975  # of the clock that a turn found when it looked for its rest
+_HIGHER = 1.01
 _POWER_CAP = "power cap"
+_GIVEN_UP = "power cap before longer rests"
 
 ReadState = Callable[[], DeviceState]
 
@@ -46,6 +48,9 @@ class Turn:
 
     timer: BlockTimer
     rest_s: float = 0.0
+    fresh_hz: float | None = None  # the clock found with the rest that it chose
+    held_hz: float | None = None  # the clock with the last rest that was too short
+    given_up: int = 0  # blocks under rests that were too short
     samples_s: list[float] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
     clocks_hz: list[float] = field(default_factory=list)
@@ -77,13 +82,14 @@ class Turn:
         longer_s = [rest_s for rest_s in _RESTS_S if rest_s > least_s]
         if not longer_s:
             return
-        clock_hz = self._clock_after_rests(_REST_TRIALS, read_state)
+        self.fresh_hz = clock_hz = self._clock_after_rests(_REST_TRIALS, read_state)
         if clock_hz is None or clock_hz >= _FULL_CLOCK * full_clock_hz:
             return
         # The longest next: most that hold a low clock hold it then, too, and the steps between need no look.
         *between_s, longest_s = longer_s
         self.rest_s = longest_s
-        wanted_hz = _AS_HIGH * max(clock_hz, self._clock_after_rests(_LONG_REST_TRIALS, read_state) or 0.0)
+        self.fresh_hz = max(clock_hz, self._clock_after_rests(_LONG_REST_TRIALS, read_state) or 0.0)
+        wanted_hz = _AS_HIGH * self.fresh_hz
         if clock_hz >= wanted_hz:
             self.rest_s = least_s
             return
@@ -103,18 +109,29 @@ class Turn:
         time.sleep(self.rest_s)
 
     @property
-    def sagged(self) -> bool:
-        """Whether the power cap has pulled the clock down since the first block."""
-        clocks_hz = self.clocks_hz
+    def has_sagged(self) -> bool:
+        """Whether the power cap holds the clock lower than it was found, and longer rests may help.
+
+        The latest blocks tell: it comes half a second into the load. No rest helps a clock that the last
+        longer one did not raise.
+        """
+        latest_hz = self._latest_hz
+        if latest_hz is None or self.fresh_hz is None:
+            return False
         is_capped = any(_POWER_CAP in state.event_reasons for state in self.states)
-        return is_capped and bool(clocks_hz) and min(clocks_hz) < _SAG * max(clocks_hz)
+        has_risen = self.held_hz is None or latest_hz > _HIGHER * self.held_hz
+        return is_capped and latest_hz < _SAG * self.fresh_hz and has_risen
+
+    @property
+    def _latest_hz(self) -> float | None:
+        return _median(self.clocks_hz[-max(len(self.clocks_hz) // 3, 3) :])
 
     def begin_again(self, rest_s: float) -> None:
-        """Forget the blocks so far, as those of a warm-up, and rest so long from now on."""
-        self.rest_s, self.spent_s = rest_s, 0.0
+        """Give the blocks so far up, as those of a warm-up, and rest so long from now on."""
+        self.given_up += len(self.samples_s)
+        self.rest_s, self.held_hz, self.spent_s = rest_s, self._latest_hz, 0.0
         for kept in (self.samples_s, self.rounds, self.clocks_hz, self.states):
             kept.clear()
-        self.causes.clear()
 
     def warm_block(self, read_state: ReadState) -> BlockReading:
         """Run one block that is not kept."""
@@ -149,7 +166,8 @@ class Turn:
 
     @property
     def discards(self) -> tuple[Discard, ...]:
-        return tuple(Discard(cause, blocks) for cause, blocks in sorted(self.causes.items()))
+        faults = tuple(Discard(cause, blocks) for cause, blocks in sorted(self.causes.items()))
+        return (*faults, Discard(_GIVEN_UP, self.given_up)) if self.given_up else faults
 
     @property
     def evidence(self) -> Evidence:
@@ -217,12 +235,12 @@ def measure(
     read_state: ReadState,
     between_rounds: Callable[[], None],
     *,
-    may_rest: bool = False,
+    before_longer_rests: Callable[[], None] | None = None,
 ) -> None:
     """Add rounds of blocks to the turns until the stop rule is met, or each has spent its cap.
 
-    With ``may_rest``, the burst regime, all rest longer and begin again where the clock sags: the power cap
-    comes after half a second of load, when the warm-up is over.
+    With ``before_longer_rests``, the burst regime, all rest longer and begin again, after that call, where
+    the power cap has pulled a clock down: it comes half a second into the load, in the warm-up or after.
     Random order within a round: a fixed one would read the same neighbour's heat every time.
     Blocks all discarded at the cap: one is taken anyway, never an empty result.
     """
@@ -237,10 +255,11 @@ def measure(
         number += 1
         if not rule.is_checkpoint(number) or not all(turn.samples_s for turn in active):
             continue
-        if rule.is_met(number, [turn.interval for turn in active]):
-            break
-        if may_rest and _rest_longer(turns):
+        if before_longer_rests and _rest_longer(turns):
+            before_longer_rests()
             number = 0
+        elif rule.is_met(number, [turn.interval for turn in active]):
+            break
     for turn in turns:
         if not turn.samples_s:
             turn.samples_s.append(turn.timer.block().seconds)
@@ -248,9 +267,9 @@ def measure(
 
 
 def _rest_longer(turns: Sequence[Turn]) -> bool:
-    """One step more for all where the clock of one has sagged; whether there was one."""
+    """One step more for all, where the clock of one has sagged and there is one; whether so."""
     longer_s = next((rest_s for rest_s in _RESTS_S if rest_s > turns[0].rest_s), None)
-    if longer_s is None or not any(turn.sagged for turn in turns):
+    if longer_s is None or not any(turn.has_sagged for turn in turns):
         return False
     for turn in turns:
         turn.begin_again(longer_s)

@@ -192,36 +192,71 @@ def test_steps_between_are_looked_at_only_where_the_longest_rest_helps(slept: li
     assert set(slept) == {0.0, 0.08}
 
 
-class CappedTimer(ScriptedTimer):
-    """Without rests the power cap pulls its clock down, and up again, from the fifth block on."""
+CAPPED = DeviceState(event_reasons=("power cap",))
 
-    def __init__(self, slept: list[float]) -> None:
+
+class CappedTimer(ScriptedTimer):
+    """From its fifth block on the power cap pulls its clock down, unless it rests ``enough_s``."""
+
+    def __init__(self, slept: list[float], enough_s: float) -> None:
         super().__init__([BlockReading(1e-5, None)], 1000, [], "capped")
         self._slept = slept
+        self._enough_s = enough_s
         self._blocks = 0
 
     def block(self) -> BlockReading:
         self._blocks += 1
-        slow = 1.2 if self._slept[-1] == 0.0 and self._blocks > 4 and self._blocks % 2 else 1.0
+        slow = 1.2 if self._slept[-1] < self._enough_s and self._blocks > 4 else 1.0
         return BlockReading(slow * 1e-5, 1980e6 / slow)
 
 
-def test_where_the_power_cap_comes_late_all_rest_longer_and_begin_again(slept: list[float]) -> None:
-    capped = DeviceState(event_reasons=("power cap",))
-    turns = [Turn(CappedTimer(slept)), turn([], "calm")]
-    measure(turns, QUICK_STOP, lambda: capped, lambda: None, may_rest=True)
+def capped_after_its_search(slept: list[float], enough_s: float) -> Turn:
+    one = Turn(CappedTimer(slept, enough_s))
+    one.find_rest(1980e6, lambda: CAPPED)
+    assert (one.rest_s, one.fresh_hz) == (0.0, 1980e6)
+    return one
+
+
+@pytest.mark.parametrize(("enough_s", "seconds"), [(0.005, 1e-5), (0.02, 1.2e-5)])
+def test_where_the_power_cap_comes_late_all_rest_longer_and_begin_again(
+    slept: list[float], enough_s: float, seconds: float
+) -> None:
+    """Once where that helps, and once where it does not: a step that raises no clock is the last."""
+    told: list[None] = []
+    turns = [capped_after_its_search(slept, enough_s), turn([], "calm")]
+    measure(turns, QUICK_STOP, lambda: CAPPED, lambda: None, before_longer_rests=lambda: told.append(None))
+    assert len(told) == 1
     assert [one.rest_s for one in turns] == [0.005, 0.005]
     assert [len(one.samples_s) for one in turns] == [QUICK_STOP.first_checkpoint] * 2
-    assert turns[0].samples_s == [1e-5] * QUICK_STOP.first_checkpoint
     assert turns[0].rounds == list(range(QUICK_STOP.first_checkpoint))
+    assert turns[0].samples_s == [seconds] * QUICK_STOP.first_checkpoint
+    [given_up] = turns[0].discards
+    assert (given_up.cause, given_up.blocks) == ("power cap before longer rests", QUICK_STOP.first_checkpoint)
+    assert turns[0].unstable_because is None
+
+
+def test_what_has_begun_again_keeps_its_discards(slept: list[float]) -> None:
+    hot = DeviceState(event_reasons=("thermal slowdown (hardware)",))
+    one = capped_after_its_search(slept, 0.005)
+    one.take_block(0, lambda: hot)
+    measure([one], QUICK_STOP, lambda: CAPPED, lambda: None, before_longer_rests=lambda: None)
+    assert [discard.blocks for discard in one.discards] == [1, QUICK_STOP.first_checkpoint]
+
+
+def test_a_clock_that_jitters_is_none_that_sags(slept: list[float]) -> None:
+    clocks_hz = [1500e6 * (1 + step * 0.006) for step in (0, 1, -1, 2, -2)]
+    timer = ScriptedTimer([BlockReading(1e-5, hertz) for hertz in clocks_hz], 1000, [], "a")
+    one = Turn(timer, fresh_hz=1500e6)
+    measure([one], QUICK_STOP, lambda: CAPPED, lambda: None, before_longer_rests=lambda: None)
+    assert one.rest_s == 0.0
+    assert one.discards == ()
 
 
 def test_a_sustained_run_does_not_rest(slept: list[float]) -> None:
-    capped = DeviceState(event_reasons=("power cap",))
-    one = Turn(CappedTimer(slept))
-    measure([one], QUICK_STOP, lambda: capped, lambda: None)
+    one = capped_after_its_search(slept, 0.005)
+    measure([one], QUICK_STOP, lambda: CAPPED, lambda: None)
     assert one.rest_s == 0.0
-    assert 1.2e-5 in one.samples_s
+    assert one.samples_s == [1.2e-5] * QUICK_STOP.first_checkpoint
 
 
 def test_without_a_clock_nothing_rests(slept: list[float]) -> None:
