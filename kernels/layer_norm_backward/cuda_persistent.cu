@@ -47,9 +47,28 @@ struct Terms {
     }
 };
 
-__device__ __forceinline__ float4& four_at(float* first) { return *reinterpret_cast<float4*>(first); }
-
 // ---- Sums of a thread's columns ----------------------------------------------------------------
+
+// In shared memory by fours of neighbours, the fours of a pack a plane apart: the lanes of a warp are
+// neighbours there.
+struct SumsInShared {
+    float4* first;  // of this thread
+    int threads, plane;
+
+    __device__ __forceinline__ float4& dw(int p, int four) const { return first[four * plane + p * threads]; }
+    __device__ __forceinline__ float4& db(int p, int four) const { return dw(p, PACK / 4 + four); }
+
+    __device__ __forceinline__ void add(int p, const Terms& terms) const {
+        float products[PACK];
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) products[i] = terms.dy[i] * terms.h[i];
+#pragma unroll
+        for (int i = 0; i < PACK; i += 4) {
+            add_to(dw(p, i / 4), {products[i], products[i + 1], products[i + 2], products[i + 3]});
+            add_to(db(p, i / 4), {terms.dy[i], terms.dy[i + 1], terms.dy[i + 2], terms.dy[i + 3]});
+        }
+    }
+};
 
 template <int PACKS>
 struct SumsInRegisters {
@@ -62,30 +81,18 @@ struct SumsInRegisters {
             db[p][i] += terms.dy[i];
         }
     }
-};
 
-// In shared memory by fours of neighbours, the fours of a pack a plane apart: the lanes of a warp are
-// neighbours there.
-struct SumsInShared {
-    float4* first;  // of this thread
-    int threads, plane;
-
-    __device__ __forceinline__ float4& dw(int p, int four) const { return first[four * plane + p * threads]; }
-    __device__ __forceinline__ float4& db(int p, int four) const { return dw(p, PACK / 4 + four); }
-
-    __device__ __forceinline__ void add(int p, const float (&to_dw)[PACK], const float (&to_db)[PACK]) const {
+    // For each four of sums, with what another place has for it: act(ours, theirs).
+    template <class Act>
+    __device__ __forceinline__ void with(const SumsInShared& place, Act act) {
 #pragma unroll
-        for (int i = 0; i < PACK; i += 4) {
-            dw(p, i / 4) = plus(dw(p, i / 4), to_dw[i], to_dw[i + 1], to_dw[i + 2], to_dw[i + 3]);
-            db(p, i / 4) = plus(db(p, i / 4), to_db[i], to_db[i + 1], to_db[i + 2], to_db[i + 3]);
+        for (int p = 0; p < PACKS; ++p) {
+#pragma unroll
+            for (int i = 0; i < PACK; i += 4) {
+                act(four_at(dw[p] + i), place.dw(p, i / 4));
+                act(four_at(db[p] + i), place.db(p, i / 4));
+            }
         }
-    }
-
-    __device__ __forceinline__ void add(int p, const Terms& terms) const {
-        float products[PACK];
-#pragma unroll
-        for (int i = 0; i < PACK; ++i) products[i] = terms.dy[i] * terms.h[i];
-        add(p, products, terms.dy);
     }
 };
 
@@ -119,11 +126,7 @@ __device__ __forceinline__ void backward(
     const SumsInShared sums = {shared + thread, threads, PACKS * threads};
     SumsInRegisters<PACKS> own;  // nothing where sums are in shared memory
     Bits weights[PACKS];
-    const bool in_shared = SHARED || teams > 1;
-    if (in_shared) {
-        for (int i = threadIdx.x; i < PACK / 2 * PACKS * threads; i += blockDim.x) shared[i] = {};
-    }
-    __syncthreads();
+    for (int i = thread; SHARED && i < PACK / 2 * PACKS * threads; i += threads) shared[i] = {};  // only its own
     if (!SHARED) share.load(w, weights);
 
     const float one_of_cols = 1.0f / cols;
@@ -164,15 +167,16 @@ __device__ __forceinline__ void backward(
         }
     }
 
-    // The teams of a block add up one after the other, so that the order is always the same.
-    for (int turn = 0; !SHARED && in_shared && turn < teams; ++turn) {
-#pragma unroll
-        for (int p = 0; p < PACKS; ++p) {
-            if (turn == team) sums.add(p, own.dw[p], own.db[p]);
-        }
+    // The other teams of a block leave their sums, and the first adds them up, always in the same order.
+    if (!SHARED) {
+        const auto place = [&](int team) {
+            return SumsInShared{sums.first + (team - 1) * PACK / 2 * sums.plane, threads, sums.plane};
+        };
+        if (team) own.with(place(team), [](const float4& ours, float4& theirs) { theirs = ours; });
         __syncthreads();
+        if (team) return;
+        for (int other = 1; other < teams; ++other) own.with(place(other), add_to);
     }
-    if (team) return;
     float* to_dw = partial + blockIdx.x * cols;
     float* to_db = to_dw + gridDim.x * cols;
 #pragma unroll
@@ -181,15 +185,15 @@ __device__ __forceinline__ void backward(
             if (!share.has(p, 0)) continue;
 #pragma unroll
             for (int i = 0; i < PACK; i += 4) {
-                four_at(to_dw + share.column(p, i)) = in_shared ? sums.dw(p, i / 4) : four_at(own.dw[p] + i);
-                four_at(to_db + share.column(p, i)) = in_shared ? sums.db(p, i / 4) : four_at(own.db[p] + i);
+                four_at(to_dw + share.column(p, i)) = SHARED ? sums.dw(p, i / 4) : four_at(own.dw[p] + i);
+                four_at(to_db + share.column(p, i)) = SHARED ? sums.db(p, i / 4) : four_at(own.db[p] + i);
             }
         } else {
 #pragma unroll
             for (int i = 0; i < PACK; ++i) {
                 if (!share.has(p, i)) continue;
-                to_dw[share.column(p, i)] = in_shared ? element(sums.dw(p, i / 4), i % 4) : own.dw[p][i];
-                to_db[share.column(p, i)] = in_shared ? element(sums.db(p, i / 4), i % 4) : own.db[p][i];
+                to_dw[share.column(p, i)] = own.dw[p][i];
+                to_db[share.column(p, i)] = own.db[p][i];
             }
         }
     }

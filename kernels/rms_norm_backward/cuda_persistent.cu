@@ -47,16 +47,6 @@ struct Terms {
 
 // ---- Sums of a thread's columns ----------------------------------------------------------------
 
-template <int PACKS>
-struct SumsInRegisters {
-    float dw[PACKS][PACK] = {};
-
-    __device__ __forceinline__ void add(int p, const Terms& terms) {
-#pragma unroll
-        for (int i = 0; i < PACK; ++i) dw[p][i] = fmaf(terms.dy[i], terms.h[i], dw[p][i]);
-    }
-};
-
 // In shared memory by fours of neighbours, the fours of a pack a plane apart: the lanes of a warp are
 // neighbours there.
 struct SumsInShared {
@@ -65,18 +55,34 @@ struct SumsInShared {
 
     __device__ __forceinline__ float4& dw(int p, int four) const { return first[four * plane + p * threads]; }
 
-    __device__ __forceinline__ void add(int p, const float (&to_dw)[PACK]) const {
-#pragma unroll
-        for (int i = 0; i < PACK; i += 4) {
-            dw(p, i / 4) = plus(dw(p, i / 4), to_dw[i], to_dw[i + 1], to_dw[i + 2], to_dw[i + 3]);
-        }
-    }
-
     __device__ __forceinline__ void add(int p, const Terms& terms) const {
         float products[PACK];
 #pragma unroll
         for (int i = 0; i < PACK; ++i) products[i] = terms.dy[i] * terms.h[i];
-        add(p, products);
+#pragma unroll
+        for (int i = 0; i < PACK; i += 4) {
+            add_to(dw(p, i / 4), {products[i], products[i + 1], products[i + 2], products[i + 3]});
+        }
+    }
+};
+
+template <int PACKS>
+struct SumsInRegisters {
+    alignas(16) float dw[PACKS][PACK] = {};
+
+    __device__ __forceinline__ void add(int p, const Terms& terms) {
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) dw[p][i] = fmaf(terms.dy[i], terms.h[i], dw[p][i]);
+    }
+
+    // For each four of sums, with what another place has for it: act(ours, theirs).
+    template <class Act>
+    __device__ __forceinline__ void with(const SumsInShared& place, Act act) {
+#pragma unroll
+        for (int p = 0; p < PACKS; ++p) {
+#pragma unroll
+            for (int i = 0; i < PACK; i += 4) act(four_at(dw[p] + i), place.dw(p, i / 4));
+        }
     }
 };
 
@@ -108,11 +114,7 @@ __device__ __forceinline__ void backward(
     const SumsInShared sums = {shared + thread, threads, PACKS * threads};
     SumsInRegisters<PACKS> own;  // nothing where sums are in shared memory
     Bits weights[PACKS];
-    const bool in_shared = SHARED || teams > 1;
-    if (in_shared) {
-        for (int i = threadIdx.x; i < PACK / 4 * PACKS * threads; i += blockDim.x) shared[i] = {};
-    }
-    __syncthreads();
+    for (int i = thread; SHARED && i < PACK / 4 * PACKS * threads; i += threads) shared[i] = {};  // only its own
     if (!SHARED) share.load(w, weights);
 
     const long long step = static_cast<long long>(gridDim.x) * teams;
@@ -147,22 +149,30 @@ __device__ __forceinline__ void backward(
         }
     }
 
-    // The teams of a block add up one after the other, so that the order is always the same.
-    for (int turn = 0; !SHARED && in_shared && turn < teams; ++turn) {
-#pragma unroll
-        for (int p = 0; p < PACKS; ++p) {
-            if (turn == team) sums.add(p, own.dw[p]);
-        }
+    // The other teams of a block leave their sums, and the first adds them up, always in the same order.
+    if (!SHARED) {
+        const auto place = [&](int team) {
+            return SumsInShared{sums.first + (team - 1) * PACK / 4 * sums.plane, threads, sums.plane};
+        };
+        if (team) own.with(place(team), [](const float4& ours, float4& theirs) { theirs = ours; });
         __syncthreads();
+        if (team) return;
+        for (int other = 1; other < teams; ++other) own.with(place(other), add_to);
     }
-    if (team) return;
     partial += blockIdx.x * cols;
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
+        if constexpr (PACKED) {
+            if (!share.has(p, 0)) continue;
 #pragma unroll
-        for (int i = 0; i < PACK; ++i) {
-            if (!share.has(p, i)) continue;
-            partial[share.column(p, i)] = in_shared ? element(sums.dw(p, i / 4), i % 4) : own.dw[p][i];
+            for (int i = 0; i < PACK; i += 4) {
+                four_at(partial + share.column(p, i)) = SHARED ? sums.dw(p, i / 4) : four_at(own.dw[p] + i);
+            }
+        } else {
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) {
+                if (share.has(p, i)) partial[share.column(p, i)] = own.dw[p][i];
+            }
         }
     }
 }

@@ -5,8 +5,8 @@
 
 constexpr int MOST_THREADS = 512;  // as in norm_backward.py
 
-__device__ __forceinline__ float4 plus(const float4& sum, float x, float y, float z, float w) {
-    return {sum.x + x, sum.y + y, sum.z + z, sum.w + w};
-}
+__device__ __forceinline__ float4& four_at(float* first) { return *reinterpret_cast<float4*>(first); }
 
-__device__ __forceinline__ float element(const float4& four, int i) { return reinterpret_cast<const float*>(&four)[i]; }
+__device__ __forceinline__ void add_to(float4& sum, const float4& more) {
+    sum = {sum.x + more.x, sum.y + more.y, sum.z + more.z, sum.w + more.w};
+}

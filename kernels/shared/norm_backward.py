@@ -41,7 +41,7 @@ def choose(key: str, cols: int, bytes_of_column: int, *tensors: torch.Tensor) ->
         if threads <= (WARP if name == "packed_1" else MOST_THREADS):
             block = max(threads, THREADS)
             at_once = (3 if name == "packed_1" else 2) * THREADS // block
-            shared_bytes = bytes_of_column * pack * packs * threads if threads < block else 0
+            shared_bytes = bytes_of_column * pack * packs * (block - threads)  # sums of all teams but one
             return Choice(name, threads, block, at_once, shared_bytes)
     for name, packs in (("packed_4_shared", 4), ("packed_8_shared", 8)):
         shared_bytes = bytes_of_column * pack * packs * MOST_THREADS
