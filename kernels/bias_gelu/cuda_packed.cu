@@ -27,14 +27,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) bias_gelu(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ b, SCALAR* __restrict__ y,
     long long n, long long cols
 ) {
-    const long long pack = thread_of_grid();
-    const long long first = pack * PACK;
-    const long long left = n - first;
-    if (left <= 0) return;
-    const Pack values = load_part(x + first, left);
-    const long long col = cols % PACK == 0
-        ? static_cast<unsigned>(pack) % static_cast<unsigned>(cols / PACK) * PACK
-        : first % cols;
     const auto of = [](float x, float b) {
         // exp(-2u) = 2^(z (LINEAR + CUBIC z^2)): -2 sqrt(2/pi) log2(e), and that times 0.044715.
         constexpr float LINEAR = -2.302208198144325f;
@@ -42,5 +34,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) bias_gelu(
         const float z = x + b;
         return z * fast_reciprocal(1.0f + fast_exp2(z * fmaf(CUBIC, z * z, LINEAR)));
     };
-    store_part(y + first, map_packs(of, values, biases(b, col, cols)), left);
+    const long long pack = thread_of_grid(), first = pack * PACK, left = n - first;
+    if (left >= PACK && cols % PACK == 0 && are_aligned(y, x, b)) {
+        const Pack values = load_kept_pack(x + first);
+        const long long col = static_cast<unsigned>(pack) % static_cast<unsigned>(cols / PACK) * PACK;
+        store_whole_pack(y + first, map_packs(of, values, load_kept_pack(b + col)));
+    } else if (left > 0) {
+        const Pack values = load_part(x + first, left);
+        store_part(y + first, map_packs(of, values, biases(b, first % cols, cols)), left);
+    }
 }

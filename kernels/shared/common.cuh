@@ -41,9 +41,12 @@ struct alignas(16) Pack {
     SCALAR element[PACK];
 };
 
-__device__ __forceinline__ bool is_aligned(const SCALAR* address) {
-    return (reinterpret_cast<unsigned long long>(address) & 15) == 0;
+template <typename... Others>
+__device__ __forceinline__ bool are_aligned(const SCALAR* address, const Others*... others) {
+    return ((reinterpret_cast<unsigned long long>(address) | ... | reinterpret_cast<unsigned long long>(others)) & 15) == 0;
 }
+
+__device__ __forceinline__ bool is_aligned(const SCALAR* address) { return are_aligned(address); }
 
 // Without "evict first" hints (__ldcs, __stcs): back to back on an H200 they cost 4 to 8 %, though one call alone
 // reads the same with and without them.
@@ -197,14 +200,20 @@ __device__ __forceinline__ Pack map_packs(const Map& map, const Packs&... x) {
 // and the last few elements go one by one.
 //
 // One pack a thread is the fastest on an H200: most threads under way, fewest registers. And with eight
-// elements to a thread, each instruction before the load counts: a Cut would take fifty.
+// elements to a thread, each instruction before the load counts: a Cut would take fifty. One branch for all
+// inputs: with one each, the second load would wait until the first is back.
 template <typename Map, typename... Inputs>
 __device__ __forceinline__ void map_run(
     long long thread, const Map& map, SCALAR* y, long long n, const Inputs*... x
 ) {
     const long long first = thread * PACK;
     const long long left = n - first;
-    if (left > 0) store_part(y + first, map_packs(map, load_part(x + first, left)...), left);
+    if (left >= PACK && are_aligned(y, x...)) {
+        store_whole_pack(y + first, map_packs(map, load_kept_pack(x + first)...));
+        return;
+    }
+#pragma unroll 1
+    for (int i = 0; i < PACK && i < left; ++i) from_float(map(to_float(x[first + i])...), y[first + i]);
 }
 
 // Number of this thread in a grid of one dimension.
