@@ -1,8 +1,8 @@
 """Copy in Triton: one program per tile, unmasked where the tile is whole.
 
 Formula: y[i] = x[i]; no FLOP, 2ns bytes.
-Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 bytes for each of its 128 threads. Elements
-pass through as they are: bits of NaN too.
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 or 8 bytes a thread. Elements pass through as
+they are: bits of NaN too.
 Idea: Triton's vector-addition tutorial without its addition (see vector_add/triton_tiles).
 """
 
@@ -10,19 +10,19 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import KEPT
+from kernels.shared.hints import hint_of, warps_of
 
 TILE_BYTES = 2048
 
 
 @triton.jit
-def _copy(x, y, n, TILE: tl.constexpr):
+def _copy(x, y, n, TILE: tl.constexpr, HINT: tl.constexpr):
     first = tl.program_id(0).to(tl.int64) * TILE
     at = first + tl.arange(0, TILE)
     if first + TILE <= n:
-        tl.store(y + at, tl.load(x + at, eviction_policy=KEPT))
+        tl.store(y + at, tl.load(x + at, eviction_policy=HINT))
     else:
-        tl.store(y + at, tl.load(x + at, mask=at < n, eviction_policy=KEPT), mask=at < n)
+        tl.store(y + at, tl.load(x + at, mask=at < n, eviction_policy=HINT), mask=at < n)
 
 
 def run(x: torch.Tensor) -> torch.Tensor:
@@ -30,5 +30,5 @@ def run(x: torch.Tensor) -> torch.Tensor:
     y = torch.empty_like(x)
     if n := x.numel():
         tile = TILE_BYTES // x.element_size()
-        _copy[(triton.cdiv(n, tile),)](x, y, n, tile, num_warps=4)
+        _copy[(triton.cdiv(n, tile),)](x, y, n, tile, hint_of(x), num_warps=warps_of(x))
     return y

@@ -3,8 +3,8 @@
 Formula: 0.5 (1 + tanh u) = sigmoid(2u), so y = x / (1 + exp(-2u)) with u = sqrt(2/pi) (x + 0.044715 x^3).
 Where exp(-2u) overflows to infinity the quotient is 0, as it should be. 9n FLOP by the spec's count;
 2ns bytes.
-Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 bytes for each of its 128 threads. Whole
-tiles carry no mask (see vector_add/triton_tiles).
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 or 8 bytes a thread. Whole tiles carry no mask
+(see vector_add/triton_tiles).
 Idea: the sigmoid form is in the GELU paper, arXiv:1606.08415, section 2. It takes two special-function
 instructions, where a library tanh takes some thirty and binds the 16-bit types to the issue rate.
 """
@@ -13,7 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import KEPT
+from kernels.shared.hints import hint_of, warps_of
 
 TILE_BYTES = 2048
 
@@ -23,14 +23,14 @@ CUBIC = tl.constexpr(-0.10294323958002349)
 
 
 @triton.jit
-def _gelu(x, y, n, TILE: tl.constexpr):
+def _gelu(x, y, n, TILE: tl.constexpr, HINT: tl.constexpr):
     first = tl.program_id(0).to(tl.int64) * TILE
     at = first + tl.arange(0, TILE)
     whole = first + TILE <= n
     if whole:
-        value = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
+        value = tl.load(x + at, eviction_policy=HINT).to(tl.float32)
     else:
-        value = tl.load(x + at, mask=at < n, other=0.0, eviction_policy=KEPT).to(tl.float32)
+        value = tl.load(x + at, mask=at < n, other=0.0, eviction_policy=HINT).to(tl.float32)
     result = value / (1.0 + tl.exp2(value * (LINEAR + CUBIC * value * value)))
     if whole:
         tl.store(y + at, result.to(y.dtype.element_ty))
@@ -43,5 +43,5 @@ def run(x: torch.Tensor) -> torch.Tensor:
     y = torch.empty_like(x)
     if n := x.numel():
         tile = TILE_BYTES // x.element_size()
-        _gelu[(triton.cdiv(n, tile),)](x, y, n, tile, num_warps=4)
+        _gelu[(triton.cdiv(n, tile),)](x, y, n, tile, hint_of(x), num_warps=warps_of(x))
     return y

@@ -3,8 +3,8 @@
 Formula: with s = sigmoid(2u) and u = sqrt(2/pi) (x + 0.044715 x^3), GELU is x s and its derivative s + x s
 (1 - s) 2u' = s (1 + 2u' x (1 - s)); dx is that times dy. Where exp(-2u) overflows to infinity s is 0, as it
 should be. 18n FLOP by the spec's count; 3ns bytes.
-Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 bytes of each input for each of its 128
-threads. Whole tiles carry no mask (see vector_add/triton_tiles).
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 or 8 bytes of each input a thread. Whole tiles
+carry no mask (see vector_add/triton_tiles).
 Idea: the sigmoid form is in the GELU paper, arXiv:1606.08415, section 2; the derivative of s is s (1 - s).
 """
 
@@ -12,7 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import KEPT
+from kernels.shared.hints import hint_of, warps_of
 
 TILE_BYTES = 2048
 
@@ -25,16 +25,16 @@ CURVE = tl.constexpr(0.21406444881780076)
 
 
 @triton.jit
-def _gelu_backward(dy, x, dx, n, TILE: tl.constexpr):
+def _gelu_backward(dy, x, dx, n, TILE: tl.constexpr, HINT: tl.constexpr):
     first = tl.program_id(0).to(tl.int64) * TILE
     at = first + tl.arange(0, TILE)
     whole = first + TILE <= n
     if whole:
-        value = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
-        gradient = tl.load(dy + at, eviction_policy=KEPT).to(tl.float32)
+        value = tl.load(x + at, eviction_policy=HINT).to(tl.float32)
+        gradient = tl.load(dy + at, eviction_policy=HINT).to(tl.float32)
     else:
-        value = tl.load(x + at, mask=at < n, other=0.0, eviction_policy=KEPT).to(tl.float32)
-        gradient = tl.load(dy + at, mask=at < n, other=0.0, eviction_policy=KEPT).to(tl.float32)
+        value = tl.load(x + at, mask=at < n, other=0.0, eviction_policy=HINT).to(tl.float32)
+        gradient = tl.load(dy + at, mask=at < n, other=0.0, eviction_policy=HINT).to(tl.float32)
     square = value * value
     gate = 1.0 / (1.0 + tl.exp2(value * (LINEAR + CUBIC * square)))
     result = gradient * (gate * (1.0 + value * (SLOPE + CURVE * square) * (1.0 - gate)))
@@ -49,5 +49,5 @@ def run(dy: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     dx = torch.empty_like(dy)
     if n := dy.numel():
         tile = TILE_BYTES // dy.element_size()
-        _gelu_backward[(triton.cdiv(n, tile),)](dy, x, dx, n, tile, num_warps=4)
+        _gelu_backward[(triton.cdiv(n, tile),)](dy, x, dx, n, tile, hint_of(dy), num_warps=warps_of(dy))
     return dx

@@ -3,8 +3,8 @@
 Formula: with t = exp(-|x|) and x >= 0, sigmoid(x) tanh(x) = 1 / (1 + t) (1 - t^2) / (1 + t^2) = (1 - t) /
 (1 + t^2); for x < 0 it is that times -t. As t <= 1, nothing overflows. 7n FLOP by the spec's count; 2ns
 bytes.
-Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 bytes for each of its 128 threads. Whole
-tiles carry no mask (see vector_add/triton_tiles).
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 or 8 bytes a thread. Whole tiles carry no mask
+(see vector_add/triton_tiles).
 Idea: the factor 1 + t of the sigmoid's denominator is in the tanh's numerator too. Two special-function
 instructions an element remain of the five that a sigmoid and a tanh by exponentials take.
 """
@@ -13,21 +13,21 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import KEPT
+from kernels.shared.hints import hint_of, warps_of
 
 TILE_BYTES = 2048
 LOG2_E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
-def _small_ops(x, y, n, TILE: tl.constexpr):
+def _small_ops(x, y, n, TILE: tl.constexpr, HINT: tl.constexpr):
     first = tl.program_id(0).to(tl.int64) * TILE
     at = first + tl.arange(0, TILE)
     whole = first + TILE <= n
     if whole:
-        value = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
+        value = tl.load(x + at, eviction_policy=HINT).to(tl.float32)
     else:
-        value = tl.load(x + at, mask=at < n, other=0.0, eviction_policy=KEPT).to(tl.float32)
+        value = tl.load(x + at, mask=at < n, other=0.0, eviction_policy=HINT).to(tl.float32)
     power = tl.exp2(tl.abs(value) * -LOG2_E)
     root = tl.rsqrt(1.0 + power * power)  # squared, the reciprocal: fewer instructions than a division
     product = (1.0 - power) * root * root * tl.where(value < 0.0, -power, 1.0)
@@ -43,5 +43,5 @@ def run(x: torch.Tensor) -> torch.Tensor:
     y = torch.empty_like(x)
     if n := x.numel():
         tile = TILE_BYTES // x.element_size()
-        _small_ops[(triton.cdiv(n, tile),)](x, y, n, tile, num_warps=4)
+        _small_ops[(triton.cdiv(n, tile),)](x, y, n, tile, hint_of(x), num_warps=warps_of(x))
     return y

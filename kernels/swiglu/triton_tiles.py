@@ -2,8 +2,8 @@
 
 Formula: y = a b / (1 + exp(-a)), with exp(t) taken as 2^(t log2 e). Where exp(-a) overflows to infinity the
 quotient is 0, as it should be. 5n FLOP, 3ns bytes.
-Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 bytes of each input for each of its 128
-threads. Whole tiles carry no mask (see vector_add/triton_tiles).
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 or 8 bytes of each input a thread. Whole tiles
+carry no mask (see vector_add/triton_tiles).
 Idea: Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202. Flat tiles serve any width of a layer.
 """
 
@@ -11,23 +11,23 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import KEPT
+from kernels.shared.hints import hint_of, warps_of
 
 TILE_BYTES = 2048
 LOG2_E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
-def _swiglu(a, b, y, n, TILE: tl.constexpr):
+def _swiglu(a, b, y, n, TILE: tl.constexpr, HINT: tl.constexpr):
     first = tl.program_id(0).to(tl.int64) * TILE
     at = first + tl.arange(0, TILE)
     whole = first + TILE <= n
     if whole:
-        gate = tl.load(a + at, eviction_policy=KEPT).to(tl.float32)
-        value = tl.load(b + at, eviction_policy=KEPT).to(tl.float32)
+        gate = tl.load(a + at, eviction_policy=HINT).to(tl.float32)
+        value = tl.load(b + at, eviction_policy=HINT).to(tl.float32)
     else:
-        gate = tl.load(a + at, mask=at < n, other=0.0, eviction_policy=KEPT).to(tl.float32)
-        value = tl.load(b + at, mask=at < n, other=0.0, eviction_policy=KEPT).to(tl.float32)
+        gate = tl.load(a + at, mask=at < n, other=0.0, eviction_policy=HINT).to(tl.float32)
+        value = tl.load(b + at, mask=at < n, other=0.0, eviction_policy=HINT).to(tl.float32)
     result = gate / (1.0 + tl.exp2(gate * -LOG2_E)) * value
     if whole:
         tl.store(y + at, result.to(y.dtype.element_ty))
@@ -40,5 +40,5 @@ def run(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     y = torch.empty_like(a)
     if n := a.numel():
         tile = TILE_BYTES // a.element_size()
-        _swiglu[(triton.cdiv(n, tile),)](a, b, y, n, tile, num_warps=4)
+        _swiglu[(triton.cdiv(n, tile),)](a, b, y, n, tile, hint_of(a), num_warps=warps_of(a))
     return y

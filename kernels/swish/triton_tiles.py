@@ -2,8 +2,8 @@
 
 Formula: y = x / (1 + exp(-x)), with exp(t) taken as 2^(t log2 e). Where exp(-x) overflows to infinity the
 quotient is 0, as it should be. 4n FLOP, 2ns bytes.
-Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 bytes for each of its 128 threads. Whole
-tiles carry no mask (see vector_add/triton_tiles).
+Mapping: program p owns elements [p * TILE, (p + 1) * TILE), 16 or 8 bytes a thread. Whole tiles carry no mask
+(see vector_add/triton_tiles).
 Idea: Ramachandran et al., "Searching for Activation Functions", arXiv:1710.05941.
 """
 
@@ -11,21 +11,21 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import KEPT
+from kernels.shared.hints import hint_of, warps_of
 
 TILE_BYTES = 2048
 LOG2_E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
-def _swish(x, y, n, TILE: tl.constexpr):
+def _swish(x, y, n, TILE: tl.constexpr, HINT: tl.constexpr):
     first = tl.program_id(0).to(tl.int64) * TILE
     at = first + tl.arange(0, TILE)
     whole = first + TILE <= n
     if whole:
-        value = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
+        value = tl.load(x + at, eviction_policy=HINT).to(tl.float32)
     else:
-        value = tl.load(x + at, mask=at < n, other=0.0, eviction_policy=KEPT).to(tl.float32)
+        value = tl.load(x + at, mask=at < n, other=0.0, eviction_policy=HINT).to(tl.float32)
     result = value / (1.0 + tl.exp2(value * -LOG2_E))
     if whole:
         tl.store(y + at, result.to(y.dtype.element_ty))
@@ -38,5 +38,5 @@ def run(x: torch.Tensor) -> torch.Tensor:
     y = torch.empty_like(x)
     if n := x.numel():
         tile = TILE_BYTES // x.element_size()
-        _swish[(triton.cdiv(n, tile),)](x, y, n, tile, num_warps=4)
+        _swish[(triton.cdiv(n, tile),)](x, y, n, tile, hint_of(x), num_warps=warps_of(x))
     return y
