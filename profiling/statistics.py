@@ -92,17 +92,22 @@ class StopRule(Struct, frozen=True):
     half_width: float  # relative
     cap_s: float  # time for blocks and the rests before them, per implementation
     first_checkpoint: int = 8
+    hopeless: float = 0.02  # half-width at the cap, relative
 
     def is_checkpoint(self, rounds: int) -> bool:
         """8, 10, 13, 16, 20, 25 ... rounds: each a quarter more than the one before."""
         return _is_checkpoint(rounds, self.first_checkpoint)
 
-    def is_met(self, rounds: int, estimates: Sequence[Interval | Comparison]) -> bool:
-        """Whether this is a checkpoint and every interval narrow enough.
+    def is_enough(self, estimate: Interval | Comparison, spent_s: float) -> bool:
+        """Whether an interval is narrow enough after this time, or so wide that the cap would not mend it.
 
         Only widths count, never whether a difference shows: who stops at the first difference finds one.
+        Widths fall with the root of the time. One that says so little even at the cap is given up after a
+        quarter of it, which leaves it twice as wide: its calm rivals need not wait for it.
         """
-        return self.is_checkpoint(rounds) and all(e.relative_half_width <= self.half_width for e in estimates)
+        width = estimate.relative_half_width
+        at_cap = width * math.sqrt(spent_s / self.cap_s)
+        return width <= self.half_width or (spent_s >= self.cap_s / 4 and at_cap > self.hopeless)
 
 
 # Exact looks later: eight blocks are still within one swing of the clock, which looks like no noise at all.

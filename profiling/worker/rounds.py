@@ -258,7 +258,7 @@ def measure(
         if before_longer_rests and _rest_longer(turns):
             before_longer_rests()
             number = 0
-        elif rule.is_met(number, [turn.interval for turn in active]):
+        elif all(rule.is_enough(turn.interval, turn.spent_s) for turn in active):
             break
     for turn in turns:
         if not turn.samples_s:

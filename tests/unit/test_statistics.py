@@ -91,7 +91,8 @@ def measured(streams: list[Iterator[float]], rule: StopRule) -> list[list[float]
     for rounds in range(1, round(rule.cap_s / BLOCK_S) + 1):
         for values, stream in zip(blocks, streams, strict=True):
             values.append(next(stream))
-        if rule.is_checkpoint(rounds) and rule.is_met(rounds, [median_interval(b) for b in blocks]):
+        spent_s = rounds * BLOCK_S
+        if rule.is_checkpoint(rounds) and all(rule.is_enough(median_interval(b), spent_s) for b in blocks):
             break
     return blocks
 
@@ -257,12 +258,17 @@ def test_the_rule_looks_only_at_checkpoints() -> None:
     rule = StopRule(half_width=0.01, cap_s=2.0)
     assert [n for n in range(1, 40) if rule.is_checkpoint(n)] == [8, 10, 13, 16, 20, 25, 31, 39]
     assert [n for n in range(1, 40) if EXACT_STOP.is_checkpoint(n)] == [20, 25, 31, 39]
-    tight, loose = Interval(1.0, 0.999, 1.001), Interval(1.0, 0.9, 1.1)
-    assert rule.is_met(8, [tight, tight])
-    assert not rule.is_met(9, [tight, tight])
-    assert not rule.is_met(8, [tight, loose])
-    assert rule.is_met(8, [tight, Comparison(1.5, 1.49, 1.51)])
-    assert not rule.is_met(8, [tight, Comparison(1.5, 1.4, 1.6)])
+
+
+def test_enough_is_narrow_or_beyond_hope() -> None:
+    rule = StopRule(half_width=0.01, cap_s=2.0)
+    assert rule.is_enough(Interval(1.0, 0.995, 1.005), 0.1)
+    assert rule.is_enough(Comparison(1.5, 1.49, 1.51), 0.1)
+    assert not rule.is_enough(Comparison(1.5, 1.4, 1.6), 0.1)
+    within_reach, hopeless = Interval(1.0, 0.961, 1.039), Interval(1.0, 0.959, 1.041)
+    assert not rule.is_enough(within_reach, 0.5)  # 1.95 % at the cap
+    assert rule.is_enough(hopeless, 0.5)  # 2.05 %
+    assert not rule.is_enough(hopeless, 0.49)  # too early to tell
 
 
 def test_drift_is_the_change_along_the_line_shared_by_all() -> None:

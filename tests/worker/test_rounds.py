@@ -66,12 +66,22 @@ def test_quiet_blocks_stop_at_the_first_checkpoint() -> None:
 
 def test_a_slow_implementation_spends_its_own_cap_and_not_its_rivals() -> None:
     log: list[str] = []
-    noisy = ScriptedTimer([BlockReading(s, None) for s in (1e-5, 2e-5, 4e-5)], 1000, log, "fast")
+    noisy = ScriptedTimer([BlockReading(s, None) for s in (1e-5, 1.05e-5, 1.12e-5)], 1000, log, "fast")
     fast, slow = Turn(noisy), turn(log, "slow", seconds=1.5, calls=1)
     measure([fast, slow], QUICK_STOP, calm, lambda: None)
     assert len(slow.samples_s) == 3
     assert len(fast.samples_s) > 50  # its noise keeps it going until its own 2 s are spent
     assert fast.spent_s == pytest.approx(QUICK_STOP.cap_s, rel=0.05)
+
+
+def test_calm_rivals_do_not_wait_for_one_that_is_beyond_hope() -> None:
+    log: list[str] = []
+    noisy = ScriptedTimer([BlockReading(s, None) for s in (1e-5, 2e-5, 4e-5)], 1000, log, "noisy")
+    wild, calm_one = Turn(noisy), turn(log, "calm")
+    measure([wild, calm_one], QUICK_STOP, calm, lambda: None)
+    assert QUICK_STOP.cap_s / 4 <= wild.spent_s < QUICK_STOP.cap_s / 2
+    assert len(calm_one.samples_s) == len(wild.samples_s)
+    assert wild.unstable_because
 
 
 def test_rests_are_spent_time_too() -> None:
