@@ -244,6 +244,10 @@ def main() -> int:
     from profiling.worker.environment import read_environment
 
     environment = read_environment()
+    from profiling.worker import garbage
+
+    garbage.keep_out_of_captures()
+    garbage.overlook_imports()
     channel.emit(Hello(PROTOCOL_VERSION, environment, catalog.hash))
     ended_because = Worker(channel, catalog, environment).serve()
     # Not sys.exit: a broken CUDA context can hang in the destructors that a clean exit runs.

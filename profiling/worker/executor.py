@@ -18,7 +18,14 @@ from profiling.protocol import OutcomeReady, StageStarted, TraceReady
 from profiling.spec import Implementation
 from profiling.worker import providers
 from profiling.worker.checking import Checker, Contender
-from profiling.worker.failures import CancelRequested, Changed, Refusal, TooLarge, classify
+from profiling.worker.failures import (
+    CancelRequested,
+    Changed,
+    Refusal,
+    TooLarge,
+    classify,
+    has_broken_capture,
+)
 from profiling.worker.free_memory import free_bytes
 from profiling.worker.freeze import ActivityCounter
 from profiling.worker.inputs import InputMaker, InputSet, sets_on
@@ -46,7 +53,7 @@ _DOUBLE = 8
 
 
 class DeviceFault(Exception):
-    """The device's context is broken; this worker must end."""
+    """The device's context is broken, or what torch keeps of it; this worker must end."""
 
 
 @dataclass(frozen=True)
@@ -228,7 +235,7 @@ class JobExecutor:
             return None
 
     def _fail(self, implementations: list[Implementation], error: Exception) -> None:
-        """Conclude these with what the error amounts to. Raises DeviceFault where the context is broken."""
+        """Conclude these with what the error amounts to. Raises DeviceFault where the worker must end."""
         sound, message = is_sound(self._device), ""
         for implementation in implementations:
             what = f"{implementation.title} at {self._job.workload.size_label}"
@@ -237,6 +244,8 @@ class JobExecutor:
             self._conclude(implementation, outcome)
         if not sound:
             raise DeviceFault(message) from None
+        if has_broken_capture(error):
+            raise DeviceFault(f"{message}; the worker was restarted for what comes next.") from None
         # The message and log are kept as text: the traceback would keep tensors alive.
         error.__traceback__ = None
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from profiling.outcome import Failed, FailureKind, SkipKind, Skipped, Stage
 
 _OUR_CODE = Path(__file__).resolve().parent
+_CAPTURE_ERRORS = range(900, 909)  # cudaErrorStreamCaptureUnsupported to cudaErrorStreamCaptureWrongThread
 
 
 class Refusal(Exception):
@@ -85,6 +86,18 @@ def classify(error: Exception, *, what: str, stage: Stage, device_is_sound: bool
                 return Failed(FailureKind.BUILD_ERROR, stage, message, _log(error))
             message = f"{what} failed in its {stage} stage: {_first_line(error)}"
             return Failed(FailureKind.LAUNCH_ERROR, stage, message, _log(error))
+
+
+def has_broken_capture(error: BaseException | None) -> bool:
+    """Whether the capture of a CUDA graph has failed under a version: one of its own, or torch.compile's.
+
+    Torch up to 2.11 then goes on recording, and the graphs of torch.compile fail in later jobs as well.
+    """
+    while error is not None:
+        if getattr(error, "error_code", None) in _CAPTURE_ERRORS:
+            return True
+        error = error.__context__
+    return False
 
 
 def _is_our_own(error: BaseException) -> bool:

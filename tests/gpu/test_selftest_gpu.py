@@ -1,11 +1,14 @@
 """On a real GPU: every proof passes, and what a failed capture leaves behind is nothing."""
 
+import gc
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from profiling.outcome import Method  # noqa: E402
 from profiling.proof import Proof, ProofName  # noqa: E402
+from profiling.worker import garbage  # noqa: E402
 from profiling.worker.environment import read_environment  # noqa: E402
 from profiling.worker.instruments import Instruments  # noqa: E402
 from profiling.worker.selftest.course import carry_out  # noqa: E402
@@ -41,3 +44,32 @@ def test_a_capture_that_fails_harms_no_later_one(instruments: Instruments) -> No
     assert torch.cuda.current_stream() == before
     torch.cuda.empty_cache()  # torch up to 2.11 refuses this while it believes that a capture goes on
     assert instruments.timer(torch.neg, [(x,)], pool).method is Method.CUDA_GRAPH
+
+
+class Knot:
+    """Holds a CUDA graph until a collection comes by."""
+
+    def __init__(self) -> None:
+        self.itself = self
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            torch.zeros(1, device="cuda")
+
+
+def test_no_graph_is_destroyed_within_the_capture_of_another(instruments: Instruments) -> None:
+    """The driver forbids it, and the capture would fail."""
+    garbage.keep_out_of_captures()
+    knots: list[Knot] = []
+
+    def forgets(x: torch.Tensor) -> torch.Tensor:
+        knots.clear()
+        assert len([[] for _ in range(5000)]) == 5000  # a collection is due
+        return x * 2
+
+    x = torch.rand(2**20, device=instruments.torch_device)
+    gc.collect()
+    knots.append(Knot())
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        y = forgets(x)
+    assert y.shape == x.shape
+    assert gc.isenabled()

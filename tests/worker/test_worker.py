@@ -67,6 +67,16 @@ BAD = {
     ),
 }
 CRASH = "import os, signal\ndef run(x):\n    os.kill(os.getpid(), signal.SIGSEGV)\n"
+# What torch raises where a CUDA graph's capture fails under it.
+CAPTURE_FAILS = """
+class AcceleratorError(RuntimeError):
+    error_code = 901
+def run(x):
+    try:
+        raise AcceleratorError('operation failed due to a previous error during capture')
+    except RuntimeError:
+        raise RuntimeError('and then some')
+"""
 CHATTY = "import os\nprint('hello from import')\ndef run(x):\n    os.write(1, b'{}\\n')\n    return x * 2\n"
 
 
@@ -173,6 +183,22 @@ def test_a_crash_costs_one_implementation_and_the_run_goes_on(tmp_path: Path) ->
     assert "SIGSEGV" in crashed.message
     assert isinstance(watched.outcomes["good"], Measured)
     assert len(watched.of_kind(WorkerLost)) == 1
+
+
+def test_a_capture_that_fails_costs_one_implementation_and_the_worker(tmp_path: Path) -> None:
+    """Torch's own graphs would fail in every later job of this process."""
+    add_toy(tmp_path, "captured", CAPTURE_FAILS)
+    add_toy(tmp_path, "good", GOOD)
+    watched = Watched(tmp_path)
+    watched.run.run([Run(job) for job in jobs_of(watched.catalog, ["captured", "good"])])
+    watched.run.close()
+    failed = watched.outcomes["captured"]
+    assert isinstance(failed, Failed)
+    assert failed.kind is FailureKind.LAUNCH_ERROR
+    assert isinstance(watched.outcomes["good"], Measured)
+    (lost,) = watched.of_kind(WorkerLost)
+    assert isinstance(lost, WorkerLost)
+    assert "and then some; the worker was restarted" in lost.message
 
 
 def test_kill_minus_nine_in_mid_run_loses_one_point_only(tmp_path: Path) -> None:
