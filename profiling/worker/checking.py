@@ -117,7 +117,7 @@ class Checker:
         return measure_energy(timer.replay, timer.calls_per_block, reader)
 
     def _host_s(self, contender: Contender, sets: list[InputSet]) -> float:
-        calls = min(max(round(_HOST_CALLS_S / contender.turn.interval.median), 3), _MOST_HOST_CALLS)
+        calls = min(max(round(_HOST_CALLS_S / contender.turn.interval.median), 1), _MOST_HOST_CALLS)
         return host_seconds(contender.built.call, sets[0], calls)
 
     def _single_calls(self, contender: Contender, sets: list[InputSet]) -> tuple[float, ...]:
