@@ -89,6 +89,7 @@ class Discard(Struct, frozen=True):
 
     cause: str
     blocks: int
+    is_fault: bool = True  # of the device; else they were a warm-up that was taken for more
 
 
 class ProfiledKernel(Struct, frozen=True):

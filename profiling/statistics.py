@@ -182,7 +182,7 @@ def unstable_because(interval: Interval, kept: int, discarded: int) -> str | Non
         return f"{discarded} of {kept + discarded} blocks were discarded, more than a quarter."
     if interval.relative_half_width > _WIDEST:
         reached = f"±{100 * interval.relative_half_width:.1f} %"
-        return f"The interval is still {reached} at the time limit, more than ±5 %."
+        return f"The interval is still {reached} at the end, more than ±5 %."
     return None
 
 

@@ -70,7 +70,7 @@ def _speed_up_text(speed_up: SpeedUp) -> str:
 def unstable_text(measured: Measured) -> str:
     """Why the numbers are to be taken with care; "" when they are not."""
     time = measured.time
-    discarded = sum(discard.blocks for discard in measured.discards)
+    discarded = sum(discard.blocks for discard in measured.discards if discard.is_fault)
     interval = Interval(time.median_s, time.low_s, time.high_s)
     return unstable_because(interval, len(time.samples_s), discarded) or ""
 

@@ -167,7 +167,8 @@ class Turn:
     @property
     def discards(self) -> tuple[Discard, ...]:
         faults = tuple(Discard(cause, blocks) for cause, blocks in sorted(self.causes.items()))
-        return (*faults, Discard(_GIVEN_UP, self.given_up)) if self.given_up else faults
+        given_up = Discard(_GIVEN_UP, self.given_up, is_fault=False)
+        return (*faults, given_up) if self.given_up else faults
 
     @property
     def evidence(self) -> Evidence:

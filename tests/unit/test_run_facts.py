@@ -6,22 +6,32 @@ import pytest
 from app.detail_facts import sections
 from app.models.point_row import point_rows
 from profiling.devices import DeviceKind
-from profiling.session import Session
+from profiling.outcome import Discard
+from profiling.session import Point, Session
 from profiling.spec import Provider, Work
 from tests.sessions import make_session
 
 
-def hot_cache(session: Session) -> str:
-    """What is said of the hot cache; "" where the line is left out."""
+def said_of(name: str, session: Session) -> str:
+    """The fact of this name about a session's only point; "" where the line is left out."""
     [row] = point_rows(session, Provider.EAGER, None)
     facts = [fact for part in sections(row, session) for fact in part.facts]
-    return next((fact.value for fact in facts if fact.name == "Hot cache"), "")
+    return next((fact.value for fact in facts if fact.name == name), "")
+
+
+def hot_cache(session: Session) -> str:
+    return said_of("Hot cache", session)
+
+
+def gpu_point(session: Session) -> Point:
+    return next(point for point in session.points if point.measured and point.measured.hot)
 
 
 def of_bytes(byte_count: int, *, has_hot: bool) -> Session:
     """A session of one point of a GPU, whose call moves so many bytes."""
     session = make_session()
-    point = next(point for point in session.points if point.measured and point.measured.hot)
+    point = gpu_point(session)
+    assert point.measured
     outcome = point.measured if has_hot else msgspec.structs.replace(point.measured, hot=None)
     job = msgspec.structs.replace(point.job, work=Work(1, byte_count, 0))
     session.points = (msgspec.structs.replace(point, job=job, outcome=outcome),)
@@ -40,3 +50,15 @@ def test_no_hot_reading_is_explained_where_nothing_could_be_hot(caches: int) -> 
     assert session.device.last_level_cache_bytes
     session = of_bytes(caches * session.device.last_level_cache_bytes, has_hot=False)
     assert ("too large for the cache" in hot_cache(session)) is (caches == 4)
+
+
+@pytest.mark.parametrize("is_fault", [True, False])
+def test_blocks_given_up_for_a_rest_are_told_and_make_nothing_unstable(is_fault: bool) -> None:
+    session = make_session()
+    point = gpu_point(session)
+    assert point.measured
+    discards = (Discard("thermal slowdown (hardware)", 1), Discard("power cap", 900, is_fault=is_fault))
+    outcome = msgspec.structs.replace(point.measured, discards=discards)
+    session.points = (msgspec.structs.replace(point, outcome=outcome),)
+    assert said_of("Left out", session) == "1 × thermal slowdown (hardware), 900 × power cap"
+    assert ("blocks were discarded" in said_of("Unstable", session)) is is_fault

@@ -328,5 +328,5 @@ def test_unstable_says_why() -> None:
         "11 of 40 blocks were discarded, more than a quarter."
     )
     assert unstable_because(wide, kept=40, discarded=0) == (
-        "The interval is still ±11.0 % at the time limit, more than ±5 %."
+        "The interval is still ±11.0 % at the end, more than ±5 %."
     )

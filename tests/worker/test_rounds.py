@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from profiling.devices import DeviceState
-from profiling.outcome import Method
+from profiling.outcome import Discard, Method
 from profiling.statistics import QUICK_STOP, WarmUpRule
 from profiling.worker import rounds
 from profiling.worker.rounds import Turn, measure, warm_up
@@ -241,7 +241,7 @@ def test_where_the_power_cap_comes_late_all_rest_longer_and_begin_again(
     assert turns[0].rounds == list(range(QUICK_STOP.first_checkpoint))
     assert turns[0].samples_s == [seconds] * QUICK_STOP.first_checkpoint
     [given_up] = turns[0].discards
-    assert (given_up.cause, given_up.blocks) == ("power cap before longer rests", QUICK_STOP.first_checkpoint)
+    assert given_up == Discard("power cap before longer rests", QUICK_STOP.first_checkpoint, is_fault=False)
     assert turns[0].unstable_because is None
 
 
