@@ -115,6 +115,33 @@ __device__ __forceinline__ float2 sum_over_team(float2 mine, int warps, int turn
     return {warp_sum(other.x), warp_sum(other.y)};
 }
 
+// ---- Gradients of a row ------------------------------------------------------------------------
+
+// dx = rstd (g - mean g - h mean(g h)), as g rstd + h slope + level: two instructions an element in place of three.
+// Not from x, where an infinity of x would meet another. Not where the compiler would spill for it.
+template <int PACKS>
+struct Gradients {
+#if __CUDA_ARCH__ >= 1000
+    static constexpr bool LEAN = PACKS <= 2;
+#else
+    static constexpr bool LEAN = PACKS <= 4;
+#endif
+    float rstd, one_of_cols, slope, level;
+    float2 total;
+
+    __device__ __forceinline__ Gradients(float rstd, float one_of_cols, float2 total)
+        : rstd(rstd), one_of_cols(one_of_cols), total(total) {
+        const float of_cols = -rstd * one_of_cols;
+        slope = of_cols * total.y;
+        level = of_cols * total.x;
+    }
+
+    __device__ __forceinline__ float at(float g, float h) const {
+        if (LEAN) return fmaf(g, rstd, fmaf(h, slope, level));
+        return rstd * (g - one_of_cols * fmaf(h, total.y, total.x));
+    }
+};
+
 // ---- The kernels -------------------------------------------------------------------------------
 
 template <int PACKS, bool PACKED, bool SHARED>
@@ -157,8 +184,7 @@ __device__ __forceinline__ void backward(
             }
         }
         total = sum_over_team(total, threads / WARP, turn);
-        // dx = g rstd + h slope + level: never from x, where an infinity of x would meet another.
-        const float of_cols = -here.rstd * one_of_cols, slope = of_cols * total.y, level = of_cols * total.x;
+        const Gradients<PACKS> of(here.rstd, one_of_cols, total);
         keep_packed(here.dy);
         keep_packed(here.x);
 #pragma unroll
@@ -168,7 +194,7 @@ __device__ __forceinline__ void backward(
             float gradients[PACK];
 #pragma unroll
             for (int i = 0; i < PACK; ++i) {
-                gradients[i] = fmaf(terms.g[i], here.rstd, fmaf(terms.h[i], slope, level));
+                gradients[i] = of.at(terms.g[i], terms.h[i]);
             }
             share.store(dx + row * cols, p, gradients);
         }
