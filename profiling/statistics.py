@@ -9,6 +9,7 @@ import math
 import operator
 import statistics
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -86,6 +87,14 @@ class WarmUpRule(Struct, frozen=True):
         )
 
 
+class Progress(NamedTuple):
+    """How far the measurement of one of several rivals has come."""
+
+    width: float  # relative half-width of its interval
+    blocks: int  # that count
+    spent_s: float
+
+
 class StopRule(Struct, frozen=True):
     """When to stop measuring: looked at only at checkpoints, because each look is a temptation."""
 
@@ -93,21 +102,28 @@ class StopRule(Struct, frozen=True):
     cap_s: float  # time for blocks and the rests before them, per implementation
     first_checkpoint: int = 8
     hopeless: float = 0.02  # half-width at the cap, relative
+    hopeless_after: int = 20  # blocks: before, one that was disturbed makes an interval wide
 
     def is_checkpoint(self, rounds: int) -> bool:
         """8, 10, 13, 16, 20, 25 ... rounds: each a quarter more than the one before."""
         return _is_checkpoint(rounds, self.first_checkpoint)
 
-    def is_enough(self, estimate: Interval | Comparison, spent_s: float) -> bool:
-        """Whether an interval is narrow enough after this time, or so wide that the cap would not mend it.
+    def is_met(self, rivals: Sequence[Progress]) -> bool:
+        """Whether every interval is narrow enough, but for those that the cap would not mend.
 
         Only widths count, never whether a difference shows: who stops at the first difference finds one.
         Widths fall with the root of the time. One that says so little even at the cap is given up after a
-        quarter of it, which leaves it twice as wide: its calm rivals need not wait for it.
+        quarter of it, which leaves it twice as wide: its calm rivals, if there are any, need not wait for it.
         """
-        width = estimate.relative_half_width
-        at_cap = width * math.sqrt(spent_s / self.cap_s)
-        return width <= self.half_width or (spent_s >= self.cap_s / 4 and at_cap > self.hopeless)
+        are_narrow = [rival.width <= self.half_width for rival in rivals]
+        return any(are_narrow) and all(
+            is_narrow or self._is_hopeless(rival) for is_narrow, rival in zip(are_narrow, rivals, strict=True)
+        )
+
+    def _is_hopeless(self, rival: Progress) -> bool:
+        at_cap = rival.width * math.sqrt(rival.spent_s / self.cap_s)
+        is_known = rival.blocks >= self.hopeless_after and rival.spent_s >= self.cap_s / 4
+        return is_known and at_cap > self.hopeless
 
 
 # Exact looks later: eight blocks are still within one swing of the clock, which looks like no noise at all.

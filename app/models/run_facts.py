@@ -54,7 +54,7 @@ def time_section(row: PointRow, measured: Measured, device: Device | None) -> Se
             f"{count_text(len(time.samples_s))} of {_calls_a_block(time.calls_per_block)}",
             "Blocks timed, and calls in each",
         ),
-        Fact("Left out", discards_text(measured), "Void for a cause that has a name, never for their value"),
+        Fact("Left out", discards_text(measured), "For a cause that has a name, never for their value"),
         Fact("Method", str(measured.method), measured.method_reason),
         Fact("Fallback", measured.method_reason),
         Fact("Flags", ", ".join(row.verdict.flags)),
@@ -70,9 +70,10 @@ def _speed_up_text(speed_up: SpeedUp) -> str:
 def unstable_text(measured: Measured) -> str:
     """Why the numbers are to be taken with care; "" when they are not."""
     time = measured.time
-    discarded = sum(discard.blocks for discard in measured.discards if discard.is_fault)
+    faults = sum(discard.blocks for discard in measured.discards if discard.is_fault)
+    others = sum(discard.blocks for discard in measured.discards if not discard.is_fault)
     interval = Interval(time.median_s, time.low_s, time.high_s)
-    return unstable_because(interval, len(time.samples_s), discarded) or ""
+    return unstable_because(interval, len(time.samples_s) + others, faults) or ""
 
 
 def discards_text(measured: Measured) -> str:

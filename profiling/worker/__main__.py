@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING
 from profiling.catalog import LIBRARY, Catalog, scan
 from profiling.devices import Device, DeviceKind
 from profiling.outcome import Environment, Stage
+from profiling.plan import Job
 from profiling.proof import Proof
 from profiling.protocol import (
     PROTOCOL_VERSION,
@@ -42,6 +43,7 @@ from profiling.protocol import (
     encode,
 )
 from profiling.roofline import Ceiling
+from profiling.spec import Provider
 from profiling.tasks import Task, task_id
 
 if TYPE_CHECKING:  # torch is imported after the reader thread is up: a parent that dies meanwhile is noticed
@@ -144,13 +146,15 @@ class Worker:
         import torch
 
         from profiling.worker.executor import DeviceFault, is_sound
-        from profiling.worker.failures import CancelRequested
+        from profiling.worker.failures import CancelRequested, has_broken_capture
 
         try:
             self._perform(command, device)
         except (CancelRequested, DeviceFault):
             raise
         except Exception as error:
+            if has_broken_capture(error):
+                raise DeviceFault(f"{_label(command)} failed: {error}; the worker was restarted.") from error
             if is_sound(torch.device(device.id)):
                 raise
             raise DeviceFault(f"{_label(command)} broke the device's context: {error}") from error
@@ -169,6 +173,7 @@ class Worker:
             case SelfTest():
                 self._prove(command, self._instruments_of(device), check_cancelled)
             case Run(job=job) | Trace(job=job):
+                _import_compiler(job)
                 emit = self._channel.emit
                 executor = JobExecutor(
                     job, self._catalog, self._instruments_of(device), emit, check_cancelled
@@ -244,10 +249,9 @@ def main() -> int:
     from profiling.worker.environment import read_environment
 
     environment = read_environment()
-    from profiling.worker import garbage
+    from profiling.worker.garbage import overlook_imports
 
-    garbage.keep_out_of_captures()
-    garbage.overlook_imports()
+    overlook_imports()
     channel.emit(Hello(PROTOCOL_VERSION, environment, catalog.hash))
     ended_because = Worker(channel, catalog, environment).serve()
     # Not sys.exit: a broken CUDA context can hang in the destructors that a clean exit runs.
@@ -264,6 +268,19 @@ def _current(device: Device) -> AbstractContextManager[object]:
     import torch
 
     return torch.cuda.device(device.id) if device.kind is DeviceKind.CUDA else nullcontext()
+
+
+def _import_compiler(job: Job) -> None:
+    """Before a job's modules and buffers are there, which must not be overlooked with it."""
+    if all(version.provider is not Provider.COMPILE for version in job.implementations):
+        return
+    if "profiling.worker.providers.compile" not in sys.modules:
+        from profiling.worker.garbage import overlook_imports
+
+        with suppress(ImportError):  # the build says so
+            import profiling.worker.providers.compile  # noqa: F401  # pyright: ignore[reportUnusedImport]
+
+            overlook_imports()
 
 
 def _label(command: Task) -> str:

@@ -245,7 +245,7 @@ class JobExecutor:
         if not sound:
             raise DeviceFault(message) from None
         if has_broken_capture(error):
-            raise DeviceFault(f"{message}; the worker was restarted for what comes next.") from None
+            raise DeviceFault(f"{message}; the worker was restarted.") from None
         # The message and log are kept as text: the traceback would keep tensors alive.
         error.__traceback__ = None
 

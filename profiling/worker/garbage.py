@@ -48,4 +48,5 @@ def overlook_imports() -> None:
 
     Torch alone is 190 thousand objects, with its compiler 490: a quarter of a second for each collection.
     """
+    gc.collect()
     gc.freeze()

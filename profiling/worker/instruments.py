@@ -8,6 +8,7 @@ import torch
 from profiling.devices import Device
 from profiling.worker.call_times import calibrate_offset
 from profiling.worker.energy import energy_reader
+from profiling.worker.garbage import keep_out_of_captures
 from profiling.worker.gpu_clock import gpu_clock
 from profiling.worker.graphs import OutputPool
 from profiling.worker.inputs import InputSet
@@ -20,6 +21,7 @@ class Instruments:
     """The instruments of one device; what takes long to make is made on first use."""
 
     def __init__(self, device: Device) -> None:
+        keep_out_of_captures()
         self.device = device
         self.torch_device = torch.device(device.id)
         self.read_state = state_reader(device)

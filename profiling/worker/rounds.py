@@ -16,6 +16,7 @@ from profiling.statistics import (
     QUICK_STOP,
     QUICK_WARM_UP,
     Interval,
+    Progress,
     StopRule,
     WarmUpRule,
     median_interval,
@@ -37,7 +38,8 @@ _LONG_REST_TRIALS = 3  # each a rest of 80 ms
 _SAG = 0.975  # of the clock that a turn found when it looked for its rest
 _HIGHER = 1.01
 _POWER_CAP = "power cap"
-_GIVEN_UP = "power cap before longer rests"
+_STEPS_IN_VAIN = 2
+_GIVEN_UP = "measured before rests grew (power cap)"
 
 ReadState = Callable[[], DeviceState]
 
@@ -49,7 +51,7 @@ class Turn:
     timer: BlockTimer
     rest_s: float = 0.0
     fresh_hz: float | None = None  # the clock found with the rest that it chose
-    held_hz: float | None = None  # the clock with the last rest that was too short
+    held_hz: list[float] = field(default_factory=list)  # the clocks with rests that were too short
     given_up: int = 0  # blocks under rests that were too short
     samples_s: list[float] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
@@ -112,15 +114,15 @@ class Turn:
     def has_sagged(self) -> bool:
         """Whether the power cap holds the clock lower than it was found, and longer rests may help.
 
-        The latest blocks tell: it comes half a second into the load. No rest helps a clock that the last
-        longer one did not raise.
+        The latest blocks tell: it comes half a second into the load. No rest helps a clock that two longer
+        ones did not raise; the first may have been compared with a clock that was still falling.
         """
         latest_hz = self._latest_hz
         if latest_hz is None or self.fresh_hz is None:
             return False
         is_capped = any(_POWER_CAP in state.event_reasons for state in self.states)
-        has_risen = self.held_hz is None or latest_hz > _HIGHER * self.held_hz
-        return is_capped and latest_hz < _SAG * self.fresh_hz and has_risen
+        is_in_vain = len(self.held_hz) >= _STEPS_IN_VAIN and latest_hz <= _HIGHER * min(self.held_hz)
+        return is_capped and latest_hz < _SAG * self.fresh_hz and not is_in_vain
 
     @property
     def _latest_hz(self) -> float | None:
@@ -128,8 +130,10 @@ class Turn:
 
     def begin_again(self, rest_s: float) -> None:
         """Give the blocks so far up, as those of a warm-up, and rest so long from now on."""
+        if self.has_sagged and self._latest_hz is not None:
+            self.held_hz.append(self._latest_hz)
         self.given_up += len(self.samples_s)
-        self.rest_s, self.held_hz, self.spent_s = rest_s, self._latest_hz, 0.0
+        self.rest_s, self.spent_s = rest_s, 0.0
         for kept in (self.samples_s, self.rounds, self.clocks_hz, self.states):
             kept.clear()
 
@@ -165,6 +169,10 @@ class Turn:
         )
 
     @property
+    def progress(self) -> Progress:
+        return Progress(self.interval.relative_half_width, len(self.samples_s), self.spent_s)
+
+    @property
     def discards(self) -> tuple[Discard, ...]:
         faults = tuple(Discard(cause, blocks) for cause, blocks in sorted(self.causes.items()))
         given_up = Discard(_GIVEN_UP, self.given_up, is_fault=False)
@@ -184,7 +192,8 @@ class Turn:
 
     @property
     def unstable_because(self) -> str | None:
-        return unstable_because(self.interval, len(self.samples_s), sum(self.causes.values()))
+        kept = len(self.samples_s) + self.given_up
+        return unstable_because(self.interval, kept, sum(self.causes.values()))
 
 
 def warm_up_rule(quality: Quality, regime: Regime) -> WarmUpRule:
@@ -259,7 +268,7 @@ def measure(
         if before_longer_rests and _rest_longer(turns):
             before_longer_rests()
             number = 0
-        elif all(rule.is_enough(turn.interval, turn.spent_s) for turn in active):
+        elif rule.is_met([turn.progress for turn in active]):
             break
     for turn in turns:
         if not turn.samples_s:

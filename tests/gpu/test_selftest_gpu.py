@@ -8,7 +8,6 @@ torch = pytest.importorskip("torch")
 
 from profiling.outcome import Method  # noqa: E402
 from profiling.proof import Proof, ProofName  # noqa: E402
-from profiling.worker import garbage  # noqa: E402
 from profiling.worker.environment import read_environment  # noqa: E402
 from profiling.worker.instruments import Instruments  # noqa: E402
 from profiling.worker.selftest.course import carry_out  # noqa: E402
@@ -58,18 +57,16 @@ class Knot:
 
 def test_no_graph_is_destroyed_within_the_capture_of_another(instruments: Instruments) -> None:
     """The driver forbids it, and the capture would fail."""
-    garbage.keep_out_of_captures()
     knots: list[Knot] = []
 
     def forgets(x: torch.Tensor) -> torch.Tensor:
         knots.clear()
-        assert len([[] for _ in range(5000)]) == 5000  # a collection is due
+        assert len([[] for _ in range(100_000)]) == 100_000  # collections are due
         return x * 2
 
     x = torch.rand(2**20, device=instruments.torch_device)
     gc.collect()
     knots.append(Knot())
     with torch.cuda.graph(torch.cuda.CUDAGraph()):
-        y = forgets(x)
-    assert y.shape == x.shape
+        forgets(x)
     assert gc.isenabled()

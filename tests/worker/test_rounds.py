@@ -206,51 +206,76 @@ CAPPED = DeviceState(event_reasons=("power cap",))
 
 
 class CappedTimer(ScriptedTimer):
-    """From its fifth block on the power cap pulls its clock down, unless it rests ``enough_s``."""
+    """From a block on the power cap slows it down, by so much at each rest, and its clock with it."""
 
-    def __init__(self, slept: list[float], enough_s: float) -> None:
+    def __init__(self, slept: list[float], slow_at: Callable[[float], float], since: int = 5) -> None:
         super().__init__([BlockReading(1e-5, None)], 1000, [], "capped")
         self._slept = slept
-        self._enough_s = enough_s
+        self._slow_at = slow_at
+        self._since = since
         self._blocks = 0
 
     def block(self) -> BlockReading:
         self._blocks += 1
-        slow = 1.2 if self._slept[-1] < self._enough_s and self._blocks > 4 else 1.0
+        slow = self._slow_at(self._slept[-1]) if self._blocks >= self._since else 1.0
         return BlockReading(slow * 1e-5, 1980e6 / slow)
 
 
-def capped_after_its_search(slept: list[float], enough_s: float) -> Turn:
-    one = Turn(CappedTimer(slept, enough_s))
+def unless_it_rests(enough_s: float) -> Callable[[float], float]:
+    return lambda rest_s: 1.2 if rest_s < enough_s else 1.0
+
+
+def capped_after_its_search(slept: list[float], slow_at: Callable[[float], float], since: int = 5) -> Turn:
+    one = Turn(CappedTimer(slept, slow_at, since))
     one.find_rest(1980e6, lambda: CAPPED)
     assert (one.rest_s, one.fresh_hz) == (0.0, 1980e6)
     return one
 
 
-@pytest.mark.parametrize(("enough_s", "seconds"), [(0.005, 1e-5), (0.02, 1.2e-5)])
+@pytest.mark.parametrize(
+    ("slow_at", "passes", "rest_s", "seconds"),
+    [
+        pytest.param(unless_it_rests(0.005), 2, 0.005, 1e-5, id="the first step helps"),
+        pytest.param(unless_it_rests(0.02), 3, 0.02, 1e-5, id="the second helps"),
+        pytest.param(unless_it_rests(1.0), 3, 0.02, 1.2e-5, id="two in vain are enough"),
+        pytest.param({0.0: 1.04, 0.005: 1.15, 0.02: 1.0}.__getitem__, 3, 0.02, 1e-5, id="still falling"),
+    ],
+)
 def test_where_the_power_cap_comes_late_all_rest_longer_and_begin_again(
-    slept: list[float], enough_s: float, seconds: float
+    slept: list[float], slow_at: Callable[[float], float], passes: int, rest_s: float, seconds: float
 ) -> None:
-    """Once where that helps, and once where it does not: a step that raises no clock is the last."""
     told: list[None] = []
-    turns = [capped_after_its_search(slept, enough_s), turn([], "calm")]
+    turns = [capped_after_its_search(slept, slow_at), turn([], "calm")]
     measure(turns, QUICK_STOP, lambda: CAPPED, lambda: None, before_longer_rests=lambda: told.append(None))
-    assert len(told) == 1
-    assert [one.rest_s for one in turns] == [0.005, 0.005]
-    assert [len(one.samples_s) for one in turns] == [QUICK_STOP.first_checkpoint] * 2
-    assert turns[0].rounds == list(range(QUICK_STOP.first_checkpoint))
-    assert turns[0].samples_s == [seconds] * QUICK_STOP.first_checkpoint
+    assert len(told) == passes - 1
+    assert [one.rest_s for one in turns] == [rest_s, rest_s]
+    blocks = QUICK_STOP.first_checkpoint
+    assert [len(one.samples_s) for one in turns] == [blocks] * 2
+    assert turns[0].rounds == list(range(blocks))
+    assert turns[0].samples_s == [seconds] * blocks
     [given_up] = turns[0].discards
-    assert given_up == Discard("power cap before longer rests", QUICK_STOP.first_checkpoint, is_fault=False)
+    assert given_up == Discard(
+        "measured before rests grew (power cap)", blocks * (passes - 1), is_fault=False
+    )
     assert turns[0].unstable_because is None
 
 
-def test_what_has_begun_again_keeps_its_discards(slept: list[float]) -> None:
+def test_one_that_sags_after_its_rival_is_heard_as_well(slept: list[float]) -> None:
+    early = capped_after_its_search(slept, unless_it_rests(0.005))
+    late = capped_after_its_search(slept, unless_it_rests(0.02), since=14)
+    measure([early, late], QUICK_STOP, lambda: CAPPED, lambda: None, before_longer_rests=lambda: None)
+    assert (early.rest_s, late.rest_s) == (0.02, 0.02)
+    assert set(late.samples_s) == {1e-5}
+
+
+def test_faults_of_blocks_given_up_do_not_make_those_that_count_unstable(slept: list[float]) -> None:
     hot = DeviceState(event_reasons=("thermal slowdown (hardware)",))
-    one = capped_after_its_search(slept, 0.005)
-    one.take_block(0, lambda: hot)
+    one = capped_after_its_search(slept, unless_it_rests(0.005))
+    for number in range(3):
+        one.take_block(number, lambda: hot)
     measure([one], QUICK_STOP, lambda: CAPPED, lambda: None, before_longer_rests=lambda: None)
-    assert [discard.blocks for discard in one.discards] == [1, QUICK_STOP.first_checkpoint]
+    assert [discard.blocks for discard in one.discards] == [3, QUICK_STOP.first_checkpoint]
+    assert one.unstable_because is None
 
 
 def test_a_clock_that_jitters_is_none_that_sags(slept: list[float]) -> None:
@@ -263,7 +288,7 @@ def test_a_clock_that_jitters_is_none_that_sags(slept: list[float]) -> None:
 
 
 def test_a_sustained_run_does_not_rest(slept: list[float]) -> None:
-    one = capped_after_its_search(slept, 0.005)
+    one = capped_after_its_search(slept, unless_it_rests(0.005))
     measure([one], QUICK_STOP, lambda: CAPPED, lambda: None)
     assert one.rest_s == 0.0
     assert one.samples_s == [1.2e-5] * QUICK_STOP.first_checkpoint

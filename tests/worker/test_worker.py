@@ -198,7 +198,7 @@ def test_a_capture_that_fails_costs_one_implementation_and_the_worker(tmp_path: 
     assert isinstance(watched.outcomes["good"], Measured)
     (lost,) = watched.of_kind(WorkerLost)
     assert isinstance(lost, WorkerLost)
-    assert "and then some; the worker was restarted" in lost.message
+    assert "and then some; the worker was restarted." in lost.message
 
 
 def test_kill_minus_nine_in_mid_run_loses_one_point_only(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from torch._dynamo.utils import counters
 
 from profiling.catalog import load_module
 from profiling.outcome import BuildInfo
-from profiling.worker.garbage import overlook_imports
 from profiling.worker.inputs import as_tuple
 from profiling.worker.providers import BuildRequest, Built, Tensors, run_of
 
@@ -25,8 +24,6 @@ _REPLAYING = ("reduce_overhead", "max_autotune")  # the modes that replay CUDA g
 
 # Compilations of each frame: of a function, or of what is left of one after a graph break.
 _compilations: Any = getattr(convert_frame, "FRAME_COMPILE_COUNTER", None)
-
-overlook_imports()  # a first build comes before a job's buffers are there
 
 
 def build(request: BuildRequest) -> Built:

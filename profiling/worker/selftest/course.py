@@ -13,7 +13,7 @@ from profiling.pass_lines import LIMITS
 from profiling.proof import Proof, ProofName
 from profiling.session import timestamp
 from profiling.worker.executor import DeviceFault
-from profiling.worker.failures import CancelRequested
+from profiling.worker.failures import CancelRequested, has_broken_capture
 from profiling.worker.instruments import Instruments
 from profiling.worker.selftest import (
     caches,
@@ -89,6 +89,8 @@ def _carry_out(name: ProofName, subject: Subject) -> Proof:
 def _require_sound(subject: Subject, name: ProofName, error: Exception) -> None:
     if not subject.is_cuda:
         return
+    if has_broken_capture(error):
+        raise DeviceFault(f"The proof {name!r} failed ({error}); the worker was restarted.") from error
     try:
         torch.cuda.synchronize(subject.torch_device)
     except RuntimeError:
