@@ -10,9 +10,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import hint_of, warps_of
-
-TILE_BYTES = 2048
+from kernels.shared.maps import launch_map
 
 
 @triton.jit
@@ -28,7 +26,5 @@ def _copy(x, y, n, TILE: tl.constexpr, HINT: tl.constexpr):
 def run(x: torch.Tensor) -> torch.Tensor:
     """Copy ``x``, (n,) and contiguous."""
     y = torch.empty_like(x)
-    if n := x.numel():
-        tile = TILE_BYTES // x.element_size()
-        _copy[(triton.cdiv(n, tile),)](x, y, n, tile, hint_of(x), num_warps=warps_of(x))
+    launch_map(_copy, x, y)
     return y

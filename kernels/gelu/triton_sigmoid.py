@@ -13,9 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import hint_of, warps_of
-
-TILE_BYTES = 2048
+from kernels.shared.maps import launch_map
 
 # exp(-2u) = 2^(x (LINEAR + CUBIC x^2)): -2 sqrt(2/pi) log2(e), and that times 0.044715.
 LINEAR = tl.constexpr(-2.302208198144325)
@@ -41,7 +39,5 @@ def _gelu(x, y, n, TILE: tl.constexpr, HINT: tl.constexpr):
 def run(x: torch.Tensor) -> torch.Tensor:
     """Apply GELU to ``x``, (n,) and contiguous."""
     y = torch.empty_like(x)
-    if n := x.numel():
-        tile = TILE_BYTES // x.element_size()
-        _gelu[(triton.cdiv(n, tile),)](x, y, n, tile, hint_of(x), num_warps=warps_of(x))
+    launch_map(_gelu, x, y)
     return y

@@ -12,9 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import hint_of, warps_of
-
-TILE_BYTES = 2048
+from kernels.shared.maps import launch_map
 
 # exp(-2u) = 2^(x (LINEAR + CUBIC x^2)): -2 sqrt(2/pi) log2(e), and that times 0.044715.
 LINEAR = tl.constexpr(-2.302208198144325)
@@ -47,7 +45,5 @@ def _gelu_backward(dy, x, dx, n, TILE: tl.constexpr, HINT: tl.constexpr):
 def run(dy: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """Carry ``dy`` back through GELU at ``x``, both (n,) and contiguous."""
     dx = torch.empty_like(dy)
-    if n := dy.numel():
-        tile = TILE_BYTES // dy.element_size()
-        _gelu_backward[(triton.cdiv(n, tile),)](dy, x, dx, n, tile, hint_of(dy), num_warps=warps_of(dy))
+    launch_map(_gelu_backward, dy, x, dx)
     return dx

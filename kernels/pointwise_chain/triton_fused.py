@@ -11,9 +11,8 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import hint_of, warps_of
+from kernels.shared.maps import launch_map
 
-TILE_BYTES = 2048
 LOG2_E = tl.constexpr(1.4426950408889634)
 
 
@@ -37,7 +36,5 @@ def _chain(x, y, n, TILE: tl.constexpr, HINT: tl.constexpr):
 def run(x: torch.Tensor) -> torch.Tensor:
     """Apply the chain to ``x``, (n,) and contiguous."""
     y = torch.empty_like(x)
-    if n := x.numel():
-        tile = TILE_BYTES // x.element_size()
-        _chain[(triton.cdiv(n, tile),)](x, y, n, tile, hint_of(x), num_warps=warps_of(x))
+    launch_map(_chain, x, y)
     return y

@@ -13,9 +13,8 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import hint_of, warps_of
+from kernels.shared.maps import launch_map
 
-TILE_BYTES = 2048
 LOG2_E = tl.constexpr(1.4426950408889634)
 
 
@@ -41,7 +40,5 @@ def _small_ops(x, y, n, TILE: tl.constexpr, HINT: tl.constexpr):
 def run(x: torch.Tensor) -> torch.Tensor:
     """Apply the operations to ``x``, (n,) and contiguous."""
     y = torch.empty_like(x)
-    if n := x.numel():
-        tile = TILE_BYTES // x.element_size()
-        _small_ops[(triton.cdiv(n, tile),)](x, y, n, tile, hint_of(x), num_warps=warps_of(x))
+    launch_map(_small_ops, x, y)
     return y

@@ -11,9 +11,8 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import hint_of, warps_of
+from kernels.shared.maps import launch_map
 
-TILE_BYTES = 2048
 LOG2_E = tl.constexpr(1.4426950408889634)
 
 
@@ -38,7 +37,5 @@ def _swiglu(a, b, y, n, TILE: tl.constexpr, HINT: tl.constexpr):
 def run(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Gate ``b`` by ``a``, both (n,) and contiguous."""
     y = torch.empty_like(a)
-    if n := a.numel():
-        tile = TILE_BYTES // a.element_size()
-        _swiglu[(triton.cdiv(n, tile),)](a, b, y, n, tile, hint_of(a), num_warps=warps_of(a))
+    launch_map(_swiglu, a, b, y)
     return y

@@ -11,9 +11,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import hint_of, warps_of
-
-TILE_BYTES = 2048
+from kernels.shared.maps import launch_map
 
 
 @triton.jit
@@ -34,7 +32,5 @@ def _add(x, y, z, n, TILE: tl.constexpr, HINT: tl.constexpr):
 def run(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """Add ``x`` and ``y``, both (n,) and contiguous."""
     z = torch.empty_like(x)
-    if n := x.numel():
-        tile = TILE_BYTES // x.element_size()
-        _add[(triton.cdiv(n, tile),)](x, y, z, n, tile, hint_of(x), num_warps=warps_of(x))
+    launch_map(_add, x, y, z)
     return z

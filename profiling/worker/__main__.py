@@ -145,19 +145,16 @@ class Worker:
         """Raises DeviceFault where what went wrong has left the device unusable for the next task."""
         import torch
 
-        from profiling.worker.executor import DeviceFault, is_sound
-        from profiling.worker.failures import CancelRequested, has_broken_capture
+        from profiling.worker.executor import DeviceFault, require_sound
+        from profiling.worker.failures import CancelRequested
 
         try:
             self._perform(command, device)
         except (CancelRequested, DeviceFault):
             raise
         except Exception as error:
-            if has_broken_capture(error):
-                raise DeviceFault(f"{_label(command)} failed: {error}; the worker was restarted.") from error
-            if is_sound(torch.device(device.id)):
-                raise
-            raise DeviceFault(f"{_label(command)} broke the device's context: {error}") from error
+            require_sound(torch.device(device.id), error, _label(command))
+            raise
 
     def _perform(self, command: Task, device: Device) -> None:
         from profiling.worker.executor import JobExecutor

@@ -78,6 +78,14 @@ def is_sound(device: torch.device) -> bool:
     return True
 
 
+def require_sound(device: torch.device, error: Exception, what: str) -> None:
+    """Raises DeviceFault where the ``error`` of ``what`` has left the worker unusable for the next task."""
+    if has_broken_capture(error):
+        raise DeviceFault(f"{what} failed: {error}; the worker was restarted.") from error
+    if not is_sound(device):
+        raise DeviceFault(f"{what} broke the device's context: {error}") from error
+
+
 class JobExecutor:
     """Runs one job on one device."""
 

@@ -171,33 +171,30 @@ def test_right_is_measured_and_wrong_has_a_reason_and_no_time(tmp_path: Path) ->
     assert not watched.of_kind(Banner)
 
 
-def test_a_crash_costs_one_implementation_and_the_run_goes_on(tmp_path: Path) -> None:
-    add_toy(tmp_path, "crash", CRASH)
-    add_toy(tmp_path, "good", GOOD)
-    watched = Watched(tmp_path)
-    watched.run.run([Run(job) for job in jobs_of(watched.catalog, ["crash", "good"])])
+def lost_to(root: Path, eager: str) -> tuple[Failed, WorkerLost]:
+    """What becomes of a kernel that costs the worker, once; the next one is measured all the same."""
+    add_toy(root, "bad", eager)
+    add_toy(root, "good", GOOD)
+    watched = Watched(root)
+    watched.run.run([Run(job) for job in jobs_of(watched.catalog, ["bad", "good"])])
     watched.run.close()
-    crashed = watched.outcomes["crash"]
-    assert isinstance(crashed, Failed)
+    assert isinstance(watched.outcomes["good"], Measured)
+    failed, [lost] = watched.outcomes["bad"], watched.of_kind(WorkerLost)
+    assert isinstance(failed, Failed)
+    assert isinstance(lost, WorkerLost)
+    return failed, lost
+
+
+def test_a_crash_costs_one_implementation_and_the_run_goes_on(tmp_path: Path) -> None:
+    crashed, _ = lost_to(tmp_path, CRASH)
     assert crashed.kind is FailureKind.WORKER_LOST
     assert "SIGSEGV" in crashed.message
-    assert isinstance(watched.outcomes["good"], Measured)
-    assert len(watched.of_kind(WorkerLost)) == 1
 
 
 def test_a_capture_that_fails_costs_one_implementation_and_the_worker(tmp_path: Path) -> None:
     """Torch's own graphs would fail in every later job of this process."""
-    add_toy(tmp_path, "captured", CAPTURE_FAILS)
-    add_toy(tmp_path, "good", GOOD)
-    watched = Watched(tmp_path)
-    watched.run.run([Run(job) for job in jobs_of(watched.catalog, ["captured", "good"])])
-    watched.run.close()
-    failed = watched.outcomes["captured"]
-    assert isinstance(failed, Failed)
+    failed, lost = lost_to(tmp_path, CAPTURE_FAILS)
     assert failed.kind is FailureKind.LAUNCH_ERROR
-    assert isinstance(watched.outcomes["good"], Measured)
-    (lost,) = watched.of_kind(WorkerLost)
-    assert isinstance(lost, WorkerLost)
     assert "and then some; the worker was restarted." in lost.message
 
 

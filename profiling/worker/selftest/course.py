@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from profiling.pass_lines import LIMITS
 from profiling.proof import Proof, ProofName
 from profiling.session import timestamp
-from profiling.worker.executor import DeviceFault
-from profiling.worker.failures import CancelRequested, has_broken_capture
+from profiling.worker.executor import DeviceFault, require_sound
+from profiling.worker.failures import CancelRequested
 from profiling.worker.instruments import Instruments
 from profiling.worker.selftest import (
     caches,
@@ -78,20 +78,9 @@ def _carry_out(name: ProofName, subject: Subject) -> Proof:
         raise
     except Exception as error:  # noqa: BLE001 - drivers and libraries refuse in ways of their own
         traceback.print_exc()
-        _require_sound(subject, name, error)
+        require_sound(subject.torch_device, error, f"The proof {name!r}")
         first_line = (str(error).strip() or type(error).__name__).splitlines()[0]
         return Proof(name, False, f"Could not be carried out: {first_line[:300]}", LIMITS[name])
     finally:
         if subject.is_cuda:
             torch.cuda.empty_cache()
-
-
-def _require_sound(subject: Subject, name: ProofName, error: Exception) -> None:
-    if not subject.is_cuda:
-        return
-    if has_broken_capture(error):
-        raise DeviceFault(f"The proof {name!r} failed ({error}); the worker was restarted.") from error
-    try:
-        torch.cuda.synchronize(subject.torch_device)
-    except RuntimeError:
-        raise DeviceFault(f"The proof {name!r} broke the GPU's context ({error}).") from error
