@@ -12,7 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import KEPT
+from kernels.shared.hints import hint_of
 from kernels.shared.row_tiles import load_floats, row_tile
 
 EPSILON = tl.constexpr(1e-6)
@@ -30,6 +30,7 @@ def _add_rms_norm(
     ROWS: tl.constexpr,
     WIDTH: tl.constexpr,
     WHOLE: tl.constexpr,
+    HINT: tl.constexpr,
 ):
     first = tl.program_id(0).to(tl.int64) * ROWS
     row = tl.arange(0, ROWS)
@@ -40,7 +41,7 @@ def _add_rms_norm(
     y += first * cols
     h += first * cols
     inside = (first + row[:, None] < rows) & (col[None, :] < cols)
-    total = load_floats(x + at, inside, WHOLE, KEPT) + load_floats(residual + at, inside, WHOLE, KEPT)
+    total = load_floats(x + at, inside, WHOLE, HINT) + load_floats(residual + at, inside, WHOLE, HINT)
     weight = tl.load(w + col, mask=col < cols, other=0.0).to(tl.float32)
     stored = total.to(h.dtype.element_ty)
     value = stored.to(tl.float32)
@@ -63,5 +64,7 @@ def run(x: torch.Tensor, residual: torch.Tensor, w: torch.Tensor) -> tuple[torch
         height, warps = row_tile(rows, width)
         whole = cols == width and rows % height == 0
         grid = (triton.cdiv(rows, height),)
-        _add_rms_norm[grid](x, residual, w, y, h, rows, cols, height, width, whole, num_warps=warps)
+        _add_rms_norm[grid](
+            x, residual, w, y, h, rows, cols, height, width, whole, hint_of(x), num_warps=warps
+        )
     return y, h

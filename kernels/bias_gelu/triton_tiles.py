@@ -13,7 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import KEPT
+from kernels.shared.hints import hint_of
 
 TILE_BYTES = 2048
 
@@ -23,7 +23,7 @@ CUBIC = tl.constexpr(-0.10294323958002349)
 
 
 @triton.jit
-def _bias_gelu(x, b, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr):
+def _bias_gelu(x, b, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr, HINT: tl.constexpr):
     across: tl.constexpr = (cols + COLS - 1) // COLS
     tile = tl.program_id(0).to(tl.int64)
     row = tile // across * ROWS + tl.arange(0, ROWS)
@@ -31,11 +31,11 @@ def _bias_gelu(x, b, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, COLS: tl.c
     at = row[:, None] * cols + col[None, :]
     if cols % COLS == 0 and ROWS == 1:
         bias = tl.load(b + col).to(tl.float32)
-        value = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
+        value = tl.load(x + at, eviction_policy=HINT).to(tl.float32)
     else:
         inside = (row[:, None] < rows) & (col[None, :] < cols)
         bias = tl.load(b + col, mask=col < cols, other=0.0).to(tl.float32)
-        value = tl.load(x + at, mask=inside, other=0.0, eviction_policy=KEPT).to(tl.float32)
+        value = tl.load(x + at, mask=inside, other=0.0, eviction_policy=HINT).to(tl.float32)
     value += bias[None, :]
     result = (value / (1.0 + tl.exp2(value * (LINEAR + CUBIC * value * value)))).to(y.dtype.element_ty)
     if cols % COLS == 0 and ROWS == 1:
@@ -53,5 +53,5 @@ def run(x: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         width = min(triton.next_power_of_2(cols), tile)
         height = tile // width
         tiles = triton.cdiv(rows, height) * triton.cdiv(cols, width)
-        _bias_gelu[(tiles,)](x, b, y, rows, cols, height, width, num_warps=4)
+        _bias_gelu[(tiles,)](x, b, y, rows, cols, height, width, hint_of(x), num_warps=4)
     return y

@@ -13,7 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import KEPT
+from kernels.shared.hints import hint_of
 
 TILE_BYTES = 4096  # for 128 threads
 PIECE = 32768  # elements of a long row
@@ -21,13 +21,13 @@ FEW_ROWS = 512
 
 
 @triton.jit
-def _piece_sums(x, sums, cols: tl.constexpr, PIECE: tl.constexpr, COLS: tl.constexpr):
+def _piece_sums(x, sums, cols: tl.constexpr, PIECE: tl.constexpr, COLS: tl.constexpr, HINT: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
     begin = tl.program_id(1) * PIECE
     total = tl.zeros((COLS,), tl.float32)
     for first in range(0, PIECE, COLS):
         at = begin + first + tl.arange(0, COLS)
-        total += tl.load(x + row * cols + at, mask=at < cols, other=0.0, eviction_policy=KEPT).to(tl.float32)
+        total += tl.load(x + row * cols + at, mask=at < cols, other=0.0, eviction_policy=HINT).to(tl.float32)
     tl.store(sums + row * tl.num_programs(1) + tl.program_id(1), tl.sum(total, axis=0))
 
 
@@ -42,6 +42,7 @@ def _cumsum(
     PIECES: tl.constexpr,
     ROWS: tl.constexpr,
     COLS: tl.constexpr,
+    HINT: tl.constexpr,
 ):
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     begin = tl.program_id(1) * PIECE
@@ -58,7 +59,7 @@ def _cumsum(
         col = begin + first + tl.arange(0, COLS)
         at = row[:, None] * cols + col[None, :]
         inside = (row < rows)[:, None] & (col < cols)[None, :]
-        value = tl.load(x + at, mask=inside, other=0.0, eviction_policy=KEPT).to(tl.float32)
+        value = tl.load(x + at, mask=inside, other=0.0, eviction_policy=HINT).to(tl.float32)
         result = carried[:, None] + tl.cumsum(value, axis=1)
         tl.store(y + at, result.to(y.dtype.element_ty), mask=inside)
         last = (tl.arange(0, COLS) == COLS - 1)[None, :]
@@ -76,10 +77,10 @@ def run(x: torch.Tensor) -> torch.Tensor:
     height = min(tile // width, triton.next_power_of_2(rows))
     if rows >= FEW_ROWS or cols <= PIECE:
         grid = (triton.cdiv(rows, height), 1)
-        _cumsum[grid](x, y, x, rows, cols, cols, 1, height, width, num_warps=4)
+        _cumsum[grid](x, y, x, rows, cols, cols, 1, height, width, hint_of(x), num_warps=4)
     else:
         grid = (rows, triton.cdiv(cols, PIECE))
         sums = torch.empty(grid, dtype=torch.float32, device=x.device)
-        _piece_sums[grid](x, sums, cols, PIECE, tile, num_warps=4)
-        _cumsum[grid](x, y, sums, rows, cols, PIECE, grid[1], 1, tile, num_warps=4)
+        _piece_sums[grid](x, sums, cols, PIECE, tile, hint_of(x), num_warps=4)
+        _cumsum[grid](x, y, sums, rows, cols, PIECE, grid[1], 1, tile, hint_of(x), num_warps=4)
     return y

@@ -11,14 +11,16 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import KEPT
+from kernels.shared.hints import hint_of
 
 THREADS = 128
 PACK_BYTES = 16
 
 
 @triton.jit
-def _dequantize(packed, scale, x, count, HALF: tl.constexpr, GROUPS: tl.constexpr, WIDTH: tl.constexpr):
+def _dequantize(
+    packed, scale, x, count, HALF: tl.constexpr, GROUPS: tl.constexpr, WIDTH: tl.constexpr, HINT: tl.constexpr
+):
     first = tl.program_id(0).to(tl.int64) * GROUPS
     group = first + tl.arange(0, GROUPS)
     col = tl.arange(0, WIDTH)
@@ -26,9 +28,9 @@ def _dequantize(packed, scale, x, count, HALF: tl.constexpr, GROUPS: tl.constexp
     inside = (group[:, None] < count) & (col[None, :] < HALF)
     whole = (first + GROUPS <= count) and HALF == WIDTH
     if whole:
-        codes = tl.load(packed + at, eviction_policy=KEPT)
+        codes = tl.load(packed + at, eviction_policy=HINT)
     else:
-        codes = tl.load(packed + at, mask=inside, other=0, eviction_policy=KEPT)
+        codes = tl.load(packed + at, mask=inside, other=0, eviction_policy=HINT)
     factor = tl.load(scale + group, mask=group < count, other=0.0).to(tl.float32)[:, None]
     low = ((codes & 15).to(tl.float32) - 8.0) * factor
     high = ((codes >> 4).to(tl.float32) - 8.0) * factor
@@ -49,5 +51,7 @@ def run(packed: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     if count:
         width = triton.next_power_of_2(half)
         height = max(THREADS * PACK_BYTES // x.element_size() // width, 1)
-        _dequantize[(triton.cdiv(count, height),)](packed, scale, x, count, half, height, width, num_warps=4)
+        _dequantize[(triton.cdiv(count, height),)](
+            packed, scale, x, count, half, height, width, hint_of(packed), num_warps=4
+        )
     return x

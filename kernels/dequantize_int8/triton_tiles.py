@@ -11,24 +11,26 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import KEPT
+from kernels.shared.hints import hint_of
 
 TILE = 2048  # elements, for 128 threads
 FEW = 2**18  # elements, for which tiles of half the size are faster
 
 
 @triton.jit
-def _dequantize(q, scale, x, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr):
+def _dequantize(
+    q, scale, x, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr, HINT: tl.constexpr
+):
     TILES: tl.constexpr = (cols + WIDTH - 1) // WIDTH
     row = (tl.program_id(0) // TILES).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     col = (tl.program_id(0) % TILES) * WIDTH + tl.arange(0, WIDTH)
     at = row[:, None] * cols + col[None, :]
     if cols % WIDTH == 0 and ROWS == 1:
-        codes = tl.load(q + at, eviction_policy=KEPT)
+        codes = tl.load(q + at, eviction_policy=HINT)
         factor = tl.load(scale + row)
     else:
         inside = (row[:, None] < rows) & (col[None, :] < cols)
-        codes = tl.load(q + at, mask=inside, other=0, eviction_policy=KEPT)
+        codes = tl.load(q + at, mask=inside, other=0, eviction_policy=HINT)
         factor = tl.load(scale + row, mask=row < rows, other=0.0)
     result = (codes.to(tl.float32) * factor.to(tl.float32)[:, None]).to(x.dtype.element_ty)
     if cols % WIDTH == 0 and ROWS == 1:
@@ -46,5 +48,5 @@ def run(q: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
         width = min(triton.next_power_of_2(cols), tile)
         height = min(tile // width, triton.next_power_of_2(rows))
         programs = triton.cdiv(rows, height) * triton.cdiv(cols, width)
-        _dequantize[(programs,)](q, scale, x, rows, cols, height, width, num_warps=4)
+        _dequantize[(programs,)](q, scale, x, rows, cols, height, width, hint_of(q), num_warps=4)
     return x

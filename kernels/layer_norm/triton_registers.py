@@ -13,7 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import KEPT
+from kernels.shared.hints import hint_of
 from kernels.shared.row_tiles import load_floats, row_tile
 
 EPSILON = tl.constexpr(1e-5)
@@ -24,7 +24,16 @@ EARLY = tl.constexpr(4096)
 
 @triton.jit
 def _layer_norm(
-    x, w, b, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr, WHOLE: tl.constexpr
+    x,
+    w,
+    b,
+    y,
+    rows,
+    cols: tl.constexpr,
+    ROWS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    WHOLE: tl.constexpr,
+    HINT: tl.constexpr,
 ):
     first = tl.program_id(0).to(tl.int64) * ROWS
     row = tl.arange(0, ROWS)
@@ -33,7 +42,7 @@ def _layer_norm(
     x += first * cols
     y += first * cols
     inside = (first + row[:, None] < rows) & (col[None, :] < cols)
-    value = load_floats(x + at, inside, WHOLE, KEPT)
+    value = load_floats(x + at, inside, WHOLE, HINT)
     if WIDTH <= EARLY:
         weight = tl.load(w + col, mask=col < cols, other=0.0).to(tl.float32)
         shift = tl.load(b + col, mask=col < cols, other=0.0).to(tl.float32)
@@ -62,6 +71,6 @@ def run(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         height, warps = row_tile(rows, width)
         whole = cols == width and rows % height == 0
         _layer_norm[(triton.cdiv(rows, height),)](
-            x, w, b, y, rows, cols, height, width, whole, num_warps=warps
+            x, w, b, y, rows, cols, height, width, whole, hint_of(x), num_warps=warps
         )
     return y

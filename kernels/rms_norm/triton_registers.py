@@ -14,7 +14,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import KEPT
+from kernels.shared.hints import hint_of
 from kernels.shared.row_tiles import load_floats, row_tile
 
 EPSILON = tl.constexpr(1e-6)
@@ -22,7 +22,15 @@ EPSILON = tl.constexpr(1e-6)
 
 @triton.jit
 def _rms_norm(
-    x, w, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr, WHOLE: tl.constexpr
+    x,
+    w,
+    y,
+    rows,
+    cols: tl.constexpr,
+    ROWS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    WHOLE: tl.constexpr,
+    HINT: tl.constexpr,
 ):
     first = tl.program_id(0).to(tl.int64) * ROWS
     row = tl.arange(0, ROWS)
@@ -31,7 +39,7 @@ def _rms_norm(
     x += first * cols
     y += first * cols
     inside = (first + row[:, None] < rows) & (col[None, :] < cols)
-    value = load_floats(x + at, inside, WHOLE, KEPT)
+    value = load_floats(x + at, inside, WHOLE, HINT)
     weight = tl.load(w + col, mask=col < cols, other=0.0).to(tl.float32)
     scale = tl.rsqrt(tl.sum(value * value, axis=1) / cols + EPSILON)
     result = (value * scale[:, None] * weight[None, :]).to(y.dtype.element_ty)
@@ -49,5 +57,7 @@ def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         width = triton.next_power_of_2(cols)
         height, warps = row_tile(rows, width)
         whole = cols == width and rows % height == 0
-        _rms_norm[(triton.cdiv(rows, height),)](x, w, y, rows, cols, height, width, whole, num_warps=warps)
+        _rms_norm[(triton.cdiv(rows, height),)](
+            x, w, y, rows, cols, height, width, whole, hint_of(x), num_warps=warps
+        )
     return y

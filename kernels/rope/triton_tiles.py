@@ -14,13 +14,23 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import KEPT
+from kernels.shared.hints import hint_of
 
 TILE_BYTES = 2048
 
 
 @triton.jit
-def _rope(x, cos, sin, y, seq: tl.constexpr, half: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr):
+def _rope(
+    x,
+    cos,
+    sin,
+    y,
+    seq: tl.constexpr,
+    half: tl.constexpr,
+    ROWS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    HINT: tl.constexpr,
+):
     TILES: tl.constexpr = (seq + ROWS - 1) // ROWS
     head = tl.program_id(0) // TILES
     first = tl.program_id(0) % TILES * ROWS
@@ -36,15 +46,15 @@ def _rope(x, cos, sin, y, seq: tl.constexpr, half: tl.constexpr, ROWS: tl.conste
     y += start
     if seq % ROWS == 0 and half == WIDTH:
         c, s = tl.load(cos + angle).to(tl.float32), tl.load(sin + angle).to(tl.float32)
-        low = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
-        high = tl.load(x + half + at, eviction_policy=KEPT).to(tl.float32)
+        low = tl.load(x + at, eviction_policy=HINT).to(tl.float32)
+        high = tl.load(x + half + at, eviction_policy=HINT).to(tl.float32)
         tl.store(y + at, (low * c - high * s).to(y.dtype.element_ty))
         tl.store(y + half + at, (high * c + low * s).to(y.dtype.element_ty))
     else:
         c = tl.load(cos + angle, mask=inside).to(tl.float32)
         s = tl.load(sin + angle, mask=inside).to(tl.float32)
-        low = tl.load(x + at, mask=inside, eviction_policy=KEPT).to(tl.float32)
-        high = tl.load(x + half + at, mask=inside, eviction_policy=KEPT).to(tl.float32)
+        low = tl.load(x + at, mask=inside, eviction_policy=HINT).to(tl.float32)
+        high = tl.load(x + half + at, mask=inside, eviction_policy=HINT).to(tl.float32)
         tl.store(y + at, (low * c - high * s).to(y.dtype.element_ty), mask=inside)
         tl.store(y + half + at, (high * c + low * s).to(y.dtype.element_ty), mask=inside)
 
@@ -61,5 +71,5 @@ def run(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
         while rows > triton.next_power_of_2(seq):
             rows, warps = rows // 2, 2
         programs = triton.cdiv(seq, rows) * batch * heads
-        _rope[(programs,)](x, cos, sin, y, seq, half, rows, width, num_warps=warps)
+        _rope[(programs,)](x, cos, sin, y, seq, half, rows, width, hint_of(x), num_warps=warps)
     return y

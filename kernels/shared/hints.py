@@ -14,5 +14,5 @@ SMALL = 512 << 10
 
 
 def hint_of(x: torch.Tensor) -> str:
-    """The ``eviction_policy`` of a map's loads from ``x``, of any shape: KEPT, or none where it is small."""
+    """The ``eviction_policy`` of the loads from ``x``, of any shape: KEPT, or none where it is small."""
     return "" if x.nbytes <= SMALL else KEPT.value

@@ -13,14 +13,23 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import KEPT
+from kernels.shared.hints import hint_of
 from kernels.shared.row_tiles import row_tile
 
 LOG2_E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
-def _softmax(x, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr, WHOLE: tl.constexpr):
+def _softmax(
+    x,
+    y,
+    rows,
+    cols: tl.constexpr,
+    ROWS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    WHOLE: tl.constexpr,
+    HINT: tl.constexpr,
+):
     first = tl.program_id(0).to(tl.int64) * ROWS
     row = tl.arange(0, ROWS)
     col = tl.arange(0, WIDTH)
@@ -28,10 +37,10 @@ def _softmax(x, y, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.const
     x += first * cols
     y += first * cols
     if WHOLE:
-        value = tl.load(x + at, eviction_policy=KEPT).to(tl.float32)
+        value = tl.load(x + at, eviction_policy=HINT).to(tl.float32)
     else:
         inside = (first + row[:, None] < rows) & (col[None, :] < cols)
-        value = tl.load(x + at, mask=inside, other=-float("inf"), eviction_policy=KEPT).to(tl.float32)
+        value = tl.load(x + at, mask=inside, other=-float("inf"), eviction_policy=HINT).to(tl.float32)
     highest = tl.max(value, axis=1)
     power = tl.exp2((value - highest[:, None]) * LOG2_E)
     result = (power * (1.0 / tl.sum(power, axis=1))[:, None]).to(y.dtype.element_ty)
@@ -49,5 +58,7 @@ def run(x: torch.Tensor) -> torch.Tensor:
         width = triton.next_power_of_2(cols)
         height, warps = row_tile(rows, width, per_warp=512)
         whole = cols == width and rows % height == 0
-        _softmax[(triton.cdiv(rows, height),)](x, y, rows, cols, height, width, whole, num_warps=warps)
+        _softmax[(triton.cdiv(rows, height),)](
+            x, y, rows, cols, height, width, whole, hint_of(x), num_warps=warps
+        )
     return y

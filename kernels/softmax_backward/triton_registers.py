@@ -12,13 +12,21 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import KEPT
+from kernels.shared.hints import hint_of
 from kernels.shared.row_tiles import load_floats, row_tile
 
 
 @triton.jit
 def _softmax_backward(
-    dy, y, dx, rows, cols: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr, WHOLE: tl.constexpr
+    dy,
+    y,
+    dx,
+    rows,
+    cols: tl.constexpr,
+    ROWS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    WHOLE: tl.constexpr,
+    HINT: tl.constexpr,
 ):
     first = tl.program_id(0).to(tl.int64) * ROWS
     row = tl.arange(0, ROWS)
@@ -28,8 +36,8 @@ def _softmax_backward(
     y += first * cols
     dx += first * cols
     inside = (first + row[:, None] < rows) & (col[None, :] < cols)
-    gradient = load_floats(dy + at, inside, WHOLE, KEPT)
-    power = load_floats(y + at, inside, WHOLE, KEPT)
+    gradient = load_floats(dy + at, inside, WHOLE, HINT)
+    power = load_floats(y + at, inside, WHOLE, HINT)
     total = tl.sum(gradient * power, axis=1)
     result = (power * (gradient - total[:, None])).to(dx.dtype.element_ty)
     if WHOLE:
@@ -47,6 +55,6 @@ def run(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         height, warps = row_tile(rows, width, per_warp=256)
         whole = cols == width and rows % height == 0
         _softmax_backward[(triton.cdiv(rows, height),)](
-            dy, y, dx, rows, cols, height, width, whole, num_warps=warps
+            dy, y, dx, rows, cols, height, width, whole, hint_of(y), num_warps=warps
         )
     return dx

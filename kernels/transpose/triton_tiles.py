@@ -12,14 +12,14 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import KEPT
+from kernels.shared.hints import hint_of
 
 SIDE_BYTES = 256
 FEWEST_TILES = 512  # so that a small matrix too is shared by all multiprocessors
 
 
 @triton.jit
-def _transpose(x, y, rows: tl.constexpr, cols: tl.constexpr, SIDE: tl.constexpr):
+def _transpose(x, y, rows: tl.constexpr, cols: tl.constexpr, SIDE: tl.constexpr, HINT: tl.constexpr):
     across: tl.constexpr = (cols + SIDE - 1) // SIDE
     tile = tl.program_id(0).to(tl.int64)
     row = tile // across * SIDE + tl.arange(0, SIDE)
@@ -27,9 +27,9 @@ def _transpose(x, y, rows: tl.constexpr, cols: tl.constexpr, SIDE: tl.constexpr)
     source = x + row[:, None] * cols + col[None, :]
     target = y + col[:, None] * rows + row[None, :]
     if rows % SIDE == 0 and cols % SIDE == 0:
-        tl.store(target, tl.trans(tl.load(source, eviction_policy=KEPT)))
+        tl.store(target, tl.trans(tl.load(source, eviction_policy=HINT)))
     else:
-        value = tl.load(source, mask=(row[:, None] < rows) & (col[None, :] < cols), eviction_policy=KEPT)
+        value = tl.load(source, mask=(row[:, None] < rows) & (col[None, :] < cols), eviction_policy=HINT)
         tl.store(target, tl.trans(value), mask=(col[:, None] < cols) & (row[None, :] < rows))
 
 
@@ -42,5 +42,5 @@ def run(x: torch.Tensor) -> torch.Tensor:
         while side > 32 and triton.cdiv(rows, side) * triton.cdiv(cols, side) < FEWEST_TILES:
             side //= 2
         tiles = triton.cdiv(rows, side) * triton.cdiv(cols, side)
-        _transpose[(tiles,)](x, y, rows, cols, side, num_warps=8 if side > 64 else 4)
+        _transpose[(tiles,)](x, y, rows, cols, side, hint_of(x), num_warps=8 if side > 64 else 4)
     return y
