@@ -32,6 +32,7 @@ SPEC = KernelSpec(
         {"rows": 3, "cols": 0},
         {"rows": 1, "cols": 1},
         {"rows": 5, "cols": 7},
+        {"rows": 70, "cols": 250},
         {"rows": 19, "cols": 4104},
         {"rows": 2, "cols": 98432},
         {"rows": 5, "cols": 40_008},

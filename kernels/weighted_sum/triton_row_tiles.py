@@ -4,8 +4,10 @@ Formula: y[r] = sum_d x[r, d] w[d]; 2 rows cols FLOP, (rows cols + cols + rows)s
 Mapping: program (p, q) owns ROWS rows, and of these the columns [q LENGTH, (q + 1) LENGTH), and walks along
 them in tiles of ROWS x COLS elements, 32 a thread: that is eight 16-byte loads under way in float32, four in
 the 16-bit types. Each element of a tile has its own float32 sum; they are added up once, at the end. The tile
-of w is shared by the rows and stays in L1. Only rows too few for the GPU are cut into pieces; a second kernel
-adds these up, always in the same order.
+of w is shared by the rows and stays in L1. Where that makes too few programs for the GPU, a program takes
+fewer rows, down to 8 elements a thread; long rows are cut into pieces instead, and a second kernel adds these
+up, always in the same order. Loads carry no hint: "evict first" for x and "evict last" for w took a seventh
+of the time at 256 x 256 on an H200.
 Idea: the weighted-sum exercise of Stanford CS336, with several rows a program, and the number of columns
 known to the compiler: then the mask is known to end on a multiple of 16 bytes, or is not needed at all.
 """
@@ -15,9 +17,11 @@ import triton
 import triton.language as tl
 
 TILE = 4096  # elements, for 128 threads
+SMALLEST_TILE = 1024  # where there would be few programs
 WIDEST = 1024  # columns of a tile
 SHORTEST_PIECE = 16384  # elements of a row
 PROGRAMS = 1000  # for few rows; 1024 and 512 put pieces a power of two apart, which the memory likes less
+ENOUGH_PROGRAMS = 250  # to keep all multiprocessors of a GPU busy
 
 
 @triton.jit
@@ -34,12 +38,12 @@ def _weighted_sum(
     for first in range(0, LENGTH, COLS):
         at = first + tl.arange(0, COLS)
         if cols % LENGTH == 0 and LENGTH % COLS == 0:
-            part = tl.load(starts + at[None, :], eviction_policy="evict_first")
-            weight = tl.load(w + at, eviction_policy="evict_last")
+            part = tl.load(starts + at[None, :])
+            weight = tl.load(w + at)
         else:
             left = begin + at < cols
-            part = tl.load(starts + at[None, :], mask=left[None, :], other=0.0, eviction_policy="evict_first")
-            weight = tl.load(w + at, mask=left, other=0.0, eviction_policy="evict_last")
+            part = tl.load(starts + at[None, :], mask=left[None, :], other=0.0)
+            weight = tl.load(w + at, mask=left, other=0.0)
         total += part.to(tl.float32) * weight.to(tl.float32)[None, :]
     sums = tl.sum(total, axis=1).to(y.dtype.element_ty)
     tl.store(y + row * tl.num_programs(1) + tl.program_id(1), sums, mask=inside)
@@ -61,10 +65,13 @@ def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     y = torch.empty(rows, dtype=x.dtype, device=x.device)
     width = min(triton.next_power_of_2(cols), WIDEST)
     height = min(TILE // width, triton.next_power_of_2(rows))
+    if cols <= SHORTEST_PIECE:
+        while height * width > SMALLEST_TILE and triton.cdiv(rows, height) < ENOUGH_PROGRAMS:
+            height //= 2
     teams = triton.cdiv(rows, height)
     length = max(triton.cdiv(cols * teams, PROGRAMS * WIDEST) * WIDEST, SHORTEST_PIECE)
     pieces = triton.cdiv(cols, length)
-    if teams >= PROGRAMS // 4 or pieces == 1:
+    if teams >= ENOUGH_PROGRAMS or pieces == 1:
         _weighted_sum[(teams, 1)](x, w, y, rows, cols, cols, height, width, num_warps=4)
         return y
     sums = torch.empty(rows, pieces, dtype=torch.float32, device=x.device)
