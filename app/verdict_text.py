@@ -40,6 +40,9 @@ def distance_text(verdict: Verdict) -> str:
     name = ceiling_name(verdict.limiter)
     if verdict.is_above:
         return f"above {name}"
+    if verdict.envelope and verdict.fraction_of_envelope:
+        left = ratio_text(1 / verdict.fraction_of_envelope)
+        return f"above {name}, {left} to {ceiling_name(verdict.envelope.ceiling)}"
     if why := _why_on_roof(verdict):
         return f"on the roof ({percent_text(verdict.fraction_of_roof)}, {why})"
     return f"{ratio_text(verdict.speedup_left)} to {name}"
@@ -48,7 +51,7 @@ def distance_text(verdict: Verdict) -> str:
 def _why_on_roof(verdict: Verdict) -> str:
     """For a reading over the ceiling that the errors explain; "" for any other."""
     fraction = verdict.fraction_of_roof
-    if fraction is None or fraction <= 1 or verdict.is_above:
+    if fraction is None or fraction <= 1 or verdict.is_above or verdict.envelope:
         return ""
     if round(fraction - 1, 2) > CEILING_UNCERTAINTY:  # in the percent that a reader sees
         return "within the interval of its time"
@@ -83,6 +86,9 @@ def _launch(verdict: Verdict) -> str:
 
 def _left(verdict: Verdict) -> str:
     fraction, headroom_s = verdict.fraction_of_roof, verdict.headroom_s
+    if verdict.envelope:
+        share, name = percent_text(verdict.fraction_of_envelope), ceiling_name(verdict.envelope.ceiling)
+        return f", as reads and writes one after the other may; {share} of the {name} ceiling"
     if why := _why_on_roof(verdict):
         return f"; on the roof ({why})"
     if fraction is None or not headroom_s or fraction >= 0.995:

@@ -45,11 +45,19 @@ class Verdict(Struct, frozen=True):
     headroom_s: float | None = None  # seconds a call that the roof leaves; 0 above the roof
     launch_s: float | None = None  # host time over device time, when launch-bound
     flags: tuple[Flag, ...] = ()
+    envelope: Roof | None = None  # the highest DRAM ceiling's, where a reading beats that of its mix only
 
     @property
     def is_above(self) -> bool:
         """Whether it beats its roof by more than the errors of both allow."""
         return Flag.ABOVE_ROOF in self.flags
+
+    @property
+    def fraction_of_envelope(self) -> float | None:
+        """Least time by ``envelope`` over measured time."""
+        if not (self.envelope and self.least_time_s and self.fraction_of_roof):
+            return None
+        return self.fraction_of_roof * self.envelope.least_time_s / self.least_time_s
 
     @property
     def speedup_left(self) -> float | None:
@@ -80,7 +88,7 @@ def flags_of(point: Point, session: Session) -> tuple[Flag, ...]:
         found.add(Flag.LAUNCH_BOUND)
     found |= _device_flags(measured)
     roof = limiting_roof(point, session)
-    above = roof is not None and is_above(roof, measured)
+    above = roof is not None and is_above(roof, measured) and _envelope(roof, point, session) is None
     if above:
         found.add(Flag.ABOVE_ROOF)
     if fits_in_cache(point, session) and (above or _is_cpu(session)):
@@ -120,8 +128,21 @@ def limiting_roof(point: Point, session: Session) -> Roof | None:
 
 
 def is_above(roof: Roof, measured: Measured) -> bool:
-    """Whether even the slow end of the interval beats the roof by more than the roof's own error."""
+    """Whether even the slow end of the interval beats this ceiling by more than the ceiling's own error."""
     return measured.time.high_s < roof.least_time_s * (1 - CEILING_UNCERTAINTY)
+
+
+def _envelope(roof: Roof, point: Point, session: Session) -> Roof | None:
+    """The highest DRAM ceiling's roof, where the point beats that of its own mix but not this; else None.
+
+    Reads and writes one after the other are faster than both at once, and some work allows that.
+    """
+    measured, ceiling = point.measured, roof.ceiling
+    if measured is None or ceiling.mix is None or not is_above(roof, measured):
+        return None
+    highest = session.roofline.best(ceiling.bound, ceiling.source) or ceiling
+    envelope = Roof(highest, point.job.work.byte_count / highest.value)
+    return None if is_above(envelope, measured) else envelope
 
 
 def fits_in_cache(point: Point, session: Session) -> bool:
@@ -151,6 +172,7 @@ def _judge(point: Point, measured: Measured, session: Session) -> Verdict:
         headroom_s=max(0.0, measured.time.median_s - roof.least_time_s),
         launch_s=launch_s,
         flags=flags,
+        envelope=_envelope(roof, point, session),
     )
 
 

@@ -133,15 +133,15 @@ def test_another_session_shows_no_point_that_nobody_chose(open_window: OpenWindo
     assert application.panes.details._stack.currentWidget() is application.panes.details._empty
 
 
-def test_chart_card_and_details_agree_on_a_point_just_over_its_roof(open_window: OpenWindow):
+def test_chart_card_and_details_agree_on_a_point_over_the_ceiling_of_its_mix(open_window: OpenWindow):
     application = open_window(ASSETS / "sessions" / "h200.roofscope")
     session = application.model.session
     point = next(p for p in session.points if (verdict(p, session).fraction_of_roof or 0) > 1)
     application.selection.select(point.number)
     target = application.panes.chart.scene.target
     assert target is not None
-    told = "ceilings are known to 2 %"
-    assert told in target_text(target)
+    assert "to DRAM write" in target_text(target)
+    told = "of the DRAM write ceiling"
     assert told in point_html(point, session, LIGHT)
     assert told in application.panes.details._verdict.text()
 

@@ -70,7 +70,8 @@ def test_a_point_above_its_roof_is_flagged_and_not_clamped() -> None:
         (0.5, 0.001, "2.00× to DRAM copy"),
         (1.018, 0.001, "on the roof (102 %, ceilings are known to 2 %)"),
         (1.03, 0.03, "on the roof (103 %, within the interval of its time)"),
-        (1.03, 0.001, "above DRAM copy"),
+        (1.03, 0.001, "above DRAM copy, 1.06× to DRAM write"),
+        (1.2, 0.001, "above DRAM copy"),
     ],
 )
 def test_a_reading_that_the_errors_explain_is_on_its_roof(
@@ -82,11 +83,24 @@ def test_a_reading_that_the_errors_explain_is_on_its_roof(
 
 @pytest.mark.parametrize(
     ("fraction", "half_width", "above"),
-    [(1.015, 0.001, False), (1.03, 0.001, True), (1.03, 0.03, False)],
+    [(1.015, 0.001, False), (1.03, 0.001, False), (1.2, 0.001, True), (1.2, 0.2, False)],
 )
 def test_a_reading_within_the_errors_is_on_the_roof(fraction: float, half_width: float, above: bool) -> None:
     point = point_of(sessions.measured(COPY_S / fraction, half_width=half_width))
     assert (Flag.ABOVE_ROOF in flags_of(point, session_with(point))) is above
+
+
+def test_more_than_the_ceiling_of_its_mix_is_not_above_the_roof_which_is_the_envelope() -> None:
+    point = point_of(sessions.measured(COPY_S / 1.05))
+    judged = verdict(point, session_with(point))
+    assert judged.kind is VerdictKind.MEMORY_BOUND
+    assert judged.fraction_of_roof == pytest.approx(1.05)
+    assert judged.envelope is not None
+    assert judged.envelope.ceiling.mix == "write"
+    assert verdict_sentence(point, judged) == (
+        "Memory-bound: 105 % of the DRAM copy ceiling, as reads and writes one after the other may; "
+        "96 % of the DRAM write ceiling."
+    )
 
 
 def test_launch_bound_needs_half_as_much_again_on_the_host() -> None:
