@@ -1,5 +1,6 @@
 """From log10 coordinates to pixels, and the shapes that both the window and the SVG draw."""
 
+import math
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
@@ -111,3 +112,17 @@ class Text(Struct, frozen=True):
 
 def free(box: Box, taken: Iterable[Box]) -> bool:
     return not any(box.meets(other) for other in taken)
+
+
+def boxes_along(start: Pair, end: Pair, half: float, step: float) -> list[Box]:
+    """Squares along a line: enough to keep labels off it."""
+    count = max(1, math.ceil(math.dist(start, end) / step))
+    return [
+        Box(
+            start[0] + (end[0] - start[0]) * index / count - half,
+            start[1] + (end[1] - start[1]) * index / count - half,
+            2 * half,
+            2 * half,
+        )
+        for index in range(count + 1)
+    ]

@@ -6,9 +6,10 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.models.ceiling_texts import LineShape
 from app.models.chart_caption import NO_CEILINGS_TEXT, empty_text, target_text
 from app.models.chart_labels import PointLabel
-from app.models.chart_layout import MARKER, ChartLayout, LineShape
+from app.models.chart_layout import MARKER, ChartLayout
 from app.models.chart_points import ChartPoint
 from app.models.chart_scene import ChartScene
 from app.models.chart_ticks import log_ticks

@@ -14,9 +14,10 @@ from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent
 from PySide6.QtWidgets import QWidget
 
+from app.models.ceiling_texts import LineShape
 from app.models.chart_caption import INTENSITY_TITLE, RATE_TITLE
 from app.models.chart_labels import PointLabel, place_labels
-from app.models.chart_layout import MARKER, ChartLayout, LineShape, lay_out
+from app.models.chart_layout import MARKER, ChartLayout, lay_out
 from app.models.chart_points import ChartPoint
 from app.models.chart_scene import ChartScene, Range
 from app.models.chart_spread import spread
