@@ -5,6 +5,7 @@ residual are read once, the norm and the sum are written once, the scales are re
 """
 
 from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROW_SWEEP
 
 SPEC = KernelSpec(
     name="add_rms_norm",
@@ -28,31 +29,13 @@ SPEC = KernelSpec(
         Preset("medium", {"rows": 2048, "cols": 4096}),
         Preset("large", {"rows": 32768, "cols": 4096}),
     ),
-    # An odd number of columns puts every row at another alignment.
     odd_sizes=(
-        {"rows": 37, "cols": 1031},
-        {"rows": 1, "cols": 4097},
-        {"rows": 257, "cols": 1},
-        {"rows": 0, "cols": 1024},
-        {"rows": 3, "cols": 0},
-        {"rows": 1, "cols": 1},
-        {"rows": 5, "cols": 7},
-        {"rows": 19, "cols": 4104},
+        *ODD_ROWS,
+        EMPTY_ROWS,
         {"rows": 3, "cols": 17001},
-        {"rows": 2, "cols": 98432},
-        {"rows": 4097, "cols": 1031},
         {"rows": 133, "cols": 264},  # whole 16 bytes: short rows, few and many
         {"rows": 4101, "cols": 200},
     ),
     large_magnitude=1e4,
-    sweep=(
-        {"rows": 256, "cols": 256},
-        {"rows": 2048, "cols": 512},
-        {"rows": 8192, "cols": 1024},
-        {"rows": 16384, "cols": 2048},
-        {"rows": 16384, "cols": 4096},
-        {"rows": 8192, "cols": 8192},
-        {"rows": 8192, "cols": 16384},
-        {"rows": 8192, "cols": 32768},
-    ),
+    sweep=ROW_SWEEP,
 )

@@ -5,6 +5,7 @@ sum of all that comes before has to wait for it, or to read twice.
 """
 
 from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS
 
 SPEC = KernelSpec(
     name="cumsum",
@@ -23,21 +24,12 @@ SPEC = KernelSpec(
         Preset("medium", {"rows": 8192, "cols": 2048}),
         Preset("large", {"rows": 32768, "cols": 4096}),
     ),
-    # An odd number of columns puts every row at another alignment.
     odd_sizes=(
-        {"rows": 37, "cols": 1031},
-        {"rows": 1, "cols": 4097},
-        {"rows": 257, "cols": 1},
-        {"rows": 0, "cols": 1024},
-        {"rows": 3, "cols": 0},
-        {"rows": 1, "cols": 1},
-        {"rows": 5, "cols": 7},
-        {"rows": 19, "cols": 4104},
+        *ODD_ROWS,
+        EMPTY_ROWS,
         {"rows": 3, "cols": 17001},
-        {"rows": 2, "cols": 98432},
-        {"rows": 1, "cols": 400_037},
+        {"rows": 1, "cols": 400037},
         {"rows": 1027, "cols": 9001},
-        {"rows": 4097, "cols": 1031},
     ),
     large_magnitude=10.0,  # sums of 400 thousand elements of up to 10 stay within float16's 65504
     # Ever more rows; then as many elements in 64 rows, and in one.

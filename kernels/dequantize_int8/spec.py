@@ -4,7 +4,8 @@ Compulsory work of rows x cols: rows cols FLOP (a product each); a byte an eleme
 one element is written.
 """
 
-from profiling.spec import Axis, Element, Fill, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from profiling.spec import Axis, Element, Fill, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROWS
 
 SPEC = KernelSpec(
     name="dequantize_int8",
@@ -19,25 +20,8 @@ SPEC = KernelSpec(
     work=WorkFormula(flop_count="rows*cols", read_bytes="rows*cols + rows*s", write_bytes="rows*cols*s"),
     # One rounding of a product; of the 16-bit types the product itself is exact in float32.
     tolerance=Tolerance(float32=1e-7, float16=1e-3, bfloat16=8e-3),
-    presets=(
-        Preset("small", {"rows": 4096, "cols": 1024}),
-        Preset("medium", {"rows": 4096, "cols": 4096}),
-        Preset("large", {"rows": 32768, "cols": 4096}),
-    ),
-    # An odd number of columns puts every row at another alignment.
-    odd_sizes=(
-        {"rows": 37, "cols": 1031},
-        {"rows": 1, "cols": 4097},
-        {"rows": 257, "cols": 1},
-        {"rows": 0, "cols": 1024},
-        {"rows": 3, "cols": 0},
-        {"rows": 1, "cols": 1},
-        {"rows": 5, "cols": 7},
-        {"rows": 19, "cols": 4104},
-        {"rows": 7, "cols": 4112},
-        {"rows": 2, "cols": 98432},
-        {"rows": 4097, "cols": 1031},
-    ),
+    presets=ROWS,
+    odd_sizes=(*ODD_ROWS, EMPTY_ROWS, {"rows": 7, "cols": 4112}),
     large_magnitude=1.0,  # codes and scales are of one size always
     sweep=tuple({"rows": rows, "cols": 4096} for rows in (16, 64, 256, 1024, 2048, 4096, 16384, 65536)),
 )

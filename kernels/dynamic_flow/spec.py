@@ -5,7 +5,8 @@ must be known before the first result: beyond the caches x is read twice, so tha
 the most there is.
 """
 
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from profiling.spec import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from profiling.usual_sizes import LENGTHS, ODD_LENGTHS
 
 SPEC = KernelSpec(
     name="dynamic_flow",
@@ -17,8 +18,8 @@ SPEC = KernelSpec(
     work=WorkFormula(flop_count="5*n", read_bytes="n*s", write_bytes="n*s"),
     # float32: four roundings and a hardware exponential; 16 bits: eager rounds each operator's result.
     tolerance=Tolerance(float32=2e-6, float16=2e-3, bfloat16=1.6e-2),
-    presets=(Preset("small", {"n": 2**20}), Preset("medium", {"n": 2**24}), Preset("large", {"n": 2**26})),
-    odd_sizes=({"n": 98433}, {"n": 98432}, {"n": 0}, {"n": 1}, {"n": 7}, {"n": 1031}),
+    presets=LENGTHS,
+    odd_sizes=ODD_LENGTHS,
     large_magnitude=60.0,  # exp(60) overflows float16: the quotient must become 0
     sweep=tuple({"n": 2**power} for power in (12, 16, 18, 20, 22, 24, 25, 26)),
     compares_modes=True,

@@ -4,7 +4,8 @@ Compulsory work of n elements: 9n FLOP (x^2, x^3, times 0.044715, plus x, times 
 times x, times 0.5), 2n elements moved.
 """
 
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from profiling.spec import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from profiling.usual_sizes import LENGTHS, ODD_LENGTHS
 
 SPEC = KernelSpec(
     name="gelu",
@@ -17,12 +18,8 @@ SPEC = KernelSpec(
     # float32: about ten roundings and a hardware exponential of 2^-22. The 16-bit types: the final
     # rounding, at most 2^-11 and 2^-8; the arithmetic before it is float32.
     tolerance=Tolerance(float32=2e-6, float16=1e-3, bfloat16=8e-3),
-    presets=(
-        Preset("small", {"n": 2**20}),
-        Preset("medium", {"n": 2**24}),
-        Preset("large", {"n": 2**26}),
-    ),
-    odd_sizes=({"n": 98433}, {"n": 98432}, {"n": 0}, {"n": 1}, {"n": 7}, {"n": 1031}),
+    presets=LENGTHS,
+    odd_sizes=ODD_LENGTHS,
     sweep=tuple({"n": 2**power} for power in (12, 14, 16, 18, 20, 22, 24, 26)),
     # One is wrong at large magnitudes, the other takes half a minute of nvcc: for a look, not for every run.
     on_request=("triton_textbook", "cuda_ext_textbook"),

@@ -5,7 +5,8 @@ the deviation, weight, bias, the last two of the sum of squares as an FMA); a ro
 read once and written once, the scales and shifts are read once.
 """
 
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from profiling.spec import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from profiling.usual_sizes import ROW_SWEEP, ROWS
 
 SPEC = KernelSpec(
     name="layer_norm",
@@ -20,11 +21,7 @@ SPEC = KernelSpec(
     # float32: sums of up to 2^17 terms and a hardware square root of 2^-22. The 16-bit types are normalised
     # in float32: the final rounding is what remains.
     tolerance=Tolerance(float32=5e-6, float16=1e-3, bfloat16=8e-3),
-    presets=(
-        Preset("small", {"rows": 4096, "cols": 1024}),
-        Preset("medium", {"rows": 4096, "cols": 4096}),
-        Preset("large", {"rows": 32768, "cols": 4096}),
-    ),
+    presets=ROWS,
     # An odd number of columns puts every row at another alignment. Not one column: it is its own mean, and
     # what eager leaves of x - mean is rounding, times 316.
     odd_sizes=(
@@ -43,14 +40,5 @@ SPEC = KernelSpec(
         {"rows": 4101, "cols": 200},
     ),
     large_magnitude=1e4,
-    sweep=(
-        {"rows": 256, "cols": 256},
-        {"rows": 2048, "cols": 512},
-        {"rows": 8192, "cols": 1024},
-        {"rows": 16384, "cols": 2048},
-        {"rows": 16384, "cols": 4096},
-        {"rows": 8192, "cols": 8192},
-        {"rows": 8192, "cols": 16384},
-        {"rows": 8192, "cols": 32768},
-    ),
+    sweep=ROW_SWEEP,
 )

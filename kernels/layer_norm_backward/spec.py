@@ -5,7 +5,8 @@ sums in 3, dx in 3); dy and x are read once, dx is written once. The mean and rs
 x: any numbers are as good.
 """
 
-from profiling.spec import Axis, Element, Fill, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from profiling.spec import Axis, Element, Fill, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from profiling.usual_sizes import ROWS
 
 SPEC = KernelSpec(
     name="layer_norm_backward",
@@ -29,11 +30,7 @@ SPEC = KernelSpec(
     # float32: sums of terms of either sign over rows and columns, as in weighted_sum. The 16-bit types are
     # summed in float32: the final rounding is what remains.
     tolerance=Tolerance(float32=2e-5, float16=1e-3, bfloat16=8e-3),
-    presets=(
-        Preset("small", {"rows": 4096, "cols": 1024}),
-        Preset("medium", {"rows": 4096, "cols": 4096}),
-        Preset("large", {"rows": 32768, "cols": 4096}),
-    ),
+    presets=ROWS,
     # An odd number of columns puts every row at another alignment. Not one element alone: of its dx all terms
     # but h² g cancel, and nothing is left in float32.
     odd_sizes=(

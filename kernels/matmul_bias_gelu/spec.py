@@ -3,12 +3,8 @@
 FLOPs are those of the product. The 10 m n of bias and GELU are left out: other units do them.
 """
 
-from profiling.spec import Axis, Dtype, KernelSpec, Pipe, Preset, TensorSpec, Tolerance, WorkFormula
-
-
-def _cube(size: int) -> dict[str, int]:
-    return {"m": size, "n": size, "k": size}
-
+from profiling.spec import Axis, Dtype, KernelSpec, Pipe, TensorSpec, Tolerance, WorkFormula
+from profiling.usual_sizes import ODD_PRODUCTS, PRODUCTS, cube
 
 SPEC = KernelSpec(
     name="matmul_bias_gelu",
@@ -25,26 +21,17 @@ SPEC = KernelSpec(
     # Twice the unit roundoff (2^-11, 2^-8): where they are not fused, the product is rounded before GELU and
     # C after it. Sums are kept in float32.
     tolerance=Tolerance(float32=5e-6, float16=1e-3, bfloat16=8e-3),
-    presets=(Preset("small", _cube(512)), Preset("medium", _cube(1024)), Preset("large", _cube(8192))),
+    presets=PRODUCTS,
     # Short sums, so that what follows the product counts; then cubes.
     sweep=(
         *({"m": size, "n": size, "k": 512} for size in (256, 512, 1024, 2048, 4096)),
-        *(_cube(size) for size in (2048, 4096, 8192)),
+        *(cube(size) for size in (2048, 4096, 8192)),
     ),
     odd_sizes=(
-        {"m": 129, "n": 257, "k": 65},  # one past every tile, rows of both inputs not 16-byte aligned
-        {"m": 200, "n": 1003, "k": 517},
+        *ODD_PRODUCTS,
         {"m": 136, "n": 264, "k": 72},  # 16-byte rows, but no full tile
-        {"m": 33, "n": 48, "k": 1},
-        {"m": 1, "n": 300, "k": 160},
-        {"m": 300, "n": 1, "k": 160},
-        {
-            "m": 1,
-            "n": 7,
-            "k": 1,
-        },  # not one element alone: GELU of a very negative one is nothing to compare with
-        {"m": 0, "n": 64, "k": 64},
-        {"m": 40, "n": 24, "k": 0},  # an empty sum is 0
+        # Not one element alone: GELU of a very negative one is nothing to compare with.
+        {"m": 1, "n": 7, "k": 1},
     ),
     # Sums of k products of up to 64 in size stay far below float16's 65504 at random signs.
     large_magnitude=8.0,

@@ -8,16 +8,11 @@ from profiling.spec import (
     KernelSpec,
     Multiply,
     Pipe,
-    Preset,
     TensorSpec,
     Tolerance,
     WorkFormula,
 )
-
-
-def _cube(size: int) -> dict[str, int]:
-    return {"m": size, "n": size, "k": size}
-
+from profiling.usual_sizes import ODD_PRODUCTS, PRODUCT_SWEEP, PRODUCTS, cube
 
 SPEC = KernelSpec(
     name="matmul_fp8",
@@ -40,18 +35,12 @@ SPEC = KernelSpec(
     # Twice the unit roundoff (2^-8) of the one rounding of C. Products are exact; Hopper's tensor cores keep
     # some 14 bits of a running sum.
     tolerance=Tolerance(float32=5e-6, float16=1e-3, bfloat16=8e-3),
-    presets=(Preset("small", _cube(512)), Preset("medium", _cube(1024)), Preset("large", _cube(8192))),
-    sweep=tuple(_cube(size) for size in (128, 256, 512, 1024, 2048, 3072, 4096, 8192)),
+    presets=PRODUCTS,
+    sweep=PRODUCT_SWEEP,
     odd_sizes=(
-        {"m": 129, "n": 257, "k": 65},  # one past every tile, rows of both inputs not 16-byte aligned
-        {"m": 200, "n": 1003, "k": 517},
+        *ODD_PRODUCTS,
         {"m": 136, "n": 264, "k": 80},  # 16-byte rows, but no full tile
-        {"m": 33, "n": 48, "k": 1},
-        {"m": 1, "n": 300, "k": 160},
-        {"m": 300, "n": 1, "k": 160},
-        {"m": 1, "n": 1, "k": 1},
-        {"m": 0, "n": 64, "k": 64},
-        {"m": 40, "n": 24, "k": 0},  # an empty sum is 0
+        cube(1),
     ),
     large_magnitude=256.0,  # E4M3 ends at 448
     pipe=Pipe.TENSOR,

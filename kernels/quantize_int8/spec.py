@@ -4,7 +4,8 @@ Compulsory work of rows x cols: 3 rows cols FLOP (largest magnitude, quotient, r
 row is kept on chip until its scale is known, and a byte an element and a scale a row are written.
 """
 
-from profiling.spec import Axis, Element, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from profiling.spec import Axis, Element, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from profiling.usual_sizes import ODD_ROWS, ROWS
 
 SPEC = KernelSpec(
     name="quantize_int8",
@@ -22,24 +23,8 @@ SPEC = KernelSpec(
     # get the neighbouring code. A neighbour in every 200 elements is 1e-3; cutting off instead of rounding is
     # 8e-3.
     tolerance=Tolerance(float32=1e-3, float16=1e-3, bfloat16=2e-3),
-    presets=(
-        Preset("small", {"rows": 4096, "cols": 1024}),
-        Preset("medium", {"rows": 4096, "cols": 4096}),
-        Preset("large", {"rows": 32768, "cols": 4096}),
-    ),
-    # An odd number of columns puts every row at another alignment.
-    odd_sizes=(
-        {"rows": 37, "cols": 1031},
-        {"rows": 1, "cols": 4097},
-        {"rows": 257, "cols": 1},
-        {"rows": 0, "cols": 1024},
-        {"rows": 1, "cols": 1},
-        {"rows": 5, "cols": 7},
-        {"rows": 19, "cols": 4104},
-        {"rows": 3, "cols": 17001},
-        {"rows": 2, "cols": 98432},
-        {"rows": 4097, "cols": 1031},
-    ),
+    presets=ROWS,
+    odd_sizes=(*ODD_ROWS, {"rows": 3, "cols": 17001}),
     large_magnitude=1e4,
     sweep=tuple({"rows": rows, "cols": 4096} for rows in (16, 64, 256, 1024, 2048, 4096, 16384, 65536)),
 )

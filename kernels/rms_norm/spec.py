@@ -4,7 +4,8 @@ Compulsory work of rows x cols: 4 rows cols FLOP (square and sum as an FMA, scal
 kept on chip is read once and written once, the scales are read once.
 """
 
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from profiling.spec import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROW_SWEEP, ROWS
 
 SPEC = KernelSpec(
     name="rms_norm",
@@ -17,36 +18,14 @@ SPEC = KernelSpec(
     # float32: a sum of up to 2^17 positive terms and a hardware square root of 2^-22. The 16-bit types are
     # normalised in float32: the final rounding is what remains.
     tolerance=Tolerance(float32=5e-6, float16=1e-3, bfloat16=8e-3),
-    presets=(
-        Preset("small", {"rows": 4096, "cols": 1024}),
-        Preset("medium", {"rows": 4096, "cols": 4096}),
-        Preset("large", {"rows": 32768, "cols": 4096}),
-    ),
-    # An odd number of columns puts every row at another alignment.
+    presets=ROWS,
     odd_sizes=(
-        {"rows": 37, "cols": 1031},
-        {"rows": 1, "cols": 4097},
-        {"rows": 257, "cols": 1},
-        {"rows": 0, "cols": 1024},
-        {"rows": 3, "cols": 0},
-        {"rows": 1, "cols": 1},
-        {"rows": 5, "cols": 7},
-        {"rows": 19, "cols": 4104},
+        *ODD_ROWS,
+        EMPTY_ROWS,
         {"rows": 3, "cols": 17001},
-        {"rows": 2, "cols": 98432},
-        {"rows": 4097, "cols": 1031},
         {"rows": 133, "cols": 264},  # whole 16 bytes: short rows, few and many
         {"rows": 4101, "cols": 200},
     ),
     large_magnitude=1e4,
-    sweep=(
-        {"rows": 256, "cols": 256},
-        {"rows": 2048, "cols": 512},
-        {"rows": 8192, "cols": 1024},
-        {"rows": 16384, "cols": 2048},
-        {"rows": 16384, "cols": 4096},
-        {"rows": 8192, "cols": 8192},
-        {"rows": 8192, "cols": 16384},
-        {"rows": 8192, "cols": 32768},
-    ),
+    sweep=ROW_SWEEP,
 )

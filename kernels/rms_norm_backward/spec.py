@@ -4,7 +4,8 @@ Compulsory work of rows x cols: 9 rows cols FLOP (normalising x, weight, row sum
 in 3); dy and x are read once, dx is written once. The rstd here is independent of x: any number is as good.
 """
 
-from profiling.spec import Axis, Element, Fill, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from profiling.spec import Axis, Element, Fill, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROWS
 
 SPEC = KernelSpec(
     name="rms_norm_backward",
@@ -26,24 +27,11 @@ SPEC = KernelSpec(
     # float32: sums of terms of either sign over rows and columns, as in weighted_sum. The 16-bit types are
     # summed in float32: the final rounding is what remains.
     tolerance=Tolerance(float32=2e-5, float16=1e-3, bfloat16=8e-3),
-    presets=(
-        Preset("small", {"rows": 4096, "cols": 1024}),
-        Preset("medium", {"rows": 4096, "cols": 4096}),
-        Preset("large", {"rows": 32768, "cols": 4096}),
-    ),
-    # An odd number of columns puts every row at another alignment.
+    presets=ROWS,
     odd_sizes=(
-        {"rows": 37, "cols": 1031},
-        {"rows": 1, "cols": 4097},
-        {"rows": 257, "cols": 1},
-        {"rows": 0, "cols": 1024},
-        {"rows": 3, "cols": 0},
-        {"rows": 1, "cols": 1},
-        {"rows": 5, "cols": 7},
-        {"rows": 19, "cols": 4104},
+        *ODD_ROWS,
+        EMPTY_ROWS,
         {"rows": 3, "cols": 17001},
-        {"rows": 2, "cols": 98432},
-        {"rows": 4097, "cols": 1031},
     ),
     large_magnitude=4.0,  # one column: dx is the product of four inputs, which float16 must hold
     sweep=(

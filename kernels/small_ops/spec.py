@@ -4,7 +4,8 @@ Compulsory work of n elements: 7n FLOP (maximum; exp, plus 1 and division of the
 2n elements moved.
 """
 
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from profiling.spec import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from profiling.usual_sizes import LENGTH_SWEEP, LENGTHS, ODD_LENGTHS
 
 SPEC = KernelSpec(
     name="small_ops",
@@ -17,12 +18,8 @@ SPEC = KernelSpec(
     # float32: a hardware exponential and reciprocal of 2^-22 each. The 16-bit types: eager rounds after each
     # of four operations, our own versions once.
     tolerance=Tolerance(float32=2e-6, float16=1e-3, bfloat16=8e-3),
-    presets=(
-        Preset("small", {"n": 2**20}),
-        Preset("medium", {"n": 2**24}),
-        Preset("large", {"n": 2**26}),
-    ),
-    sweep=tuple({"n": 2**power} for power in range(14, 30, 2)),
-    odd_sizes=({"n": 98433}, {"n": 98432}, {"n": 0}, {"n": 1}, {"n": 7}, {"n": 1031}),
+    presets=LENGTHS,
+    sweep=LENGTH_SWEEP,
+    odd_sizes=ODD_LENGTHS,
     large_magnitude=1e4,  # exp(-x) and its square overflow float32 from x = -44: their quotient gives NaN
 )

@@ -4,7 +4,8 @@ Compulsory work of rows x cols: 5 rows cols FLOP (maximum, difference, exp, sum,
 elements moved: a row that is kept on chip is read once, although its maximum must be known before its sum.
 """
 
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from profiling.spec import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROWS
 
 SPEC = KernelSpec(
     name="softmax",
@@ -18,24 +19,11 @@ SPEC = KernelSpec(
     # float16: results below 6.1e-5, usual in rows of more than 20 k columns, are subnormal and carry
     # fewer bits: 2e-3 at 131072 columns. bfloat16: the final rounding, at most 2^-8.
     tolerance=Tolerance(float32=5e-6, float16=4e-3, bfloat16=8e-3),
-    presets=(
-        Preset("small", {"rows": 4096, "cols": 1024}),
-        Preset("medium", {"rows": 4096, "cols": 4096}),
-        Preset("large", {"rows": 32768, "cols": 4096}),
-    ),
-    # An odd number of columns puts every row at another alignment.
+    presets=ROWS,
     odd_sizes=(
-        {"rows": 37, "cols": 1031},
-        {"rows": 1, "cols": 4097},
-        {"rows": 257, "cols": 1},
-        {"rows": 0, "cols": 1024},
-        {"rows": 3, "cols": 0},
-        {"rows": 1, "cols": 1},
-        {"rows": 5, "cols": 7},
-        {"rows": 19, "cols": 4104},
+        *ODD_ROWS,
+        EMPTY_ROWS,
         {"rows": 3, "cols": 17001},
-        {"rows": 2, "cols": 98432},
-        {"rows": 4097, "cols": 1031},
         {"rows": 133, "cols": 264},  # whole 16 bytes: short rows, few and many
         {"rows": 4101, "cols": 200},
     ),

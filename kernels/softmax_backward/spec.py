@@ -4,7 +4,8 @@ Compulsory work of rows x cols: 4 rows cols FLOP (product and sum as an FMA, dif
 are read once, dx is written once.
 """
 
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from profiling.spec import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROW_SWEEP, ROWS
 
 SPEC = KernelSpec(
     name="softmax_backward",
@@ -17,36 +18,14 @@ SPEC = KernelSpec(
     # float32: a sum of terms of either sign, as in weighted_sum; y here is anything, its rows do not sum to
     # 1. The 16-bit types are summed in float32: the final rounding is what remains.
     tolerance=Tolerance(float32=2e-5, float16=1e-3, bfloat16=8e-3),
-    presets=(
-        Preset("small", {"rows": 4096, "cols": 1024}),
-        Preset("medium", {"rows": 4096, "cols": 4096}),
-        Preset("large", {"rows": 32768, "cols": 4096}),
-    ),
-    # An odd number of columns puts every row at another alignment.
+    presets=ROWS,
     odd_sizes=(
-        {"rows": 37, "cols": 1031},
-        {"rows": 1, "cols": 4097},
-        {"rows": 257, "cols": 1},
-        {"rows": 0, "cols": 1024},
-        {"rows": 3, "cols": 0},
-        {"rows": 1, "cols": 1},
-        {"rows": 5, "cols": 7},
-        {"rows": 19, "cols": 4104},
+        *ODD_ROWS,
+        EMPTY_ROWS,
         {"rows": 3, "cols": 17001},
-        {"rows": 2, "cols": 98432},
-        {"rows": 4097, "cols": 1031},
         {"rows": 133, "cols": 264},  # whole 16 bytes: short rows, few and many
         {"rows": 4101, "cols": 200},
     ),
     large_magnitude=4.0,  # of sums of 131072 products of up to 4 x 4, times 4, float16 holds the usual
-    sweep=(
-        {"rows": 256, "cols": 256},
-        {"rows": 2048, "cols": 512},
-        {"rows": 8192, "cols": 1024},
-        {"rows": 16384, "cols": 2048},
-        {"rows": 16384, "cols": 4096},
-        {"rows": 8192, "cols": 8192},
-        {"rows": 8192, "cols": 16384},
-        {"rows": 8192, "cols": 32768},
-    ),
+    sweep=ROW_SWEEP,
 )

@@ -3,7 +3,8 @@
 Compulsory work of n elements: n FLOP, 3n elements moved.
 """
 
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from profiling.spec import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from profiling.usual_sizes import LENGTHS, ODD_LENGTHS
 
 SPEC = KernelSpec(
     name="vector_add",
@@ -15,13 +16,8 @@ SPEC = KernelSpec(
     work=WorkFormula(flop_count="n", read_bytes="2*n*s", write_bytes="n*s"),
     # One rounding of the sum: at most half a unit in the last place, 2^-24, 2^-11 and 2^-8.
     tolerance=Tolerance(float32=1e-6, float16=1e-3, bfloat16=8e-3),
-    presets=(
-        Preset("small", {"n": 2**20}),
-        Preset("medium", {"n": 2**24}),
-        Preset("large", {"n": 2**26}),
-    ),
-    # No multiple of a block, nor of a 16-byte access; then whole blocks short of a power of two.
-    odd_sizes=({"n": 98433}, {"n": 98432}, {"n": 0}, {"n": 1}, {"n": 7}, {"n": 1031}),
+    presets=LENGTHS,
+    odd_sizes=ODD_LENGTHS,
     sweep=tuple({"n": 2**power} for power in (12, 14, 16, 18, 20, 22, 24, 26)),
     large_magnitude=1e4,  # the sum stays within float16's 65504
 )

@@ -5,6 +5,7 @@ once, one sum a row is written.
 """
 
 from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS
 
 SPEC = KernelSpec(
     name="weighted_sum",
@@ -23,21 +24,12 @@ SPEC = KernelSpec(
         Preset("medium", {"rows": 8192, "cols": 2048}),
         Preset("large", {"rows": 100_000, "cols": 4096}),
     ),
-    # An odd number of columns puts every row at another alignment.
     odd_sizes=(
-        {"rows": 37, "cols": 1031},
-        {"rows": 1, "cols": 4097},
-        {"rows": 257, "cols": 1},
-        {"rows": 0, "cols": 1024},
-        {"rows": 3, "cols": 0},
-        {"rows": 1, "cols": 1},
-        {"rows": 5, "cols": 7},
+        *ODD_ROWS,
+        EMPTY_ROWS,
         {"rows": 70, "cols": 250},
-        {"rows": 19, "cols": 4104},
-        {"rows": 2, "cols": 98432},
-        {"rows": 5, "cols": 40_008},
-        {"rows": 3, "cols": 70_001},
-        {"rows": 4097, "cols": 1031},
+        {"rows": 5, "cols": 40008},
+        {"rows": 3, "cols": 70001},
     ),
     sweep=(
         {"rows": 64, "cols": 256},

@@ -5,6 +5,7 @@ once, dx and dw written once.
 """
 
 from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS
 
 SPEC = KernelSpec(
     name="weighted_sum_backward",
@@ -27,19 +28,10 @@ SPEC = KernelSpec(
         Preset("medium", {"rows": 8192, "cols": 2048}),
         Preset("large", {"rows": 100_000, "cols": 4096}),
     ),
-    # An odd number of columns puts every row at another alignment.
     odd_sizes=(
-        {"rows": 37, "cols": 1031},
-        {"rows": 1, "cols": 4097},
-        {"rows": 257, "cols": 1},
-        {"rows": 0, "cols": 1024},
-        {"rows": 3, "cols": 0},
-        {"rows": 1, "cols": 1},
-        {"rows": 5, "cols": 7},
+        *ODD_ROWS,
+        EMPTY_ROWS,
         {"rows": 1031, "cols": 72},
-        {"rows": 19, "cols": 4104},
-        {"rows": 2, "cols": 98432},
-        {"rows": 4097, "cols": 1031},
     ),
     large_magnitude=10.0,  # sums of 131072 products of up to 10 x 10 stay within float16's 65504
     sweep=tuple({"rows": rows, "cols": 4096} for rows in (64, 256, 1024, 4096, 8192, 16384, 32768, 100_000)),
