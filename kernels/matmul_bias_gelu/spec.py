@@ -3,8 +3,9 @@
 FLOPs are those of the product. The 10 m n of bias and GELU are left out: other units do them.
 """
 
+from kernels.matmul_relu.spec import SPEC as RELU
 from profiling.spec import Axis, Dtype, KernelSpec, Pipe, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import ODD_PRODUCTS, PRODUCTS, cube
+from profiling.usual_sizes import ODD_PRODUCTS, PRODUCTS
 
 SPEC = KernelSpec(
     name="matmul_bias_gelu",
@@ -22,11 +23,7 @@ SPEC = KernelSpec(
     # C after it. Sums are kept in float32.
     tolerance=Tolerance(float32=5e-6, float16=1e-3, bfloat16=8e-3),
     presets=PRODUCTS,
-    # Short sums, so that what follows the product counts; then cubes.
-    sweep=(
-        *({"m": size, "n": size, "k": 512} for size in (256, 512, 1024, 2048, 4096)),
-        *(cube(size) for size in (2048, 4096, 8192)),
-    ),
+    sweep=RELU.sweep,
     odd_sizes=(
         *ODD_PRODUCTS,
         {"m": 136, "n": 264, "k": 72},  # 16-byte rows, but no full tile
