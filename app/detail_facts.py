@@ -21,6 +21,7 @@ from app.verdict_text import ceiling_name, ceiling_value_text
 from profiling.outcome import Failed, Measured
 from profiling.report import VERSIONED_PACKAGES, version
 from profiling.session import Session
+from profiling.verdict import Verdict
 
 _MOST_OF_NAME = 120
 
@@ -66,7 +67,16 @@ def _work(row: PointRow, session: Session) -> Section:
             limiter.method if limiter else "",
         ),
         Fact("Roof allows", time_text(row.verdict.least_time_s), "Least time under that ceiling"),
+        Fact("Highest roof", _envelope(row.verdict), "For reads alone or writes alone"),
     )
+
+
+def _envelope(verdict: Verdict) -> str:
+    """Where the ceiling of the work's own mix is beaten: what memory gives at best."""
+    if verdict.envelope is None:
+        return ""
+    ceiling, least_s = verdict.envelope.ceiling, verdict.envelope.least_time_s
+    return f"{ceiling_name(ceiling)}, {ceiling_value_text(ceiling)}, allows {time_text(least_s)}"
 
 
 def _verification(measured: Measured) -> Section:

@@ -183,7 +183,9 @@ def break_even_text(calls: float | None) -> str:
     """``1 234 calls``; ``never`` where no number of calls is enough."""
     if calls is None:
         return MISSING
-    return f"{count_text(int(calls))} calls" if math.isfinite(calls) else "never"
+    if not math.isfinite(calls):
+        return "never"
+    return "1 call" if calls == 1 else f"{count_text(int(calls))} calls"
 
 
 def sizes_text(sizes: Mapping[str, int]) -> str:

@@ -7,7 +7,6 @@ import math
 from functools import partial
 from xml.sax.saxutils import escape
 
-from app.formatting import bandwidth_text
 from app.models import chart_caption as caption
 from app.models.chart_caption import target_text
 from app.models.chart_labels import PointLabel, place_labels
@@ -27,6 +26,7 @@ from app.tokens import (
     SOURCE_DASHES,
     Theme,
 )
+from app.verdict_text import ceiling_name, ceiling_value_text
 from profiling.session import Session
 from profiling.spec import Provider
 
@@ -72,7 +72,7 @@ def roofline_svg(
 def _head(scene: ChartScene, session: Session, width: int, theme: Theme) -> list[str]:
     parts = [
         svg_text(caption.title_text(session), 24, 32, theme.text, size=18, weight=600),
-        svg_text(caption.count_line(scene, session), 24, 54, theme.text_muted),
+        svg_text(caption.count_line(scene), 24, 54, theme.text_muted),
     ]
     x = width - 24.0
     for provider in reversed(caption.providers_of(scene)):
@@ -197,7 +197,7 @@ def _strip(strip: StripScene, box: Box, theme: Theme) -> list[str]:
             )
     for ceiling in strip.ceilings:
         x = view.px(math.log10(ceiling.value))
-        name = f"{bandwidth_text(ceiling.value)}, {ceiling.source}"
+        name = f"{ceiling_name(ceiling)} {ceiling_value_text(ceiling)}, {ceiling.source}"
         parts.append(
             f'<path d="M{x:.1f} {box.top:g}V{box.bottom:g}" stroke="{theme.roof}" stroke-width="2"/>'
         )

@@ -34,10 +34,12 @@ def ceiling_value_text(ceiling: Ceiling) -> str:
 
 
 def distance_text(verdict: Verdict) -> str:
-    """From a point to its roof: ``1.10× to DRAM copy``, ``above DRAM copy``; "" without a ceiling."""
+    """From a point to its roof: ``1.10× to DRAM copy``, ``cache-resident``; "" without a ceiling."""
     if verdict.limiter is None or verdict.speedup_left is None:
         return ""
     name = ceiling_name(verdict.limiter)
+    if verdict.kind is VerdictKind.CACHE_RESIDENT:
+        return str(verdict.kind)
     if verdict.is_above:
         return f"above {name}"
     if verdict.envelope and verdict.fraction_of_envelope:
@@ -88,7 +90,8 @@ def _left(verdict: Verdict) -> str:
     fraction, headroom_s = verdict.fraction_of_roof, verdict.headroom_s
     if verdict.envelope:
         share, name = percent_text(verdict.fraction_of_envelope), ceiling_name(verdict.envelope.ceiling)
-        return f", as reads and writes one after the other may; {share} of the {name} ceiling"
+        why = "which reads and writes at once; reading first and writing then may pass it"
+        return f", {why}. {share} of the {name} ceiling"
     if why := _why_on_roof(verdict):
         return f"; on the roof ({why})"
     if fraction is None or not headroom_s or fraction >= 0.995:

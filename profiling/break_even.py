@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 
 from profiling.outcome import Measured
+from profiling.rivals import compared
 from profiling.session import Point
 from profiling.spec import Provider
 
@@ -19,9 +20,14 @@ class BreakEven:
         }
 
     def calls(self, point: Point) -> float | None:
-        """By device time. Infinite where nothing is saved; None for eager itself, or without it."""
+        """By device time. Infinite where nothing is saved; None for eager itself or without it.
+
+        None also where the interval of their ratio holds 1: whether a call saves anything is not known.
+        """
         eager, measured = self._eager.get(point.job.id), point.measured
         if eager is None or measured is None or measured is eager:
+            return None
+        if not compared(eager.time, measured.time, in_turn=True)[0].distinguishable:
             return None
         saved_s = eager.time.median_s - measured.time.median_s
         return math.ceil(measured.build.compile_s / saved_s) if saved_s > 0 else math.inf

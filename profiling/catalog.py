@@ -124,7 +124,7 @@ def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
     try:
         spec = load_module(folder / "spec.py").SPEC
     except Exception as error:  # noqa: BLE001 - whatever a user's file raises must not take the program down
-        return CatalogProblem(str(folder), f"{folder.name}/spec.py cannot be used: {error!r}.")
+        return CatalogProblem(str(folder), f"{folder.name}/spec.py cannot be used: {_told(error)}.")
     if not isinstance(spec, KernelSpec) or spec.name != folder.name:
         return CatalogProblem(
             str(folder), f"{folder.name}/spec.py must define SPEC, a KernelSpec named {folder.name!r}."
@@ -146,6 +146,12 @@ def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
         digest = _hash(provider, stem, [contents[name] for name in names], shared)
         implementations.append(Implementation(spec.name, provider, variant, digest))
     return Kernel(spec, folder, tuple(implementations), contents, judge)
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, SyntaxError):
+        return f"line {error.lineno}: {error.msg}"
+    return f"{type(error).__name__}: {error}"
 
 
 def _versions(folder: Path) -> list[tuple[Provider, str]]:

@@ -89,6 +89,8 @@ def point_row(point: Point, session: Session, break_even: BreakEven) -> dict[str
         "limiter_flop_per_s": _value(judged.limiter, memory=False),
         "fraction_of_roof": judged.fraction_of_roof,
         "headroom_s": judged.headroom_s,
+        "envelope": judged.envelope.ceiling.label if judged.envelope else None,
+        "fraction_of_envelope": judged.fraction_of_envelope,
         "flags": "; ".join(judged.flags),
         "source_sha256": point.implementation.source_hash,
         **_machine_cells(session),
@@ -220,7 +222,8 @@ COLUMNS = (
     *("achieved_bandwidth_byte_per_s", "achieved_flop_per_s"),
     *("break_even_call_count", "compiling_pays"),
     *("verdict", "limiter"),
-    *("limiter_byte_per_s", "limiter_flop_per_s", "fraction_of_roof", "headroom_s", "flags", "source_sha256"),
+    *("limiter_byte_per_s", "limiter_flop_per_s", "fraction_of_roof", "headroom_s"),
+    *("envelope", "fraction_of_envelope", "flags", "source_sha256"),
     *("device", "device_uuid", "driver_version", "host"),
     *("torch_version", "triton_version", "cuda_core_version"),
 )

@@ -66,6 +66,10 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
     except sqlite3.Error as error:
         if connection:
             connection.close()
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise SessionError(
+                f"{path} is in use by another program; try again when that is done."
+            ) from error
         raise SessionError(
             f"{path} is not a Roofscope session or is damaged ({error}); choose a {SUFFIX} file."
         ) from error

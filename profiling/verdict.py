@@ -8,7 +8,7 @@ from profiling.agreement import is_longer
 from profiling.devices import DeviceKind
 from profiling.outcome import Cancelled, Failed, Flag, Measured, Skipped
 from profiling.plan import Regime
-from profiling.roofline import Ceiling, Roof, Source
+from profiling.roofline import Ceiling, Mix, Roof, Source
 from profiling.session import Point, Session
 
 # A measured ceiling is itself known to about 2 %: a reading within that is on its roof, not above it.
@@ -138,7 +138,7 @@ def _envelope(roof: Roof, point: Point, session: Session) -> Roof | None:
     Reads and writes one after the other are faster than both at once, and some work allows that.
     """
     measured, ceiling = point.measured, roof.ceiling
-    if measured is None or ceiling.mix is None or not is_above(roof, measured):
+    if measured is None or ceiling.mix not in (Mix.COPY, Mix.TRIAD) or not is_above(roof, measured):
         return None
     highest = session.roofline.best(ceiling.bound, ceiling.source) or ceiling
     envelope = Roof(highest, point.job.work.byte_count / highest.value)

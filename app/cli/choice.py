@@ -30,11 +30,13 @@ def choose_session(out: Path | None) -> Path:
 def choose_kernels(catalog: Catalog, names: Sequence[str]) -> list[Kernel]:
     """Kernels by name; all of them for ``all`` or no name."""
     found: list[Kernel] = []
-    for name in names:
+    for name in dict.fromkeys(names):
         if name == "all":
             continue
         kernel = catalog.kernel(name)
         if kernel is None:
+            if any(Path(problem.path).name == name for problem in catalog.problems):
+                refuse(f"{name} was left out, as said above; mend that first.")
             unknown("kernel", name, [kernel.spec.name for kernel in catalog.kernels])
         found.append(kernel)
     return list(catalog.kernels) if not names or "all" in names else found
@@ -64,7 +66,7 @@ def choose_device(devices: tuple[Device, ...], name: str | None, default: Device
 
 def choose_sizes(words: Iterable[str], presets: Sequence[str], device: Device) -> list[SizeChoice]:
     """Presets, or ``axis=number`` words laid over the one preset."""
-    names = list(presets) or ["large" if device.kind is DeviceKind.CUDA else "medium"]
+    names = list(dict.fromkeys(presets)) or ["large" if device.kind is DeviceKind.CUDA else "medium"]
     by_default = not presets
     if sizes := sizes_of(words):
         return [SizeChoice(_base_of(names), sizes, by_default)]
@@ -123,7 +125,7 @@ def make_jobs(
         return plan_jobs(
             kernels,
             device=device.id,
-            dtypes=dtypes,
+            dtypes=tuple(dict.fromkeys(dtypes)),
             size_choices=sizes,
             providers=providers,
             stems=implementations,

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterable
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from app.formatting import duration_text
@@ -41,9 +42,15 @@ def carry_out(
     with progress:
         bar = progress.add_task("starting the worker", total=1, left="")
 
+        told = ""
+
         def on_report(report: Report) -> None:
+            nonlocal told
             if line := handle(report):
                 progress.console.print(line, highlight=False)
+                told = line
+            if isinstance(report, WorkerLost) and escape(report.message) in told:
+                return  # with its log, as the outcome of the one to blame
             _show(progress, bar, report)
 
         run = HeadlessRun(supervisor, on_report, LocalTarget())

@@ -20,6 +20,7 @@ from app.formatting import (
     spread_time_text,
     time_text,
 )
+from app.verdict_text import WARNING_FLAGS
 from profiling.break_even import BreakEven
 from profiling.outcome import Cancelled, Failed, Measured, Skipped
 from profiling.session import Point, Session
@@ -38,8 +39,8 @@ def outcome_line(point: Point) -> str:
     """One outcome, as rich markup."""
     where = escape(f"{point.label} {_workload(point)}")
     match point.outcome:
-        case Measured(time=time):
-            sign = "[green]✓[/]" if time.relative_half_width <= 1 else "[yellow]![/]"
+        case Measured(time=time, flags=flags):
+            sign = "[green]✓[/]" if WARNING_FLAGS.isdisjoint(flags) else "[yellow]![/]"
             text = spread_time_text(time.median_s, time.low_s, time.high_s)
             rates = f"{bandwidth_text(point.achieved_bandwidth)}, {flop_rate_text(point.achieved_flop_rate)}"
             return f"{sign} {where}: {text}, {rates}"

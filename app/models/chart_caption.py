@@ -14,6 +14,7 @@ SPREAD_TEXT = "Points that coincide stand side by side along their roof."
 EMPTY_TEXT = "No points yet. Tick kernels on the left and press Run (F5)."
 RUNNING_TEXT = "A run is under way; its points appear here as they come."
 FILTERED_TEXT = "The filter hides every point. Press Esc to show all."
+UNTIMED_TEXT = "No point has a time; the results say why."
 NO_CEILINGS_TEXT = "Ceilings not measured yet"
 
 
@@ -25,20 +26,21 @@ def empty_text(scene: ChartScene, *, is_running: bool = False) -> str:
     """What a chart without points says to do next."""
     if scene.hidden_count:
         return FILTERED_TEXT
-    return RUNNING_TEXT if is_running else EMPTY_TEXT
+    if is_running:
+        return RUNNING_TEXT
+    return UNTIMED_TEXT if scene.untimed_count else EMPTY_TEXT
 
 
-def count_line(scene: ChartScene, session: Session) -> str:
+def count_line(scene: ChartScene) -> str:
     """Such as ``38 points on the chart, 3 without a time``."""
     shown = len(scene.points) + len(scene.strip)
-    untimed = sum(point.measured is None for point in session.points)
     parts = [f"{counted_text(shown, 'point')} on the chart"]
     if scene.ghosts:
         parts.append(f"{len(scene.ghosts)} earlier")
     if scene.hidden_count:
         parts.append(f"{scene.hidden_count} filtered out")
-    if untimed:
-        parts.append(f"{untimed} without a time")
+    if scene.untimed_count:
+        parts.append(f"{scene.untimed_count} without a time")
     return ", ".join(parts)
 
 
@@ -79,6 +81,6 @@ def summary(scene: ChartScene, session: Session, *, is_running: bool = False) ->
         return empty_text(scene, is_running=is_running)
     kernels = ", ".join(dict.fromkeys(point.kernel for point in (*scene.points, *scene.strip)))
     ceilings = sum(line.is_main for line in scene.lines)
-    return f"{title_text(session)}: {count_line(scene, session)}; kernels {kernels}; " + (
+    return f"{title_text(session)}: {count_line(scene)}; kernels {kernels}; " + (
         f"{ceilings} ceilings." if ceilings else f"{NO_CEILINGS_TEXT}."
     )

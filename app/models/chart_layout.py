@@ -105,7 +105,7 @@ def _ridge_text(ridge: RidgePoint, view: View, font: Font, taken: list[Box]) -> 
     text = f"{ceiling_name(ridge.compute)} ridge {intensity_text(10**ridge.x)}"
     for row in range(4):
         baseline = view.box.bottom - 8 - row * (font.height + 2)
-        box = Box(view.px(ridge.x) + 6, baseline - font.ascent, font.width(text), font.height)
+        box = Box(view.px(ridge.x) + 6, baseline - font.ascent, font.width(text) + 10, font.height)
         if view.box.holds(box) and free(box, taken):
             taken.append(box)
             return Text(text, box.left, baseline)

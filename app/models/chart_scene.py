@@ -98,6 +98,7 @@ class ChartScene(Struct, frozen=True):
     target: Target | None
     has_ceilings: bool
     hidden_count: int  # points left out by the kernel or dtype filter
+    untimed_count: int = 0  # failed, skipped or cancelled: they have no place on a chart
     rows: tuple[tuple[tuple[float, float], tuple[float, float]], ...] = ()  # ends of points set side by side
 
     @property
@@ -142,6 +143,7 @@ def build_scene(
         target=_target(session, placed, options.selected),
         has_ceilings=bool(lines),
         hidden_count=len(points) - len(shown),
+        untimed_count=sum(point.measured is None for point in session.points),
     )
 
 

@@ -127,7 +127,7 @@ COLUMNS = (
     ),
     _number(
         "Of roof",
-        "Share of what the limiting ceiling allows",
+        "Share of what the limiting ceiling allows; the details say why one is above 100 %",
         lambda row: row.verdict.fraction_of_roof,
         percent_text,
     ),

@@ -74,8 +74,8 @@ class ChartBar(QWidget):
         )
         self._show_sources(scene)
         self._show_legend(providers_of(scene))
-        self._count.set_text(count_line(scene, session))
-        self._count.setToolTip(f"{count_line(scene, session)}. {SPREAD_TEXT}")
+        self._count.set_text(count_line(scene))
+        self._count.setToolTip(f"{count_line(scene)}. {SPREAD_TEXT}")
 
     def source_actions(self) -> dict[Source, QAction]:
         return {action.data(): action for action in self._source_menu.actions()}

@@ -6,13 +6,13 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.formatting import bandwidth_text
 from app.models.chart_caption import STRIP_TITLE
 from app.models.chart_layout import MARKER
 from app.models.chart_strip import StripScene
 from app.models.chart_ticks import log_ticks
 from app.models.chart_view import Box, View
 from app.tokens import Theme
+from app.verdict_text import ceiling_name, ceiling_value_text
 from app.views.chart_marks import draw_marker
 
 _LANE = 24
@@ -93,16 +93,21 @@ class ChartStripView(QWidget):
             painter.setPen(QColor(theme.text_muted))
             painter.drawText(QRectF(x - 40, box.bottom + 3, 80, 18), centred, tick.label)
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        edge = box.right
+        measure = painter.fontMetrics().horizontalAdvance
+        edge, title_end = box.right, box.left + measure(STRIP_TITLE) + 12
         for ceiling in sorted(strip.ceilings, key=lambda ceiling: -ceiling.value):
             x = view.px(math.log10(ceiling.value))
             painter.setPen(QPen(QColor(theme.roof), 2))
             painter.drawLine(QPointF(x, box.top), QPointF(x, box.bottom))
-            text = f"{bandwidth_text(ceiling.value)}, {ceiling.source}"
             painter.setPen(QColor(theme.text))
             edge = min(edge, x + 40)
-            painter.drawText(QRectF(box.left, 2, edge - box.left, _TOP - 4), right, text)
-            edge -= painter.fontMetrics().horizontalAdvance(text) + 20
+            named = f"{ceiling_name(ceiling)} {ceiling_value_text(ceiling)}"
+            for text in (f"{named}, {ceiling.source}", named):
+                left = edge - measure(text)
+                if left > title_end:
+                    painter.drawText(QRectF(left, 2, edge - left, _TOP - 4), right, text)
+                    edge = left - 20
+                    break
         painter.drawText(QPointF(box.left, 16), STRIP_TITLE)
         painter.setPen(QColor(theme.axis))
         painter.drawRect(QRectF(box.left, box.top, box.width, box.height))

@@ -26,6 +26,7 @@ from app.views.sample_strip import SampleStrip
 from app.views.style import action_button, as_pane, label, placeholder, set_state
 from profiling.outcome import Failed
 
+LEAST_WIDTH = 272  # pixels: the gauges and both buttons, with a scroll bar
 _MOST_LOG_LINES = 14
 
 
@@ -41,6 +42,7 @@ class DetailPane(QWidget):
     ) -> None:
         super().__init__(parent)
         as_pane(self)
+        self.setMinimumWidth(LEAST_WIDTH)  # what is wider is cut off: nothing scrolls sideways
         self._model = model
         self._table = table
         self._selection = selection

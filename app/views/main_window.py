@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QToolBar, QVBoxLa
 from app.commands import COMMANDS, Actions, CommandId, Menu
 from app.tokens import Scheme, Theme
 from app.views.cards import CardColumn
-from app.views.detail_pane import DetailPane
+from app.views.detail_pane import LEAST_WIDTH, DetailPane
 from app.views.device_strip import DeviceStrip
 from app.views.elided_label import ElidedLabel
 from app.views.icons import application_icon, icon
@@ -138,7 +138,7 @@ class MainWindow(QMainWindow):
 
     def fit_docks(self) -> None:
         width, height = self.width(), self.height()
-        sides = [max(216, min(300, width // 6)), max(272, min(460, width * 23 // 100))]
+        sides = [max(216, min(300, width // 6)), max(LEAST_WIDTH, min(460, width * 23 // 100))]
         self.resizeDocks([self.docks["Library"], self.docks["Details"]], sides, Qt.Orientation.Horizontal)
         bottom = max(196, min(420, height // 2 - 204))  # of a small window's height the chart gets most
         self.resizeDocks([self.docks["Results"]], [bottom], Qt.Orientation.Vertical)

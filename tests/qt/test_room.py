@@ -51,6 +51,18 @@ def test_the_window_fits_a_small_screen(open_window: OpenWindow, session_file: P
     assert (application.window.width(), application.window.height()) == (1024, 700)
 
 
+def test_the_details_are_never_cut_off_at_the_right(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    window, pane = application.window, application.panes.details
+    window.resize(1024, 700)
+    window.resizeDocks([window.docks["Details"]], [50], Qt.Orientation.Horizontal)
+    application.selection.select(application.table.point_at(0).number)
+    QApplication.processEvents()
+    content = pane._scroll.widget()
+    assert content is not None
+    assert content.width() <= pane._scroll.viewport().width()
+
+
 def test_the_first_window_shows_the_results_that_matter_and_a_chart_to_read(open_window: OpenWindow):
     application = open_window(ASSETS / "sessions" / "h200.roofscope")
     QApplication.processEvents()

@@ -24,11 +24,16 @@ EAGER = point(Provider.EAGER, 3e-3)
 
 
 def test_a_compilation_pays_by_what_each_call_saves() -> None:
-    faster, slower = point(Provider.COMPILE, 1e-3, 10.0), point(Provider.COMPILE, 3e-3, 10.0)
+    faster, slower = point(Provider.COMPILE, 1e-3, 10.0), point(Provider.COMPILE, 3.2e-3, 10.0)
     found = BreakEven([EAGER, faster, slower])
     assert found.calls(faster) == 5000
     assert found.calls(slower) == math.inf
     assert found.calls(EAGER) is None
+
+
+def test_what_is_not_distinguishable_from_eager_saves_nothing_that_is_known() -> None:
+    alike = point(Provider.COMPILE, 2.999e-3, 10.0)
+    assert BreakEven([EAGER, alike]).calls(alike) is None
 
 
 def test_only_rivals_of_one_job_are_compared() -> None:
@@ -37,5 +42,5 @@ def test_only_rivals_of_one_job_are_compared() -> None:
 
 
 def test_it_reads_as_words() -> None:
-    texts = [break_even_text(calls) for calls in (5000.0, math.inf, None)]
-    assert texts == ["5\u00a0000 calls", "never", MISSING]
+    texts = [break_even_text(calls) for calls in (5000.0, 1.0, math.inf, None)]
+    assert texts == ["5\u00a0000 calls", "1 call", "never", MISSING]

@@ -154,8 +154,8 @@ def test_sources_are_read_with_their_hashes(folder: Path) -> None:
     [
         ("SPEC = 1", "must define SPEC"),
         ("raise RuntimeError('half written')", "half written"),
-        ("def (", "cannot be used"),
-        ("", "cannot be used"),
+        ("a = 1\ndef (", "cannot be used: line 2: "),
+        ("", "cannot be used: AttributeError: "),
     ],
 )
 def test_a_broken_spec_is_told_and_left_out(folder: Path, text: str, words: str) -> None:

@@ -5,6 +5,7 @@ import math
 import msgspec
 import pytest
 
+from app.models.chart_caption import EMPTY_TEXT, FILTERED_TEXT, UNTIMED_TEXT, empty_text
 from app.models.chart_points import ChartPoint, StripPoint, all_points
 from app.models.chart_scene import ChartOptions, Range, build_scene
 from app.models.chart_strip import strip_of
@@ -195,3 +196,15 @@ def test_ticks_are_where_their_label_says() -> None:
     assert len([tick for tick in log_ticks(-12, 12, label_count=5) if tick.label]) <= 6
     assert log_ticks(1, 1) == ()
     assert log_ticks(math.nan, 1) == ()
+
+
+def test_a_chart_without_points_says_what_to_do_next() -> None:
+    untimed = make_session(full=True)
+    untimed.points = tuple(point for point in untimed.points if point.measured is None)
+    texts = {
+        EMPTY_TEXT: build_scene(empty_session(), ()),
+        UNTIMED_TEXT: build_scene(untimed, ()),
+        FILTERED_TEXT: build_scene(SESSION, POINTS, ChartOptions(kernel="no such kernel")),
+    }
+    for text, scene in texts.items():
+        assert empty_text(scene) == text

@@ -61,6 +61,21 @@ def test_all_means_all_beside_names_too(capsys: Capture) -> None:
     assert "did you mean 'gelu'?" in capsys.readouterr().err
 
 
+def test_a_kernel_that_is_named_twice_is_taken_once() -> None:
+    assert [kernel.spec.name for kernel in choose_kernels(scan(), ["softmax", "gelu", "softmax"])] == [
+        "softmax",
+        "gelu",
+    ]
+
+
+def test_a_broken_kernel_is_not_called_unknown(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "spec.py").write_text("SPEC = (")
+    with pytest.raises(typer.Exit):
+        choose_kernels(scan([tmp_path]), ["mine"])
+    assert capsys.readouterr().err.strip() == "mine was left out, as said above; mend that first."
+
+
 def test_an_unknown_device_is_answered_by_those_here(capsys: Capture) -> None:
     with pytest.raises(typer.Exit):
         choose_device((cpu_device(),), "gpu", cpu_device())

@@ -6,7 +6,7 @@ import msgspec
 from rich.console import Console
 
 from app.cli.table import outcome_line
-from profiling.outcome import Failed, FailureKind, Outcome, Stage
+from profiling.outcome import Failed, FailureKind, Flag, Outcome, Stage
 from tests.sessions import make_session, measured
 
 POINT = next(point for point in make_session().points if point.measured)
@@ -28,7 +28,7 @@ def test_a_failure_ends_with_the_end_of_its_log() -> None:
 
 
 def test_only_a_time_that_means_something_gets_a_tick() -> None:
-    steady, wide = measured(1e-3), measured(1e-3, half_width=0.5)
+    steady, wide = measured(1e-3), measured(1e-3, half_width=0.5, flags=(Flag.UNSTABLE,))
     wide = msgspec.structs.replace(
         wide, time=msgspec.structs.replace(wide.time, low_s=0.13e-3, high_s=7.8e-3)
     )

@@ -110,7 +110,10 @@ def test_never_paying_differs_from_not_known() -> None:
     assert time
 
     def compiled(number: int, factor: float) -> Point:
-        faster = variant(eager.measured, time=variant(time, median_s=time.median_s * factor))
+        low_s, median_s, high_s = (factor * end for end in (time.low_s, time.median_s, time.high_s))
+        samples = tuple(factor * sample for sample in time.samples_s)
+        scaled = variant(time, low_s=low_s, median_s=median_s, high_s=high_s, samples_s=samples)
+        faster = variant(eager.measured, time=scaled)
         implementation = variant(eager.implementation, provider=Provider.COMPILE, variant="default")
         return variant(eager, number=number, implementation=implementation, outcome=faster)
 

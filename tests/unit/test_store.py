@@ -191,3 +191,13 @@ def test_missing_files_and_unwritable_places(tmp_path: Path) -> None:
     SessionStore.create(tmp_path / "a.roofscope").close()
     with pytest.raises(SessionError, match="exists already"):
         SessionStore.create(tmp_path / "a.roofscope")
+
+
+def test_a_session_that_another_program_holds_is_not_called_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "a.roofscope"
+    write(path, make_session())
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(SessionError, match="in use by another program"):
+            load(path)

@@ -98,8 +98,8 @@ def test_more_than_the_ceiling_of_its_mix_is_not_above_the_roof_which_is_the_env
     assert judged.envelope is not None
     assert judged.envelope.ceiling.mix == "write"
     assert verdict_sentence(point, judged) == (
-        "Memory-bound: 105 % of the DRAM copy ceiling, as reads and writes one after the other may; "
-        "96 % of the DRAM write ceiling."
+        "Memory-bound: 105 % of the DRAM copy ceiling, which reads and writes at once; "
+        "reading first and writing then may pass it. 96 % of the DRAM write ceiling."
     )
 
 
@@ -145,6 +145,7 @@ def test_a_cpu_point_inside_the_cache_says_so() -> None:
     on_cpu = session_with(small, kind=DeviceKind.CPU, last_level_cache_bytes=32 * 1024**2)
     assert verdict(small, on_cpu).kind is VerdictKind.CACHE_RESIDENT
     assert "last-level cache" in verdict_sentence(small, verdict(small, on_cpu))
+    assert distance_text(verdict(small, on_cpu)) == "cache-resident"
     tiny_cache = session_with(small, kind=DeviceKind.CPU, last_level_cache_bytes=2**20)
     assert verdict(small, tiny_cache).kind is VerdictKind.MEMORY_BOUND
     assert flags_of(small, session_with(small)) == ()  # a GPU is timed cold
