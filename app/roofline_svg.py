@@ -89,7 +89,7 @@ def _chart(scene: ChartScene, view: View, theme: Theme) -> list[str]:
     box = view.box
     font = Font(SMALL, partial(text_width, size=SMALL))
     layout = lay_out(scene, view, font)
-    labels = place_labels(scene, view, font, layout.taken)
+    labels = place_labels(scene, view, font, layout.taken, layout.written)
     parts: list[str] = []
     if layout.attainable:
         outline = " ".join(f"{x:.1f},{y:.1f}" for x, y in layout.attainable)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from app.models.chart_layout import MARKER
 from app.models.chart_points import PointGroup
 from app.models.chart_scene import ChartScene
-from app.models.chart_view import Box, Font, View
+from app.models.chart_view import Box, Font, View, boxes_along
 
 MOST_LABELS = 100
 _MOST_TESTED = 9000  # slots, about 30 ms: a crowd must not hold up the window
@@ -40,13 +40,18 @@ class PointLabel(Struct, frozen=True):
 
 
 def place_labels(
-    scene: ChartScene, view: View, font: Font, taken: Sequence[Box] = ()
+    scene: ChartScene, view: View, font: Font, taken: Sequence[Box] = (), written: Sequence[Box] = ()
 ) -> tuple[PointLabel, ...]:
-    """Place a label a group, the selected point's first, then from the top of the chart down."""
+    """Place a label a group, the selected point's first, then from the top of the chart down.
+
+    Leaders cross neither each other's texts nor what is ``written``; texts keep off all that is ``taken``.
+    """
     points = (*scene.points, *scene.ghosts)
-    occupied = _Occupied(view.box)
+    occupied, texts = _Occupied(view.box), _Occupied(view.box)
     for box in taken:
         occupied.add(box)
+    for box in written:
+        texts.add(box)
     for point in points:
         occupied.add(_around(view.px(point.x), view.py(point.y), MARKER + 3))
     placed: list[PointLabel] = []
@@ -54,7 +59,7 @@ def place_labels(
         if len(placed) == MOST_LABELS or occupied.test_count > _MOST_TESTED:
             break
         is_selected = not _rank(group, scene)[0]
-        if label := _placed(group, view, font, occupied, _FAR if is_selected else _NEAR):
+        if label := _placed(group, view, font, occupied, texts, _FAR if is_selected else _NEAR):
             placed.append(label)
     return tuple(placed)
 
@@ -90,7 +95,12 @@ def _rank(group: PointGroup, scene: ChartScene) -> tuple[bool, float]:
 
 
 def _placed(
-    group: PointGroup, view: View, font: Font, occupied: _Occupied, distances: tuple[float, ...]
+    group: PointGroup,
+    view: View,
+    font: Font,
+    occupied: _Occupied,
+    texts: _Occupied,
+    distances: tuple[float, ...],
 ) -> PointLabel | None:
     width = font.width(group.label)
     for distance in distances:
@@ -99,12 +109,25 @@ def _placed(
             if not view.box.holds(_around(x, y, 0)):
                 continue
             for box in _slots(x, y, width, font.height, distance):
-                if view.box.holds(box) and occupied.leave_free(_aired(box)):
-                    occupied.add(box)
-                    dx, dy = box.left - x, box.top + font.ascent - y
-                    is_far = distance > MARKER
-                    return PointLabel(group.label, point.x, point.y, dx, dy, width, is_far)
+                if not view.box.holds(box) or not occupied.leave_free(_aired(box)):
+                    continue
+                dx, dy = box.left - x, box.top + font.ascent - y
+                label = PointLabel(group.label, point.x, point.y, dx, dy, width, distance > MARKER)
+                leader = _leader(label, x, y, font)
+                if all(texts.leave_free(piece) for piece in leader):
+                    for piece in (box, *leader):
+                        occupied.add(piece)
+                    texts.add(box)
+                    return label
     return None
+
+
+def _leader(label: PointLabel, x: float, y: float, font: Font) -> list[Box]:
+    """Where the thin line from the point to its label is."""
+    if not label.has_leader:
+        return []
+    dx, dy = label.leader_end(font.size)
+    return boxes_along((x, y), (x + dx, y + dy), 1.0, _CELL)
 
 
 def _slots(x: float, y: float, width: float, height: float, distance: float) -> Iterator[Box]:

@@ -27,7 +27,10 @@ class RidgeShape(Struct, frozen=True):
 
 
 class ChartLayout(Struct, frozen=True):
-    """Everything in pixels. ``taken`` is where no label of a point may stand."""
+    """Everything in pixels. ``taken`` is where no label of a point may stand.
+
+    No thin line from a point to its label may cross what is ``written``, a part of that.
+    """
 
     lines: tuple[LineShape, ...]
     attainable: tuple[Pair, ...]  # polygon under the lit roof
@@ -35,6 +38,7 @@ class ChartLayout(Struct, frozen=True):
     texts: tuple[Text, ...]
     pill: Box | None  # where the factor left is written, beside the selected point's arrow
     taken: tuple[Box, ...]
+    written: tuple[Box, ...]
 
 
 def lay_out(scene: ChartScene, view: View, font: Font, reserved: Sequence[Box] = ()) -> ChartLayout:
@@ -49,6 +53,7 @@ def lay_out(scene: ChartScene, view: View, font: Font, reserved: Sequence[Box] =
     texts = memory_texts(lines, view, font, taken)
     texts += compute_texts(lines, view, font, taken)
     ridges, ridge_texts = _ridges(scene, view, font, taken)
+    written = tuple(taken[marker_count:])
     for shape in lines:
         taken.extend(boxes_along(shape.start, shape.end, 4.0, 7.0))
     return ChartLayout(
@@ -58,6 +63,7 @@ def lay_out(scene: ChartScene, view: View, font: Font, reserved: Sequence[Box] =
         (*texts, *ridge_texts),
         pill,
         tuple(taken[marker_count:]),
+        written,
     )
 
 

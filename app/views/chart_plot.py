@@ -240,7 +240,9 @@ class RooflinePlot(pg.PlotWidget):
     def place_labels_now(self) -> None:
         """Find new places for the points' labels; costs milliseconds, so only when the view rests."""
         if self._scene and self._layout:
-            labels = place_labels(self._scene, self.view, self.text_font, self._layout.taken)
+            labels = place_labels(
+                self._scene, self.view, self.text_font, self._layout.taken, self._layout.written
+            )
             self._front.set_labels(labels)
 
     def _view_changed(self) -> None:

@@ -9,7 +9,7 @@ from app.models.chart_labels import place_labels
 from app.models.chart_layout import MARKER, lay_out
 from app.models.chart_points import all_points
 from app.models.chart_scene import ChartOptions, ChartScene, Range, build_scene
-from app.models.chart_view import Box, Font, View
+from app.models.chart_view import Box, Font, View, boxes_along, free
 from app.models.text_width import text_width
 from profiling.roofline import Bound, Mix, Source
 from profiling.session_reader import load
@@ -49,7 +49,10 @@ def test_no_two_texts_overlap_and_none_leaves_the_plot(
     scene = build_scene(SESSION, POINTS, options)
     view = view_of(scene, *size)
     layout = lay_out(scene, view, FONT)
-    labels = [label_box(label, view, FONT) for label in place_labels(scene, view, FONT, layout.taken)]
+    labels = [
+        label_box(label, view, FONT)
+        for label in place_labels(scene, view, FONT, layout.taken, layout.written)
+    ]
     markers = [Box(view.px(p.x) - 4, view.py(p.y) - 4, 8, 8) for p in scene.points]
     texts = [
         Box(text.x, text.baseline - FONT.ascent, FONT.width(text.text), FONT.height)
@@ -72,7 +75,7 @@ def test_labels_keep_off_the_ceilings() -> None:
     view = view_of(scene, 1178, 620)
     layout = lay_out(scene, view, FONT)
     flat = [shape for shape in layout.lines if not shape.line.ceiling.bound.is_memory]
-    for label in place_labels(scene, view, FONT, layout.taken):
+    for label in place_labels(scene, view, FONT, layout.taken, layout.written):
         box = label_box(label, view, FONT)
         for shape in flat:
             beside = box.right < shape.start[0] or box.left > shape.end[0]
@@ -162,7 +165,7 @@ def test_a_far_zoom_still_lays_out() -> None:
     for x, y in ((Range(-10, -9), Range(20, 21)), (Range(0.1, 0.15), Range(12.5, 12.55))):
         view = View(x, y, Box(0, 0, 800, 500))
         layout = lay_out(scene, view, FONT)
-        labels = place_labels(scene, view, FONT, layout.taken)
+        labels = place_labels(scene, view, FONT, layout.taken, layout.written)
         assert all(view.box.holds(label_box(label, view, FONT)) for label in labels)
 
 
@@ -171,3 +174,21 @@ def test_width_of_text_grows_with_text_and_size() -> None:
     assert text_width("iiii", 12) < text_width("MMMM", 12)
     assert text_width("matmul ³µ×", 24) == pytest.approx(2 * text_width("matmul ³µ×", 12))
     assert text_width("gelu", 11) * 2 > MARKER
+
+
+@pytest.mark.parametrize("name", ["h200", "h200-tour"])
+def test_no_leader_goes_through_a_text(name: str) -> None:
+    session = load(Path(f"assets/sessions/{name}.roofscope"))
+    scene = build_scene(session, all_points(session))
+    view = view_of(scene, 960, 480)
+    layout = lay_out(scene, view, FONT)
+    labels = place_labels(scene, view, FONT, layout.taken, layout.written)
+    assert sum(label.has_leader for label in labels) > 4
+    for label in labels:
+        if not label.has_leader:
+            continue
+        x, y = view.px(label.x), view.py(label.y)
+        dx, dy = label.leader_end(FONT.size)
+        others = [label_box(other, view, FONT) for other in labels if other is not label]
+        for piece in boxes_along((x, y), (x + dx, y + dy), 0.5, 1.0):
+            assert free(piece, [*others, *layout.written]), label.text
