@@ -68,6 +68,7 @@ class TracePane(QWidget):
         selection.changed.connect(self._refresh)
         model.trace_added.connect(self._refresh)
         model.replaced.connect(self._refresh)
+        record.changed.connect(self._refresh)  # which says why, where none can be recorded
         self._refresh()
 
     def export(self, path: Path) -> None:
@@ -123,10 +124,9 @@ class TracePane(QWidget):
         if point is None:
             self._say("", "Select a point to see the kernels it ran.")
         elif trace is None:
-            self._say(
-                point.implementation.title,
-                "No trace of this point yet.\nRecord one to see every kernel it ran.",
-            )
+            can_record = self._record.isEnabled()
+            hint = "Record one to see every kernel it ran." if can_record else self._record.toolTip()
+            self._say(title, f"No trace of this point.\n{hint}")
         else:
             self._say(title, "Reading the trace...")
             path = self._model.session.path

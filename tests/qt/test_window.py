@@ -194,6 +194,7 @@ def test_no_trace_is_offered_of_another_machines_point(open_window: OpenWindow, 
     application = open_window(session_file, devices=FakeDevices((cpu_device(),)))
     application.selection.select(next(p for p in application.model.session.points if p.measured).number)
     assert not application.window.actions_of[CommandId.TRACE].isEnabled()
+    assert "is not in this machine" in application.panes.trace._empty.text()
     for pane in (application.panes.details, application.panes.trace):
         button = next(b for b in pane.findChildren(QAbstractButton) if b.text() == "Record trace")
         assert not button.isEnabled()
