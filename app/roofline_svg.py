@@ -26,7 +26,7 @@ from app.tokens import (
     SOURCE_DASHES,
     Theme,
 )
-from app.verdict_text import ceiling_name, ceiling_value_text
+from app.verdict_text import ceiling_text
 from profiling.session import Session
 from profiling.spec import Provider
 
@@ -197,7 +197,7 @@ def _strip(strip: StripScene, box: Box, theme: Theme) -> list[str]:
             )
     for ceiling in strip.ceilings:
         x = view.px(math.log10(ceiling.value))
-        name = f"{ceiling_name(ceiling)} {ceiling_value_text(ceiling)}, {ceiling.source}"
+        name = f"{ceiling_text(ceiling)}, {ceiling.source}"
         parts.append(
             f'<path d="M{x:.1f} {box.top:g}V{box.bottom:g}" stroke="{theme.roof}" stroke-width="2"/>'
         )

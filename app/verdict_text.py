@@ -33,6 +33,11 @@ def ceiling_value_text(ceiling: Ceiling) -> str:
     return bandwidth_text(ceiling.value) if ceiling.bound.is_memory else flop_rate_text(ceiling.value)
 
 
+def ceiling_text(ceiling: Ceiling) -> str:
+    """``DRAM copy 4.28 TB/s``."""
+    return f"{ceiling_name(ceiling)} {ceiling_value_text(ceiling)}"
+
+
 def distance_text(verdict: Verdict) -> str:
     """From a point to its roof: ``1.10× to DRAM copy``, ``cache-resident``; "" without a ceiling."""
     if verdict.limiter is None or verdict.speedup_left is None:

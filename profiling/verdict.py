@@ -83,12 +83,18 @@ def flags_of(point: Point, session: Session) -> tuple[Flag, ...]:
     measured = point.measured
     if measured is None:
         return ()
+    roof = limiting_roof(point, session)
+    return _flags(point, measured, session, roof, _envelope(roof, point, measured, session))
+
+
+def _flags(
+    point: Point, measured: Measured, session: Session, roof: Roof | None, envelope: Roof | None
+) -> tuple[Flag, ...]:
     found = set(measured.flags)
     if measured.host_s and measured.host_s > LAUNCH_BOUND_RATIO * measured.time.median_s:
         found.add(Flag.LAUNCH_BOUND)
     found |= _device_flags(measured)
-    roof = limiting_roof(point, session)
-    above = roof is not None and is_above(roof, measured) and _envelope(roof, point, session) is None
+    above = roof is not None and envelope is None and is_above(roof, measured)
     if above:
         found.add(Flag.ABOVE_ROOF)
     if fits_in_cache(point, session) and (above or _is_cpu(session)):
@@ -132,15 +138,14 @@ def is_above(roof: Roof, measured: Measured) -> bool:
     return measured.time.high_s < roof.least_time_s * (1 - CEILING_UNCERTAINTY)
 
 
-def _envelope(roof: Roof, point: Point, session: Session) -> Roof | None:
+def _envelope(roof: Roof | None, point: Point, measured: Measured, session: Session) -> Roof | None:
     """The highest DRAM ceiling's roof, where the point beats that of its own mix but not this; else None.
 
     Reads and writes one after the other are faster than both at once, and some work allows that.
     """
-    measured, ceiling = point.measured, roof.ceiling
-    if measured is None or ceiling.mix not in (Mix.COPY, Mix.TRIAD) or not is_above(roof, measured):
+    if roof is None or roof.ceiling.mix not in (Mix.COPY, Mix.TRIAD) or not is_above(roof, measured):
         return None
-    highest = session.roofline.best(ceiling.bound, ceiling.source) or ceiling
+    highest = session.roofline.of(roof.ceiling.bound, roof.ceiling.source)[0]
     envelope = Roof(highest, point.job.work.byte_count / highest.value)
     return None if is_above(envelope, measured) else envelope
 
@@ -156,11 +161,12 @@ def fits_in_cache(point: Point, session: Session) -> bool:
 
 
 def _judge(point: Point, measured: Measured, session: Session) -> Verdict:
-    flags = flags_of(point, session)
+    roof = limiting_roof(point, session)
+    envelope = _envelope(roof, point, measured, session)
+    flags = _flags(point, measured, session, roof, envelope)
     launch_s = None
     if Flag.LAUNCH_BOUND in flags and measured.host_s:
         launch_s = max(0.0, measured.host_s - measured.time.median_s)
-    roof = limiting_roof(point, session)
     if roof is None:
         kind = VerdictKind.LAUNCH_BOUND if launch_s is not None else VerdictKind.NO_CEILING
         return Verdict(kind, launch_s=launch_s, flags=flags)
@@ -172,7 +178,7 @@ def _judge(point: Point, measured: Measured, session: Session) -> Verdict:
         headroom_s=max(0.0, measured.time.median_s - roof.least_time_s),
         launch_s=launch_s,
         flags=flags,
-        envelope=_envelope(roof, point, session),
+        envelope=envelope,
     )
 
 

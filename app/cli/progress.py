@@ -4,12 +4,12 @@ import sys
 from collections.abc import Callable, Iterable
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from app.formatting import duration_text
 from profiling.headless import HeadlessRun
-from profiling.reports import Banner, Progressed, Report, WorkerLost
+from profiling.outcome import Failed
+from profiling.reports import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
 from profiling.supervisor import Supervisor
 from profiling.tasks import Task
 from profiling.transport import LocalTarget
@@ -48,8 +48,8 @@ def carry_out(
             nonlocal told
             if line := handle(report):
                 progress.console.print(line, highlight=False)
-                told = line
-            if isinstance(report, WorkerLost) and escape(report.message) in told:
+                told = _message_of(report)
+            if isinstance(report, WorkerLost) and report.message == told:
                 return  # with its log, as the outcome of the one to blame
             _show(progress, bar, report)
 
@@ -59,6 +59,15 @@ def carry_out(
         finally:
             run.close()
     return run.was_stopped
+
+
+def _message_of(report: Report) -> str:
+    """Why an implementation failed."""
+    match report:
+        case OutcomeRecorded(outcome=Failed(message=message)):
+            return message
+        case _:
+            return ""
 
 
 def _show(progress: Progress, bar: TaskID, report: Report) -> None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from app.models.chart_scene import RoofLine
 from app.models.chart_view import Box, Font, Pair, Text, View, boxes_along, free
-from app.verdict_text import ceiling_name, ceiling_value_text
+from app.verdict_text import ceiling_text
 from profiling.roofline import Bound, Ceiling
 
 _GAP = 6.0  # pixels between a line and its text
@@ -160,11 +160,11 @@ def _ceilings_text(ceilings: list[Ceiling]) -> str:
     parts: list[str] = []
     for index, ceiling in enumerate(ceilings):
         following = ceilings[index + 1].source if index + 1 < len(ceilings) else None
-        text = f"{ceiling_name(ceiling)} {ceiling_value_text(ceiling)}"
+        text = ceiling_text(ceiling)
         parts.append(text if following is ceiling.source else f"{text}, {ceiling.source}")
     return " · ".join(parts)
 
 
 def _short_text(ceilings: list[Ceiling]) -> str:
     """Where there is no room for the provenance: the line's dash tells it, and the hover card."""
-    return " · ".join(f"{ceiling_name(ceiling)} {ceiling_value_text(ceiling)}" for ceiling in ceilings)
+    return " · ".join(map(ceiling_text, ceilings))

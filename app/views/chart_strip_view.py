@@ -12,7 +12,7 @@ from app.models.chart_strip import StripScene
 from app.models.chart_ticks import log_ticks
 from app.models.chart_view import Box, View
 from app.tokens import Theme
-from app.verdict_text import ceiling_name, ceiling_value_text
+from app.verdict_text import ceiling_text
 from app.views.chart_marks import draw_marker
 
 _LANE = 24
@@ -101,7 +101,7 @@ class ChartStripView(QWidget):
             painter.drawLine(QPointF(x, box.top), QPointF(x, box.bottom))
             painter.setPen(QColor(theme.text))
             edge = min(edge, x + 40)
-            named = f"{ceiling_name(ceiling)} {ceiling_value_text(ceiling)}"
+            named = ceiling_text(ceiling)
             for text in (f"{named}, {ceiling.source}", named):
                 left = edge - measure(text)
                 if left > title_end:
