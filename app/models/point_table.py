@@ -208,4 +208,5 @@ def _tool_tip(row: PointRow, column: Column) -> str:
         return f"{row.speed_up.text}\n{row.speed_up.origin}"
     if column.in_full:
         return column.in_full(row)
-    return reason_text(row.point) or column.tip
+    lines = ["" if column.is_number else column.text(row), reason_text(row.point) or column.tip]
+    return "\n".join(line for line in lines if line)  # the name first: its cell may have no room for it

@@ -12,6 +12,7 @@ from app.models.chart_scene import ChartOptions, ChartScene
 from app.tokens import PROVIDER_NAMES, Theme
 from app.views.elided_label import ElidedLabel
 from app.views.icons import provider_icon
+from app.views.style import choice_box
 from profiling.roofline import Source
 from profiling.session import Session
 from profiling.spec import Dtype, Provider
@@ -19,7 +20,6 @@ from profiling.spec import Dtype, Provider
 _SOURCES = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED, Source.NAMEPLATE_HELD, Source.NAMEPLATE)
 _EVERY_KERNEL = "All kernels"
 _EVERY_DTYPE = "All dtypes"
-_FIT_TIP = "Show the whole roofline (F). The wheel zooms, dragging pans, Shift and dragging zooms to a box."
 
 
 class ChartBar(QWidget):
@@ -34,8 +34,10 @@ class ChartBar(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._options = ChartOptions()
-        self.kernels = _combo("Show only one kernel (double-click a point; Esc shows all)", "Kernel shown")
-        self.dtypes = _combo("Show only one dtype and the ceilings that bound it", "Dtype shown")
+        self.kernels = choice_box(
+            "Kernel shown", "Show only one kernel (double-click a point; Esc shows all)"
+        )
+        self.dtypes = choice_box("Dtype shown", "Show only one dtype and the ceilings that bound it")
         self.kernels.activated.connect(self._filtered)
         self.dtypes.activated.connect(self._filtered)
         self.ceilings = _button("Ceilings", "Which ceilings are drawn, by where their value comes from")
@@ -148,14 +150,6 @@ class ChartBar(QWidget):
         column.setSpacing(8)
         column.addLayout(filters)
         column.addLayout(second)
-
-
-def _combo(tip: str, name: str) -> QComboBox:
-    combo = QComboBox()
-    combo.setToolTip(tip)
-    combo.setAccessibleName(name)
-    combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-    return combo
 
 
 def _button(text: str, tip: str) -> QToolButton:

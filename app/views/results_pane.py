@@ -4,7 +4,6 @@ from PySide6.QtCore import QItemSelection, QMimeData, QModelIndex, QPersistentMo
 from PySide6.QtGui import QAction, QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QComboBox,
     QHBoxLayout,
     QLineEdit,
     QStackedWidget,
@@ -23,19 +22,17 @@ from app.models.selection import Selection
 from app.models.session_model import SessionModel
 from app.table_text import html_table, markdown_table, tab_separated
 from app.tokens import PROVIDER_NAMES, Theme
+from app.views.column_widths import MARK_COLUMN, NAME_COLUMNS, ColumnWidths
 from app.views.elided_label import ElidedLabel
 from app.views.icons import provider_icon
-from app.views.style import NothingFound, as_pane, label, placeholder
+from app.views.style import NothingFound, as_pane, choice_box, label, placeholder
 from profiling.report import VERSIONED_PACKAGES, version
 from profiling.session import Point, Session
 from profiling.spec import Provider
 
-_MARK_COLUMN = next(i for i, column in enumerate(COLUMNS) if column.title == "Implementation")
 _STATE_COLUMNS = {i for i, column in enumerate(COLUMNS) if column.title in ("Time", "Status")}
 _EMPTY_TEXT = "No results yet.\nTick kernels in the library and press Run (F5) to measure them."
 _RUNNING_TEXT = "A run is under way.\nEach result appears here as soon as it is measured."
-_MAX_WIDTH = 320
-_CELL_PADDING = 22  # of the style sheet, both sides, and air between columns
 _BASELINES = (
     *(Provider.EAGER, Provider.COMPILE, Provider.LIBRARY),
     *(Provider.TRITON, Provider.CUDA, Provider.CUDA_EXT),
@@ -57,8 +54,6 @@ class ResultsPane(QWidget):
         self._model = model
         self._points = table
         self._selection = selection
-        self._own_widths: set[int] = set()  # columns that the user sized
-        self._is_fitting = False
         self._delegate = _PointDelegate(theme, self)
         self._filter = QLineEdit()
         self._filter.setPlaceholderText("Filter rows")
@@ -66,10 +61,7 @@ class ResultsPane(QWidget):
         self._filter.setClearButtonEnabled(True)
         self._filter.setMaximumWidth(260)
         self._filter.textChanged.connect(self._filter_changed)
-        self._baseline = QComboBox()
-        self._baseline.setAccessibleName("Baseline of the speed-up")
-        self._baseline.setToolTip("Whom the column Speed-up compares with")
-        self._baseline.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self._baseline = choice_box("Baseline of the speed-up", "Whom the column Speed-up compares with")
         for provider in _BASELINES:
             self._baseline.addItem(PROVIDER_NAMES[provider])
         self._baseline.activated.connect(self._choose_baseline)
@@ -135,7 +127,7 @@ class ResultsPane(QWidget):
         header.setSectionsMovable(True)
         header.setHighlightSections(False)
         header.setStretchLastSection(True)
-        header.sectionResized.connect(self._column_resized)
+        self._widths = ColumnWidths(view)
         view.setSortingEnabled(True)
         view.selectionModel().selectionChanged.connect(self._row_chosen)
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
@@ -194,33 +186,11 @@ class ResultsPane(QWidget):
             self._baseline.setCurrentIndex(_BASELINES.index(self._points.baseline_provider))
 
     def _fit_columns(self) -> None:
-        self._own_widths.clear()
-        rows = [self._points.row(row) for row in range(self._points.rowCount())]
-        for column, kind in enumerate(COLUMNS):
-            texts = [kind.title, *{kind.text(row) for row in rows}]
-            self._set_width(column, max(self._width_of(column, text) for text in texts))
+        self._widths.fit([self._points.row(row) for row in range(self._points.rowCount())])
 
     def _widen_columns(self, point: Point) -> None:
-        """Columns only grow while results come in, and never those that the user sized."""
-        row = self._points.row_for(point.number)
-        for column, kind in enumerate(COLUMNS):
-            if row and column not in self._own_widths:
-                needed = self._width_of(column, kind.text(row))
-                self._set_width(column, max(self.view.columnWidth(column), needed))
-
-    def _width_of(self, column: int, text: str) -> int:
-        # Asking the delegate for each cell takes twenty times as long.
-        mark = 24 if column == _MARK_COLUMN else 0
-        return self.view.fontMetrics().horizontalAdvance(text) + mark + _CELL_PADDING
-
-    def _set_width(self, column: int, width: int) -> None:
-        self._is_fitting = True
-        self.view.setColumnWidth(column, min(_MAX_WIDTH, width))
-        self._is_fitting = False
-
-    def _column_resized(self, column: int, _old: int, _new: int) -> None:
-        if not self._is_fitting:
-            self._own_widths.add(column)
+        if row := self._points.row_for(point.number):
+            self._widths.widen([row])
 
     def _row_chosen(self, _chosen: QItemSelection, _dropped: QItemSelection) -> None:
         rows = self.view.selectionModel().selectedRows()
@@ -251,7 +221,9 @@ class _PointDelegate(QStyledItemDelegate):
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         super().initStyleOption(option, index)
-        if index.column() == _MARK_COLUMN:
+        if index.column() in NAME_COLUMNS:  # names differ at either end
+            option.textElideMode = Qt.TextElideMode.ElideMiddle  # type: ignore[attr-defined]
+        if index.column() == MARK_COLUMN:
             option.icon = provider_icon(Provider(index.data(PointRole.PROVIDER)), self._theme)  # type: ignore[attr-defined]
             option.features |= QStyleOptionViewItem.ViewItemFeature.HasDecoration  # type: ignore[attr-defined]
             option.decorationSize = QSize(14, 14)  # type: ignore[attr-defined]

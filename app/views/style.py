@@ -5,10 +5,11 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.tokens import Theme
 
+_LEAST_CHARACTERS = 7
 _ICONS = Path(__file__).resolve().parent.parent.parent / "assets" / "icons"
 
 
@@ -119,6 +120,16 @@ def label(text: str = "", role: str = "", *, wraps: bool = False) -> QLabel:
         made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         made.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
     return made
+
+
+def choice_box(name: str, tip: str) -> QComboBox:
+    """A box as wide as its longest entry where there is room, and far narrower where there is none."""
+    box = QComboBox()
+    box.setAccessibleName(name)
+    box.setToolTip(tip)
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+    box.setMinimumContentsLength(_LEAST_CHARACTERS)  # else the longest entry is its least width
+    return box
 
 
 def as_pane(widget: QWidget) -> None:

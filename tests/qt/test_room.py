@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
+from app.commands import CommandId
 from app.models.point_columns import COLUMNS
 from app.places import give_qt_a_runtime_folder
 from app.settings import ASSETS
@@ -44,11 +45,18 @@ def test_the_svg_is_what_the_user_sees(open_window: OpenWindow, session_file: Pa
     assert ">matmul" not in text
 
 
-def test_the_window_fits_a_small_screen(open_window: OpenWindow, session_file: Path):
-    application = open_window(session_file)
-    application.window.resize(1024, 700)
-    QApplication.processEvents()
-    assert (application.window.width(), application.window.height()) == (1024, 700)
+@pytest.mark.parametrize("scheme", [CommandId.THEME_LIGHT, CommandId.THEME_DARK])
+def test_the_window_fits_a_small_screen(open_window: OpenWindow, scheme: CommandId):
+    application = open_window(ASSETS / "sessions" / "h200.roofscope")  # it has kernels of long names
+    window, points = application.window, application.table
+    window.resize(1024, 700)
+    points.pin(points.point_at(points.rowCount() - 1).number)
+    try:
+        window.actions_of[scheme].trigger()  # boxes then ask anew for what their entries take
+        QApplication.processEvents()
+        assert (window.width(), window.height()) == (1024, 700)
+    finally:
+        window.actions_of[CommandId.THEME_SYSTEM].trigger()
 
 
 def test_the_details_are_never_cut_off_at_the_right(open_window: OpenWindow, session_file: Path):
@@ -70,6 +78,26 @@ def test_the_first_window_shows_the_results_that_matter_and_a_chart_to_read(open
     last = [column.title for column in COLUMNS].index("Speed-up")
     assert view.columnViewportPosition(last) + view.columnWidth(last) <= view.viewport().width()
     assert application.panes.chart.plot.view.box.height > 220
+
+
+def test_names_give_way_to_figures_where_there_is_little_room(open_window: OpenWindow):
+    application = open_window(ASSETS / "sessions" / "h200.roofscope")
+    window, view, table = application.window, application.panes.results.view, application.table
+    titles = [column.title for column in COLUMNS]
+    kernel, roof = titles.index("Kernel"), titles.index("Of roof")
+    window.resize(1920, 900)
+    QApplication.processEvents()
+    wide = view.columnWidth(kernel)
+    window.resize(1024, 700)
+    QApplication.processEvents()
+    assert view.columnWidth(kernel) < wide
+    assert view.columnViewportPosition(roof) + view.columnWidth(roof) <= view.viewport().width()
+    name = table.index(0, kernel)
+    assert name.data(Qt.ItemDataRole.ToolTipRole).startswith(name.data() + "\n")
+    view.setColumnWidth(kernel, 217)  # as a user does who drags its edge
+    window.resize(1920, 900)
+    QApplication.processEvents()
+    assert view.columnWidth(kernel) == 217
 
 
 def test_sizes_are_short_in_the_table_and_whole_when_copied(open_window: OpenWindow, session_file: Path):
