@@ -143,7 +143,7 @@ class Application(QObject):
     def close(self) -> None:
         """End the worker, close the file, remember the window. Called when the window closes."""
         self.panes.strip.stop()
-        self.settings.save_layout(self.window.saveGeometry(), self.window.saveState())
+        self.settings.save_layout(self.window.saveGeometry(), self.window.arrangement)
         self.controller.close()
         self.background.finish()
         self._source.close()
@@ -228,9 +228,6 @@ class Application(QObject):
 
     def _restore_layout(self) -> None:
         self.window.resize(1280, 800)
-        if layout := self.settings.layout:
-            geometry, state = layout
-            self.window.restoreGeometry(geometry)
-            self.window.restoreState(state)
-        else:
-            self.window.fit_docks()
+        geometry, arrangement = self.settings.layout
+        self.window.restoreGeometry(geometry)
+        self.window.arrange(arrangement)

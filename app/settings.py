@@ -72,20 +72,15 @@ class Settings:
         self._settings.setValue("folder", str(folder))
 
     @property
-    def layout(self) -> tuple[QByteArray, QByteArray] | None:
-        """Geometry and dock state of the window; None before the first time."""
-        geometry = self._settings.value(f"layout{_LAYOUT_VERSION}/geometry")
-        state = self._settings.value(f"layout{_LAYOUT_VERSION}/state")
-        if isinstance(geometry, QByteArray) and isinstance(state, QByteArray):
-            return geometry, state
-        return None
+    def layout(self) -> tuple[QByteArray, QByteArray]:
+        """The window's geometry and arrangement of panes, each empty where none was saved."""
+        saved = (self._settings.value(f"layout{_LAYOUT_VERSION}/{name}") for name in ("geometry", "state"))
+        geometry, state = (value if isinstance(value, QByteArray) else QByteArray() for value in saved)
+        return geometry, state
 
     def save_layout(self, geometry: QByteArray, state: QByteArray) -> None:
         self._settings.setValue(f"layout{_LAYOUT_VERSION}/geometry", geometry)
         self._settings.setValue(f"layout{_LAYOUT_VERSION}/state", state)
-
-    def forget_layout(self) -> None:
-        self._settings.remove(f"layout{_LAYOUT_VERSION}")
 
     def sync(self) -> None:
         self._settings.sync()

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
-from PySide6.QtCore import QByteArray, Qt, Signal
-from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtCore import QByteArray, QEvent, Qt, Signal
+from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QToolBar, QVBoxLayout, QWidget
 
 from app.commands import COMMANDS, Actions, CommandId, Menu
@@ -59,6 +59,7 @@ class MainWindow(QMainWindow):
         self.docks: dict[str, QDockWidget] = {}
         self._said = ElidedLabel("muted")
         self._default_state = QByteArray()
+        self._is_arranged = False  # by the user; if not, panes are sized anew with the window
         self.recent_menu = QMenu("Open &recent", self)
 
     def place(self, panes: Panes) -> None:
@@ -99,6 +100,9 @@ class MainWindow(QMainWindow):
         status.addPermanentWidget(self._said, 1)
         status.addPermanentWidget(panes.strip, 2)
         self._default_state = self.saveState()
+        for dock in self.docks.values():
+            dock.topLevelChanged.connect(self._arranged)
+            dock.dockLocationChanged.connect(self._arranged)
 
     def say(self, text: str) -> None:
         """One line in the status bar."""
@@ -128,15 +132,41 @@ class MainWindow(QMainWindow):
         self.recent_menu.setEnabled(bool(paths))
 
     def reset_layout(self) -> None:
-        """Every pane back in its first place, at sizes that suit the window."""
+        """Every pane back in its first place, at sizes that suit the window, whatever size it gets."""
         self.restoreState(self._default_state)
         for dock in self.docks.values():
             dock.setFloating(False)
             dock.show()
-        self.fit_docks()
+        self._is_arranged = False
+        self._fit_docks()
         self.docks["Results"].raise_()
 
-    def fit_docks(self) -> None:
+    @property
+    def arrangement(self) -> QByteArray:
+        """Where the user put the panes; empty if they are as they were."""
+        is_whole = all(dock.toggleViewAction().isChecked() for dock in self.docks.values())
+        return QByteArray() if is_whole and not self._is_arranged else self.saveState()
+
+    def arrange(self, arrangement: QByteArray) -> None:
+        """Put the panes where the user had them."""
+        self._is_arranged = not arrangement.isEmpty() and self.restoreState(arrangement)
+        if not self._is_arranged:
+            self._fit_docks()
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonPress:
+            self._is_arranged |= self.isSeparator(event.position().toPoint())
+        return super().event(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self.docks and not self._is_arranged:
+            self._fit_docks()
+
+    def _arranged(self) -> None:
+        self._is_arranged = True
+
+    def _fit_docks(self) -> None:
         width, height = self.width(), self.height()
         sides = [max(216, min(300, width // 6)), max(LEAST_WIDTH, min(460, width * 23 // 100))]
         self.resizeDocks([self.docks["Library"], self.docks["Details"]], sides, Qt.Orientation.Horizontal)

@@ -5,8 +5,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from app.commands import CommandId
 from app.models.point_columns import COLUMNS
@@ -121,3 +122,46 @@ def test_qt_is_given_a_runtime_folder_of_its_own(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("XDG_RUNTIME_DIR")
     give_qt_a_runtime_folder()
     assert "XDG_RUNTIME_DIR" not in os.environ
+
+
+def drag_up(window: QMainWindow, upper: QWidget) -> None:
+    """Drag the edge below ``upper`` by 100 pixels."""
+    below = upper.mapTo(window, upper.rect().bottomLeft()) + QPoint(200, 1)
+    edge = next(below + QPoint(0, y) for y in range(20) if window.isSeparator(below + QPoint(0, y)))
+    left, no_key = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    QTest.mousePress(window, left, no_key, edge)
+    for distance in range(0, 101, 20):
+        QTest.mouseMove(window, edge - QPoint(0, distance))
+        QTest.qWait(20)  # a window moves its panes a little later
+    QTest.mouseRelease(window, left, no_key, edge - QPoint(0, 100))
+
+
+def test_panes_suit_the_window_until_the_user_arranges_them(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    window, results = application.window, application.panes.results
+    window.resize(1280, 800)
+    QApplication.processEvents()
+    small = results.height()
+    window.resize(2560, 1440)
+    QApplication.processEvents()
+    assert results.height() > small * 3 // 2
+    drag_up(window, application.panes.chart)
+    dragged = results.height()
+    window.resize(2560, 1300)
+    QApplication.processEvents()
+    assert results.height() == dragged
+    assert not window.arrangement.isEmpty()
+    window.reset_layout()
+    QApplication.processEvents()
+    assert results.height() != dragged
+    assert window.arrangement.isEmpty()
+
+
+def test_a_closed_pane_stays_closed(open_window: OpenWindow, session_file: Path):
+    first = open_window(session_file)
+    assert first.window.arrangement.isEmpty()
+    first.window.docks["Details"].close()
+    first.window.close()
+    second = open_window(session_file)
+    assert second.window.docks["Details"].isHidden()
+    assert not second.window.docks["Library"].isHidden()
