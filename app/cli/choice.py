@@ -1,7 +1,9 @@
 """From words of the command line to jobs; every mistake is one sentence."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
 import typer
 
@@ -13,6 +15,8 @@ from profiling.devices import Device, DeviceKind
 from profiling.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
 from profiling.session_reader import SUFFIX
 from profiling.spec import Dtype, Provider
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def choose_session(out: Path | None) -> Path:
@@ -93,6 +97,17 @@ def _base_of(presets: Sequence[str]) -> str:
     if presets[0] == SWEEP:
         refuse(f"--preset {SWEEP} brings its own sizes; leave it out or leave --size out.")
     return presets[0]
+
+
+def one_of(kind: type[Choice], what: str) -> Callable[[str], Choice]:
+    """For an option that takes a member by its value."""
+
+    def parse(word: str) -> Choice:
+        if word not in list(kind):
+            unknown(what, word, map(str, kind))
+        return kind(word)
+
+    return parse
 
 
 def dtype_of(word: str) -> Dtype:

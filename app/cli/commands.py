@@ -16,6 +16,7 @@ from app.cli.choice import (
     choose_sizes,
     dtype_of,
     make_jobs,
+    one_of,
     sizes_of,
 )
 from app.cli.doctor import print_checks
@@ -60,7 +61,12 @@ def start(context: typer.Context) -> None:
 def run(
     kernels: Annotated[list[str] | None, typer.Argument(help="Kernel names; none or 'all' for all.")] = None,
     provider: Annotated[
-        list[Provider] | None, typer.Option(help="cuda, cuda_ext, triton, eager, compile; library.")
+        list[Provider] | None,
+        typer.Option(
+            help="cuda, cuda_ext, triton, eager, compile; library.",
+            parser=one_of(Provider, "provider"),
+            metavar="NAME",
+        ),
     ] = None,
     implementation: Annotated[list[str] | None, typer.Option(help="Such as triton_online.")] = None,
     all_modes: Annotated[bool, typer.Option("--all-modes", help="All four modes of torch.compile.")] = False,
@@ -155,7 +161,14 @@ def trace(
 @cli.command()
 def selftest(
     device: Annotated[str | None, typer.Option(help="cuda:0, cpu; the first GPU if there is one.")] = None,
-    proof: Annotated[list[ProofName] | None, typer.Option(help="Only this one; may be repeated.")] = None,
+    proof: Annotated[
+        list[ProofName] | None,
+        typer.Option(
+            help=f"Only this one; may be repeated: {', '.join(ProofName)}.",
+            parser=one_of(ProofName, "proof"),
+            metavar="NAME",
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="The .roofscope file to write.")] = None,
 ) -> None:
     """Prove on this device that the measured number is the true one. Takes about three minutes."""

@@ -1,7 +1,9 @@
 """Carries tasks out in a worker, with a progress bar on the terminal."""
 
+import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -26,7 +28,7 @@ def carry_out(
     tasks: Iterable[Task],
     handle: Callable[[Report], str | None],
 ) -> bool:
-    """Work until the tasks are done or stopped by Ctrl+C; returns whether they were stopped.
+    """Work until the tasks are done, or stopped by Ctrl+C or SIGTERM; returns whether they were stopped.
 
     ``handle`` sees every report; the line it may return, rich markup, is printed above the bar.
     """
@@ -55,10 +57,21 @@ def carry_out(
 
         run = HeadlessRun(supervisor, on_report, LocalTarget())
         try:
-            run.run(tasks)
+            with _termination_as_interrupt():
+                run.run(tasks)
         finally:
             run.close()
     return run.was_stopped
+
+
+@contextmanager
+def _termination_as_interrupt() -> Generator[None]:
+    """``timeout`` and schedulers send SIGTERM: what was measured until then is told all the same."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _message_of(report: Report) -> str:

@@ -194,6 +194,42 @@ def test_ctrl_c_during_the_imports_is_no_traceback(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("selftest", "--proof", "trap"), "There is no proof 'trap'; did you mean 'traps'?\n"),
+        (("run", "gelu", "--provider", "cud"), "There is no provider 'cud'; did you mean 'cuda'?\n"),
+    ],
+)
+def test_a_misspelt_choice_is_one_sentence(tmp_path: Path, words: tuple[str, ...], sentence: str) -> None:
+    done = main(tmp_path, *words)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", sentence)
+
+
+def test_a_run_whose_time_is_up_tells_what_it_measured(tmp_path: Path) -> None:
+    """``timeout`` and CI send SIGTERM, also to a run in the background, where Ctrl+C is ignored."""
+    keep_ceilings(tmp_path / "cache")
+    out = tmp_path / "a.roofscope"
+    with subprocess.Popen(
+        [sys.executable, "-u", "main.py", "run", "all", "--provider", "eager", "--preset", "small",
+         "--device", "cpu", "--out", out],
+        cwd=CHECKOUT,
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as run:  # fmt: skip
+        assert run.stdout is not None
+        first = run.stdout.readline()
+        run.send_signal(signal.SIGTERM)
+        rest = run.stdout.read()
+    assert first[0] in "✓!"
+    assert run.returncode == 1, rest
+    assert "not run" in rest
+    assert f"Session:  {out}" in rest
+    assert [path.name for path in tmp_path.glob("a.roofscope*")] == ["a.roofscope"]
+    assert any(point.measured for point in load(out).points)
+
+
 def test_a_session_is_written_under_its_own_suffix_only(tmp_path: Path) -> None:
     """The picture of a run goes beside the session, and must not go over it."""
     out = tmp_path / "results.svg"
