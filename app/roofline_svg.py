@@ -205,9 +205,10 @@ def _strip(strip: StripScene, box: Box, theme: Theme) -> list[str]:
     for lane, kernel in enumerate(strip.kernels):
         y = box.top + LANE * (lane + 0.5)
         parts.append(svg_text(kernel, box.left + 8, y + 4, theme.text, size=SMALL))
-    for point in strip.points:
-        y = box.top + LANE * (strip.lane(point) + 0.5)
-        parts.append(svg_marker(point.provider, view.px(point.x), y, theme))
+    places = [(view.px(point.x), box.top + LANE * (strip.lane(point) + 0.5)) for point in strip.points]
+    placed = list(zip(strip.points, places, strict=True))
+    parts += [svg_marker(point.provider, *place, theme) for point, place in placed]
+    parts += [svg_warning(*place, theme) for point, place in placed if point.warns]
     return parts
 
 

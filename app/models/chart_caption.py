@@ -32,9 +32,11 @@ def empty_text(scene: ChartScene, *, is_running: bool = False) -> str:
 
 
 def count_line(scene: ChartScene) -> str:
-    """Such as ``38 points on the chart, 3 without a time``."""
-    shown = len(scene.points) + len(scene.strip)
-    parts = [f"{counted_text(shown, 'point')} on the chart"]
+    """Such as ``38 points drawn, 2 with a warning (!), 3 without a time``."""
+    shown = (*scene.points, *scene.strip)
+    parts = [f"{counted_text(len(shown), 'point')} drawn"]
+    if warned := sum(point.warns for point in shown):
+        parts.append(f"{warned} with a warning (!)")
     if scene.ghosts:
         parts.append(f"{len(scene.ghosts)} earlier")
     if scene.hidden_count:

@@ -13,7 +13,7 @@ from app.models.chart_ticks import log_ticks
 from app.models.chart_view import Box, View
 from app.tokens import Theme
 from app.verdict_text import ceiling_text
-from app.views.chart_marks import draw_marker
+from app.views.chart_marks import draw_marker, draw_warning
 
 _LANE = 24
 _TOP, _BOTTOM, _LEFT, _RIGHT = 24, 22, 76, 22
@@ -122,6 +122,9 @@ class ChartStripView(QWidget):
             if point.number == self._selected:
                 painter.setPen(QPen(QColor(self._theme.accent), 2))
                 painter.drawEllipse(QPointF(x, y), MARKER * 0.9, MARKER * 0.9)
+        for number, point in enumerate(strip.points):
+            if point.warns:
+                draw_warning(painter, *self._place(number, view), self._theme)
 
     def _view(self, strip: StripScene) -> View:
         height = _LANE * len(strip.kernels)

@@ -16,7 +16,7 @@ from profiling.roofline import Source
 from profiling.session import Session
 from tests.label_boxes import label_box
 from tests.sessions import CEILINGS, empty_session, make_session
-from tests.unit.test_chart_scene import session_with_copy
+from tests.unit.test_chart_scene import make_unstable, session_with_copy
 
 
 def open_chart(qtbot: QtBot, session: Session) -> tuple[RooflineChart, SessionModel, Selection]:
@@ -242,6 +242,24 @@ def test_kernels_without_flops_are_on_the_strip_and_can_be_selected(qtbot: QtBot
                 assert any(point.number == selection.number for point in chart.scene.strip)
                 return
     pytest.fail("no point of the strip can be reached with the mouse")
+
+
+def test_a_warning_is_seen_on_the_strip_too(qtbot: QtBot) -> None:
+    session = session_with_copy()
+    plain, _, _ = open_chart(qtbot, session)
+    before = plain.strip.grab().toImage()
+    make_unstable(session, "gelu")
+    warned, _, _ = open_chart(qtbot, session)
+    after = warned.strip.grab().toImage()
+    assert after.size() == before.size()
+    changed = [
+        (x, y)
+        for x in range(after.width())
+        for y in range(after.height())
+        if after.pixel(x, y) != before.pixel(x, y)
+    ]
+    assert len(changed) > 40
+    assert any(after.pixelColor(x, y).name() == LIGHT.warning for x, y in changed)
 
 
 def test_a_point_above_its_roof_is_drawn_there_with_a_warning(qtbot: QtBot) -> None:

@@ -10,7 +10,7 @@ from app.models.chart_points import ChartPoint, StripPoint, all_points
 from app.models.chart_scene import ChartOptions, Range, build_scene
 from app.models.chart_strip import strip_of
 from app.models.chart_ticks import log_ticks
-from profiling.outcome import Measured
+from profiling.outcome import Flag, Measured
 from profiling.plan import Regime
 from profiling.roofline import Bound, Mix, Source
 from profiling.session import Session
@@ -38,6 +38,17 @@ def session_with_copy() -> Session:
         for point in session.points
     )
     return session
+
+
+def make_unstable(session: Session, kernel: str) -> None:
+    """Flag the kernel's first measured point."""
+    points = list(session.points)
+    index = next(
+        i for i, point in enumerate(points) if point.measured and point.job.workload.kernel == kernel
+    )
+    outcome = msgspec.structs.replace(points[index].measured, flags=(Flag.UNSTABLE,))  # type: ignore[type-var]
+    points[index] = msgspec.structs.replace(points[index], outcome=outcome)
+    session.points = tuple(points)
 
 
 def test_only_points_with_a_time_are_drawn() -> None:

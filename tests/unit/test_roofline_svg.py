@@ -14,7 +14,7 @@ from app.roofline_svg import roofline_svg
 from app.tokens import DARK, LIGHT, PROVIDER_COLOURS
 from profiling.session import Session
 from tests.sessions import empty_session, make_session
-from tests.unit.test_chart_scene import session_with_copy
+from tests.unit.test_chart_scene import make_unstable, session_with_copy
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
@@ -30,6 +30,10 @@ def texts(root: ET.Element) -> list[str]:
 def markers(root: ET.Element) -> int:
     colours = set(PROVIDER_COLOURS.values())
     return sum(element.get("fill") in colours for element in root.iter())
+
+
+def warnings(root: ET.Element) -> int:
+    return sum(element.get("fill") == LIGHT.warning for element in root.iter(f"{NAMESPACE}circle"))
 
 
 def test_every_point_is_a_marker_and_the_legend_names_every_provider() -> None:
@@ -98,6 +102,16 @@ def test_kernels_without_flops_are_on_the_strip() -> None:
     root = parsed(session)
     assert "Bandwidth (B/s) of kernels without FLOPs" in texts(root)
     assert markers(root) == len(all_points(session)) + 4
+
+
+def test_warnings_are_drawn_and_explained_on_chart_and_strip() -> None:
+    session = session_with_copy()
+    before = parsed(session)
+    for kernel in ("softmax", "gelu"):
+        make_unstable(session, kernel)
+    root = parsed(session)
+    assert warnings(root) == warnings(before) + 2
+    assert any(f" {warnings(root)} with a warning (!)" in text for text in texts(root))
 
 
 def test_a_zoomed_picture_leaves_out_what_is_outside() -> None:
