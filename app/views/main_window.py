@@ -170,7 +170,7 @@ class MainWindow(QMainWindow):
         width, height = self.width(), self.height()
         sides = [max(216, min(300, width // 6)), max(LEAST_WIDTH, min(460, width * 23 // 100))]
         self.resizeDocks([self.docks["Library"], self.docks["Details"]], sides, Qt.Orientation.Horizontal)
-        bottom = max(196, min(420, height // 2 - 204))  # of a small window's height the chart gets most
+        bottom = max(196, min(420, height // 4 - 4))  # four rows in a small window: the chart gets the most
         self.resizeDocks([self.docks["Results"]], [bottom], Qt.Orientation.Vertical)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
