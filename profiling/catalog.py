@@ -11,6 +11,7 @@ from types import ModuleType
 from msgspec import Struct
 
 from profiling.spec import Implementation, KernelSpec, Provider
+from profiling.spec_check import fault_of
 
 LIBRARY = Path(__file__).resolve().parent.parent / "kernels"
 SHARED = LIBRARY / "shared"  # what several kernels use
@@ -124,11 +125,13 @@ def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
     try:
         spec = load_module(folder / "spec.py").SPEC
     except Exception as error:  # noqa: BLE001 - whatever a user's file raises must not take the program down
-        return CatalogProblem(str(folder), f"{folder.name}/spec.py cannot be used: {_told(error)}.")
+        return CatalogProblem(str(folder), f"{folder.name}/spec.py cannot be used: {told(error)}.")
     if not isinstance(spec, KernelSpec) or spec.name != folder.name:
         return CatalogProblem(
             str(folder), f"{folder.name}/spec.py must define SPEC, a KernelSpec named {folder.name!r}."
         )
+    if fault := fault_of(spec):
+        return CatalogProblem(str(folder), f"{folder.name}/spec.py cannot be used: {fault}.")
     if not (folder / _JUDGE).is_file():
         return CatalogProblem(
             str(folder), f"{folder.name} has no {_JUDGE}, without which nothing in it can be verified."
@@ -148,7 +151,8 @@ def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
     return Kernel(spec, folder, tuple(implementations), contents, judge)
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
+    """What a file of a user raised as it was loaded, in a clause."""
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {error.msg}"
     return f"{type(error).__name__}: {error}"

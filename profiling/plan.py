@@ -7,7 +7,16 @@ from enum import StrEnum
 from msgspec import Struct
 
 from profiling.catalog import Kernel
-from profiling.spec import Dtype, Implementation, KernelSpec, Provider, Work, Workload, size_text
+from profiling.spec import (
+    Dtype,
+    FormulaError,
+    Implementation,
+    KernelSpec,
+    Provider,
+    Work,
+    Workload,
+    size_text,
+)
 
 _NAMED = 3  # kernels, in a sentence
 SWEEP = "sweep"  # in a preset's place: all sizes of a kernel's sweep
@@ -109,22 +118,36 @@ def plan_jobs(
         implementations = tuple(found for found in kernel.implementations if is_wanted(kernel, found))
         if not implementations:
             continue
-        for sizes in (sizes for choice in wanted_sizes for sizes in _sizes(kernel, choice)):
-            for dtype in _dtypes(kernel, wanted_dtypes):
-                jobs.append(
-                    Job(
-                        id=f"job-{first_id + len(jobs)}",
-                        device=device,
-                        workload=Workload(kernel.spec.name, dtype, sizes),
-                        work=kernel.spec.work_at(sizes, dtype),
-                        implementations=implementations,
-                        quality=quality,
-                        regime=regime,
-                    )
+        for workload, work in _workloads(kernel, wanted_sizes, wanted_dtypes):
+            jobs.append(
+                Job(
+                    id=f"job-{first_id + len(jobs)}",
+                    device=device,
+                    workload=workload,
+                    work=work,
+                    implementations=implementations,
+                    quality=quality,
+                    regime=regime,
                 )
+            )
     if not jobs:
         raise PlanError(_nothing_to_run(kernels, wanted_dtypes))
     return tuple(jobs)
+
+
+def _workloads(
+    kernel: Kernel, choices: Sequence[SizeChoice], dtypes: Sequence[Dtype]
+) -> list[tuple[Workload, Work]]:
+    spec = kernel.spec
+    try:
+        return [
+            (Workload(spec.name, dtype, sizes), spec.work_at(sizes, dtype))
+            for choice in choices
+            for sizes in _sizes(kernel, choice)
+            for dtype in _dtypes(kernel, dtypes)
+        ]
+    except FormulaError as error:
+        raise PlanError(f"{spec.name} cannot be planned at these sizes: {error}") from error
 
 
 def _nothing_to_run(kernels: Sequence[Kernel], wanted: Sequence[Dtype]) -> str:

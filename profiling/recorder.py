@@ -17,7 +17,7 @@ from profiling.reports import (
 )
 from profiling.roofline import Ceiling
 from profiling.session import Point, TraceInfo, timestamp
-from profiling.spec import Implementation
+from profiling.spec import Implementation, KernelSpec
 from profiling.store import SessionStore
 
 Gain = Point | Ceiling | Proof | TraceInfo
@@ -32,7 +32,8 @@ class Recorder:
         self._device = device
         self._cache = cache
         self._probed: list[Ceiling] = []
-        self._known: set[str] = set()
+        self._specs: dict[str, KernelSpec] = {}  # those kept, by kernel
+        self._known: set[str] = set()  # hashes of the sources kept; two kernels may share a file
 
     def known_ceilings(self) -> tuple[Ceiling, ...]:
         """Commit and return what is known unmeasured: the nameplate, and ceilings kept from before.
@@ -75,9 +76,13 @@ class Recorder:
     def _remember(self, implementation: Implementation) -> None:
         """Keep the spec and the sources behind an outcome, once."""
         kernel = self._catalog.kernel(implementation.kernel)
-        if kernel is None or implementation.source_hash in self._known:
+        if kernel is None:
             return
-        self.store.add_kernel(kernel.spec)
+        if self._specs.get(kernel.spec.name) != kernel.spec:
+            self.store.add_kernel(kernel.spec)
+            self._specs[kernel.spec.name] = kernel.spec
+        if implementation.source_hash in self._known:
+            return
         if kernel.implementation(implementation.stem) == implementation:
             # Else it was planned from files that this catalog does not have: better none than others.
             self.store.add_sources(implementation, kernel.sources(implementation))

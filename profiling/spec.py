@@ -99,6 +99,12 @@ def evaluate(formula: str, values: Mapping[str, int]) -> int:
     Raises FormulaError for anything else or for an unknown name.
     """
 
+    def apply(operation: Callable[[int, int], int], left: int, right: int) -> int:
+        try:
+            return operation(left, right)
+        except ZeroDivisionError as error:
+            raise FormulaError(f"The formula {formula!r} divides by zero.") from error
+
     def value(node: ast.expr) -> int:
         match node:
             case ast.Constant(value=int(number)) if not isinstance(node.value, bool):
@@ -108,7 +114,7 @@ def evaluate(formula: str, values: Mapping[str, int]) -> int:
             case ast.Name(id=name):
                 raise FormulaError(f"The formula {formula!r} uses {name!r}, which is no axis.")
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-                return _OPERATORS[type(op)](value(left), value(right))
+                return apply(_OPERATORS[type(op)], value(left), value(right))
             case _:
                 raise FormulaError(f"The formula {formula!r} is not integer arithmetic.")
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import torch
 
-from profiling.catalog import Catalog, Kernel, load_module
+from profiling.catalog import Catalog, Kernel
 from profiling.outcome import Outcome, Stage, Verification
 from profiling.plan import Job, Regime
 from profiling.protocol import OutcomeReady, StageStarted, TraceReady
@@ -19,6 +19,7 @@ from profiling.spec import Implementation
 from profiling.worker import providers
 from profiling.worker.checking import Checker, Contender
 from profiling.worker.failures import (
+    BuildError,
     CancelRequested,
     Changed,
     Refusal,
@@ -31,6 +32,7 @@ from profiling.worker.freeze import ActivityCounter
 from profiling.worker.inputs import InputMaker, InputSet, sets_on
 from profiling.worker.instruments import Instruments
 from profiling.worker.providers import BuildRequest, Built
+from profiling.worker.reference import load_reference
 from profiling.worker.rounds import STOP_RULES, Turn, measure, warm_up, warm_up_rule
 from profiling.worker.tracing import record_trace
 from profiling.worker.verify import Verifier
@@ -106,20 +108,17 @@ class JobExecutor:
         self._device = instruments.torch_device
         self._emit = emit
         self._check_cancelled = check_cancelled
-        reference = load_module(kernel.folder / "reference.py")
-        derive = getattr(reference, "derive", None)
-        self._maker = InputMaker(kernel.spec, job.workload.dtype, self._device, seed=2026, derive=derive)
-        self._verifier = Verifier(kernel.spec, job.workload, reference.run, self._maker)
-        self._checker = Checker(job, instruments, self._maker, self._verifier)
 
     def run(self) -> None:
         """Emit one outcome per implementation. Raises CancelRequested or DeviceFault."""
         try:
             self._require_memory()
-        except TooLarge as error:
+            self._load_reference()
+        except (TooLarge, BuildError) as error:
             for implementation in self._job.implementations:
+                what = implementation.title
                 self._conclude(
-                    implementation, classify(error, what="", stage=Stage.BUILD, device_is_sound=True)
+                    implementation, classify(error, what=what, stage=Stage.BUILD, device_is_sound=True)
                 )
             return
         prepared = self._each(
@@ -144,6 +143,7 @@ class JobExecutor:
 
     def trace(self) -> None:
         """Record a trace of the job's one implementation. Raises what the build raises."""
+        self._load_reference()
         implementation = self._job.implementations[0]
         self._start(Stage.BUILD, implementation)
         built = self._build(implementation)
@@ -152,6 +152,14 @@ class JobExecutor:
             built.call(*inputs)
         self._start(Stage.CHECK, implementation)
         self._emit(TraceReady(self._job.id, implementation, record_trace(built.call, [inputs])))
+
+    def _load_reference(self) -> None:
+        """Raises BuildError."""
+        spec, job = self._kernel.spec, self._job
+        run, derive = load_reference(self._kernel)
+        self._maker = InputMaker(spec, job.workload.dtype, self._device, seed=2026, derive=derive)
+        self._verifier = Verifier(spec, job.workload, run, self._maker)
+        self._checker = Checker(job, self._instruments, self._maker, self._verifier)
 
     def _each(
         self,

@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 import torch
 
 from profiling.devices import CACHE_LAPS, Device
+from profiling.outcome import FailureKind
 from profiling.spec import Dtype, Element, Fill, KernelSpec, evaluate
+from profiling.worker.failures import WrongResult
 from profiling.worker.free_memory import free_bytes
 
 InputSet = tuple[torch.Tensor, ...]
@@ -94,5 +96,14 @@ def set_count(bytes_per_set: int, cache_bytes: int, room_bytes: int) -> int:
     return min(wanted, fitting, _MOST_SETS)
 
 
-def as_tuple(outputs: torch.Tensor | Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    return (outputs,) if isinstance(outputs, torch.Tensor) else tuple(outputs)
+def as_tuple(outputs: torch.Tensor | Sequence[torch.Tensor] | None) -> tuple[torch.Tensor, ...]:
+    """What a call returned. Raises WrongResult where that is neither a tensor nor a row of things."""
+    if isinstance(outputs, torch.Tensor):
+        return (outputs,)
+    if isinstance(outputs, tuple | list):
+        return tuple(outputs)
+    kind = type(outputs).__name__
+    hint = "; its run lacks a return" if outputs is None else ""
+    raise WrongResult(
+        FailureKind.WRONG_SHAPE, f"returned a {kind}, not a torch.Tensor or a tuple of them{hint}."
+    )

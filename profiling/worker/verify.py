@@ -40,7 +40,7 @@ class Verifier:
 
     def check_again(self, inputs: InputSet, outputs: tuple[torch.Tensor, ...]) -> None:
         """Compare what a timed call wrote with the reference of what its inputs hold now."""
-        self._compare(inputs, _snapshot(outputs), "with contents never seen before")
+        self._compare(inputs, _snapshot(outputs), self._workload.sizes, "with contents never seen before")
 
     def _error_at(self, call: Call, sizes: dict[str, int], magnitude: float) -> float:
         inputs = self._maker.make(sizes, magnitude)
@@ -55,7 +55,7 @@ class Verifier:
                 FailureKind.INPUT_CHANGED, f"changed its input at {label}; it must not write to it."
             )
         del before
-        return self._compare(inputs, outputs, f"at {label}")
+        return self._compare(inputs, outputs, sizes, f"at {label}")
 
     def _poison(self, sizes: dict[str, int]) -> None:
         """Leave NaN in the memory that the allocator hands out next.
@@ -70,8 +70,23 @@ class Verifier:
         ]
         del stains
 
-    def _compare(self, inputs: InputSet, outputs: tuple[torch.Tensor, ...], where: str) -> float:
-        expected = as_tuple(self._reference(*widened(inputs)))
+    def _expected(self, inputs: InputSet, sizes: dict[str, int]) -> tuple[torch.Tensor, ...]:
+        """What the reference returns, which must be what the spec says: else the one judged had the blame."""
+        returned = self._reference(*widened(inputs))
+        try:
+            expected = as_tuple(returned)
+        except WrongResult as error:
+            raise _no_judge(str(error)) from None
+        shapes = [self._spec.shape(output, sizes) for output in self._spec.outputs]
+        found = [tuple(tensor.shape) for tensor in expected]
+        if found != shapes:
+            raise _no_judge(f"returned shapes {found} at {size_text(sizes)}, and spec.py says {shapes}.")
+        return expected
+
+    def _compare(
+        self, inputs: InputSet, outputs: tuple[torch.Tensor, ...], sizes: dict[str, int], where: str
+    ) -> float:
+        expected = self._expected(inputs, sizes)
         if len(outputs) != len(expected):
             raise WrongResult(
                 FailureKind.WRONG_SHAPE, f"returned {len(outputs)} tensors {where}, not {len(expected)}."
@@ -102,6 +117,10 @@ class Verifier:
                 f"is off by {error:.2g} {where}, more than the tolerance of {self._tolerance:.2g}.",
             )
         return error
+
+
+def _no_judge(fault: str) -> WrongResult:
+    return WrongResult(FailureKind.BUILD_ERROR, f"cannot be verified: its reference.py {fault}")
 
 
 def _snapshot(outputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:

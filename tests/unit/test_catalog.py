@@ -168,6 +168,33 @@ def test_a_broken_spec_is_told_and_left_out(folder: Path, text: str, words: str)
     assert words in problem.message
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        ('("n",)', '("n")', "Expected array, got str - at inputs[0].shape"),
+        ('title="Doubled"', "title=None", "Expected str, got null - at title"),
+        ("odd_sizes=({", "odd_sizes=({'m': 3, ", "no axis 'm'"),
+        ('{"n": 4096}', '{"n": "big"}', "Expected int, got str"),
+        ('"n*s"', '"m*s"', "uses 'm', which is no axis (at n=4096)"),
+        ('"n*s"', '"n//(n-n)"', "divides by zero"),
+        ('"n*s"', '"n*1.5"', "is not integer arithmetic"),
+        ('"n*s"', "1", "Expected str, got int"),
+        ('("n",)', '("n-100",)', "negative dimension"),
+    ],
+)
+def test_a_spec_that_could_not_be_planned_or_stored_is_told_and_left_out(
+    folder: Path, right: str, wrong: str, words: str
+) -> None:
+    spec = folder / "spec.py"
+    assert right in spec.read_text()
+    spec.write_text(spec.read_text().replace(right, wrong, 1))
+    catalog = scan([folder.parent])
+    assert catalog.kernels == ()
+    [problem] = catalog.problems
+    assert problem.message.startswith("doubled/spec.py cannot be used: ")
+    assert words in problem.message
+
+
 def test_a_kernel_that_nothing_judges_is_told_and_left_out(folder: Path) -> None:
     (folder / "reference.py").unlink()
     catalog = scan([folder.parent])

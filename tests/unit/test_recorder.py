@@ -80,6 +80,19 @@ def test_what_could_not_be_written_is_written_with_the_next_outcome(store: Sessi
     assert len(session.sources) == 1
 
 
+def test_a_kernel_that_shares_its_file_with_another_has_its_spec_kept(
+    store: SessionStore, eager: Path
+) -> None:
+    add_toy(eager.parent.parent, "twin", REFERENCE)
+    catalog = scan([eager.parent.parent])
+    keeping = recorder(store, catalog)
+    for kernel in catalog.kernels:
+        keeping.handle(outcome_of(Catalog((kernel,), (), catalog.hash)))
+    session = load(store.path)
+    assert set(session.specs) == {"toy", "twin"}
+    assert len(session.sources) == 1
+
+
 def test_each_probe_is_kept_by_itself(store: SessionStore, eager: Path) -> None:
     """Else what an earlier one measured would be kept as if it were of the newest."""
     probing = recorder(store, scan([eager.parent.parent]))

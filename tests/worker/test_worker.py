@@ -59,12 +59,21 @@ BAD = {
         "def run(x):\n    y = x.clone()\n    n = len(x) // 8 * 8\n    y[:n] = x[:n] * 2\n    return y\n",
         FailureKind.WRONG_VALUES,
     ),
+    "no_return": ("def run(x):\n    x * 2\n", FailureKind.WRONG_SHAPE),
+    "a_number": ("def run(x):\n    return 2.0\n", FailureKind.WRONG_SHAPE),
     "raises": ("def run(x):\n    raise ValueError('no such luck')\n", FailureKind.LAUNCH_ERROR),
     "raises_when_timed": (TIRED, FailureKind.LAUNCH_ERROR),
     "result_cached_by_address": (
         CACHED,
         FailureKind.WRONG_VALUES,
     ),
+}
+NO_JUDGES = {
+    "no_return": ("def run(x):\n    x * 2\n", "reference.py returned a NoneType"),
+    "two_inputs": ("def run(x, y):\n    return x * y\n", "reference.py:1: run cannot be called with (x)"),
+    "short": ("def run(x):\n    return x[:5]\n", "reference.py returned shapes [(5,)] at n=65536"),
+    "no_syntax": ("def run(x)\n    return x\n", "reference.py cannot be used: line 1: "),
+    "no_run": ("go = 1\n", "reference.py has no function run"),
 }
 CRASH = "import os, signal\ndef run(x):\n    os.kill(os.getpid(), signal.SIGSEGV)\n"
 # What torch raises where a CUDA graph's capture fails under it.
@@ -256,6 +265,19 @@ def test_what_was_edited_since_it_was_planned_is_not_measured(tmp_path: Path, na
     assert outcome.kind is SkipKind.CHANGED
     assert outcome.message.endswith("changed since the run was planned; run it again.")
     assert isinstance(watched.outcomes["good"], Measured)
+
+
+def test_a_reference_that_cannot_judge_has_the_blame(tmp_path: Path) -> None:
+    for name, (reference, _) in NO_JUDGES.items():
+        (add_toy(tmp_path, name, GOOD) / "reference.py").write_text(reference)
+    watched = Watched(tmp_path)
+    watched.run.run([Run(job) for job in jobs_of(watched.catalog, list(NO_JUDGES))])
+    watched.run.close()
+    for name, (_, words) in NO_JUDGES.items():
+        outcome = watched.outcomes[name]
+        assert isinstance(outcome, Failed), outcome
+        assert outcome.kind is FailureKind.BUILD_ERROR
+        assert words in outcome.message
 
 
 def test_too_large_a_size_is_refused_before_anything_is_allocated(tmp_path: Path) -> None:

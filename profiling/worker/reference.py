@@ -1,0 +1,19 @@
+"""A kernel's judge: its ``reference.py``, which a user may have written."""
+
+import traceback
+
+from profiling.catalog import Kernel, load_module, told
+from profiling.worker.failures import BuildError
+from profiling.worker.inputs import Derive
+from profiling.worker.providers import run_of
+from profiling.worker.verify import Call
+
+
+def load_reference(kernel: Kernel) -> tuple[Call, Derive | None]:
+    """Its ``run`` and, where it has one, its ``derive``. Raises BuildError where it cannot be used."""
+    try:
+        module = load_module(kernel.folder / "reference.py")
+    except Exception as error:
+        raise BuildError(f"its reference.py cannot be used: {told(error)}", traceback.format_exc()) from error
+    run = run_of(module, *(tensor.name for tensor in kernel.spec.inputs))
+    return run, getattr(module, "derive", None)
