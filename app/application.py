@@ -216,9 +216,11 @@ class Application(QObject):
     def _tell_device(self) -> None:
         """Whose chart this is, and a word where Run would measure on something else."""
         shown, chosen = self.model.session.device, self.panes.plan_bar.device()
-        differs = shown is not None and chosen is not None and shown.uuid != chosen.uuid
-        name = "this machine's CPU" if chosen and chosen.kind is DeviceKind.CPU else chosen and chosen.name
-        note = f"but Run uses {name}" if differs else ""
+        note = ""
+        if shown and chosen and shown.uuid != chosen.uuid:
+            is_cpu = chosen.kind is DeviceKind.CPU
+            name = "this machine's CPU" if is_cpu else chosen.name_beside([shown])
+            note = f"but Run uses {name}"
         self.panes.chart.set_heading(shown.name if shown else "", note)
         self.watch.refresh()
 

@@ -155,7 +155,7 @@ class Controller(QObject):
         session = self._model.session
         if session.own_device(devices):
             return ""
-        name = session.device.name if session.device else "an unknown device"
+        name = session.device.name_beside(devices) if session.device else "an unknown device"
         return f"This point was measured on {name}, which is not in this machine; run it here first."
 
     def trace(self, point: Point, devices: Sequence[Device]) -> None:

@@ -128,7 +128,7 @@ class SessionKeeper:
         """Why results of this device cannot go into the session shown; "" when they can."""
         session = self._model.session
         if session.device and session.device.uuid != device.uuid:
-            return f"the open one belongs to {session.device.name}"
+            return f"the open one belongs to {session.device.name_beside([device])}"
         if self.is_example:
             return "the example is for viewing only"
         if self.path and not os.access(self.path, os.W_OK):

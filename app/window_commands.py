@@ -53,6 +53,7 @@ class WindowCommands(QObject):
         self._points_before = 0  # of the run under way
         self._actions = parts.window.actions_of
         self._trace_tip = self._actions[CommandId.TRACE].toolTip()
+        self._pin_text = self._actions[CommandId.PIN].text()
         self._connect()
         parts.controller.running_changed.connect(self._running_changed)
         parts.controller.session_changed.connect(self._session_changed)
@@ -174,6 +175,7 @@ class WindowCommands(QObject):
         table, point = self._parts.table, self._selected()
         if point:
             table.pin(None if table.pinned == point.number else point.number)
+            self._refresh()
 
     def _show_doctor(self) -> None:
         parts = self._parts
@@ -246,5 +248,7 @@ class WindowCommands(QObject):
         self._actions[CommandId.TRACE].setEnabled(measured and not why_not and not running)
         self._actions[CommandId.TRACE].setToolTip(why_not or self._trace_tip)
         self._actions[CommandId.PIN].setEnabled(measured)
+        is_pinned = point is not None and self._parts.table.pinned == point.number
+        self._actions[CommandId.PIN].setText("Unpin &baseline" if is_pinned else self._pin_text)
         if running:
             self._actions[CommandId.RUN].setEnabled(False)

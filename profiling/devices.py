@@ -1,5 +1,6 @@
 """What is known of a device before anything is measured: its identity, state and nameplate."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from msgspec import Struct
@@ -40,6 +41,11 @@ class Device(Struct, frozen=True):
     ecc_enabled: bool | None = None
     mig_enabled: bool | None = None
     processes: tuple[GpuProcess, ...] = ()
+
+    def name_beside(self, others: Iterable["Device"]) -> str:
+        """Its name; "another" goes before it where one of these is called the same."""
+        is_twin = any(other.name == self.name and other.uuid != self.uuid for other in others)
+        return f"another {self.name}" if is_twin else self.name
 
     def may_keep(self, byte_count: int) -> bool:
         """Whether calls on the same data may find some in the cache: more than 3 x its size leave none there.

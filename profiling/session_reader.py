@@ -1,5 +1,6 @@
 """Reads session files; what lies in them is in docs/session-file.md."""
 
+import os
 import sqlite3
 from pathlib import Path
 from typing import TypeVar
@@ -52,15 +53,21 @@ def load_trace(path: Path, number: int) -> bytes:
     return row[0]
 
 
+def _lies_still(path: Path) -> bool:
+    """Whether nobody writes it: SQLite cannot make its files beside what a killed run left behind."""
+    return not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+
+
 def connect(path: Path, mode: str) -> sqlite3.Connection:
     """Open a session's database, to read ("ro") or to add to ("rw"). Raises SessionError."""
     if not path.is_file():
         raise SessionError(f"There is no file {path}.")
     connection: sqlite3.Connection | None = None
+    place = f"{path.absolute().as_uri()}?mode={mode}"
+    if mode == "ro" and _lies_still(path):
+        place += "&immutable=1"
     try:
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None
-        )
+        connection = sqlite3.connect(place, uri=True, isolation_level=None)
         application_id = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     except sqlite3.Error as error:

@@ -77,7 +77,7 @@ class Supervisor:
         self._terminated = False
         self._timed_out = False
         self._bye: Bye | None = None
-        self._paused: dict[str, str] = {}  # source hash -> why
+        self._paused: dict[Implementation, str] = {}  # as it was then -> why
         self._begun: set[str] = set()  # ids of jobs, of which some may be queued again
         self._progress = Progress()
 
@@ -87,6 +87,8 @@ class Supervisor:
 
     def catalog_changed(self, catalog_hash: str) -> None:
         """Sources were edited; the next worker must see these."""
+        if catalog_hash != self._catalog_hash:
+            self._paused.clear()  # what a version was paused for may lie in its reference or a helper
         self._catalog_hash = catalog_hash
 
     def submit(self, tasks: Iterable[Task], now: float) -> list[Effect]:
@@ -270,11 +272,11 @@ class Supervisor:
     def _without_paused(self, run: Run) -> tuple[Run | None, list[Effect]]:
         effects: list[Effect] = []
         for implementation in run.job.implementations:
-            if why := self._paused.get(implementation.source_hash):
+            if why := self._paused.get(implementation):
                 self._progress.done += 1
-                outcome = Skipped(SkipKind.PAUSED, f"{why} It is paused until its file changes.")
+                outcome = Skipped(SkipKind.PAUSED, f"{why} It is paused until a file of the kernels changes.")
                 effects.append(OutcomeRecorded(run.job, implementation, outcome))
-        rest = tuple(i for i in run.job.implementations if i.source_hash not in self._paused)
+        rest = tuple(i for i in run.job.implementations if i not in self._paused)
         job = msgspec.structs.replace(run.job, implementations=rest)
         return (Run(job) if rest else None), effects
 
@@ -284,7 +286,7 @@ class Supervisor:
         self._left = [left for left in self._left if left != implementation]
         self._progress.done += 1
         if isinstance(outcome, Failed) and outcome.kind.pauses:
-            self._paused[implementation.source_hash] = outcome.message
+            self._paused[implementation] = outcome.message
         return [OutcomeRecorded(self._current.job, implementation, outcome)]
 
     def _finish(self, problem: str, now: float) -> list[Effect]:

@@ -89,7 +89,9 @@ def run(
     sustained: Annotated[bool, typer.Option(help="Heat the device for 3 s first.")] = False,
     fresh_ceilings: Annotated[bool, typer.Option(help="Measure the ceilings again.")] = False,
     library: Annotated[list[Path] | None, typer.Option(help="More folders of kernels, or of one.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The .roofscope file to write.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The .roofscope file to write; its roofline goes beside it as .svg.")
+    ] = None,
 ) -> None:
     """Verify and time kernels; print a table and write a session file."""
     raise typer.Exit(
@@ -243,6 +245,9 @@ def _run(
     out: Path | None = None,
 ) -> int:
     path = choose_session(out)
+    picture = path.with_suffix(".svg")
+    if picture.is_file():
+        refuse(f"{picture}, where the roofline of this run would go, exists already; choose another name.")
     folders = choose_libraries(roots or [])
     catalog = _scan(folders)
     devices = local_devices()
@@ -267,7 +272,7 @@ def _run(
     except SessionError as error:
         refuse(str(error))
     if any(point.measured for point in session.points):  # else the picture would be empty
-        _draw(session, path.with_suffix(".svg"))
+        _draw(session, picture)
     return code
 
 

@@ -16,6 +16,10 @@ from profiling.supervisor import Supervisor
 from profiling.tasks import Task
 from profiling.transport import LocalTarget
 
+_ENDING = [
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+]  # no SIGHUP on Windows
+
 
 def make_console() -> Console:
     """A pipe has no width of its own; the usual 80 columns would fold every row."""
@@ -66,12 +70,18 @@ def carry_out(
 
 @contextmanager
 def _termination_as_interrupt() -> Generator[None]:
-    """``timeout`` and schedulers send SIGTERM: what was measured until then is told all the same."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """``timeout`` and schedulers send SIGTERM, a lost ssh connection SIGHUP: the session is completed then.
+
+    What was measured is told all the same. Who ignores a signal, as nohup does, goes on ignoring it.
+    """
+    heard = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    for number in heard:
+        signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number in heard:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _message_of(report: Report) -> str:

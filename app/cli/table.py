@@ -42,8 +42,8 @@ def outcome_line(point: Point) -> str:
         case Measured(time=time, flags=flags):
             sign = "[green]✓[/]" if WARNING_FLAGS.isdisjoint(flags) else "[yellow]![/]"
             text = spread_time_text(time.median_s, time.low_s, time.high_s)
-            rates = f"{bandwidth_text(point.achieved_bandwidth)}, {flop_rate_text(point.achieved_flop_rate)}"
-            return f"{sign} {where}: {text}, {rates}"
+            rates = [bandwidth_text(point.achieved_bandwidth), _flop_rate(point)]
+            return f"{sign} {where}: {', '.join([text, *(rate for rate in rates if rate != MISSING)])}"
         case Skipped(message=message):
             return f"[dim]– {where}: {escape(message)}[/]"
         case Failed(message=message, kind=kind, log=log):
@@ -121,6 +121,11 @@ def _workload(point: Point) -> str:
     return f"{point.job.workload.dtype} {sizes_text(point.job.workload.sizes)}"
 
 
+def _flop_rate(point: Point) -> str:
+    """Nothing for a copy, as in the window: it computes nothing."""
+    return flop_rate_text(point.achieved_flop_rate or None)
+
+
 def _row(point: Point, session: Session) -> tuple[str, ...]:
     measured = point.measured
     assert measured is not None
@@ -129,7 +134,7 @@ def _row(point: Point, session: Session) -> tuple[str, ...]:
         time_text(measured.time.median_s),
         spread_text(measured.time.median_s, measured.time.low_s, measured.time.high_s),
         bandwidth_text(point.achieved_bandwidth),
-        flop_rate_text(point.achieved_flop_rate),
+        _flop_rate(point),
         percent_text(verdict(point, session).fraction_of_roof),
         error_text(measured.verification.relative_error),
         "[yellow]" + ", ".join(flags_of(point, session)) + "[/]",

@@ -143,7 +143,12 @@ def build_scene(
         target=_target(session, placed, options.selected),
         has_ceilings=bool(lines),
         hidden_count=len(points) - len(shown),
-        untimed_count=sum(point.measured is None for point in session.points),
+        untimed_count=sum(
+            point.measured is None
+            and options.dtype in (None, point.job.workload.dtype)
+            and options.kernel in (None, point.job.workload.kernel)
+            for point in session.points
+        ),
     )
 
 

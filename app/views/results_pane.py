@@ -98,7 +98,9 @@ class ResultsPane(QWidget):
 
     def copy(self) -> None:
         """Put the selected rows, or all, on the clipboard as tab-separated text and as HTML."""
-        table = self._points.texts(self._chosen_rows())
+        if not (rows := self._chosen_rows()):
+            return
+        table = self._points.texts(rows)
         data = QMimeData()
         data.setText(tab_separated(table))
         data.setHtml(html_table(table))
@@ -106,7 +108,9 @@ class ResultsPane(QWidget):
 
     def copy_markdown(self) -> None:
         """As a Markdown table with hardware and versions in its foot."""
-        table = self._points.texts(self._chosen_rows())
+        if not (rows := self._chosen_rows()):
+            return
+        table = self._points.texts(rows)
         QGuiApplication.clipboard().setText(markdown_table(table, _foot(self._model.session)))
 
     def _set_up_view(self) -> None:
@@ -180,7 +184,10 @@ class ResultsPane(QWidget):
         while self._baseline.count() > len(_BASELINES):
             self._baseline.removeItem(len(_BASELINES))
         if point:
-            self._baseline.addItem(f"pinned: {point.implementation.title}")
+            other = PROVIDER_NAMES[
+                self._points.baseline_provider
+            ]  # for workloads that are not the pinned one's
+            self._baseline.addItem(f"pinned: {point.implementation.title}; else {other}")
             self._baseline.setCurrentIndex(len(_BASELINES))
         else:
             self._baseline.setCurrentIndex(_BASELINES.index(self._points.baseline_provider))

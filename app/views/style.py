@@ -175,15 +175,19 @@ class NothingFound(QWidget):
 
 def action_button(action: QAction) -> QPushButton:
     """A button that is the action: its words, its tool tip, enabled as it is."""
-    text = action.text().replace("&", "")
-    button = QPushButton(text)
-    button.setAccessibleName(text)
-    button.setToolTip(action.toolTip())
+    button = QPushButton()
+    _show_action(action, button)
     button.setEnabled(action.isEnabled())
     button.clicked.connect(action.trigger)
     action.enabledChanged.connect(button.setEnabled)
-    action.changed.connect(lambda: button.setToolTip(action.toolTip()))
+    action.changed.connect(lambda: _show_action(action, button))
     return button
+
+
+def _show_action(action: QAction, button: QPushButton) -> None:
+    button.setText(action.text().replace("&", ""))
+    button.setAccessibleName(button.text())
+    button.setToolTip(action.toolTip())
 
 
 def placeholder(text: str) -> QLabel:

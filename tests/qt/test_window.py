@@ -3,6 +3,7 @@
 import sqlite3
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
@@ -17,6 +18,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QProgressBar,
+    QPushButton,
     QTabBar,
     QWidget,
 )
@@ -493,3 +495,45 @@ def test_a_session_of_another_device_can_be_looked_at(open_window: OpenWindow, s
     measured = next(p for p in application.model.session.points if p.measured)
     application.selection.select(measured.number)
     assert "NVIDIA H200" in application.window.actions_of[CommandId.TRACE].toolTip()
+
+
+def test_a_copy_of_no_rows_leaves_the_clipboard_as_it_is(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    clipboard = QGuiApplication.clipboard()
+    clipboard.setText("mine")
+    application.table.set_filter("no row has this")
+    application.panes.results.copy()
+    application.panes.results.copy_markdown()
+    assert clipboard.text() == "mine"
+    application.table.set_filter("")
+    application.panes.results.copy_markdown()
+    assert clipboard.text().startswith("| Kernel")
+
+
+def test_the_button_that_unpins_says_so(open_window: OpenWindow, session_file: Path):
+    application = open_window(session_file)
+    pin = application.window.actions_of[CommandId.PIN]
+    first, second = (application.table.point_at(row) for row in (0, 1))
+    application.selection.select(first.number)
+    pin.trigger()
+    assert pin.text() == "Unpin &baseline"
+    assert any(
+        button.text() == "Unpin baseline" for button in application.panes.details.findChildren(QPushButton)
+    )
+    application.selection.select(second.number)
+    assert pin.text() == "Pin as &baseline"
+    application.selection.select(first.number)
+    pin.trigger()
+    assert pin.text() == "Pin as &baseline"
+    assert application.table.pinned is None
+
+
+def test_a_gpu_of_the_same_name_is_another(open_window: OpenWindow, session_file: Path):
+    twin = msgspec.structs.replace(DEVICE, uuid="GPU-another")
+    application = open_window(session_file, devices=FakeDevices((twin,)))
+    assert application.panes.chart.plot.heading.note == "but Run uses another NVIDIA H200"
+    assert application.controller.why_no_trace((twin,)).startswith(
+        "This point was measured on another NVIDIA H200, which is not in this machine"
+    )
+    application.library.set_all(True)
+    assert "the open one belongs to another NVIDIA H200" in application.panes.plan_bar._message.whole_text

@@ -51,6 +51,16 @@ def make_unstable(session: Session, kernel: str) -> None:
     session.points = tuple(points)
 
 
+def test_what_has_no_time_is_counted_as_it_is_filtered() -> None:
+    session = make_session(full=True)
+    untimed = [point.job.workload.kernel for point in session.points if point.measured is None]
+    assert build_scene(session, all_points(session)).untimed_count == len(untimed)
+    for kernel in SPEC_OF:
+        scene = build_scene(session, all_points(session), ChartOptions(kernel=kernel))
+        assert scene.untimed_count == untimed.count(kernel)
+    assert len(set(untimed)) > 1
+
+
 def test_only_points_with_a_time_are_drawn() -> None:
     measured = {point.number for point in SESSION.points if isinstance(point.outcome, Measured)}
     scene = build_scene(SESSION, POINTS)

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -191,6 +192,30 @@ def test_missing_files_and_unwritable_places(tmp_path: Path) -> None:
     SessionStore.create(tmp_path / "a.roofscope").close()
     with pytest.raises(SessionError, match="exists already"):
         SessionStore.create(tmp_path / "a.roofscope")
+
+
+def test_what_a_killed_run_left_is_read_from_a_read_only_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its header still says that there is a log, and SQLite would make one: nobody may write there."""
+    path = tmp_path / "a.roofscope"
+    write(path, make_session())
+    with contextlib.closing(sqlite3.connect(path)) as killed:
+        killed.execute("PRAGMA journal_mode = WAL")
+    seen: list[str] = []
+    real = sqlite3.connect
+
+    def connect(place: str, **options: Any) -> sqlite3.Connection:
+        seen.append(place)
+        return real(place, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    monkeypatch.setattr("profiling.session_reader.os.access", lambda *_: False)
+    assert len(load(path).points) == len(make_session().points)
+    assert seen[0].endswith("?mode=ro&immutable=1")
+    path.with_name("a.roofscope-wal").write_bytes(b"")  # what is in a log would not be read so
+    load(path)
+    assert seen[1].endswith("?mode=ro")
 
 
 def test_a_session_that_another_program_holds_is_not_called_damaged(tmp_path: Path) -> None:

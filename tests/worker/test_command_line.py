@@ -172,6 +172,18 @@ def test_an_existing_session_is_never_overwritten(tmp_path: Path) -> None:
     assert "exists already" in done.stderr
 
 
+def test_a_picture_that_lies_there_is_never_overwritten(tmp_path: Path) -> None:
+    picture = tmp_path / "a.svg"
+    picture.write_text("my own")
+    done = main(tmp_path, "run", "softmax", "--device", "cpu", "--out", tmp_path / "a.roofscope")
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"{picture}, where the roofline of this run would go, exists already; choose another name.\n"
+    )
+    assert picture.read_text() == "my own"
+    assert not (tmp_path / "a.roofscope").exists()
+
+
 def test_ctrl_c_during_the_imports_is_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import os, signal, sys\n"
@@ -206,21 +218,25 @@ def test_a_misspelt_choice_is_one_sentence(tmp_path: Path, words: tuple[str, ...
     assert (done.returncode, done.stdout, done.stderr) == (2, "", sentence)
 
 
-def test_a_run_whose_time_is_up_tells_what_it_measured(tmp_path: Path) -> None:
-    """``timeout`` and CI send SIGTERM, also to a run in the background, where Ctrl+C is ignored."""
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP])
+def test_a_run_whose_time_is_up_tells_what_it_measured(tmp_path: Path, ending: signal.Signals) -> None:
+    """``timeout`` and CI send SIGTERM, also to a run in the background, and a lost connection SIGHUP."""
+    (tmp_path / "sitecustomize.py").write_text(  # whoever runs the tests by nohup has it ignored
+        f"import signal\nsignal.signal({int(ending)}, signal.SIG_DFL)\n"
+    )
     keep_ceilings(tmp_path / "cache")
     out = tmp_path / "a.roofscope"
     with subprocess.Popen(
         [sys.executable, "-u", "main.py", "run", "all", "--provider", "eager", "--preset", "small",
          "--device", "cpu", "--out", out],
         cwd=CHECKOUT,
-        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)},
         stdout=subprocess.PIPE,
         text=True,
     ) as run:  # fmt: skip
         assert run.stdout is not None
         first = run.stdout.readline()
-        run.send_signal(signal.SIGTERM)
+        run.send_signal(ending)
         rest = run.stdout.read()
     assert first[0] in "✓!"
     assert run.returncode == 1, rest
