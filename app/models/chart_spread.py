@@ -2,7 +2,7 @@
 
 Four good versions of one kernel differ by a few per cent: less than a marker on axes of six decades.
 They slide along the ceiling that limits them, so that each keeps its distance to it; the middle of a
-row is the true place. Zoomed in far enough nothing is moved.
+row is the true place, but where the row would leave the axes. Zoomed in far enough nothing is moved.
 """
 
 import math
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from app.models.chart_points import ChartPoint, PointGroup
-from app.models.chart_scene import ChartScene
+from app.models.chart_scene import ChartScene, Range
 from app.models.chart_view import Pair, View
 from profiling.spec import Provider
 
@@ -24,7 +24,7 @@ def spread(scene: ChartScene, view: View, marker: float) -> ChartScene:
     rows: list[tuple[Pair, Pair]] = []
     for group in scene.groups:
         for crowd in _crowds(group.points, view, marker * 0.75):
-            line = _side_by_side(crowd, view, marker * 0.9)
+            line = _side_by_side(crowd, view, marker, scene.x_range)
             moved.update((point.number, point) for point in line)
             rows.append(((line[0].x, line[0].y), (line[-1].x, line[-1].y)))
     if not moved:
@@ -53,14 +53,17 @@ def _crowds(points: Sequence[ChartPoint], view: View, reach: float) -> list[list
     return [crowd for crowd in crowds if len(crowd) > 1]
 
 
-def _side_by_side(crowd: Sequence[ChartPoint], view: View, gap: float) -> list[ChartPoint]:
-    """In the legend's order, one gap (pixels) apart, centred on their common intensity."""
+def _side_by_side(crowd: Sequence[ChartPoint], view: View, marker: float, axis: Range) -> list[ChartPoint]:
+    """In the legend's order, nearly a marker (pixels) apart, centred on their common intensity."""
     across, up = view.box.width / view.x.span, view.box.height / view.y.span
     placed: list[ChartPoint] = []
+    # A memory roof rises one decade a decade, a compute roof is level.
+    decade = math.hypot(across, up) if crowd[0].on_slope else across
+    reach, room = (len(crowd) - 1) / 2 * marker * 0.9 / decade, marker / across
+    x = crowd[0].x
+    shift = max(0.0, axis.low + room - (x - reach)) - max(0.0, x + reach - (axis.high - room))
     for index, point in enumerate(sorted(crowd, key=lambda point: _ORDER[point.provider])):
-        # A memory roof rises one decade a decade, a compute roof is level.
-        decade = math.hypot(across, up) if point.on_slope else across
-        step = (index - (len(crowd) - 1) / 2) * gap / decade
+        step = shift + (index - (len(crowd) - 1) / 2) * marker * 0.9 / decade
         rise = step if point.on_slope else 0.0
         placed.append(
             msgspec.structs.replace(

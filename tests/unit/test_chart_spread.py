@@ -42,6 +42,19 @@ def test_the_middle_of_a_row_is_the_true_place() -> None:
         assert middle == pytest.approx(group.points[0].x)
 
 
+def test_a_row_at_the_edge_stays_on_the_axes() -> None:
+    narrow = View(SCENE.x_range, SCENE.y_range, Box(40, 20, 130, 600))
+    rows = [point for point in spread(SCENE, narrow, MARKER).points if point != BEFORE[point.number]]
+    centred = [
+        point for point in SCENE.points if narrow.px(SCENE.x_range.high) - narrow.px(point.x) < MARKER * 2
+    ]
+    assert centred  # else no row is near the edge
+    for point in rows:
+        assert 40 + MARKER / 2 <= narrow.px(point.x) <= 170 - MARKER / 2
+        before = BEFORE[point.number]
+        assert (point.y - before.y) == pytest.approx(point.x - before.x if point.on_slope else 0, abs=1e-9)
+
+
 def test_a_close_view_moves_nothing() -> None:
     softmax = next(group for group in SCENE.groups if group.label.startswith("softmax f32"))
     fastest = softmax.points[0]
