@@ -20,7 +20,7 @@ def fault_of(spec: KernelSpec) -> str | None:
     for sizes in (*chosen, *spec.odd_sizes, *spec.sweep):
         if problem := spec.problem_with(sizes):
             return problem.rstrip(".")
-    for sizes in chosen:  # not at all: that would take as long as the rest of a scan
+    for sizes in chosen:  # not at every size: that takes nearly as long as all the rest of a scan
         try:
             _evaluate(spec, sizes)
         except FormulaError as error:

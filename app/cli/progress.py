@@ -16,9 +16,7 @@ from profiling.supervisor import Supervisor
 from profiling.tasks import Task
 from profiling.transport import LocalTarget
 
-_ENDING = [
-    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
-]  # no SIGHUP on Windows
+_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def make_console() -> Console:
@@ -32,7 +30,7 @@ def carry_out(
     tasks: Iterable[Task],
     handle: Callable[[Report], str | None],
 ) -> bool:
-    """Work until the tasks are done, or stopped by Ctrl+C or SIGTERM; returns whether they were stopped.
+    """Work until the tasks are done, or stopped by Ctrl+C, SIGTERM or SIGHUP; returns whether they were.
 
     ``handle`` sees every report; the line it may return, rich markup, is printed above the bar.
     """

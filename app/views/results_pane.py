@@ -184,9 +184,8 @@ class ResultsPane(QWidget):
         while self._baseline.count() > len(_BASELINES):
             self._baseline.removeItem(len(_BASELINES))
         if point:
-            other = PROVIDER_NAMES[
-                self._points.baseline_provider
-            ]  # for workloads that are not the pinned one's
+            # The baseline of all workloads but the pinned one's stays what it was.
+            other = PROVIDER_NAMES[self._points.baseline_provider]
             self._baseline.addItem(f"pinned: {point.implementation.title}; else {other}")
             self._baseline.setCurrentIndex(len(_BASELINES))
         else:
