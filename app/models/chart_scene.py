@@ -81,6 +81,10 @@ class ChartOptions(Struct, frozen=True):
     kernel: str | None = None
     selected: int | None = None
 
+    def keeps(self, kernel: str, dtype: Dtype) -> bool:
+        """Whether the filter lets these through."""
+        return self.dtype in (None, dtype) and self.kernel in (None, kernel)
+
 
 class ChartScene(Struct, frozen=True):
     """One picture of a session."""
@@ -116,11 +120,7 @@ def build_scene(
 ) -> ChartScene:
     """Lay a session's points (see ``chart_points.all_points``) under its ceilings."""
     roofline = session.roofline
-    shown = [
-        point
-        for point in points
-        if options.dtype in (None, point.dtype) and options.kernel in (None, point.kernel)
-    ]
+    shown = [point for point in points if options.keeps(point.kernel, point.dtype)]
     newest, older = newest_first(shown)
     placed = tuple(point for point in newest if isinstance(point, ChartPoint))
     known = tuple(source for source in Source if any(c.source is source for c in roofline.ceilings))
@@ -144,9 +144,7 @@ def build_scene(
         has_ceilings=bool(lines),
         hidden_count=len(points) - len(shown),
         untimed_count=sum(
-            point.measured is None
-            and options.dtype in (None, point.job.workload.dtype)
-            and options.kernel in (None, point.job.workload.kernel)
+            point.measured is None and options.keeps(point.job.workload.kernel, point.job.workload.dtype)
             for point in session.points
         ),
     )

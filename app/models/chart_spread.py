@@ -59,11 +59,11 @@ def _side_by_side(crowd: Sequence[ChartPoint], view: View, marker: float, axis: 
     placed: list[ChartPoint] = []
     # A memory roof rises one decade a decade, a compute roof is level.
     decade = math.hypot(across, up) if crowd[0].on_slope else across
-    reach, room = (len(crowd) - 1) / 2 * marker * 0.9 / decade, marker / across
-    x = crowd[0].x
+    gap, room, x = marker * 0.9 / decade, marker / across, crowd[0].x
+    reach = (len(crowd) - 1) / 2 * gap
     shift = max(0.0, axis.low + room - (x - reach)) - max(0.0, x + reach - (axis.high - room))
     for index, point in enumerate(sorted(crowd, key=lambda point: _ORDER[point.provider])):
-        step = shift + (index - (len(crowd) - 1) / 2) * marker * 0.9 / decade
+        step = shift - reach + index * gap
         rise = step if point.on_slope else 0.0
         placed.append(
             msgspec.structs.replace(

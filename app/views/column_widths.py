@@ -1,6 +1,6 @@
 """How wide the columns of the results are: as what they hold, but names and sizes give way to figures."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QTableView
@@ -42,7 +42,7 @@ class ColumnWidths(QObject):
         self._needed = [self._width_of(i, column.title) for i, column in enumerate(COLUMNS)]
         self.widen(rows)
 
-    def widen(self, rows: Iterable[PointRow]) -> None:
+    def widen(self, rows: Sequence[PointRow]) -> None:
         """Columns only grow while results come in."""
         for i, column in enumerate(COLUMNS):
             texts = {column.text(row) for row in rows}
