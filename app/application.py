@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QObject
+from PySide6.QtCore import QCoreApplication, QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.availability import Availability
@@ -53,9 +53,11 @@ def run_window(argv_files: Sequence[Path] = ()) -> int:
     application = build_window(app, Places.of_user())
     application.start(argv_files)
     application.window.show()
-    # Ctrl+C in the terminal closes as the mouse does; the strip's timer gives Python its turn.
-    signal.signal(signal.SIGINT, lambda _number, _frame: application.window.close())
-    signal.signal(signal.SIGTERM, lambda _number, _frame: application.window.close())
+    # Ctrl+C in the terminal closes as the mouse does; the strip's timer gives Python its turn. Not in the
+    # midst of what that interrupts: a report may be half told.
+    window = application.window
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, lambda _number, _frame: QTimer.singleShot(0, window, window.close))
     return app.exec()
 
 

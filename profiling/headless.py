@@ -36,18 +36,28 @@ class HeadlessRun:
         self._inbox: queue.Queue[Event | ProtocolError | None] = queue.Queue()
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         self._idle = False
-        self.was_stopped = False  # by Ctrl+C
+        self._presses = 0  # of Stop that the loop has not heard yet
+        self.was_stopped = False
 
     def run(self, tasks: Iterable[Task]) -> None:
-        """Work until the queue is empty. Ctrl+C stops as the Stop button does."""
+        """Work until the queue is empty."""
         self._idle = False
         self._apply(self._supervisor.submit(tasks, time.monotonic()))
         while not self._idle:
-            try:
-                self._step()
-            except KeyboardInterrupt:
+            if self._presses:
+                self._presses -= 1
                 self.was_stopped = True
                 self._apply(self._supervisor.stop(time.monotonic()))
+            else:
+                self._step()
+
+    def press_stop(self) -> None:
+        """As the Stop button does, from a signal's handler or within a report.
+
+        It is heard within a tenth of a second, between two steps. An exception would lose the effects of the
+        step that it ends; where that was the last, the run would wait for its end for ever.
+        """
+        self._presses += 1
 
     def close(self) -> None:
         """End the worker."""

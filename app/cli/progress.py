@@ -16,7 +16,7 @@ from profiling.supervisor import Supervisor
 from profiling.tasks import Task
 from profiling.transport import LocalTarget
 
-_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def make_console() -> Console:
@@ -59,7 +59,7 @@ def carry_out(
 
         run = HeadlessRun(supervisor, on_report, LocalTarget())
         try:
-            with _termination_as_interrupt():
+            with _stopped_by_signals(run):
                 run.run(tasks)
         finally:
             run.close()
@@ -67,19 +67,24 @@ def carry_out(
 
 
 @contextmanager
-def _termination_as_interrupt() -> Generator[None]:
-    """``timeout`` and schedulers send SIGTERM, a lost ssh connection SIGHUP: the session is completed then.
+def _stopped_by_signals(run: HeadlessRun) -> Generator[None]:
+    """Ctrl+C sends SIGINT, ``timeout`` and schedulers SIGTERM, a lost ssh connection SIGHUP.
 
-    What was measured is told all the same. Who ignores a signal, as nohup does, goes on ignoring it.
+    The session is completed then, and what was measured is told. Who ignores a signal, as nohup does, goes on
+    ignoring it.
     """
-    heard = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
-    for number in heard:
-        signal.signal(number, signal.default_int_handler)
+    replaced = {
+        number: handler
+        for number in _ENDING
+        if (handler := signal.getsignal(number)) in (signal.SIG_DFL, signal.default_int_handler)
+    }
+    for number in replaced:
+        signal.signal(number, lambda _number, _frame: run.press_stop())
     try:
         yield
     finally:
-        for number in heard:
-            signal.signal(number, signal.SIG_DFL)
+        for number, handler in replaced.items():
+            signal.signal(number, handler)
 
 
 def _message_of(report: Report) -> str:

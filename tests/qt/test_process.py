@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 
 from profiling.session_reader import SessionError, load
 from tests.qt.conftest import OpenWindow
@@ -63,8 +64,8 @@ def _first_points(folder: Path, count: int) -> Path:
     raise AssertionError("The window wrote no points.")
 
 
-_OPEN_AND_CLOSE = """
-import sys
+_OPEN_AND_END = """
+import signal, sys
 from pathlib import Path
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
@@ -72,8 +73,17 @@ from app.application import run_window
 
 run = QApplication.exec
 
+def close():
+    for window in QApplication.topLevelWidgets():
+        if window.isVisible():
+            window.close()
+
+def terminate():
+    signal.raise_signal(signal.SIGTERM)
+    assert any(window.isVisible() for window in QApplication.topLevelWidgets()), "closed in the midst of this"
+
 def run_for_a_moment(*_):
-    QTimer.singleShot(500, lambda: [w.close() for w in QApplication.topLevelWidgets() if w.isVisible()])
+    QTimer.singleShot(500, {end})
     return run()
 
 QApplication.exec = staticmethod(run_for_a_moment)
@@ -81,11 +91,12 @@ sys.exit(run_window([Path("assets/sessions/h200.roofscope")]))
 """
 
 
-def test_a_closed_window_ends_its_process_in_order(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["close", "terminate"])
+def test_a_closed_window_ends_its_process_in_order(tmp_path: Path, end: str) -> None:
     """Qt's destructors have their say here, charts and all: no crash, exit code 0."""
     environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
     ended = subprocess.run(
-        [sys.executable, "-c", _OPEN_AND_CLOSE],
+        [sys.executable, "-c", _OPEN_AND_END.format(end=end)],
         cwd=Path(__file__).parents[2],
         env=environment,
         capture_output=True,
@@ -94,3 +105,4 @@ def test_a_closed_window_ends_its_process_in_order(tmp_path: Path) -> None:
         timeout=DEADLINE_S,
     )
     assert ended.returncode == 0, ended.stderr
+    assert "Traceback" not in ended.stderr

@@ -1,5 +1,6 @@
 """``main.py ceilings`` as a user runs it."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -40,11 +41,11 @@ def test_ctrl_c_says_that_it_stopped_and_shows_no_empty_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    presses = [KeyboardInterrupt]
+    presses = [signal.SIGINT]
 
     def press(_progress: object, _bar: object, report: Report) -> None:
         if isinstance(report, Progressed) and report.stage and presses:
-            raise presses.pop()
+            signal.raise_signal(presses.pop())
 
     monkeypatch.setattr("app.cli.progress._show", press)
     assert show_ceilings(cpu_device(), fresh=True) == 1

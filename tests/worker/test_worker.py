@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from app.cli.progress import carry_out, make_console
 from profiling.catalog import LIBRARY, Catalog, scan
 from profiling.headless import HeadlessRun
 from profiling.outcome import Failed, FailureKind, Measured, Method, Outcome, SkipKind, Skipped, Stage
@@ -233,7 +234,7 @@ def test_what_was_stopped_can_be_run_again_in_the_same_worker(tmp_path: Path) ->
     def stop_once(report: Report) -> None:
         if isinstance(report, Progressed) and report.stage is Stage.BUILD and not stopped:
             stopped.append(report)
-            raise KeyboardInterrupt
+            watched.run.press_stop()
 
     watched = Watched(tmp_path, stop_once)
     [job] = jobs_of(watched.catalog, ["good"])
@@ -245,6 +246,31 @@ def test_what_was_stopped_can_be_run_again_in_the_same_worker(tmp_path: Path) ->
     assert watched.run.worker_pid == pid
     watched.run.close()
     assert isinstance(watched.outcomes["good"], Measured)
+
+
+def test_a_run_that_is_told_to_end_as_it_ends_does_end(tmp_path: Path) -> None:
+    """Nothing that follows a report in the same step may be lost: the last is that the queue is empty."""
+    add_toy(tmp_path, "good", GOOD)
+    outcomes: list[Outcome] = []
+    told: list[Report] = []
+
+    def end_with_the_task(report: Report) -> None:
+        match report:
+            case OutcomeRecorded(outcome=outcome):
+                outcomes.append(outcome)
+            case Progressed(done=1, total=1):
+                told.append(report)
+                if len(told) == 2:  # the first came with the outcome
+                    signal.raise_signal(signal.SIGTERM)
+            case _:
+                pass
+
+    supervisor = Supervisor([str(tmp_path)], scan([LIBRARY, tmp_path]).hash)
+    jobs = jobs_of(scan([tmp_path]), ["good"])
+    carry_out(make_console(), supervisor, map(Run, jobs), end_with_the_task)
+    assert len(told) == 2
+    assert [type(outcome) for outcome in outcomes] == [Measured]
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 @pytest.mark.parametrize("name", ["eager.py", "reference.py"])
