@@ -48,7 +48,11 @@ def test_ctrl_c_says_that_it_stopped_and_shows_no_empty_table(
             signal.raise_signal(presses.pop())
 
     monkeypatch.setattr("app.cli.progress._show", press)
-    assert show_ceilings(cpu_device(), fresh=True) == 1
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
+    try:
+        assert show_ceilings(cpu_device(), fresh=True) == 1
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not presses
     said = capsys.readouterr().out
     assert "Stopped" in said
