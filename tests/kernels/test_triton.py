@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
 import pytest
 import torch
@@ -41,23 +42,35 @@ CASES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    """Runs a Triton version on tensors, in the interpreting process."""
-    with interpreter.start() as pool:
+class Started(Protocol):
+    def __call__(self) -> Tensors: ...
 
-        def run(kernel: Kernel, version: Implementation, dtype: Dtype, inputs: Tensors) -> Tensors:
+
+Run = Callable[[Kernel, Implementation, Dtype, Tensors], Started]
+
+
+@pytest.fixture(scope="module")
+def start() -> Iterator[Start]:
+    """Starts a Triton version on tensors, in an interpreting process; the result waits for it."""
+    with interpreter.start(os.cpu_count()) as pool:
+
+        def start(kernel: Kernel, version: Implementation, dtype: Dtype, inputs: Tensors) -> Started:
             given = [str(x.dtype).removeprefix("torch.") for x in inputs]
             arrays = [x.double().numpy() for x in inputs]
             path = kernel.folder / f"{version.stem}.py"
-            try:
-                outputs, dtypes = pool.submit(interpreter.run, path, given, arrays).result()
-            except Refusal as refusal:
-                pytest.skip(str(refusal))
-            assert dtypes == element_names(kernel, dtype)
-            return tuple(torch.from_numpy(output) for output in outputs)
+            future = pool.submit(interpreter.run, path, given, arrays)
 
-        yield run
+            def result() -> Tensors:
+                try:
+                    outputs, dtypes = future.result()
+                except Refusal as refusal:
+                    pytest.skip(str(refusal))
+                assert dtypes == element_names(kernel, dtype)
+                return tuple(torch.from_numpy(output) for output in outputs)
+
+            return result
+
+        yield start
 
 
 def test_the_triton_that_was_asked_for_interprets() -> None:
