@@ -21,10 +21,10 @@ OTHER = os.environ.get("ROOFSCOPE_TRITON")  # version of the other Triton, None 
 Arrays = list[Any]  # of numpy, float64: bfloat16 has no numpy type, and every value fits
 
 
-def start() -> ProcessPoolExecutor:
-    """A pool of one interpreting process, for ``run``."""
+def start(processes: int | None = 1) -> ProcessPoolExecutor:
+    """A pool of interpreting processes, for ``run``."""
     spawn = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(max_workers=1, mp_context=spawn, initializer=_interpret)
+    return ProcessPoolExecutor(max_workers=processes, mp_context=spawn, initializer=_interpret)
 
 
 def _interpret() -> None:

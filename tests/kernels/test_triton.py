@@ -1,8 +1,8 @@
 """The Triton versions under Triton's interpreter on the CPU: their numbers, not their speed."""
 
 import math
+import os
 from collections.abc import Callable, Iterator
-from typing import Protocol
 
 import pytest
 import torch
@@ -29,7 +29,8 @@ from tests.kernels.cases import (
 
 triton = pytest.importorskip("triton", reason="Triton is not installed here")
 
-Run = Callable[[Kernel, Implementation, Dtype, Tensors], Tensors]
+Started = Callable[[], Tensors]
+Start = Callable[[Kernel, Implementation, Dtype, Tensors], Started]
 
 MOST_ELEMENTS = 250_000  # the interpreter takes milliseconds a block
 VERSIONS = list(implementations(Provider.TRITON))
@@ -40,13 +41,6 @@ CASES = [
     for dtype in (kernel.spec.dtypes if sizes is kernel.spec.odd_sizes[0] else kernel.spec.dtypes[:1])
     if element_count(kernel, sizes) <= MOST_ELEMENTS
 ]
-
-
-class Started(Protocol):
-    def __call__(self) -> Tensors: ...
-
-
-Run = Callable[[Kernel, Implementation, Dtype, Tensors], Started]
 
 
 @pytest.fixture(scope="module")
@@ -80,43 +74,48 @@ def test_the_triton_that_was_asked_for_interprets() -> None:
 
 @pytest.mark.parametrize(("kernel", "version", "sizes", "dtype"), CASES, ids=name_of)
 def test_is_right(
-    run: Run, kernel: Kernel, version: Implementation, sizes: dict[str, int], dtype: Dtype
+    start: Start, kernel: Kernel, version: Implementation, sizes: dict[str, int], dtype: Dtype
 ) -> None:
     if kernel.spec.pipe is Pipe.TENSOR and dtype is Dtype.BFLOAT16:
         pytest.skip("the interpreter's tl.dot takes the bits of bfloat16 for integers")
-    for magnitude in (1.0, kernel.spec.large_magnitude):
-        if magnitude > 1 and version.key in OVERFLOWS:
-            continue
-        inputs = random_inputs(kernel, sizes, dtype, magnitude)
-        error = relative_error(run(kernel, version, dtype, inputs), reference(kernel, inputs))
-        assert error <= kernel.spec.tolerance.of(dtype)
+    magnitudes = [1.0] if version.key in OVERFLOWS else [1.0, kernel.spec.large_magnitude]
+    every = [random_inputs(kernel, sizes, dtype, magnitude) for magnitude in magnitudes]
+    started = [start(kernel, version, dtype, inputs) for inputs in every]
+    for inputs, result in zip(every, started, strict=True):
+        expected = reference(kernel, inputs)
+        assert relative_error(result(), expected) <= kernel.spec.tolerance.of(dtype)
 
 
-@pytest.mark.parametrize(
-    ("kernel", "version", "special"),
-    [
-        (kernel, version, special)
-        for kernel, version in VERSIONS
-        for special in (math.nan, math.inf, -math.inf)
-        if can_be_spoiled(kernel, special) and version.key not in OVERFLOWS
-    ],
-    ids=name_of,
-)
+SPOILED = [
+    (kernel, version, specials)
+    for kernel, version in VERSIONS
+    if (
+        specials := [
+            special for special in (math.nan, math.inf, -math.inf) if can_be_spoiled(kernel, special)
+        ]
+    )
+    and version.key not in OVERFLOWS
+]
+
+
+@pytest.mark.parametrize(("kernel", "version", "specials"), SPOILED, ids=name_of)
 def test_spreads_what_is_not_finite_as_eager_does(
-    run: Run, kernel: Kernel, version: Implementation, special: float
+    start: Start, kernel: Kernel, version: Implementation, specials: list[float]
 ) -> None:
     dtype = kernel.spec.dtypes[0]
-    inputs = spoiled_inputs(kernel, dtype, special)
-    found = signature(run(kernel, version, dtype, inputs))
-    for mine, eagers in zip(found, signature(eager(kernel, inputs)), strict=True):
-        assert torch.equal(mine, eagers)
+    every = [spoiled_inputs(kernel, dtype, special) for special in specials]
+    started = [start(kernel, version, dtype, inputs) for inputs in every]
+    for special, inputs, result in zip(specials, every, started, strict=True):
+        for mine, eagers in zip(signature(result()), signature(eager(kernel, inputs)), strict=True):
+            assert torch.equal(mine, eagers), special
 
 
 @pytest.mark.parametrize(
     ("kernel", "version"), [pair for pair in VERSIONS if pair[1].key in OVERFLOWS], ids=name_of
 )
 def test_a_textbook_version_overflows_at_large_magnitudes(
-    run: Run, kernel: Kernel, version: Implementation
+    start: Start, kernel: Kernel, version: Implementation
 ) -> None:
     inputs = random_inputs(kernel, kernel.spec.odd_sizes[0], Dtype.FLOAT32, kernel.spec.large_magnitude)
-    assert relative_error(run(kernel, version, Dtype.FLOAT32, inputs), reference(kernel, inputs)) == math.inf
+    result = start(kernel, version, Dtype.FLOAT32, inputs)()
+    assert relative_error(result, reference(kernel, inputs)) == math.inf
