@@ -50,6 +50,7 @@ class HeadlessRun:
                 self._apply(self._supervisor.stop(time.monotonic()))
             else:
                 self._step()
+        self._presses = 0  # one that came too late is not for the next run
 
     def press_stop(self) -> None:
         """As the Stop button does, from a signal's handler or within a report.
