@@ -227,8 +227,8 @@ def test_a_run_whose_time_is_up_tells_what_it_measured(tmp_path: Path, ending: s
     keep_ceilings(tmp_path / "cache")
     out = tmp_path / "a.roofscope"
     with subprocess.Popen(
-        [sys.executable, "-u", "main.py", "run", "all", "--provider", "eager", "--preset", "small",
-         "--device", "cpu", "--out", out],
+        [sys.executable, "-X", "faulthandler", "-u", "main.py", "run", "all", "--provider", "eager",
+         "--preset", "small", "--device", "cpu", "--out", out],
         cwd=CHECKOUT,
         env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)},
         stdout=subprocess.PIPE,
@@ -240,7 +240,7 @@ def test_a_run_whose_time_is_up_tells_what_it_measured(tmp_path: Path, ending: s
             run.send_signal(ending)
             rest, _ = run.communicate(timeout=100)
         finally:
-            run.kill()  # who goes on must fail here, not be waited for
+            run.send_signal(signal.SIGABRT)  # who goes on fails here and says where it is
     assert first[0] in "✓!"
     assert run.returncode == 1, rest
     assert "not run" in rest
