@@ -52,12 +52,12 @@ def test_compiles_and_keeps_to_registers(kernel: Kernel, version: Implementation
     source = kernel.folder / f"{version.stem}.cu"
     tool = cuobjdump()
 
-    def usage(capability: tuple[int, int], dtype: Dtype) -> str | None:
-        """What the kernels of the compiled file need; None without the tool that tells."""
+    def usage(capability: tuple[int, int], dtype: Dtype) -> str:
+        """What the kernels of the compiled file need; nothing without the tool that tells."""
         compiled = cuda.compile_source(source, dtype, cuda.architecture_of(capability))
         assert compiled.code.startswith(b"\x7fELF")
         if tool is None:
-            return None
+            return ""
         cubin = tmp_path / "sm_{}{}_{}.cubin".format(*capability, dtype)
         cubin.write_bytes(compiled.code)
         return subprocess.run([tool, "-res-usage", cubin], capture_output=True, text=True, check=True).stdout
@@ -69,7 +69,7 @@ def test_compiles_and_keeps_to_registers(kernel: Kernel, version: Implementation
         pytest.skip("compiled; whether it spills cannot be told without cuobjdump")
 
     for target, text in zip(every, usages, strict=True):
-        kernels = re.findall(r"Function (\w+):\s+REG:\d+ STACK:(\d+) SHARED:\d+ LOCAL:(\d+)", str(text))
+        kernels = re.findall(r"Function (\w+):\s+REG:\d+ STACK:(\d+) SHARED:\d+ LOCAL:(\d+)", text)
         if not kernels:  # then the launcher must say so
             inputs = random_inputs(kernel, kernel.spec.odd_sizes[0], target[1])
             with pytest.raises(Refusal):
