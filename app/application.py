@@ -9,39 +9,39 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.availability import Availability
-from app.background import Background
-from app.commands import Actions, CommandId
-from app.controller import Controller
-from app.device_source import DeviceSource, LocalDevices
-from app.models.library_model import LibraryModel
-from app.models.point_table import PointTable
-from app.models.selection import Selection
-from app.models.session_model import SessionModel
-from app.places import give_qt_a_runtime_folder
-from app.plan_watch import PlanWatch
-from app.session_keeper import SessionKeeper
-from app.settings import Places, Settings
-from app.theme import ThemeSwitch
-from app.views.cards import CardColumn
-from app.views.detail_pane import DetailPane
-from app.views.device_strip import DeviceStrip
-from app.views.file_dialogs import FileDialogs
-from app.views.library_pane import LibraryPane
-from app.views.main_window import MainWindow, Panes
-from app.views.plan_bar import PlanBar
-from app.views.results_pane import ResultsPane
-from app.views.roofline_chart import RooflineChart
-from app.views.trace_pane import TracePane
-from app.window_commands import WindowCommands
-from app.worker_link import WorkerLink
-from profiling.catalog import LIBRARY, scan
-from profiling.ceiling_cache import CeilingCache
-from profiling.devices import DeviceKind
-from profiling.local_devices import default_device
-from profiling.session import Session, timestamp
-from profiling.supervisor import Supervisor
-from profiling.transport import LocalTarget
+from roofscope.app.availability import Availability
+from roofscope.app.background import Background
+from roofscope.app.commands import Actions, CommandId
+from roofscope.app.controller import Controller
+from roofscope.app.device_source import DeviceSource, LocalDevices
+from roofscope.app.models.library_model import LibraryModel
+from roofscope.app.models.point_table import PointTable
+from roofscope.app.models.selection import Selection
+from roofscope.app.models.session_model import SessionModel
+from roofscope.app.places import give_qt_a_runtime_folder
+from roofscope.app.plan_watch import PlanWatch
+from roofscope.app.session_keeper import SessionKeeper
+from roofscope.app.settings import Places, Settings
+from roofscope.app.theme import ThemeSwitch
+from roofscope.app.views.cards import CardColumn
+from roofscope.app.views.detail_pane import DetailPane
+from roofscope.app.views.device_strip import DeviceStrip
+from roofscope.app.views.file_dialogs import FileDialogs
+from roofscope.app.views.library_pane import LibraryPane
+from roofscope.app.views.main_window import MainWindow, Panes
+from roofscope.app.views.plan_bar import PlanBar
+from roofscope.app.views.results_pane import ResultsPane
+from roofscope.app.views.roofline_chart import RooflineChart
+from roofscope.app.views.trace_pane import TracePane
+from roofscope.app.window_commands import WindowCommands
+from roofscope.app.worker_link import WorkerLink
+from roofscope.profiling.catalog import LIBRARY, scan
+from roofscope.profiling.ceiling_cache import CeilingCache
+from roofscope.profiling.devices import DeviceKind
+from roofscope.profiling.local_devices import default_device
+from roofscope.profiling.session import Session, timestamp
+from roofscope.profiling.supervisor import Supervisor
+from roofscope.profiling.transport import LocalTarget
 
 
 def run_window(argv_files: Sequence[Path] = ()) -> int:

@@ -6,24 +6,24 @@ from pathlib import Path
 import msgspec
 from PySide6.QtCore import QObject, Signal
 
-from app.availability import Availability
-from app.formatting import counted_text
-from app.models.plan_choice import Checked, PlanChoice, newest, plan
-from app.models.session_model import SessionModel
-from app.session_keeper import SessionKeeper
-from app.worker_link import WorkerLink
-from profiling.catalog import Catalog
-from profiling.devices import Device
-from profiling.outcome import Cancelled
-from profiling.plan import Job, PlanError
-from profiling.proof import Proof
-from profiling.protocol import Probe, Run, SelfTest, Trace
-from profiling.reports import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
-from profiling.roofline import Ceiling
-from profiling.session import Point, TraceInfo
-from profiling.session_reader import SessionError
-from profiling.spec import Implementation
-from profiling.tasks import Task
+from roofscope.app.availability import Availability
+from roofscope.app.formatting import counted_text
+from roofscope.app.models.plan_choice import Checked, PlanChoice, newest, plan
+from roofscope.app.models.session_model import SessionModel
+from roofscope.app.session_keeper import SessionKeeper
+from roofscope.app.worker_link import WorkerLink
+from roofscope.profiling.catalog import Catalog
+from roofscope.profiling.devices import Device
+from roofscope.profiling.outcome import Cancelled
+from roofscope.profiling.plan import Job, PlanError
+from roofscope.profiling.proof import Proof
+from roofscope.profiling.protocol import Probe, Run, SelfTest, Trace
+from roofscope.profiling.reports import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
+from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.session import Point, TraceInfo
+from roofscope.profiling.session_reader import SessionError
+from roofscope.profiling.spec import Implementation
+from roofscope.profiling.tasks import Task
 
 
 class Controller(QObject):

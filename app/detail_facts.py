@@ -2,7 +2,7 @@
 
 import re
 
-from app.formatting import (
+from roofscope.app.formatting import (
     bandwidth_text,
     break_even_text,
     count_text,
@@ -14,14 +14,14 @@ from app.formatting import (
     time_text,
     traffic_text,
 )
-from app.models.fact import Fact, Section, section
-from app.models.point_row import PointRow
-from app.models.run_facts import device_section, energy_section, time_section
-from app.verdict_text import ceiling_name, ceiling_value_text
-from profiling.outcome import Failed, Measured
-from profiling.report import VERSIONED_PACKAGES, version
-from profiling.session import Session
-from profiling.verdict import Verdict
+from roofscope.app.models.fact import Fact, Section, section
+from roofscope.app.models.point_row import PointRow
+from roofscope.app.models.run_facts import device_section, energy_section, time_section
+from roofscope.app.verdict_text import ceiling_name, ceiling_value_text
+from roofscope.profiling.outcome import Failed, Measured
+from roofscope.profiling.report import VERSIONED_PACKAGES, version
+from roofscope.profiling.session import Session
+from roofscope.profiling.verdict import Verdict
 
 _MOST_OF_NAME = 120
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Protocol
 
-from profiling.report import csv_report, json_report
-from profiling.session import Session
+from roofscope.profiling.report import csv_report, json_report
+from roofscope.profiling.session import Session
 
 SUFFIXES = (".png", ".svg", ".csv", ".json")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import platformdirs
 
-from profiling.session_reader import SUFFIX
+from roofscope.profiling.session_reader import SUFFIX
 
 
 def session_folder() -> Path:

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
 
-from app.formatting import counted_text
-from app.models.library_model import LibraryModel
-from app.models.plan_choice import dtypes_hint, plan, sizes_hint
-from app.views.plan_bar import PlanBar
-from profiling.devices import Device, DeviceKind
-from profiling.plan import PlanError
+from roofscope.app.formatting import counted_text
+from roofscope.app.models.library_model import LibraryModel
+from roofscope.app.models.plan_choice import dtypes_hint, plan, sizes_hint
+from roofscope.app.views.plan_bar import PlanBar
+from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.plan import PlanError
 
 
 class PlanWatch(QObject):

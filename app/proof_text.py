@@ -1,6 +1,6 @@
 """The self-test in words and figures, for the terminal and the window."""
 
-from app.formatting import (
+from roofscope.app.formatting import (
     MISSING,
     bandwidth_text,
     flop_rate_text,
@@ -8,7 +8,7 @@ from app.formatting import (
     ratio_text,
     time_text,
 )
-from profiling.proof import Proof, Unit
+from roofscope.profiling.proof import Proof, Unit
 
 
 def figure_text(value: float | None, unit: Unit) -> str:

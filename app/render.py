@@ -4,12 +4,12 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QApplication
 
-from app.models.selection import Selection
-from app.models.session_model import SessionModel
-from app.theme import apply_theme
-from app.tokens import Scheme
-from app.views.roofline_chart import RooflineChart
-from profiling.session import Session
+from roofscope.app.models.selection import Selection
+from roofscope.app.models.session_model import SessionModel
+from roofscope.app.theme import apply_theme
+from roofscope.app.tokens import Scheme
+from roofscope.app.views.roofline_chart import RooflineChart
+from roofscope.profiling.session import Session
 
 _SIZE = (1280, 800)
 

@@ -7,28 +7,28 @@ import math
 from functools import partial
 from xml.sax.saxutils import escape
 
-from app.models import chart_caption as caption
-from app.models.chart_caption import target_text
-from app.models.chart_labels import PointLabel, place_labels
-from app.models.chart_layout import MARKER, ChartLayout, lay_out
-from app.models.chart_points import ChartPoint, all_points
-from app.models.chart_scene import ChartOptions, ChartScene, Range, Target, build_scene
-from app.models.chart_spread import spread
-from app.models.chart_strip import StripScene, strip_of
-from app.models.chart_ticks import Tick, log_ticks
-from app.models.chart_view import Box, Font, Pair, Text, View
-from app.models.text_width import text_width
-from app.svg_elements import SIZE, SMALL, svg_marker, svg_placed, svg_rect, svg_text, svg_warning
-from app.tokens import (
+from roofscope.app.models import chart_caption as caption
+from roofscope.app.models.chart_caption import target_text
+from roofscope.app.models.chart_labels import PointLabel, place_labels
+from roofscope.app.models.chart_layout import MARKER, ChartLayout, lay_out
+from roofscope.app.models.chart_points import ChartPoint, all_points
+from roofscope.app.models.chart_scene import ChartOptions, ChartScene, Range, Target, build_scene
+from roofscope.app.models.chart_spread import spread
+from roofscope.app.models.chart_strip import StripScene, strip_of
+from roofscope.app.models.chart_ticks import Tick, log_ticks
+from roofscope.app.models.chart_view import Box, Font, Pair, Text, View
+from roofscope.app.models.text_width import text_width
+from roofscope.app.svg_elements import SIZE, SMALL, svg_marker, svg_placed, svg_rect, svg_text, svg_warning
+from roofscope.app.tokens import (
     DARK,
     LIGHT,
     PROVIDER_NAMES,
     SOURCE_DASHES,
     Theme,
 )
-from app.verdict_text import ceiling_text
-from profiling.session import Session
-from profiling.spec import Provider
+from roofscope.app.verdict_text import ceiling_text
+from roofscope.profiling.session import Session
+from roofscope.profiling.spec import Provider
 
 FAMILY = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 LANE = 22.0  # pixels a kernel takes on the strip

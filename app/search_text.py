@@ -1,9 +1,9 @@
 """What a search looks through: names in every spelling that people type."""
 
-from app.formatting import sizes_text
-from app.models.chart_points import SHORT_DTYPES
-from app.plan_words import DTYPE_TEXTS
-from profiling.spec import Implementation, Workload
+from roofscope.app.formatting import sizes_text
+from roofscope.app.models.chart_points import SHORT_DTYPES
+from roofscope.app.plan_words import DTYPE_TEXTS
+from roofscope.profiling.spec import Implementation, Workload
 
 
 def spellings(*names: str) -> str:

@@ -4,18 +4,18 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from app.models.session_model import SessionModel
-from app.places import new_session_path
-from profiling import store
-from profiling.catalog import Catalog
-from profiling.ceiling_cache import CeilingCache
-from profiling.devices import Device
-from profiling.host import environment
-from profiling.recorder import Recorder
-from profiling.roofline import Source
-from profiling.session import Session, timestamp
-from profiling.session_reader import SessionError, load
-from profiling.store import SessionStore
+from roofscope.app.models.session_model import SessionModel
+from roofscope.app.places import new_session_path
+from roofscope.profiling import store
+from roofscope.profiling.catalog import Catalog
+from roofscope.profiling.ceiling_cache import CeilingCache
+from roofscope.profiling.devices import Device
+from roofscope.profiling.host import environment
+from roofscope.profiling.recorder import Recorder
+from roofscope.profiling.roofline import Source
+from roofscope.profiling.session import Session, timestamp
+from roofscope.profiling.session_reader import SessionError, load
+from roofscope.profiling.store import SessionStore
 
 
 class SessionKeeper:

@@ -6,9 +6,9 @@ import platformdirs
 from msgspec import Struct
 from PySide6.QtCore import QByteArray, QSettings
 
-from app.places import session_folder
-from app.tokens import Scheme
-from profiling.ceiling_cache import default_folder
+from roofscope.app.places import session_folder
+from roofscope.app.tokens import Scheme
+from roofscope.profiling.ceiling_cache import default_folder
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 

@@ -2,10 +2,10 @@
 
 from xml.sax.saxutils import escape, quoteattr
 
-from app.models.chart_layout import MARKER
-from app.models.chart_view import Box, Text
-from app.tokens import MARKER_CORNERS, PROVIDER_COLOURS, PROVIDER_MARKERS, Theme
-from profiling.spec import Provider
+from roofscope.app.models.chart_layout import MARKER
+from roofscope.app.models.chart_view import Box, Text
+from roofscope.app.tokens import MARKER_CORNERS, PROVIDER_COLOURS, PROVIDER_MARKERS, Theme
+from roofscope.profiling.spec import Provider
 
 SIZE = 12.0
 SMALL = 11.0

@@ -4,8 +4,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from profiling.roofline import Source
-from profiling.spec import Provider
+from roofscope.profiling.roofline import Source
+from roofscope.profiling.spec import Provider
 
 
 class Scheme(StrEnum):

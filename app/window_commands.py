@@ -7,25 +7,25 @@ from typing import Protocol
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMessageBox
 
-from app.background import Background
-from app.commands import CommandId
-from app.controller import Controller
-from app.exporting import ExportError, export
-from app.formatting import counted_text
-from app.models.library_model import LibraryModel
-from app.models.point_table import PointTable
-from app.models.selection import Selection
-from app.models.session_model import SessionModel
-from app.plan_watch import PlanWatch
-from app.settings import Settings
-from app.theme import ThemeSwitch
-from app.views.doctor_dialog import DoctorDialog
-from app.views.file_dialogs import FileDialogs
-from app.views.main_window import SCHEME_COMMANDS, MainWindow, Panes
-from app.views.proof_pane import ProofPane
-from app.views.shortcuts_dialog import ShortcutsDialog
-from profiling.doctor import examine
-from profiling.session import Point
+from roofscope.app.background import Background
+from roofscope.app.commands import CommandId
+from roofscope.app.controller import Controller
+from roofscope.app.exporting import ExportError, export
+from roofscope.app.formatting import counted_text
+from roofscope.app.models.library_model import LibraryModel
+from roofscope.app.models.point_table import PointTable
+from roofscope.app.models.selection import Selection
+from roofscope.app.models.session_model import SessionModel
+from roofscope.app.plan_watch import PlanWatch
+from roofscope.app.settings import Settings
+from roofscope.app.theme import ThemeSwitch
+from roofscope.app.views.doctor_dialog import DoctorDialog
+from roofscope.app.views.file_dialogs import FileDialogs
+from roofscope.app.views.main_window import SCHEME_COMMANDS, MainWindow, Panes
+from roofscope.app.views.proof_pane import ProofPane
+from roofscope.app.views.shortcuts_dialog import ShortcutsDialog
+from roofscope.profiling.doctor import examine
+from roofscope.profiling.session import Point
 
 
 class Parts(Protocol):

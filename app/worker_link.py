@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
-from profiling.effects import Effect, Kill, Send, Spawn, Terminate
-from profiling.headless import describe_exit
-from profiling.protocol import Event, LineDecoder, ProtocolError, encode, event_decoder
-from profiling.reports import (
+from roofscope.profiling.effects import Effect, Kill, Send, Spawn, Terminate
+from roofscope.profiling.headless import describe_exit
+from roofscope.profiling.protocol import Event, LineDecoder, ProtocolError, encode, event_decoder
+from roofscope.profiling.reports import (
     Banner,
     BecameIdle,
     CeilingRecorded,
@@ -23,9 +23,9 @@ from profiling.reports import (
     TraceRecorded,
     WorkerLost,
 )
-from profiling.supervisor import Supervisor
-from profiling.tasks import Task
-from profiling.transport import LocalTarget
+from roofscope.profiling.supervisor import Supervisor
+from roofscope.profiling.tasks import Task
+from roofscope.profiling.transport import LocalTarget
 
 _TICK_MS = 200
 _LOG_TAIL_BYTES = 8000

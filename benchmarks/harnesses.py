@@ -1,6 +1,6 @@
 """The headline beside CUPTI and `triton.testing.do_bench`, over the library's calls of one kernel.
 
-    python3 -m benchmarks.harnesses [KERNEL ...] [--dtype float32 ...] [--preset small ...]
+    python3 main.py -m roofscope.benchmarks.harnesses [KERNEL ...] [--dtype float32 ...] [--preset small ...]
 
 Prints a Markdown table and how many calls agree within 3 % or 1 us. Needs a CUDA GPU.
 """
@@ -13,16 +13,16 @@ from typing import NamedTuple
 import torch
 from triton.testing import do_bench
 
-from profiling.agreement import Agreement
-from profiling.catalog import Kernel, load_module, scan
-from profiling.spec import Implementation, Provider, Workload
-from profiling.worker import providers
-from profiling.worker.environment import read_environment
-from profiling.worker.failures import Refusal
-from profiling.worker.inputs import InputMaker
-from profiling.worker.instruments import Instruments
-from profiling.worker.selftest.subject import Subject
-from profiling.worker.tracing import profile_turn
+from roofscope.profiling.agreement import Agreement
+from roofscope.profiling.catalog import Kernel, load_module, scan
+from roofscope.profiling.spec import Implementation, Provider, Workload
+from roofscope.profiling.worker import providers
+from roofscope.profiling.worker.environment import read_environment
+from roofscope.profiling.worker.failures import Refusal
+from roofscope.profiling.worker.inputs import InputMaker
+from roofscope.profiling.worker.instruments import Instruments
+from roofscope.profiling.worker.selftest.subject import Subject
+from roofscope.profiling.worker.tracing import profile_turn
 
 SHORTEST_S, LONGEST_S = 2e-6, 5e-3  # between them a kernel's time is held against the others
 

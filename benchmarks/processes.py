@@ -1,6 +1,6 @@
 """Does a number come back? The same points measured by several processes, one after the other.
 
-    python3 -m benchmarks.processes [--processes 5] [-- OPTIONS OF `main.py run`]
+    python3 main.py -m roofscope.benchmarks.processes [--processes 5] [-- OPTIONS OF `main.py run`]
 
 Prints a Markdown table: each point's least and greatest headline and their spread. Without options of
 its own: ten implementations of the library, float32, medium.
@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from profiling.session_reader import load
+from roofscope.profiling.session_reader import load
 
 ROOT = Path(__file__).parents[1]
 MOST_SPREAD = 0.01

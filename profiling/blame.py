@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from profiling.outcome import Failed, FailureKind, Stage
-from profiling.protocol import Run
-from profiling.spec import Implementation
+from roofscope.profiling.outcome import Failed, FailureKind, Stage
+from roofscope.profiling.protocol import Run
+from roofscope.profiling.spec import Implementation
 
 
 def blame(

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterable
 
-from profiling.outcome import Measured
-from profiling.rivals import compared
-from profiling.session import Point
-from profiling.spec import Provider
+from roofscope.profiling.outcome import Measured
+from roofscope.profiling.rivals import compared
+from roofscope.profiling.session import Point
+from roofscope.profiling.spec import Provider
 
 
 class BreakEven:

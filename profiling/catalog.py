@@ -10,8 +10,8 @@ from types import ModuleType
 
 from msgspec import Struct
 
-from profiling.spec import Implementation, KernelSpec, Provider
-from profiling.spec_check import fault_of
+from roofscope.profiling.spec import Implementation, KernelSpec, Provider
+from roofscope.profiling.spec_check import fault_of
 
 LIBRARY = Path(__file__).resolve().parent.parent / "kernels"
 SHARED = LIBRARY / "shared"  # what several kernels use
@@ -19,8 +19,8 @@ _ROLES = ("__init__", "spec", "reference", "eager", "autograd")
 _JUDGE = "reference.py"
 _HELPERS = (".py", ".cuh")
 _CODE = (*_HELPERS, ".cu")
-_IMPORT = re.compile(r"^\s*(?:from|import)\s+kernels\.(\w+)\.(\w+)", re.MULTILINE)
-_SPEC_MODULE = re.compile(r"kernels\.\w+\.spec")
+_IMPORT = re.compile(r"^\s*(?:from|import)\s+roofscope\.kernels\.(\w+)\.(\w+)", re.MULTILINE)
+_SPEC_MODULE = re.compile(r"roofscope\.kernels\.\w+\.spec")
 _VARIANT = re.compile(r"(triton|cuda_ext|cuda|library)_([a-z0-9_]+)")
 _MODES = ("default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagraphs")  # of torch.compile
 

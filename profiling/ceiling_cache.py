@@ -10,8 +10,8 @@ import msgspec
 import platformdirs
 from msgspec import Struct
 
-from profiling.devices import Device, DeviceKind
-from profiling.roofline import Ceiling
+from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.roofline import Ceiling
 
 # Raised when ceilings are added or measured differently: what was kept before is then measured anew.
 METHOD_VERSION = 2

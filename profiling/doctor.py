@@ -12,11 +12,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from profiling import host
-from profiling.catalog import LIBRARY, CatalogProblem, scan
-from profiling.ceiling_cache import default_folder
-from profiling.devices import Device
-from profiling.nvml import NvmlReader, NvmlUnavailable
+from roofscope.profiling import host
+from roofscope.profiling.catalog import LIBRARY, CatalogProblem, scan
+from roofscope.profiling.ceiling_cache import default_folder
+from roofscope.profiling.devices import Device
+from roofscope.profiling.nvml import NvmlReader, NvmlUnavailable
 
 Version = tuple[int, int]
 

@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from profiling.protocol import Command
-from profiling.reports import Report
+from roofscope.profiling.protocol import Command
+from roofscope.profiling.reports import Report
 
 
 class Spawn(Struct, frozen=True):

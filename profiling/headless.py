@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Iterable
 from typing import IO
 
-from profiling.effects import Effect, Kill, Send, Spawn, Terminate
-from profiling.protocol import Event, ProtocolError, encode, event_decoder
-from profiling.reports import Banner, BecameIdle, Report
-from profiling.supervisor import Supervisor
-from profiling.tasks import Task
-from profiling.transport import LocalTarget
+from roofscope.profiling.effects import Effect, Kill, Send, Spawn, Terminate
+from roofscope.profiling.protocol import Event, ProtocolError, encode, event_decoder
+from roofscope.profiling.reports import Banner, BecameIdle, Report
+from roofscope.profiling.supervisor import Supervisor
+from roofscope.profiling.tasks import Task
+from roofscope.profiling.transport import LocalTarget
 
 _TICK_S = 0.1
 _LOG_TAIL_BYTES = 8000

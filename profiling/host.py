@@ -14,8 +14,8 @@ from pathlib import Path
 
 import psutil
 
-from profiling.devices import Device, DeviceKind, DeviceState
-from profiling.outcome import Environment, Package
+from roofscope.profiling.devices import Device, DeviceKind, DeviceState
+from roofscope.profiling.outcome import Environment, Package
 
 CPU_ID = "cpu"
 _CPUINFO = Path("/proc/cpuinfo")

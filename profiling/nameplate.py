@@ -10,8 +10,8 @@ import re
 
 from msgspec import Struct
 
-from profiling.devices import Device, DeviceKind
-from profiling.roofline import Bound, Ceiling, Source
+from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.roofline import Bound, Ceiling, Source
 
 
 class TensorClass(Struct, frozen=True):

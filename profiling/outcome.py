@@ -4,8 +4,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from profiling.agreement import Meanwhile
-from profiling.devices import Device
+from roofscope.profiling.agreement import Meanwhile
+from roofscope.profiling.devices import Device
 
 
 class Stage(StrEnum):

@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from profiling.catalog import Kernel
-from profiling.spec import (
+from roofscope.profiling.catalog import Kernel
+from roofscope.profiling.spec import (
     Dtype,
     FormulaError,
     Implementation,

@@ -1,7 +1,7 @@
 """How far the tasks have come since there was last nothing to do."""
 
-from profiling.protocol import StageStarted
-from profiling.reports import Progressed
+from roofscope.profiling.protocol import StageStarted
+from roofscope.profiling.reports import Progressed
 
 
 class Progress:

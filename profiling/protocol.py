@@ -8,11 +8,11 @@ from typing import Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
-from profiling.outcome import Environment, Outcome, Stage
-from profiling.plan import Job
-from profiling.proof import Proof, ProofName
-from profiling.roofline import Ceiling
-from profiling.spec import Implementation
+from roofscope.profiling.outcome import Environment, Outcome, Stage
+from roofscope.profiling.plan import Job
+from roofscope.profiling.proof import Proof, ProofName
+from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.spec import Implementation
 
 PROTOCOL_VERSION = 1
 

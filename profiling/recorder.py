@@ -1,12 +1,12 @@
 """Writes what a run reports into the session file; used alike by window and command line."""
 
-from profiling.catalog import Catalog
-from profiling.ceiling_cache import CacheKey, CeilingCache
-from profiling.devices import Device
-from profiling.host import package_version
-from profiling.nameplate import nameplate
-from profiling.proof import Proof
-from profiling.reports import (
+from roofscope.profiling.catalog import Catalog
+from roofscope.profiling.ceiling_cache import CacheKey, CeilingCache
+from roofscope.profiling.devices import Device
+from roofscope.profiling.host import package_version
+from roofscope.profiling.nameplate import nameplate
+from roofscope.profiling.proof import Proof
+from roofscope.profiling.reports import (
     CeilingRecorded,
     CeilingsComplete,
     EnvironmentKnown,
@@ -15,10 +15,10 @@ from profiling.reports import (
     Report,
     TraceRecorded,
 )
-from profiling.roofline import Ceiling
-from profiling.session import Point, TraceInfo, timestamp
-from profiling.spec import Implementation, KernelSpec
-from profiling.store import SessionStore
+from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.session import Point, TraceInfo, timestamp
+from roofscope.profiling.spec import Implementation, KernelSpec
+from roofscope.profiling.store import SessionStore
 
 Gain = Point | Ceiling | Proof | TraceInfo
 

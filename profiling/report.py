@@ -10,11 +10,11 @@ import math
 
 import msgspec
 
-from profiling.break_even import BreakEven
-from profiling.outcome import Cancelled, Failed, Measured, Skipped
-from profiling.roofline import Ceiling
-from profiling.session import Point, Session
-from profiling.verdict import verdict
+from roofscope.profiling.break_even import BreakEven
+from roofscope.profiling.outcome import Cancelled, Failed, Measured, Skipped
+from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.session import Point, Session
+from roofscope.profiling.verdict import verdict
 
 Cell = str | int | float | bool | None
 

@@ -2,11 +2,11 @@
 
 from msgspec import Struct
 
-from profiling.outcome import Environment, Outcome, Stage
-from profiling.plan import Job
-from profiling.proof import Proof
-from profiling.roofline import Ceiling
-from profiling.spec import Implementation
+from roofscope.profiling.outcome import Environment, Outcome, Stage
+from roofscope.profiling.plan import Job
+from roofscope.profiling.proof import Proof
+from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.spec import Implementation
 
 
 class EnvironmentKnown(Struct, frozen=True):

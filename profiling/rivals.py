@@ -2,8 +2,8 @@
 
 import math
 
-from profiling.outcome import TimeStats
-from profiling.statistics import Comparison, ratio_interval
+from roofscope.profiling.outcome import TimeStats
+from roofscope.profiling.statistics import Comparison, ratio_interval
 
 _LEAST_ROUNDS = 3  # fewer ratios have no spread to speak of
 

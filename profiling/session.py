@@ -6,13 +6,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from profiling.catalog import SourceFile
-from profiling.devices import Device
-from profiling.outcome import Environment, Measured, Outcome
-from profiling.plan import Job
-from profiling.proof import Proof
-from profiling.roofline import Bound, Ceiling, Roofline, compute_bound
-from profiling.spec import Implementation, KernelSpec
+from roofscope.profiling.catalog import SourceFile
+from roofscope.profiling.devices import Device
+from roofscope.profiling.outcome import Environment, Measured, Outcome
+from roofscope.profiling.plan import Job
+from roofscope.profiling.proof import Proof
+from roofscope.profiling.roofline import Bound, Ceiling, Roofline, compute_bound
+from roofscope.profiling.spec import Implementation, KernelSpec
 
 
 def timestamp() -> str:

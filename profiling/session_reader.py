@@ -7,13 +7,13 @@ from typing import TypeVar
 
 import msgspec
 
-from profiling.catalog import SourceFile
-from profiling.outcome import Environment, Outcome
-from profiling.plan import Job
-from profiling.proof import Proof
-from profiling.roofline import Ceiling
-from profiling.session import Point, Session, TraceInfo
-from profiling.spec import Implementation, KernelSpec
+from roofscope.profiling.catalog import SourceFile
+from roofscope.profiling.outcome import Environment, Outcome
+from roofscope.profiling.plan import Job
+from roofscope.profiling.proof import Proof
+from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.session import Point, Session, TraceInfo
+from roofscope.profiling.spec import Implementation, KernelSpec
 
 SUFFIX = ".roofscope"
 FORMAT_VERSION = 1

@@ -10,11 +10,11 @@ from enum import Enum, auto
 
 import msgspec
 
-from profiling.blame import apart, blame
-from profiling.effects import Effect, Kill, Send, Spawn, Terminate
-from profiling.outcome import Cancelled, Failed, FailureKind, Outcome, SkipKind, Skipped, Stage
-from profiling.progress import Progress
-from profiling.protocol import (
+from roofscope.profiling.blame import apart, blame
+from roofscope.profiling.effects import Effect, Kill, Send, Spawn, Terminate
+from roofscope.profiling.outcome import Cancelled, Failed, FailureKind, Outcome, SkipKind, Skipped, Stage
+from roofscope.profiling.progress import Progress
+from roofscope.profiling.protocol import (
     PROTOCOL_VERSION,
     Bye,
     Cancel,
@@ -34,7 +34,7 @@ from profiling.protocol import (
     Trace,
     TraceReady,
 )
-from profiling.reports import (
+from roofscope.profiling.reports import (
     Banner,
     BecameIdle,
     CeilingRecorded,
@@ -46,8 +46,8 @@ from profiling.reports import (
     TraceRecorded,
     WorkerLost,
 )
-from profiling.spec import Implementation
-from profiling.tasks import Task, item_count, task_id, task_label
+from roofscope.profiling.spec import Implementation
+from roofscope.profiling.tasks import Task, item_count, task_id, task_label
 
 START_DEADLINE_S = 120.0  # importing torch from a cold disk takes its time
 CANCEL_GRACE_S = 3.0

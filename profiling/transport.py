@@ -1,22 +1,21 @@
 """Where a worker runs, as a command line."""
 
 import os
-import sys
 from pathlib import Path
 
 from msgspec import Struct
 
-CHECKOUT = Path(__file__).resolve().parent.parent
+from roofscope.profiling.paths import PACKAGE, module_command
 
 
 class LocalTarget(Struct, frozen=True):
     """A worker on this machine, under this Python."""
 
     def argv(self) -> tuple[str, ...]:
-        return (sys.executable, "-m", "profiling.worker")
+        return module_command("roofscope.profiling.worker")
 
     def working_folder(self) -> Path:
-        return CHECKOUT
+        return PACKAGE
 
     def environment(self) -> dict[str, str]:
         """The worker's whole environment."""

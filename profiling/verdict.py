@@ -4,12 +4,12 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from profiling.agreement import is_longer
-from profiling.devices import DeviceKind
-from profiling.outcome import Cancelled, Failed, Flag, Measured, Skipped
-from profiling.plan import Regime
-from profiling.roofline import Ceiling, Mix, Roof, Source
-from profiling.session import Point, Session
+from roofscope.profiling.agreement import is_longer
+from roofscope.profiling.devices import DeviceKind
+from roofscope.profiling.outcome import Cancelled, Failed, Flag, Measured, Skipped
+from roofscope.profiling.plan import Regime
+from roofscope.profiling.roofline import Ceiling, Mix, Roof, Source
+from roofscope.profiling.session import Point, Session
 
 # A measured ceiling is itself known to about 2 %: a reading within that is on its roof, not above it.
 CEILING_UNCERTAINTY = 0.02

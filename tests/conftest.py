@@ -4,6 +4,7 @@ import contextlib
 import functools
 import importlib.util
 import os
+import runpy
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -12,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernels import interpreter
-from tests.leaks import Running
+# This checkout is the package `roofscope`, installed or not; the checkout itself must not be on the path.
+runpy.run_path(str(Path(__file__).parents[1] / "main.py"))
+
+from roofscope.tests.kernels import interpreter  # noqa: E402
+from roofscope.tests.leaks import Running  # noqa: E402
 
 _home = tempfile.TemporaryDirectory(prefix="roofscope-tests-")
 

@@ -1,7 +1,7 @@
 """Where labels of a chart stand, for tests that none covers another."""
 
-from app.models.chart_labels import PointLabel
-from app.models.chart_view import Box, Font, View
+from roofscope.app.models.chart_labels import PointLabel
+from roofscope.app.models.chart_view import Box, Font, View
 
 
 def label_box(label: PointLabel, view: View, font: Font) -> Box:

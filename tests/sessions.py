@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from zlib import crc32
 
-from profiling.devices import Device, DeviceKind
-from profiling.outcome import (
+from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.outcome import (
     BuildInfo,
     Cancelled,
     Environment,
@@ -28,10 +28,10 @@ from profiling.outcome import (
     TimeStats,
     Verification,
 )
-from profiling.plan import Job
-from profiling.roofline import Bound, Ceiling, Mix, Roofline, Source, compute_bound
-from profiling.session import Point, Session
-from profiling.spec import (
+from roofscope.profiling.plan import Job
+from roofscope.profiling.roofline import Bound, Ceiling, Mix, Roofline, Source, compute_bound
+from roofscope.profiling.session import Point, Session
+from roofscope.profiling.spec import (
     Axis,
     Dtype,
     Implementation,

@@ -5,19 +5,19 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from app.cli.errors import DONE, SOME_FAILED
-from app.cli.progress import carry_out, make_console
-from app.formatting import bandwidth_text, flop_rate_text
-from profiling.catalog import LIBRARY, scan
-from profiling.ceiling_cache import CacheKey, CeilingCache
-from profiling.devices import Device
-from profiling.host import package_version
-from profiling.nameplate import nameplate, nameplate_gap
-from profiling.protocol import Probe
-from profiling.reports import CeilingRecorded, CeilingsComplete, Report
-from profiling.roofline import Bound, Ceiling, Source
-from profiling.session import timestamp
-from profiling.supervisor import Supervisor
+from roofscope.app.cli.errors import DONE, SOME_FAILED
+from roofscope.app.cli.progress import carry_out, make_console
+from roofscope.app.formatting import bandwidth_text, flop_rate_text
+from roofscope.profiling.catalog import LIBRARY, scan
+from roofscope.profiling.ceiling_cache import CacheKey, CeilingCache
+from roofscope.profiling.devices import Device
+from roofscope.profiling.host import package_version
+from roofscope.profiling.nameplate import nameplate, nameplate_gap
+from roofscope.profiling.protocol import Probe
+from roofscope.profiling.reports import CeilingRecorded, CeilingsComplete, Report
+from roofscope.profiling.roofline import Bound, Ceiling, Source
+from roofscope.profiling.session import timestamp
+from roofscope.profiling.supervisor import Supervisor
 
 
 def show_ceilings(device: Device, *, fresh: bool = False) -> int:

@@ -7,14 +7,14 @@ from typing import TypeVar
 
 import typer
 
-from app.cli.errors import refuse, unknown
-from app.places import new_session_path, session_folder
-from app.plan_words import DTYPE_TEXTS, parse_dtype, parse_size_list
-from profiling.catalog import Catalog, Kernel, spec_paths
-from profiling.devices import Device, DeviceKind
-from profiling.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
-from profiling.session_reader import SUFFIX
-from profiling.spec import Dtype, Provider
+from roofscope.app.cli.errors import refuse, unknown
+from roofscope.app.places import new_session_path, session_folder
+from roofscope.app.plan_words import DTYPE_TEXTS, parse_dtype, parse_size_list
+from roofscope.profiling.catalog import Catalog, Kernel, spec_paths
+from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
+from roofscope.profiling.session_reader import SUFFIX
+from roofscope.profiling.spec import Dtype, Provider
 
 Choice = TypeVar("Choice", bound=StrEnum)
 

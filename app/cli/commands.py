@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from app.cli.ceilings import show_ceilings
-from app.cli.choice import (
+from roofscope.app.cli.ceilings import show_ceilings
+from roofscope.app.cli.choice import (
     choose_device,
     choose_kernels,
     choose_libraries,
@@ -19,22 +19,22 @@ from app.cli.choice import (
     one_of,
     sizes_of,
 )
-from app.cli.doctor import print_checks
-from app.cli.errors import refuse
-from app.cli.export import export_session, write_svg
-from app.cli.run import run_jobs
-from app.cli.selftest import run_selftest
-from app.cli.targets import unwritable
-from app.cli.trace import Wanted, record_trace
-from profiling.catalog import LIBRARY, Catalog, scan
-from profiling.doctor import CheckState, check_window
-from profiling.host import package_version
-from profiling.local_devices import default_device, local_devices
-from profiling.plan import TOUR, Quality, Regime
-from profiling.proof import ProofName
-from profiling.session import Session
-from profiling.session_reader import SessionError, load
-from profiling.spec import Dtype, Provider
+from roofscope.app.cli.doctor import print_checks
+from roofscope.app.cli.errors import refuse
+from roofscope.app.cli.export import export_session, write_svg
+from roofscope.app.cli.run import run_jobs
+from roofscope.app.cli.selftest import run_selftest
+from roofscope.app.cli.targets import unwritable
+from roofscope.app.cli.trace import Wanted, record_trace
+from roofscope.profiling.catalog import LIBRARY, Catalog, scan
+from roofscope.profiling.doctor import CheckState, check_window
+from roofscope.profiling.host import package_version
+from roofscope.profiling.local_devices import default_device, local_devices
+from roofscope.profiling.plan import TOUR, Quality, Regime
+from roofscope.profiling.proof import ProofName
+from roofscope.profiling.session import Session
+from roofscope.profiling.session_reader import SessionError, load
+from roofscope.profiling.spec import Dtype, Provider
 
 cli = typer.Typer(
     add_completion=False,
@@ -215,7 +215,7 @@ def _open_window(files: list[Path]) -> int:
     if pyside and found.state is CheckState.MISSING:  # before Qt is loaded, which would abort
         refuse(f"{found.finding.rstrip('.')}: {found.fix}")
     try:
-        from app.application import run_window
+        from roofscope.app.application import run_window
     except ImportError as error:
         refuse(f"The window cannot start ({error}); run `main.py doctor`, or install the `window` group.")
     return run_window(files)

@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from profiling.doctor import CheckState, examine
+from roofscope.profiling.doctor import CheckState, examine
 
 _SIGNS = {CheckState.OK: "[green]✓[/]", CheckState.WARNING: "[yellow]![/]", CheckState.MISSING: "[red]✗[/]"}
 

@@ -4,12 +4,12 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from app.cli.errors import refuse
-from app.cli.targets import check_target, unwritable
-from app.roofline_svg import roofline_svg
-from profiling.report import csv_report, json_report
-from profiling.session import Session
-from profiling.session_reader import SessionError, load
+from roofscope.app.cli.errors import refuse
+from roofscope.app.cli.targets import check_target, unwritable
+from roofscope.app.roofline_svg import roofline_svg
+from roofscope.profiling.report import csv_report, json_report
+from roofscope.profiling.session import Session
+from roofscope.profiling.session_reader import SessionError, load
 
 
 def load_or_refuse(path: Path) -> Session:
@@ -50,7 +50,7 @@ def _write_json(session: Session, path: Path) -> None:
 def _write_png(session: Session, path: Path) -> None:
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     try:
-        from app.render import render_roofline_png
+        from roofscope.app.render import render_roofline_png
     except ImportError as error:
         refuse(f"A PNG needs Qt, which is not here ({error}); export --svg, or install the `window` group.")
     render_roofline_png(session, path)

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from app.formatting import duration_text
-from profiling.headless import HeadlessRun
-from profiling.outcome import Failed
-from profiling.reports import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
-from profiling.supervisor import Supervisor
-from profiling.tasks import Task
-from profiling.transport import LocalTarget
+from roofscope.app.formatting import duration_text
+from roofscope.profiling.headless import HeadlessRun
+from roofscope.profiling.outcome import Failed
+from roofscope.profiling.reports import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
+from roofscope.profiling.supervisor import Supervisor
+from roofscope.profiling.tasks import Task
+from roofscope.profiling.transport import LocalTarget
 
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 

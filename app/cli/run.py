@@ -5,23 +5,23 @@ from pathlib import Path
 
 from rich.console import Console
 
-from app.cli.errors import DONE, SOME_FAILED
-from app.cli.progress import carry_out, make_console
-from app.cli.table import outcome_line, print_table
-from profiling.catalog import Catalog
-from profiling.ceiling_cache import CeilingCache
-from profiling.devices import Device
-from profiling.outcome import Cancelled, Failed
-from profiling.plan import Job
-from profiling.protocol import Probe, Run
-from profiling.recorder import Recorder
-from profiling.reports import Report
-from profiling.roofline import Source
-from profiling.session import Point
-from profiling.session_reader import load
-from profiling.store import SessionStore
-from profiling.supervisor import Supervisor
-from profiling.tasks import Task
+from roofscope.app.cli.errors import DONE, SOME_FAILED
+from roofscope.app.cli.progress import carry_out, make_console
+from roofscope.app.cli.table import outcome_line, print_table
+from roofscope.profiling.catalog import Catalog
+from roofscope.profiling.ceiling_cache import CeilingCache
+from roofscope.profiling.devices import Device
+from roofscope.profiling.outcome import Cancelled, Failed
+from roofscope.profiling.plan import Job
+from roofscope.profiling.protocol import Probe, Run
+from roofscope.profiling.recorder import Recorder
+from roofscope.profiling.reports import Report
+from roofscope.profiling.roofline import Source
+from roofscope.profiling.session import Point
+from roofscope.profiling.session_reader import load
+from roofscope.profiling.store import SessionStore
+from roofscope.profiling.supervisor import Supervisor
+from roofscope.profiling.tasks import Task
 
 _MEASURED = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED)
 

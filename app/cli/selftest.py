@@ -7,19 +7,19 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.errors import DONE, SOME_FAILED
-from app.cli.progress import carry_out, make_console
-from app.formatting import duration_text
-from app.proof_text import figure_text, finding_text, verdict_word
-from profiling.catalog import LIBRARY, scan
-from profiling.ceiling_cache import CeilingCache
-from profiling.devices import Device
-from profiling.proof import Proof, ProofName, Row, all_passed
-from profiling.protocol import SelfTest
-from profiling.recorder import Recorder
-from profiling.reports import Report
-from profiling.store import SessionStore
-from profiling.supervisor import Supervisor
+from roofscope.app.cli.errors import DONE, SOME_FAILED
+from roofscope.app.cli.progress import carry_out, make_console
+from roofscope.app.formatting import duration_text
+from roofscope.app.proof_text import figure_text, finding_text, verdict_word
+from roofscope.profiling.catalog import LIBRARY, scan
+from roofscope.profiling.ceiling_cache import CeilingCache
+from roofscope.profiling.devices import Device
+from roofscope.profiling.proof import Proof, ProofName, Row, all_passed
+from roofscope.profiling.protocol import SelfTest
+from roofscope.profiling.recorder import Recorder
+from roofscope.profiling.reports import Report
+from roofscope.profiling.store import SessionStore
+from roofscope.profiling.supervisor import Supervisor
 
 _SIGNS = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[yellow]–[/]"}
 _ROW_SIGNS = {True: "[green]✓[/]", False: "[red]✗[/]", None: " "}

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from app.formatting import (
+from roofscope.app.formatting import (
     MISSING,
     bandwidth_text,
     break_even_text,
@@ -20,12 +20,12 @@ from app.formatting import (
     spread_time_text,
     time_text,
 )
-from app.verdict_text import WARNING_FLAGS
-from profiling.break_even import BreakEven
-from profiling.outcome import Cancelled, Failed, Measured, Skipped
-from profiling.session import Point, Session
-from profiling.spec import Provider
-from profiling.verdict import flags_of, verdict
+from roofscope.app.verdict_text import WARNING_FLAGS
+from roofscope.profiling.break_even import BreakEven
+from roofscope.profiling.outcome import Cancelled, Failed, Measured, Skipped
+from roofscope.profiling.session import Point, Session
+from roofscope.profiling.spec import Provider
+from roofscope.profiling.verdict import flags_of, verdict
 
 _LOG_LINES = 5
 _MODE_HEADERS = (

@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from app.cli.errors import refuse
-from app.exporting import SUFFIXES
-from profiling.session_reader import SUFFIX
+from roofscope.app.cli.errors import refuse
+from roofscope.app.exporting import SUFFIXES
+from roofscope.profiling.session_reader import SUFFIX
 
 
 def check_target(target: Path, source: Path, suffixes: Collection[str]) -> None:

@@ -7,24 +7,24 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from app.cli.errors import DONE, SOME_FAILED, refuse, unknown
-from app.cli.export import load_or_refuse
-from app.cli.progress import carry_out, make_console
-from app.cli.targets import check_target, check_writable, unwritable
-from app.formatting import percent_text, time_text
-from profiling.catalog import Catalog
-from profiling.ceiling_cache import CeilingCache
-from profiling.devices import Device
-from profiling.plan import Job
-from profiling.protocol import Trace
-from profiling.recorder import Recorder
-from profiling.reports import EnvironmentKnown, Report
-from profiling.session import Point, Session, TraceInfo
-from profiling.session_reader import SessionError, load_trace
-from profiling.spec import Dtype, size_text
-from profiling.store import SessionStore
-from profiling.supervisor import Supervisor
-from profiling.trace import read_trace, unpack
+from roofscope.app.cli.errors import DONE, SOME_FAILED, refuse, unknown
+from roofscope.app.cli.export import load_or_refuse
+from roofscope.app.cli.progress import carry_out, make_console
+from roofscope.app.cli.targets import check_target, check_writable, unwritable
+from roofscope.app.formatting import percent_text, time_text
+from roofscope.profiling.catalog import Catalog
+from roofscope.profiling.ceiling_cache import CeilingCache
+from roofscope.profiling.devices import Device
+from roofscope.profiling.plan import Job
+from roofscope.profiling.protocol import Trace
+from roofscope.profiling.recorder import Recorder
+from roofscope.profiling.reports import EnvironmentKnown, Report
+from roofscope.profiling.session import Point, Session, TraceInfo
+from roofscope.profiling.session_reader import SessionError, load_trace
+from roofscope.profiling.spec import Dtype, size_text
+from roofscope.profiling.store import SessionStore
+from roofscope.profiling.supervisor import Supervisor
+from roofscope.profiling.trace import read_trace, unpack
 
 _ROWS = 10
 _SUFFIXES = (".json", ".json.gz")

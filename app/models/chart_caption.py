@@ -1,11 +1,11 @@
 """The words round a roofline: title, legend and foot, the same on the screen and in files."""
 
-from app.formatting import counted_text, memory_text, power_text
-from app.models.chart_scene import ChartScene, Target
-from app.verdict_text import distance_text
-from profiling.report import VERSIONED_PACKAGES, version
-from profiling.session import Session
-from profiling.spec import Provider
+from roofscope.app.formatting import counted_text, memory_text, power_text
+from roofscope.app.models.chart_scene import ChartScene, Target
+from roofscope.app.verdict_text import distance_text
+from roofscope.profiling.report import VERSIONED_PACKAGES, version
+from roofscope.profiling.session import Session
+from roofscope.profiling.spec import Provider
 
 INTENSITY_TITLE = "Arithmetic intensity (FLOP/B)"
 RATE_TITLE = "Performance (FLOP/s)"

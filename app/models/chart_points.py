@@ -7,13 +7,13 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from app.formatting import sizes_text
-from app.verdict_text import WARNING_FLAGS
-from profiling.plan import Regime
-from profiling.roofline import Bound
-from profiling.session import Point, Session
-from profiling.spec import Dtype, Provider
-from profiling.verdict import flags_of, limiting_roof
+from roofscope.app.formatting import sizes_text
+from roofscope.app.verdict_text import WARNING_FLAGS
+from roofscope.profiling.plan import Regime
+from roofscope.profiling.roofline import Bound
+from roofscope.profiling.session import Point, Session
+from roofscope.profiling.spec import Dtype, Provider
+from roofscope.profiling.verdict import flags_of, limiting_roof
 
 SHORT_DTYPES = {Dtype.FLOAT32: "f32", Dtype.FLOAT16: "f16", Dtype.BFLOAT16: "bf16"}
 

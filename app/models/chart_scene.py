@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from app.models.chart_points import ChartPoint, PointGroup, StripPoint, grouped, newest_first
-from profiling.plan import Regime
-from profiling.roofline import Bound, Ceiling, Roofline, Source, ridge_point
-from profiling.session import Session
-from profiling.spec import Dtype
-from profiling.verdict import MEASURED_IN, Verdict, verdict
+from roofscope.app.models.chart_points import ChartPoint, PointGroup, StripPoint, grouped, newest_first
+from roofscope.profiling.plan import Regime
+from roofscope.profiling.roofline import Bound, Ceiling, Roofline, Source, ridge_point
+from roofscope.profiling.session import Session
+from roofscope.profiling.spec import Dtype
+from roofscope.profiling.verdict import MEASURED_IN, Verdict, verdict
 
 _ROOM = 0.12  # decades: rivals that all but coincide are spread to either side
 FAR = 30.0  # decades: beyond any view, so that lines run on while the user pans

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from app.models.chart_points import ChartPoint, PointGroup
-from app.models.chart_scene import ChartScene, Range
-from app.models.chart_view import Pair, View
-from profiling.spec import Provider
+from roofscope.app.models.chart_points import ChartPoint, PointGroup
+from roofscope.app.models.chart_scene import ChartScene, Range
+from roofscope.app.models.chart_view import Pair, View
+from roofscope.profiling.spec import Provider
 
 _ORDER = {provider: index for index, provider in enumerate(Provider)}
 

@@ -4,9 +4,9 @@ import math
 
 from msgspec import Struct
 
-from app.models.chart_points import StripPoint
-from app.models.chart_scene import ChartScene, Range
-from profiling.roofline import Bound, Ceiling
+from roofscope.app.models.chart_points import StripPoint
+from roofscope.app.models.chart_scene import ChartScene, Range
+from roofscope.profiling.roofline import Bound, Ceiling
 
 
 class StripScene(Struct, frozen=True):

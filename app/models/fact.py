@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from app.formatting import MISSING
+from roofscope.app.formatting import MISSING
 
 
 class Fact(Struct, frozen=True):

@@ -5,10 +5,10 @@ from enum import IntEnum
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from app.search_text import implementation_text, spellings
-from profiling.catalog import Catalog, Kernel
-from profiling.plan import by_default, tour
-from profiling.spec import Implementation, Provider
+from roofscope.app.search_text import implementation_text, spellings
+from roofscope.profiling.catalog import Catalog, Kernel
+from roofscope.profiling.plan import by_default, tour
+from roofscope.profiling.spec import Implementation, Provider
 
 Index = QModelIndex | QPersistentModelIndex
 Reasons = Callable[[Implementation], str]  # why an implementation cannot run; "" when it can

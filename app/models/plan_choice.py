@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from app.plan_words import parse_sizes
-from profiling.catalog import Catalog, Kernel
-from profiling.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
-from profiling.spec import Dtype, Implementation, Provider
+from roofscope.app.plan_words import parse_sizes
+from roofscope.profiling.catalog import Catalog, Kernel
+from roofscope.profiling.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
+from roofscope.profiling.spec import Dtype, Implementation, Provider
 
 Checked = Mapping[str, Sequence[Implementation]]
 

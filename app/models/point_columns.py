@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from app.formatting import (
+from roofscope.app.formatting import (
     MISSING,
     bandwidth_text,
     break_even_text,
@@ -18,10 +18,10 @@ from app.formatting import (
     spread_time_text,
     time_text,
 )
-from app.models.chart_points import SHORT_DTYPES
-from app.models.point_row import PointRow, reason_text, status_text
-from profiling.outcome import BuildInfo, Measured
-from profiling.statistics import INTERVAL_NOTE
+from roofscope.app.models.chart_points import SHORT_DTYPES
+from roofscope.app.models.point_row import PointRow, reason_text, status_text
+from roofscope.profiling.outcome import BuildInfo, Measured
+from roofscope.profiling.statistics import INTERVAL_NOTE
 
 Key = float | str | None  # None sorts last, whatever the direction
 

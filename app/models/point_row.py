@@ -2,12 +2,12 @@
 
 from msgspec import Struct
 
-from app.models.comparison import Baselines, SpeedUp
-from profiling.break_even import BreakEven
-from profiling.outcome import Cancelled, Failed, Measured, Skipped
-from profiling.session import Point, Session
-from profiling.spec import Provider
-from profiling.verdict import Verdict, verdict
+from roofscope.app.models.comparison import Baselines, SpeedUp
+from roofscope.profiling.break_even import BreakEven
+from roofscope.profiling.outcome import Cancelled, Failed, Measured, Skipped
+from roofscope.profiling.session import Point, Session
+from roofscope.profiling.spec import Provider
+from roofscope.profiling.verdict import Verdict, verdict
 
 
 class PointRow(Struct, frozen=True):

@@ -6,14 +6,14 @@ from enum import IntEnum
 import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from app.models.comparison import SpeedUp
-from app.models.point_columns import COLUMNS, Column
-from app.models.point_row import PointRow, point_rows, reason_text
-from app.models.session_model import SessionModel
-from app.search_text import implementation_text, is_found, workload_text
-from profiling.outcome import Failed
-from profiling.session import Point
-from profiling.spec import Provider
+from roofscope.app.models.comparison import SpeedUp
+from roofscope.app.models.point_columns import COLUMNS, Column
+from roofscope.app.models.point_row import PointRow, point_rows, reason_text
+from roofscope.app.models.session_model import SessionModel
+from roofscope.app.search_text import implementation_text, is_found, workload_text
+from roofscope.profiling.outcome import Failed
+from roofscope.profiling.session import Point
+from roofscope.profiling.spec import Provider
 
 Index = QModelIndex | QPersistentModelIndex
 

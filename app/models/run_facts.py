@@ -2,7 +2,7 @@
 
 import statistics
 
-from app.formatting import (
+from roofscope.app.formatting import (
     clock_range_text,
     clock_text,
     count_text,
@@ -15,13 +15,13 @@ from app.formatting import (
     temperature_text,
     time_text,
 )
-from app.models.comparison import SpeedUp
-from app.models.fact import Fact, Gauge, Section, section
-from app.models.point_row import PointRow
-from profiling.agreement import is_longer
-from profiling.devices import Device, DeviceKind
-from profiling.outcome import Evidence, Measured, Method
-from profiling.statistics import INTERVAL_NOTE, Interval, unstable_because
+from roofscope.app.models.comparison import SpeedUp
+from roofscope.app.models.fact import Fact, Gauge, Section, section
+from roofscope.app.models.point_row import PointRow
+from roofscope.profiling.agreement import is_longer
+from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.outcome import Evidence, Measured, Method
+from roofscope.profiling.statistics import INTERVAL_NOTE, Interval, unstable_because
 
 _HOTTEST_C = 100.0  # end of the temperature's scale
 _ALIKE = 0.02  # hot and cold within this need no factor

@@ -2,12 +2,12 @@
 
 from PySide6.QtCore import QObject, Signal
 
-from profiling.outcome import Environment
-from profiling.plan import Job
-from profiling.proof import Proof
-from profiling.roofline import Ceiling
-from profiling.session import Point, Session, TraceInfo
-from profiling.spec import KernelSpec
+from roofscope.profiling.outcome import Environment
+from roofscope.profiling.plan import Job
+from roofscope.profiling.proof import Proof
+from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.session import Point, Session, TraceInfo
+from roofscope.profiling.spec import KernelSpec
 
 
 class SessionModel(QObject):

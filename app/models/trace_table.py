@@ -2,8 +2,8 @@
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from app.formatting import count_text, percent_text, time_text
-from profiling.trace import TraceRow, TraceSummary
+from roofscope.app.formatting import count_text, percent_text, time_text
+from roofscope.profiling.trace import TraceRow, TraceSummary
 
 Index = QModelIndex | QPersistentModelIndex
 

@@ -13,10 +13,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.tokens import Theme
-from app.views.icons import icon, icon_pixmap
-from app.views.style import card, label
-from profiling.reports import WorkerLost
+from roofscope.app.tokens import Theme
+from roofscope.app.views.icons import icon, icon_pixmap
+from roofscope.app.views.style import card, label
+from roofscope.profiling.reports import WorkerLost
 
 _MOST_NOTICES = 9
 _MOST_LOG_LINES = 6

@@ -7,15 +7,15 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
 
-from app.models.chart_caption import SPREAD_TEXT, count_line, providers_of
-from app.models.chart_scene import ChartOptions, ChartScene
-from app.tokens import PROVIDER_NAMES, Theme
-from app.views.elided_label import ElidedLabel
-from app.views.icons import provider_icon
-from app.views.style import choice_box
-from profiling.roofline import Source
-from profiling.session import Session
-from profiling.spec import Dtype, Provider
+from roofscope.app.models.chart_caption import SPREAD_TEXT, count_line, providers_of
+from roofscope.app.models.chart_scene import ChartOptions, ChartScene
+from roofscope.app.tokens import PROVIDER_NAMES, Theme
+from roofscope.app.views.elided_label import ElidedLabel
+from roofscope.app.views.icons import provider_icon
+from roofscope.app.views.style import choice_box
+from roofscope.profiling.roofline import Source
+from roofscope.profiling.session import Session
+from roofscope.profiling.spec import Dtype, Provider
 
 _SOURCES = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED, Source.NAMEPLATE_HELD, Source.NAMEPLATE)
 _EVERY_KERNEL = "All kernels"

@@ -5,7 +5,7 @@ from html import escape
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
-from app.formatting import (
+from roofscope.app.formatting import (
     bandwidth_text,
     flop_rate_text,
     intensity_text,
@@ -13,12 +13,12 @@ from app.formatting import (
     spread_time_text,
     time_text,
 )
-from app.models.comparison import SpeedUp
-from app.tokens import PROVIDER_NAMES, Theme
-from app.verdict_text import ceiling_name, ceiling_value_text, distance_text, verdict_sentence
-from profiling.roofline import Ceiling
-from profiling.session import Point, Session
-from profiling.verdict import verdict
+from roofscope.app.models.comparison import SpeedUp
+from roofscope.app.tokens import PROVIDER_NAMES, Theme
+from roofscope.app.verdict_text import ceiling_name, ceiling_value_text, distance_text, verdict_sentence
+from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.session import Point, Session
+from roofscope.profiling.verdict import verdict
 
 _GAP = 16
 _MARGIN = 6

@@ -11,10 +11,10 @@ from PySide6.QtCore import QBuffer, QIODevice, QMimeData, QSaveFile
 from PySide6.QtGui import QGuiApplication, QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
-from app.models.chart_scene import ChartOptions, Range
-from app.roofline_svg import roofline_svg
-from profiling.report import csv_report
-from profiling.session import Session
+from roofscope.app.models.chart_scene import ChartOptions, Range
+from roofscope.app.roofline_svg import roofline_svg
+from roofscope.profiling.report import csv_report
+from roofscope.profiling.session import Session
 
 _DOTS_PER_METRE = 96 / 0.0254
 

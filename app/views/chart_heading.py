@@ -4,8 +4,8 @@ from msgspec import Struct
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 
-from app.models.chart_view import Box
-from app.tokens import Theme
+from roofscope.app.models.chart_view import Box
+from roofscope.app.tokens import Theme
 
 _LEFT = 12.0
 _TOP = 8.0

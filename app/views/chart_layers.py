@@ -6,18 +6,18 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
-from app.models.ceiling_texts import LineShape
-from app.models.chart_caption import NO_CEILINGS_TEXT, empty_text, target_text
-from app.models.chart_labels import PointLabel
-from app.models.chart_layout import MARKER, ChartLayout
-from app.models.chart_points import ChartPoint
-from app.models.chart_scene import ChartScene
-from app.models.chart_ticks import log_ticks
-from app.models.chart_view import Box, Text, View
-from app.tokens import SOURCE_DASHES, Theme
-from app.views.chart_heading import Heading
-from app.views.chart_marks import draw_marker, draw_warning
-from app.views.plotting import pg
+from roofscope.app.models.ceiling_texts import LineShape
+from roofscope.app.models.chart_caption import NO_CEILINGS_TEXT, empty_text, target_text
+from roofscope.app.models.chart_labels import PointLabel
+from roofscope.app.models.chart_layout import MARKER, ChartLayout
+from roofscope.app.models.chart_points import ChartPoint
+from roofscope.app.models.chart_scene import ChartScene
+from roofscope.app.models.chart_ticks import log_ticks
+from roofscope.app.models.chart_view import Box, Text, View
+from roofscope.app.tokens import SOURCE_DASHES, Theme
+from roofscope.app.views.chart_heading import Heading
+from roofscope.app.views.chart_marks import draw_marker, draw_warning
+from roofscope.app.views.plotting import pg
 
 
 class Layer(pg.GraphicsObject):

@@ -3,9 +3,9 @@
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
 
-from app.models.chart_layout import MARKER
-from app.tokens import MARKER_CORNERS, PROVIDER_MARKERS, Theme
-from profiling.spec import Provider
+from roofscope.app.models.chart_layout import MARKER
+from roofscope.app.tokens import MARKER_CORNERS, PROVIDER_MARKERS, Theme
+from roofscope.profiling.spec import Provider
 
 
 def marker_path(provider: Provider) -> QPainterPath:

@@ -14,22 +14,22 @@ from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent
 from PySide6.QtWidgets import QWidget
 
-from app.models.ceiling_texts import LineShape
-from app.models.chart_caption import INTENSITY_TITLE, RATE_TITLE
-from app.models.chart_labels import PointLabel, place_labels
-from app.models.chart_layout import MARKER, ChartLayout, lay_out
-from app.models.chart_points import ChartPoint
-from app.models.chart_scene import ChartScene, Range
-from app.models.chart_spread import spread
-from app.models.chart_ticks import log_ticks
-from app.models.chart_view import Box, Font, View
-from app.tokens import Theme
-from app.views.chart_heading import Heading
-from app.views.chart_layers import BackLayer, FrontLayer
-from app.views.chart_marks import marker_path
-from app.views.plotting import pg
-from profiling.roofline import Ceiling
-from profiling.spec import Provider
+from roofscope.app.models.ceiling_texts import LineShape
+from roofscope.app.models.chart_caption import INTENSITY_TITLE, RATE_TITLE
+from roofscope.app.models.chart_labels import PointLabel, place_labels
+from roofscope.app.models.chart_layout import MARKER, ChartLayout, lay_out
+from roofscope.app.models.chart_points import ChartPoint
+from roofscope.app.models.chart_scene import ChartScene, Range
+from roofscope.app.models.chart_spread import spread
+from roofscope.app.models.chart_ticks import log_ticks
+from roofscope.app.models.chart_view import Box, Font, View
+from roofscope.app.tokens import Theme
+from roofscope.app.views.chart_heading import Heading
+from roofscope.app.views.chart_layers import BackLayer, FrontLayer
+from roofscope.app.views.chart_marks import marker_path
+from roofscope.app.views.plotting import pg
+from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.spec import Provider
 
 _GHOST_ALPHA = 80
 _REACH = 14.0  # pixels from a marker that still count as on it

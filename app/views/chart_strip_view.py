@@ -6,14 +6,14 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.models.chart_caption import STRIP_TITLE
-from app.models.chart_layout import MARKER
-from app.models.chart_strip import StripScene
-from app.models.chart_ticks import log_ticks
-from app.models.chart_view import Box, View
-from app.tokens import Theme
-from app.verdict_text import ceiling_text
-from app.views.chart_marks import draw_marker, draw_warning
+from roofscope.app.models.chart_caption import STRIP_TITLE
+from roofscope.app.models.chart_layout import MARKER
+from roofscope.app.models.chart_strip import StripScene
+from roofscope.app.models.chart_ticks import log_ticks
+from roofscope.app.models.chart_view import Box, View
+from roofscope.app.tokens import Theme
+from roofscope.app.verdict_text import ceiling_text
+from roofscope.app.views.chart_marks import draw_marker, draw_warning
 
 _LANE = 24
 _TOP, _BOTTOM, _LEFT, _RIGHT = 24, 22, 76, 22

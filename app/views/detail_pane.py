@@ -12,19 +12,19 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.detail_facts import sections
-from app.models.fact import Section
-from app.models.point_row import PointRow
-from app.models.point_table import PointTable
-from app.models.selection import Selection
-from app.models.session_model import SessionModel
-from app.tokens import Theme
-from app.verdict_text import verdict_sentence
-from app.views.call_histogram import CallHistogram
-from app.views.gauge_bars import NAME_WIDTH, GaugeBars
-from app.views.sample_strip import SampleStrip
-from app.views.style import action_button, as_pane, label, placeholder, set_state
-from profiling.outcome import Failed
+from roofscope.app.detail_facts import sections
+from roofscope.app.models.fact import Section
+from roofscope.app.models.point_row import PointRow
+from roofscope.app.models.point_table import PointTable
+from roofscope.app.models.selection import Selection
+from roofscope.app.models.session_model import SessionModel
+from roofscope.app.tokens import Theme
+from roofscope.app.verdict_text import verdict_sentence
+from roofscope.app.views.call_histogram import CallHistogram
+from roofscope.app.views.gauge_bars import NAME_WIDTH, GaugeBars
+from roofscope.app.views.sample_strip import SampleStrip
+from roofscope.app.views.style import action_button, as_pane, label, placeholder, set_state
+from roofscope.profiling.outcome import Failed
 
 LEAST_WIDTH = 272  # pixels: the gauges and both buttons, with a scroll bar
 _MOST_LOG_LINES = 14

@@ -3,8 +3,8 @@
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
-from app.device_source import DeviceSource
-from app.formatting import (
+from roofscope.app.device_source import DeviceSource
+from roofscope.app.formatting import (
     MISSING,
     clock_text,
     memory_text,
@@ -12,9 +12,9 @@ from app.formatting import (
     power_text,
     temperature_text,
 )
-from app.views.elided_label import ElidedLabel
-from app.views.style import label
-from profiling.devices import Device, DeviceKind, DeviceState
+from roofscope.app.views.elided_label import ElidedLabel
+from roofscope.app.views.style import label
+from roofscope.profiling.devices import Device, DeviceKind, DeviceState
 
 _PERIOD_MS = 1000
 

@@ -16,11 +16,11 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from app.tokens import Theme
-from app.views.icons import icon_pixmap
-from app.views.proof_pane import ProofPane
-from app.views.style import as_pane, label
-from profiling.doctor import Check, CheckState
+from roofscope.app.tokens import Theme
+from roofscope.app.views.icons import icon_pixmap
+from roofscope.app.views.proof_pane import ProofPane
+from roofscope.app.views.style import as_pane, label
+from roofscope.profiling.doctor import Check, CheckState
 
 _ICONS = {
     CheckState.OK: "circle-check",

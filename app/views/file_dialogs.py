@@ -6,8 +6,8 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.settings import Settings
-from profiling.session_reader import SUFFIX
+from roofscope.app.settings import Settings
+from roofscope.profiling.session_reader import SUFFIX
 
 _SESSIONS = f"Roofscope sessions (*{SUFFIX})"
 _EXPORTS = ";;".join(

@@ -7,8 +7,8 @@ from PySide6.QtCore import QByteArray, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap, QPolygonF
 from PySide6.QtSvg import QSvgRenderer
 
-from app.tokens import MARKER_CORNERS, PROVIDER_MARKERS, Marker, Theme
-from profiling.spec import Provider
+from roofscope.app.tokens import MARKER_CORNERS, PROVIDER_MARKERS, Marker, Theme
+from roofscope.profiling.spec import Provider
 
 _FOLDER = Path(__file__).resolve().parent.parent.parent / "assets" / "icons"
 _SIZES = (16, 20, 32, 40)

@@ -12,12 +12,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.models.library_model import LibraryModel, LibraryRole
-from app.search_text import is_found
-from app.tokens import Theme
-from app.views.icons import provider_icon
-from app.views.style import NothingFound, as_pane, label
-from profiling.spec import Provider
+from roofscope.app.models.library_model import LibraryModel, LibraryRole
+from roofscope.app.search_text import is_found
+from roofscope.app.tokens import Theme
+from roofscope.app.views.icons import provider_icon
+from roofscope.app.views.style import NothingFound, as_pane, label
+from roofscope.profiling.spec import Provider
 
 _MARK_SIZE = 14
 

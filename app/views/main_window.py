@@ -8,19 +8,19 @@ from PySide6.QtCore import QByteArray, QEvent, Qt, Signal
 from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QToolBar, QVBoxLayout, QWidget
 
-from app.commands import COMMANDS, Actions, CommandId, Menu
-from app.tokens import Scheme, Theme
-from app.views.cards import CardColumn
-from app.views.detail_pane import LEAST_WIDTH, DetailPane
-from app.views.device_strip import DeviceStrip
-from app.views.elided_label import ElidedLabel
-from app.views.icons import application_icon, icon
-from app.views.library_pane import LibraryPane
-from app.views.plan_bar import PlanBar
-from app.views.results_pane import ResultsPane
-from app.views.roofline_chart import RooflineChart
-from app.views.style import as_pane, window_style
-from app.views.trace_pane import TracePane
+from roofscope.app.commands import COMMANDS, Actions, CommandId, Menu
+from roofscope.app.tokens import Scheme, Theme
+from roofscope.app.views.cards import CardColumn
+from roofscope.app.views.detail_pane import LEAST_WIDTH, DetailPane
+from roofscope.app.views.device_strip import DeviceStrip
+from roofscope.app.views.elided_label import ElidedLabel
+from roofscope.app.views.icons import application_icon, icon
+from roofscope.app.views.library_pane import LibraryPane
+from roofscope.app.views.plan_bar import PlanBar
+from roofscope.app.views.results_pane import ResultsPane
+from roofscope.app.views.roofline_chart import RooflineChart
+from roofscope.app.views.style import as_pane, window_style
+from roofscope.app.views.trace_pane import TracePane
 
 SCHEME_COMMANDS = {
     CommandId.THEME_SYSTEM: Scheme.SYSTEM,

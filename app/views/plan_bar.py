@@ -18,16 +18,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.formatting import duration_text
-from app.models.plan_choice import PRESETS, PlanChoice
-from app.plan_words import DTYPE_TEXTS
-from app.views.elided_label import ElidedLabel
-from app.views.style import label, set_state
-from profiling.devices import Device, DeviceKind
-from profiling.outcome import Stage
-from profiling.plan import Quality, Regime
-from profiling.reports import Progressed
-from profiling.spec import Dtype
+from roofscope.app.formatting import duration_text
+from roofscope.app.models.plan_choice import PRESETS, PlanChoice
+from roofscope.app.plan_words import DTYPE_TEXTS
+from roofscope.app.views.elided_label import ElidedLabel
+from roofscope.app.views.style import label, set_state
+from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.outcome import Stage
+from roofscope.profiling.plan import Quality, Regime
+from roofscope.profiling.reports import Progressed
+from roofscope.profiling.spec import Dtype
 
 Choice = TypeVar("Choice")
 

@@ -11,16 +11,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.controller import Controller
-from app.formatting import duration_text
-from app.models.session_model import SessionModel
-from app.proof_text import figure_text, finding_text, verdict_word
-from app.tokens import Theme
-from app.views.icons import icon_pixmap
-from app.views.style import as_pane, label
-from profiling.devices import Device
-from profiling.proof import Proof, ProofName, Row
-from profiling.reports import Progressed
+from roofscope.app.controller import Controller
+from roofscope.app.formatting import duration_text
+from roofscope.app.models.session_model import SessionModel
+from roofscope.app.proof_text import figure_text, finding_text, verdict_word
+from roofscope.app.tokens import Theme
+from roofscope.app.views.icons import icon_pixmap
+from roofscope.app.views.style import as_pane, label
+from roofscope.profiling.devices import Device
+from roofscope.profiling.proof import Proof, ProofName, Row
+from roofscope.profiling.reports import Progressed
 
 _ABOUT = (
     "The self-test times what is known beforehand, compares a callable with itself, plants a slowdown, asks "

@@ -15,20 +15,20 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.formatting import counted_text
-from app.models.point_columns import COLUMNS
-from app.models.point_table import PointRole, PointTable
-from app.models.selection import Selection
-from app.models.session_model import SessionModel
-from app.table_text import html_table, markdown_table, tab_separated
-from app.tokens import PROVIDER_NAMES, Theme
-from app.views.column_widths import MARK_COLUMN, NAME_COLUMNS, ColumnWidths
-from app.views.elided_label import ElidedLabel
-from app.views.icons import provider_icon
-from app.views.style import NothingFound, as_pane, choice_box, label, placeholder
-from profiling.report import VERSIONED_PACKAGES, version
-from profiling.session import Point, Session
-from profiling.spec import Provider
+from roofscope.app.formatting import counted_text
+from roofscope.app.models.point_columns import COLUMNS
+from roofscope.app.models.point_table import PointRole, PointTable
+from roofscope.app.models.selection import Selection
+from roofscope.app.models.session_model import SessionModel
+from roofscope.app.table_text import html_table, markdown_table, tab_separated
+from roofscope.app.tokens import PROVIDER_NAMES, Theme
+from roofscope.app.views.column_widths import MARK_COLUMN, NAME_COLUMNS, ColumnWidths
+from roofscope.app.views.elided_label import ElidedLabel
+from roofscope.app.views.icons import provider_icon
+from roofscope.app.views.style import NothingFound, as_pane, choice_box, label, placeholder
+from roofscope.profiling.report import VERSIONED_PACKAGES, version
+from roofscope.profiling.session import Point, Session
+from roofscope.profiling.spec import Provider
 
 _STATE_COLUMNS = {i for i, column in enumerate(COLUMNS) if column.title in ("Time", "Status")}
 _EMPTY_TEXT = "No results yet.\nTick kernels in the library and press Run (F5) to measure them."

@@ -8,23 +8,23 @@ from PySide6.QtCore import QPoint, QPointF, QSize, Qt, QTimer
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
-from app.models.chart_caption import summary
-from app.models.chart_points import ChartPoint, all_points, chart_point
-from app.models.chart_scene import ChartOptions, ChartScene, build_scene
-from app.models.chart_strip import strip_of
-from app.models.comparison import SpeedUp
-from app.models.selection import Selection
-from app.models.session_model import SessionModel
-from app.tokens import Theme
-from app.verdict_text import verdict_sentence
-from app.views.chart_bar import ChartBar
-from app.views.chart_card import HoverCard
-from app.views.chart_files import ChartPicture, copy_chart, write_png
-from app.views.chart_plot import RooflinePlot
-from app.views.chart_strip_view import ChartStripView
-from profiling.roofline import Ceiling
-from profiling.session import Point
-from profiling.verdict import verdict
+from roofscope.app.models.chart_caption import summary
+from roofscope.app.models.chart_points import ChartPoint, all_points, chart_point
+from roofscope.app.models.chart_scene import ChartOptions, ChartScene, build_scene
+from roofscope.app.models.chart_strip import strip_of
+from roofscope.app.models.comparison import SpeedUp
+from roofscope.app.models.selection import Selection
+from roofscope.app.models.session_model import SessionModel
+from roofscope.app.tokens import Theme
+from roofscope.app.verdict_text import verdict_sentence
+from roofscope.app.views.chart_bar import ChartBar
+from roofscope.app.views.chart_card import HoverCard
+from roofscope.app.views.chart_files import ChartPicture, copy_chart, write_png
+from roofscope.app.views.chart_plot import RooflinePlot
+from roofscope.app.views.chart_strip_view import ChartStripView
+from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.session import Point
+from roofscope.profiling.verdict import verdict
 
 _REST_MS = 80  # labels move only when the view has come to rest
 _FRAME_MS = 16  # points that arrive within a frame are drawn together

@@ -4,10 +4,10 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.formatting import time_text
-from app.tokens import Theme
-from profiling.outcome import TimeStats
-from profiling.spec import Provider
+from roofscope.app.formatting import time_text
+from roofscope.app.tokens import Theme
+from roofscope.profiling.outcome import TimeStats
+from roofscope.profiling.spec import Provider
 
 _MARGIN = 6
 _DOT = 2.5

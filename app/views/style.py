@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from app.tokens import Theme
+from roofscope.app.tokens import Theme
 
 _LEAST_CHARACTERS = 7
 _ICONS = Path(__file__).resolve().parent.parent.parent / "assets" / "icons"

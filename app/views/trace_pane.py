@@ -16,16 +16,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.background import Background
-from app.formatting import count_text
-from app.models.selection import Selection
-from app.models.session_model import SessionModel
-from app.models.trace_table import TraceTable
-from app.views.elided_label import ElidedLabel
-from app.views.style import action_button, as_pane, placeholder
-from profiling.session import TraceInfo
-from profiling.session_reader import SessionError, load_trace
-from profiling.trace import TraceError, TraceSummary, read_trace, unpack
+from roofscope.app.background import Background
+from roofscope.app.formatting import count_text
+from roofscope.app.models.selection import Selection
+from roofscope.app.models.session_model import SessionModel
+from roofscope.app.models.trace_table import TraceTable
+from roofscope.app.views.elided_label import ElidedLabel
+from roofscope.app.views.style import action_button, as_pane, placeholder
+from roofscope.profiling.session import TraceInfo
+from roofscope.profiling.session_reader import SessionError, load_trace
+from roofscope.profiling.trace import TraceError, TraceSummary, read_trace, unpack
 
 _FILTER = "Chrome trace (*.json);;Chrome trace, packed (*.json.gz)"
 

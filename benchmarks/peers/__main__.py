@@ -1,6 +1,6 @@
 """Our best versions beside eager, torch.compile and other people's kernels, each row with its goal.
 
-    python3 -m benchmarks.peers [KERNEL ...] [--session FILE]
+    python3 main.py -m roofscope.benchmarks.peers [KERNEL ...] [--session FILE]
 
 Prints Markdown; progress goes to stderr. Rivals are timed in turn by the program's own engine, and the
 session file opens in the window. Needs a CUDA GPU, and for Liger-Kernel's times the group `peers`.
@@ -14,17 +14,17 @@ from pathlib import Path
 
 from rich.console import Console
 
-from app.cli.run import record_jobs
-from app.places import new_session_path, session_folder
-from benchmarks.peers.rows import ROWS, Row
-from benchmarks.peers.table import OURS, Line, contenders, judgements, markdown
-from profiling.catalog import Catalog, scan
-from profiling.devices import Device, DeviceKind
-from profiling.local_devices import default_device, local_devices
-from profiling.plan import Job, SizeChoice, plan_jobs
-from profiling.report import version
-from profiling.session import Session
-from profiling.session_reader import load
+from roofscope.app.cli.run import record_jobs
+from roofscope.app.places import new_session_path, session_folder
+from roofscope.benchmarks.peers.rows import ROWS, Row
+from roofscope.benchmarks.peers.table import OURS, Line, contenders, judgements, markdown
+from roofscope.profiling.catalog import Catalog, scan
+from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.local_devices import default_device, local_devices
+from roofscope.profiling.plan import Job, SizeChoice, plan_jobs
+from roofscope.profiling.report import version
+from roofscope.profiling.session import Session
+from roofscope.profiling.session_reader import load
 
 _PACKAGES = ("torch", "triton", "liger-kernel", "nvidia-cudnn-cu13", "nvidia-cublas")
 
@@ -67,7 +67,7 @@ def heading(session: Session, arguments: Sequence[str]) -> str:
     device = session.device
     machine = f"{device.name} (driver {device.driver_version})" if device else "unknown device"
     packages = [f"{name} {found}" for name in _PACKAGES if (found := version(session, name))]
-    command = shlex.join(["python3", "-m", "benchmarks.peers", *arguments])
+    command = shlex.join(["python3", "main.py", "-m", "roofscope.benchmarks.peers", *arguments])
     return f"{', '.join([machine, *packages])}; {session.created_at[:10]}, `{command}`.\n"
 
 

@@ -5,18 +5,32 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from app.formatting import bandwidth_text, flop_rate_text, percent_text, range_text, sizes_text, time_text
-from benchmarks.peers.goals import AtLeast, Goal, Judgement, OfCeiling, judged_by_ceiling, judged_by_ratio
-from benchmarks.peers.rows import Row
-from profiling.catalog import Kernel
-from profiling.outcome import Measured
-from profiling.plan import Job, by_default
-from profiling.rivals import compared
-from profiling.roofline import Bound, Mix, Source
-from profiling.session import Point, Session
-from profiling.spec import Dtype, Implementation, Provider
-from profiling.statistics import Comparison
-from profiling.verdict import verdict
+from roofscope.app.formatting import (
+    bandwidth_text,
+    flop_rate_text,
+    percent_text,
+    range_text,
+    sizes_text,
+    time_text,
+)
+from roofscope.benchmarks.peers.goals import (
+    AtLeast,
+    Goal,
+    Judgement,
+    OfCeiling,
+    judged_by_ceiling,
+    judged_by_ratio,
+)
+from roofscope.benchmarks.peers.rows import Row
+from roofscope.profiling.catalog import Kernel
+from roofscope.profiling.outcome import Measured
+from roofscope.profiling.plan import Job, by_default
+from roofscope.profiling.rivals import compared
+from roofscope.profiling.roofline import Bound, Mix, Source
+from roofscope.profiling.session import Point, Session
+from roofscope.profiling.spec import Dtype, Implementation, Provider
+from roofscope.profiling.statistics import Comparison
+from roofscope.profiling.verdict import verdict
 
 OURS = (Provider.CUDA, Provider.TRITON)
 PEERS = (Provider.EAGER, Provider.COMPILE, Provider.LIBRARY)

@@ -6,8 +6,8 @@ In its default mode, Llama's: normalised in float32, rounded, then scaled in the
 import torch
 from liger_kernel.ops.fused_add_rms_norm import LigerFusedAddRMSNormFunction
 
-from kernels.add_rms_norm.eager import EPSILON
-from kernels.shared.liger import require_short_rows
+from roofscope.kernels.add_rms_norm.eager import EPSILON
+from roofscope.kernels.shared.liger import require_short_rows
 
 
 def run(x: torch.Tensor, residual: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -4,8 +4,8 @@ Compulsory work of rows x cols: 5 rows cols FLOP (sum, square and sum as an FMA,
 residual are read once, the norm and the sum are written once, the scales are read once.
 """
 
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROW_SWEEP
+from roofscope import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROW_SWEEP
 
 SPEC = KernelSpec(
     name="add_rms_norm",

@@ -12,8 +12,8 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import hint_of
-from kernels.shared.row_tiles import load_floats, row_tile
+from roofscope.kernels.shared.hints import hint_of
+from roofscope.kernels.shared.row_tiles import load_floats, row_tile
 
 EPSILON = tl.constexpr(1e-6)
 

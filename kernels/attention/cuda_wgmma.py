@@ -2,8 +2,8 @@
 
 import torch
 
-from kernels.shared.wgmma_attention import attend
-from profiling.worker.providers.cuda import CudaProgram
+from roofscope import CudaProgram
+from roofscope.kernels.shared.wgmma_attention import attend
 
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 

@@ -5,7 +5,7 @@ is left out by custom, though it is what makes the tensor cores wait. q, k and v
 once: the seq x seq weights never need to leave the chip.
 """
 
-from profiling.spec import Axis, Dtype, KernelSpec, Pipe, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope import Axis, Dtype, KernelSpec, Pipe, Preset, TensorSpec, Tolerance, WorkFormula
 
 HEADS = ("batch", "heads", "seq", "dim")
 

@@ -5,7 +5,7 @@ They follow from ``o`` and ``lse`` as given, rounded as these are: that is what 
 
 import torch
 
-from kernels.attention.reference import attend, blocks, scaled_products
+from roofscope.kernels.attention.reference import attend, blocks, scaled_products
 
 
 def run(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:

@@ -5,9 +5,9 @@ because its seq x seq results were not kept. The logarithm of each query's sum o
 was; it turns a product into its weight without a second softmax.
 """
 
-from kernels.attention.spec import HEADS, sizes
-from kernels.attention.spec import SPEC as ATTENTION
-from profiling.spec import Element, Fill, KernelSpec, Pipe, TensorSpec, Tolerance, WorkFormula
+from roofscope import Element, Fill, KernelSpec, Pipe, TensorSpec, Tolerance, WorkFormula
+from roofscope.kernels.attention.spec import HEADS, sizes
+from roofscope.kernels.attention.spec import SPEC as ATTENTION
 
 SPEC = KernelSpec(
     name="attention_backward",

@@ -2,8 +2,8 @@
 
 import torch
 
-from kernels.shared.mma_attention import gradients
-from profiling.worker.providers.cuda import CudaProgram
+from roofscope import CudaProgram
+from roofscope.kernels.shared.mma_attention import gradients
 
 MINIMUM_COMPUTE_CAPABILITY = (8, 0)
 

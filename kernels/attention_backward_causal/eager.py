@@ -2,7 +2,7 @@
 
 import torch
 
-from kernels.attention_backward.eager import gradients
+from roofscope.kernels.attention_backward.eager import gradients
 
 
 def run(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:

@@ -2,7 +2,7 @@
 
 import torch
 
-from kernels.shared.torch_attention import cudnn_gradients
+from roofscope.kernels.shared.torch_attention import cudnn_gradients
 
 
 def run(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:

@@ -2,8 +2,8 @@
 
 import torch
 
-from kernels.attention.reference import attend
-from kernels.attention_backward.reference import gradients
+from roofscope.kernels.attention.reference import attend
+from roofscope.kernels.attention_backward.reference import gradients
 
 
 def run(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:

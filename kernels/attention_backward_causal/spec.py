@@ -2,8 +2,8 @@
 
 from msgspec.structs import replace
 
-from kernels.attention_backward.spec import SPEC as BACKWARD
-from profiling.spec import WorkFormula
+from roofscope import WorkFormula
+from roofscope.kernels.attention_backward.spec import SPEC as BACKWARD
 
 SPEC = replace(
     BACKWARD,

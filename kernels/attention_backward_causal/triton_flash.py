@@ -2,7 +2,7 @@
 
 import torch
 
-from kernels.shared.flash_attention_backward import gradients
+from roofscope.kernels.shared.flash_attention_backward import gradients
 
 
 def run(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:

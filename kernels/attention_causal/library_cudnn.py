@@ -2,7 +2,7 @@
 
 import torch
 
-from kernels.shared.torch_attention import cudnn
+from roofscope.kernels.shared.torch_attention import cudnn
 
 
 def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:

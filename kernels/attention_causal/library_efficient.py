@@ -2,7 +2,7 @@
 
 import torch
 
-from kernels.shared.torch_attention import efficient
+from roofscope.kernels.shared.torch_attention import efficient
 
 
 def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:

@@ -2,7 +2,7 @@
 
 import torch
 
-from kernels.attention.reference import attend
+from roofscope.kernels.attention.reference import attend
 
 
 def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:

@@ -5,8 +5,8 @@ FLOPs are those of the pairs that are seen, seq (seq + 1) / 2 a head; torch's ow
 
 from msgspec.structs import replace
 
-from kernels.attention.spec import SPEC as ATTENTION
-from profiling.spec import WorkFormula
+from roofscope import WorkFormula
+from roofscope.kernels.attention.spec import SPEC as ATTENTION
 
 SPEC = replace(
     ATTENTION,

@@ -2,7 +2,7 @@
 
 import torch
 
-from kernels.shared.flash_attention import attend
+from roofscope.kernels.shared.flash_attention import attend
 
 
 def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:

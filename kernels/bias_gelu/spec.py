@@ -4,8 +4,8 @@ Compulsory work of rows x cols: 10 rows cols FLOP (the sum, and GELU's nine), 2 
 moved.
 """
 
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS
+from roofscope import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS
 
 SPEC = KernelSpec(
     name="bias_gelu",

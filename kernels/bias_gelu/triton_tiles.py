@@ -13,7 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import hint_of
+from roofscope.kernels.shared.hints import hint_of
 
 TILE_BYTES = 2048
 

@@ -5,7 +5,7 @@ moved. The lesson is in the build: a compiler that works for one length works ag
 many at once, and maybe once more for very short ones.
 """
 
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
 
 SPEC = KernelSpec(
     name="changing_shapes",

@@ -5,7 +5,7 @@ layer, as torch counts them; images and weights are read once, probabilities wri
 is 30 times as much, and is what a compiler can save: relu and gelu need no pass of their own.
 """
 
-from profiling.spec import Axis, KernelSpec, Pipe, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope import Axis, KernelSpec, Pipe, Preset, TensorSpec, Tolerance, WorkFormula
 
 _HALF = "((side + 1)//2)**2"  # places after the second convolution
 

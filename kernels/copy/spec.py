@@ -3,8 +3,8 @@
 Compulsory work of n elements: no FLOP, 2n elements moved.
 """
 
-from profiling.spec import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import LENGTH_SWEEP, LENGTHS, ODD_LENGTHS
+from roofscope import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import LENGTH_SWEEP, LENGTHS, ODD_LENGTHS
 
 SPEC = KernelSpec(
     name="copy",

@@ -4,8 +4,8 @@ Compulsory work of rows x cols: 4 rows cols FLOP (maximum, difference, exp, sum)
 once, one loss a row is written.
 """
 
-from profiling.spec import Axis, Element, Fill, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import ODD_ROWS
+from roofscope import Axis, Element, Fill, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import ODD_ROWS
 
 SPEC = KernelSpec(
     name="cross_entropy",

@@ -4,8 +4,8 @@ Compulsory work of rows x cols: rows cols FLOP; the matrix is read once and writ
 sum of all that comes before has to wait for it, or to read twice.
 """
 
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS
+from roofscope import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS
 
 SPEC = KernelSpec(
     name="cumsum",

@@ -7,8 +7,8 @@ Compulsory work of rows x cols, cols = groups group: 2 rows cols FLOP (less 8, p
 element and a scale a group are read, one element is written.
 """
 
-from kernels.quantize_int4.spec import SPEC as QUANTIZE
-from profiling.spec import Element, Fill, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from roofscope import Element, Fill, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from roofscope.kernels.quantize_int4.spec import SPEC as QUANTIZE
 
 SPEC = KernelSpec(
     name="dequantize_int4",

@@ -11,7 +11,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import hint_of
+from roofscope.kernels.shared.hints import hint_of
 
 THREADS = 128
 PACK_BYTES = 16

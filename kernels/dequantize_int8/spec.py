@@ -4,8 +4,8 @@ Compulsory work of rows x cols: rows cols FLOP (a product each); a byte an eleme
 one element is written.
 """
 
-from profiling.spec import Axis, Element, Fill, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROWS
+from roofscope import Axis, Element, Fill, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROWS
 
 SPEC = KernelSpec(
     name="dequantize_int8",

@@ -11,7 +11,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import hint_of
+from roofscope.kernels.shared.hints import hint_of
 
 TILE = 2048  # elements, for 128 threads
 FEW = 2**18  # elements, for which tiles of half the size are faster

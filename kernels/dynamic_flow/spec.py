@@ -5,8 +5,8 @@ must be known before the first result: beyond the caches x is read twice, so tha
 the most there is.
 """
 
-from profiling.spec import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import LENGTHS, ODD_LENGTHS
+from roofscope import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import LENGTHS, ODD_LENGTHS
 
 SPEC = KernelSpec(
     name="dynamic_flow",

@@ -4,8 +4,8 @@ Compulsory work of n elements: 9n FLOP (x^2, x^3, times 0.044715, plus x, times 
 times x, times 0.5), 2n elements moved.
 """
 
-from profiling.spec import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import LENGTHS, ODD_LENGTHS
+from roofscope import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import LENGTHS, ODD_LENGTHS
 
 SPEC = KernelSpec(
     name="gelu",

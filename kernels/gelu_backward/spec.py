@@ -5,8 +5,8 @@ Compulsory work of n elements: 18n FLOP (x^2; u in 4 more; tanh; plus 1 and half
 the second term's 3 products; their sum; times dy), 3n elements moved.
 """
 
-from profiling.spec import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import LENGTH_SWEEP, LENGTHS, ODD_LENGTHS
+from roofscope import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import LENGTH_SWEEP, LENGTHS, ODD_LENGTHS
 
 SPEC = KernelSpec(
     name="gelu_backward",

@@ -12,7 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.maps import launch_map
+from roofscope.kernels.shared.maps import launch_map
 
 # exp(-2u) = 2^(x (LINEAR + CUBIC x^2)): -2 sqrt(2/pi) log2(e), and that times 0.044715.
 LINEAR = tl.constexpr(-2.302208198144325)

@@ -3,8 +3,8 @@
 import torch
 from liger_kernel.ops.layer_norm import LigerLayerNormFunction
 
-from kernels.layer_norm.eager import EPSILON
-from kernels.shared.liger import require_short_rows
+from roofscope.kernels.layer_norm.eager import EPSILON
+from roofscope.kernels.shared.liger import require_short_rows
 
 
 def run(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

@@ -5,8 +5,8 @@ the deviation, weight, bias, the last two of the sum of squares as an FMA); a ro
 read once and written once, the scales and shifts are read once.
 """
 
-from profiling.spec import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import ROW_SWEEP, ROWS
+from roofscope import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import ROW_SWEEP, ROWS
 
 SPEC = KernelSpec(
     name="layer_norm",

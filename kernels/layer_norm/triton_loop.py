@@ -14,7 +14,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.row_tiles import load_floats
+from roofscope.kernels.shared.row_tiles import load_floats
 
 EPSILON = tl.constexpr(1e-5)
 

@@ -6,8 +6,8 @@ A Triton program a multiprocessor walks along rows; torch.sum adds the programs'
 import torch
 from liger_kernel.ops.layer_norm import layer_norm_backward
 
-from kernels.shared.liger import require_short_rows
-from profiling.worker.failures import Refusal
+from roofscope import Refusal
+from roofscope.kernels.shared.liger import require_short_rows
 
 
 def run(

@@ -5,8 +5,8 @@ sums in 3, dx in 3); dy and x are read once, dx is written once. The mean and rs
 x: any numbers are as good.
 """
 
-from profiling.spec import Axis, Element, Fill, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import ROW_SWEEP, ROWS
+from roofscope import Axis, Element, Fill, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import ROW_SWEEP, ROWS
 
 SPEC = KernelSpec(
     name="layer_norm_backward",

@@ -2,8 +2,7 @@
 
 import torch
 
-from profiling.worker.failures import Refusal
-from profiling.worker.providers.cuda import CudaProgram
+from roofscope import CudaProgram, Refusal
 
 _STEP = 8  # of k, as in cuda_ffma.cu
 

@@ -2,8 +2,7 @@
 
 import torch
 
-from profiling.worker.failures import Refusal
-from profiling.worker.providers.cuda import CudaProgram
+from roofscope import CudaProgram, Refusal
 
 MINIMUM_COMPUTE_CAPABILITY = (8, 0)
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from profiling.worker.providers.cuda import CudaProgram
+from roofscope import CudaProgram
 
 _BLOCK = 256
 

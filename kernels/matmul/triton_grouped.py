@@ -14,7 +14,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.tuning import bench, shared_memory_limit
+from roofscope.kernels.shared.tuning import bench, shared_memory_limit
 
 # Below this many products, or where rows are not 16-byte aligned, the first configuration is as good as any.
 _WORTH_TUNING = 2**29

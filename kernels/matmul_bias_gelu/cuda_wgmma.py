@@ -3,9 +3,8 @@
 import torch
 from torch.nn import functional
 
-from kernels.shared.wgmma_matmul import multiply
-from profiling.worker.failures import Refusal
-from profiling.worker.providers.cuda import CudaProgram
+from roofscope import CudaProgram, Refusal
+from roofscope.kernels.shared.wgmma_matmul import multiply
 
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 

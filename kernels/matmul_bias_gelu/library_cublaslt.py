@@ -2,7 +2,7 @@
 
 import torch
 
-from profiling.worker.failures import Refusal
+from roofscope import Refusal
 
 
 def run(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:

@@ -3,9 +3,9 @@
 FLOPs are those of the product. The 10 m n of bias and GELU are left out: other units do them.
 """
 
-from kernels.matmul_relu.spec import SPEC as RELU
-from profiling.spec import Axis, Dtype, KernelSpec, Pipe, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import ODD_PRODUCTS, PRODUCTS
+from roofscope import Axis, Dtype, KernelSpec, Pipe, TensorSpec, Tolerance, WorkFormula
+from roofscope.kernels.matmul_relu.spec import SPEC as RELU
+from roofscope.profiling.usual_sizes import ODD_PRODUCTS, PRODUCTS
 
 SPEC = KernelSpec(
     name="matmul_bias_gelu",

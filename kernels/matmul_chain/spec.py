@@ -5,7 +5,7 @@ stay on chip as far as this count goes. There is nothing to fuse: what compilers
 and launch it.
 """
 
-from profiling.spec import Axis, Fill, KernelSpec, Pipe, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope import Axis, Fill, KernelSpec, Pipe, Preset, TensorSpec, Tolerance, WorkFormula
 
 SPEC = KernelSpec(
     name="matmul_chain",

@@ -1,6 +1,6 @@
 """C = scale A B^T for FP8 (E4M3) matrices, each with one scale, as inference in FP8 stores them."""
 
-from profiling.spec import (
+from roofscope import (
     Axis,
     Dtype,
     Element,
@@ -12,7 +12,7 @@ from profiling.spec import (
     Tolerance,
     WorkFormula,
 )
-from profiling.usual_sizes import ODD_PRODUCTS, PRODUCT_SWEEP, PRODUCTS, cube
+from roofscope.profiling.usual_sizes import ODD_PRODUCTS, PRODUCT_SWEEP, PRODUCTS, cube
 
 SPEC = KernelSpec(
     name="matmul_fp8",

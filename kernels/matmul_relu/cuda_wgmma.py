@@ -2,9 +2,8 @@
 
 import torch
 
-from kernels.shared.wgmma_matmul import multiply
-from profiling.worker.failures import Refusal
-from profiling.worker.providers.cuda import CudaProgram
+from roofscope import CudaProgram, Refusal
+from roofscope.kernels.shared.wgmma_matmul import multiply
 
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 

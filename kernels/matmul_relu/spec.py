@@ -5,9 +5,9 @@ FLOPs are those of the product. The m n maxima are left out: other units do them
 
 from msgspec.structs import replace
 
-from kernels.matmul.spec import SPEC as MATMUL
-from profiling.spec import Dtype
-from profiling.usual_sizes import cube
+from roofscope import Dtype
+from roofscope.kernels.matmul.spec import SPEC as MATMUL
+from roofscope.profiling.usual_sizes import cube
 
 SPEC = replace(
     MATMUL,

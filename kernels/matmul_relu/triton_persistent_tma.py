@@ -7,7 +7,7 @@ later.
 
 import torch
 
-from profiling.catalog import LIBRARY, load_module
+from roofscope.profiling.catalog import LIBRARY, load_module
 
 _persistent = load_module(LIBRARY / "shared" / "persistent_matmul.py")
 _matmul = _persistent.tuned_matmul  # where the registers are counted

@@ -6,7 +6,7 @@ the tensor cores. Compute capability 9.0 and later.
 
 import torch
 
-from profiling.catalog import LIBRARY, load_module
+from roofscope.profiling.catalog import LIBRARY, load_module
 
 _persistent = load_module(LIBRARY / "shared" / "persistent_matmul.py")
 _matmul = _persistent.tuned_matmul  # where the registers are counted

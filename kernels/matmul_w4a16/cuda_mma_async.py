@@ -2,7 +2,7 @@
 
 import torch
 
-from kernels.matmul_w4a16 import stages
+from roofscope.kernels.matmul_w4a16 import stages
 
 MINIMUM_COMPUTE_CAPABILITY = (8, 0)
 

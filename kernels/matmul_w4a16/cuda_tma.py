@@ -2,8 +2,8 @@
 
 import torch
 
-from kernels.matmul_w4a16 import stages
-from profiling.worker.tensor_map import tensor_map
+from roofscope import tensor_map
+from roofscope.kernels.matmul_w4a16 import stages
 
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 

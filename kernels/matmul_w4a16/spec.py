@@ -7,7 +7,7 @@ Compulsory work: 2 m n k FLOP; half a byte a weight, a scale a group, x and y. A
 all there is to it, and a 16-bit weight takes four times as long.
 """
 
-from profiling.spec import (
+from roofscope import (
     Axis,
     Dtype,
     Element,

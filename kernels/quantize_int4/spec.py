@@ -9,7 +9,7 @@ Compulsory work: 3 rows cols FLOP (largest magnitude, quotient, rounding); x is 
 element and a scale a group are written.
 """
 
-from profiling.spec import Axis, Element, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope import Axis, Element, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
 
 
 def _sizes(rows: int, groups: int, group: int) -> dict[str, int]:

@@ -4,8 +4,8 @@ Compulsory work of rows x cols: 3 rows cols FLOP (largest magnitude, quotient, r
 row is kept on chip until its scale is known, and a byte an element and a scale a row are written.
 """
 
-from profiling.spec import Axis, Element, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import ODD_ROWS, ROWS
+from roofscope import Axis, Element, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import ODD_ROWS, ROWS
 
 SPEC = KernelSpec(
     name="quantize_int8",

@@ -2,7 +2,7 @@
 
 import torch
 
-from kernels.shared.rows import launch_rows
+from roofscope.kernels.shared.rows import launch_rows
 
 
 def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:

@@ -6,8 +6,8 @@ In its default mode, Llama's: normalised in float32, rounded, then scaled in the
 import torch
 from liger_kernel.ops.rms_norm import LigerRMSNormFunction
 
-from kernels.rms_norm.eager import EPSILON
-from kernels.shared.liger import require_short_rows
+from roofscope.kernels.rms_norm.eager import EPSILON
+from roofscope.kernels.shared.liger import require_short_rows
 
 
 def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:

@@ -2,7 +2,7 @@
 
 import torch
 
-from kernels.shared.norm_backward import WARP, choose
+from roofscope.kernels.shared.norm_backward import WARP, choose
 
 SHARED_BYTES = 4  # for a column: a float of dw
 

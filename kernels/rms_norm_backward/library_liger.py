@@ -8,7 +8,7 @@ import torch
 from liger_kernel.ops.rms_norm import rms_norm_backward
 from liger_kernel.ops.utils import calculate_settings
 
-from kernels.shared.liger import require_short_rows
+from roofscope.kernels.shared.liger import require_short_rows
 
 _LLAMA = 0  # its default mode: products are rounded to the dtype of the rows
 

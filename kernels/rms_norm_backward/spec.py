@@ -4,8 +4,8 @@ Compulsory work of rows x cols: 9 rows cols FLOP (normalising x, weight, row sum
 in 3); dy and x are read once, dx is written once. The rstd here is independent of x: any number is as good.
 """
 
-from profiling.spec import Axis, Element, Fill, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROW_SWEEP, ROWS
+from roofscope import Axis, Element, Fill, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROW_SWEEP, ROWS
 
 SPEC = KernelSpec(
     name="rms_norm_backward",

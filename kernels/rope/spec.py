@@ -4,7 +4,7 @@ Compulsory work: 3 FLOP an element (two products and a sum), 2 batch heads seq 2
 moved, and the tables of 2 seq half. The tables hold one angle a pair, (seq, half), in the dtype of x.
 """
 
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
 
 SPEC = KernelSpec(
     name="rope",

@@ -5,7 +5,7 @@ rows cols elements moved. The loop is the point: whatever compiles its body, it 
 and a GPU waits.
 """
 
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
 
 
 def _matrix(rows: int, cols: int) -> dict[str, int]:

@@ -3,7 +3,7 @@
 Compulsory work of rows x cols: rows cols FLOP; the matrix is read once, a float32 a row is written.
 """
 
-from profiling.spec import Axis, Element, Fill, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope import Axis, Element, Fill, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
 
 SPEC = KernelSpec(
     name="row_sum",

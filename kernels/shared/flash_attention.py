@@ -16,7 +16,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.heads import require_dim, results_of
+from roofscope.kernels.shared.heads import require_dim, results_of
 
 LOG2_E = math.log2(math.e)
 _LN_2 = tl.constexpr(math.log(2))

@@ -15,7 +15,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.heads import require_dim
+from roofscope.kernels.shared.heads import require_dim
 
 _LOG2_E = tl.constexpr(math.log2(math.e))
 ROWS = 64  # of a program of _delta

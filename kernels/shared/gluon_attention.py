@@ -14,10 +14,9 @@ import math
 import torch
 import triton
 
-from kernels.shared.flash_attention import LOG2_E
-from kernels.shared.heads import aligned, require_16_bits, require_dim, results_of
-from profiling.worker.failures import Refusal
-from profiling.worker.tensor_map import needs_hopper
+from roofscope import Refusal, needs_hopper
+from roofscope.kernels.shared.flash_attention import LOG2_E
+from roofscope.kernels.shared.heads import aligned, require_16_bits, require_dim, results_of
 
 try:
     from triton.experimental import gluon

@@ -2,7 +2,7 @@
 
 import torch
 
-from profiling.worker.failures import Refusal
+from roofscope import Refusal
 
 _DIMS = (64, 128)
 _SHORT = (torch.float16, torch.bfloat16)

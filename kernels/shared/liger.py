@@ -2,7 +2,7 @@
 
 import torch
 
-from profiling.worker.failures import Refusal
+from roofscope import Refusal
 
 _MOST_COLUMNS = 65536
 

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 import triton
 
-from kernels.shared.hints import SMALL, hint_of
+from roofscope.kernels.shared.hints import SMALL, hint_of
 
 TILE_BYTES = 2048
 

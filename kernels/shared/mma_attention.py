@@ -2,8 +2,8 @@
 
 import torch
 
-from kernels.shared.heads import aligned, require_16_bits, require_dim, results_of
-from profiling.worker.providers.cuda import CudaProgram
+from roofscope import CudaProgram
+from roofscope.kernels.shared.heads import aligned, require_16_bits, require_dim, results_of
 
 # As in mma_attention.cuh.
 OWN = 128  # rows of a block

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import torch
 
-from kernels.shared.rows import PACK_BYTES, are_packed
-from profiling.worker.failures import Refusal
+from roofscope import Refusal
+from roofscope.kernels.shared.rows import PACK_BYTES, are_packed
 
 WARP = 32
 THREADS = 256  # of a block of short rows

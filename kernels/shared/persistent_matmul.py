@@ -10,9 +10,9 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.padding import in_whole_units
-from kernels.shared.tuning import bench, shared_memory_limit
-from profiling.worker.failures import Refusal
+from roofscope import Refusal
+from roofscope.kernels.shared.padding import in_whole_units
+from roofscope.kernels.shared.tuning import bench, shared_memory_limit
 
 # Below this many products the first configuration is as good as any.
 _WORTH_TUNING = 2**29

@@ -2,7 +2,7 @@
 
 import torch
 
-from profiling.worker.providers.cuda import CudaProgram
+from roofscope import CudaProgram
 
 PACK_BYTES = 16
 _WARP = 32

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch.backends import cuda
 
-from profiling.worker.failures import Refusal
+from roofscope import Refusal
 
 _aten = torch.ops.aten
 

@@ -12,9 +12,9 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.flash_attention import LOG2_E
-from kernels.shared.heads import aligned, require_dim, results_of
-from profiling.worker.failures import Refusal
+from roofscope import Refusal
+from roofscope.kernels.shared.flash_attention import LOG2_E
+from roofscope.kernels.shared.heads import aligned, require_dim, results_of
 
 BLOCK_Q = BLOCK_K = 128
 _LN_2 = tl.constexpr(1 / LOG2_E)

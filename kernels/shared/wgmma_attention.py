@@ -4,9 +4,8 @@ import functools
 
 import torch
 
-from kernels.shared.heads import aligned, require_16_bits, require_dim, results_of
-from profiling.worker.providers.cuda import CudaProgram
-from profiling.worker.tensor_map import needs_hopper, tensor_map
+from roofscope import CudaProgram, needs_hopper, tensor_map
+from roofscope.kernels.shared.heads import aligned, require_16_bits, require_dim, results_of
 
 # As in wgmma_attention.cuh.
 CONSUMERS = {64: 3, 128: 2}  # warpgroups that multiply, 64 queries each

@@ -4,10 +4,8 @@ from dataclasses import dataclass
 
 import torch
 
-from kernels.shared.padding import in_whole_units
-from profiling.worker.failures import Refusal
-from profiling.worker.providers.cuda import Argument, CudaProgram
-from profiling.worker.tensor_map import needs_hopper, tensor_map
+from roofscope import Argument, CudaProgram, Refusal, needs_hopper, tensor_map
+from roofscope.kernels.shared.padding import in_whole_units
 
 _ROW = 128  # bytes of k in a stage, as in wgmma_matmul.cuh
 _BAND = 64

@@ -13,7 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.maps import launch_map
+from roofscope.kernels.shared.maps import launch_map
 
 LOG2_E = tl.constexpr(1.4426950408889634)
 

@@ -2,8 +2,8 @@
 
 import torch
 
-from kernels.shared.rows import PACK_BYTES, are_packed
-from profiling.worker.failures import Refusal
+from roofscope import Refusal
+from roofscope.kernels.shared.rows import PACK_BYTES, are_packed
 
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 

@@ -3,7 +3,7 @@
 import torch
 from liger_kernel.ops.softmax import LigerSoftmaxFunction
 
-from kernels.shared.liger import require_short_rows
+from roofscope.kernels.shared.liger import require_short_rows
 
 
 def run(x: torch.Tensor) -> torch.Tensor:

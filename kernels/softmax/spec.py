@@ -4,8 +4,8 @@ Compulsory work of rows x cols: 5 rows cols FLOP (maximum, difference, exp, sum,
 elements moved: a row that is kept on chip is read once, although its maximum must be known before its sum.
 """
 
-from profiling.spec import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROWS
+from roofscope import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROWS
 
 SPEC = KernelSpec(
     name="softmax",

@@ -13,8 +13,8 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import hint_of
-from kernels.shared.row_tiles import row_tile
+from roofscope.kernels.shared.hints import hint_of
+from roofscope.kernels.shared.row_tiles import row_tile
 
 LOG2_E = tl.constexpr(1.4426950408889634)
 

@@ -4,7 +4,7 @@ import torch
 from liger_kernel.ops.softmax import _softmax_backward
 from liger_kernel.ops.utils import calculate_settings
 
-from kernels.shared.liger import require_short_rows
+from roofscope.kernels.shared.liger import require_short_rows
 
 
 def run(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

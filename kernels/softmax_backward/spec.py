@@ -4,8 +4,8 @@ Compulsory work of rows x cols: 4 rows cols FLOP (product and sum as an FMA, dif
 are read once, dx is written once.
 """
 
-from profiling.spec import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROW_SWEEP, ROWS
+from roofscope import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROW_SWEEP, ROWS
 
 SPEC = KernelSpec(
     name="softmax_backward",

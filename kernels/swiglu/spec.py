@@ -4,8 +4,8 @@ Compulsory work of n elements: 5n FLOP (exp, plus 1 and division of the sigmoid;
 moved.
 """
 
-from profiling.spec import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import LENGTH_SWEEP, LENGTHS, ODD_LENGTHS
+from roofscope import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import LENGTH_SWEEP, LENGTHS, ODD_LENGTHS
 
 SPEC = KernelSpec(
     name="swiglu",

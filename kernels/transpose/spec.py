@@ -3,7 +3,7 @@
 Compulsory work of rows x cols: no FLOP, 2 rows cols elements moved.
 """
 
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
 
 SPEC = KernelSpec(
     name="transpose",

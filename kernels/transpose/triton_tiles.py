@@ -12,7 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.hints import hint_of
+from roofscope.kernels.shared.hints import hint_of
 
 SIDE_BYTES = 256
 FEWEST_TILES = 512  # so that a small matrix too is shared by all multiprocessors

@@ -11,7 +11,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.shared.maps import launch_map
+from roofscope.kernels.shared.maps import launch_map
 
 
 @triton.jit

@@ -4,8 +4,8 @@ Compulsory work of rows x cols: 2 rows cols FLOP (an FMA an element); the matrix
 once, one sum a row is written.
 """
 
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS
+from roofscope import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS
 
 SPEC = KernelSpec(
     name="weighted_sum",

@@ -4,8 +4,8 @@ Compulsory work of rows x cols: 3 rows cols FLOP (a product for dx, an FMA for d
 once, dx and dw written once.
 """
 
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
-from profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS
+from roofscope import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS
 
 SPEC = KernelSpec(
     name="weighted_sum_backward",

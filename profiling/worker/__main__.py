@@ -15,12 +15,12 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from profiling.catalog import LIBRARY, Catalog, scan
-from profiling.devices import Device, DeviceKind
-from profiling.outcome import Environment, Stage
-from profiling.plan import Job
-from profiling.proof import Proof
-from profiling.protocol import (
+from roofscope.profiling.catalog import LIBRARY, Catalog, scan
+from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.outcome import Environment, Stage
+from roofscope.profiling.plan import Job
+from roofscope.profiling.proof import Proof
+from roofscope.profiling.protocol import (
     PROTOCOL_VERSION,
     Bye,
     Cancel,
@@ -42,12 +42,12 @@ from profiling.protocol import (
     command_decoder,
     encode,
 )
-from profiling.roofline import Ceiling
-from profiling.spec import Provider
-from profiling.tasks import Task, task_id
+from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.spec import Provider
+from roofscope.profiling.tasks import Task, task_id
 
 if TYPE_CHECKING:  # torch is imported after the reader thread is up: a parent that dies meanwhile is noticed
-    from profiling.worker.instruments import Instruments
+    from roofscope.profiling.worker.instruments import Instruments
 
 
 class Channel:
@@ -101,8 +101,8 @@ class Worker:
 
     def serve(self) -> str | None:
         """Until told to close. Returns why the worker must end by itself, if it must."""
-        from profiling.worker.device_lock import DeviceBusy
-        from profiling.worker.executor import DeviceFault
+        from roofscope.profiling.worker.device_lock import DeviceBusy
+        from roofscope.profiling.worker.executor import DeviceFault
 
         while True:
             command = self._channel.next_command()
@@ -120,9 +120,9 @@ class Worker:
 
     def _carry_out(self, command: Task) -> str:
         """Returns one sentence when the task failed as a whole, else nothing."""
-        from profiling.worker.device_lock import DeviceBusy
-        from profiling.worker.executor import DeviceFault
-        from profiling.worker.failures import CancelRequested
+        from roofscope.profiling.worker.device_lock import DeviceBusy
+        from roofscope.profiling.worker.executor import DeviceFault
+        from roofscope.profiling.worker.failures import CancelRequested
 
         try:
             device = self._device(
@@ -145,8 +145,8 @@ class Worker:
         """Raises DeviceFault where what went wrong has left the device unusable for the next task."""
         import torch
 
-        from profiling.worker.executor import DeviceFault, require_sound
-        from profiling.worker.failures import CancelRequested
+        from roofscope.profiling.worker.executor import DeviceFault, require_sound
+        from roofscope.profiling.worker.failures import CancelRequested
 
         try:
             self._perform(command, device)
@@ -157,8 +157,8 @@ class Worker:
             raise
 
     def _perform(self, command: Task, device: Device) -> None:
-        from profiling.worker.executor import JobExecutor
-        from profiling.worker.failures import CancelRequested
+        from roofscope.profiling.worker.executor import JobExecutor
+        from roofscope.profiling.worker.failures import CancelRequested
 
         def check_cancelled() -> None:
             if self._channel.is_cancelled(command):
@@ -181,7 +181,7 @@ class Worker:
                     executor.run()
 
     def _device(self, device_id: str) -> Device:
-        from profiling.worker.device_lock import lock_device
+        from roofscope.profiling.worker.device_lock import lock_device
 
         device = self._environment.device(device_id)
         if device is None:
@@ -192,7 +192,7 @@ class Worker:
         return device
 
     def _instruments_of(self, device: Device) -> "Instruments":
-        from profiling.worker.instruments import Instruments
+        from roofscope.profiling.worker.instruments import Instruments
 
         if device.uuid not in self._instruments:
             self._instruments[device.uuid] = Instruments(device)
@@ -201,7 +201,7 @@ class Worker:
     def _prove(
         self, command: SelfTest, instruments: "Instruments", check_cancelled: Callable[[], None]
     ) -> None:
-        from profiling.worker.selftest.course import carry_out
+        from roofscope.profiling.worker.selftest.course import carry_out
 
         def report(proof: Proof) -> None:
             self._channel.emit(ProofReady(command.id, proof))
@@ -212,7 +212,7 @@ class Worker:
         carry_out(command.proofs, instruments, report, announce, check_cancelled)
 
     def _probe(self, command: Probe, device: Device) -> None:
-        from profiling.worker.ceilings import measure_ceilings
+        from roofscope.profiling.worker.ceilings import measure_ceilings
 
         def report(ceiling: Ceiling) -> None:
             self._channel.emit(CeilingReady(command.id, ceiling))
@@ -243,10 +243,10 @@ def main() -> int:
         )
         return 2
     catalog = scan([LIBRARY, *map(Path, opening.kernel_roots)])
-    from profiling.worker.environment import read_environment
+    from roofscope.profiling.worker.environment import read_environment
 
     environment = read_environment()
-    from profiling.worker.garbage import overlook_imports
+    from roofscope.profiling.worker.garbage import overlook_imports
 
     overlook_imports()
     channel.emit(Hello(PROTOCOL_VERSION, environment, catalog.hash))
@@ -271,11 +271,11 @@ def _import_compiler(job: Job) -> None:
     """Before a job's modules and buffers are there, which must not be overlooked with it."""
     if all(version.provider is not Provider.COMPILE for version in job.implementations):
         return
-    if "profiling.worker.providers.compile" not in sys.modules:
-        from profiling.worker.garbage import overlook_imports
+    if "roofscope.profiling.worker.providers.compile" not in sys.modules:
+        from roofscope.profiling.worker.garbage import overlook_imports
 
         with suppress(ImportError):  # the build says so
-            import profiling.worker.providers.compile  # noqa: F401  # pyright: ignore[reportUnusedImport]
+            import roofscope.profiling.worker.providers.compile  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
             overlook_imports()
 

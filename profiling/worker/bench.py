@@ -8,11 +8,11 @@ from statistics import median
 import torch
 from msgspec import Struct
 
-from profiling.devices import Device, DeviceKind, DeviceState
-from profiling.roofline import Source
-from profiling.worker.free_memory import free_bytes
-from profiling.worker.probes import Probes, load_probes
-from profiling.worker.telemetry import state_reader
+from roofscope.profiling.devices import Device, DeviceKind, DeviceState
+from roofscope.profiling.roofline import Source
+from roofscope.profiling.worker.free_memory import free_bytes
+from roofscope.profiling.worker.probes import Probes, load_probes
+from roofscope.profiling.worker.telemetry import state_reader
 
 MIB = 2**20
 _NOISE_COUNT = 2**20  # elements; every array is a whole number of copies of one noise

@@ -10,12 +10,12 @@ from contextlib import nullcontext
 import torch
 from msgspec import Struct
 
-from profiling.devices import Device
-from profiling.nameplate import nameplate_held
-from profiling.roofline import Bound, Ceiling, Mix, Source
-from profiling.session import timestamp
-from profiling.worker import compute_ceilings, memory_ceilings
-from profiling.worker.bench import Bench, Reading
+from roofscope.profiling.devices import Device
+from roofscope.profiling.nameplate import nameplate_held
+from roofscope.profiling.roofline import Bound, Ceiling, Mix, Source
+from roofscope.profiling.session import timestamp
+from roofscope.profiling.worker import compute_ceilings, memory_ceilings
+from roofscope.profiling.worker.bench import Bench, Reading
 
 _DEADLINE_S = 60.0  # of one ceiling, which takes some seconds
 

@@ -2,21 +2,21 @@
 
 from dataclasses import dataclass
 
-from profiling.agreement import Meanwhile
-from profiling.outcome import Energy, FailureKind, Flag, Measured, Method, Verification
-from profiling.plan import Job, Quality
-from profiling.spec import Implementation
-from profiling.worker.call_times import single_calls
-from profiling.worker.energy import measure_energy
-from profiling.worker.failures import WrongResult
-from profiling.worker.inputs import InputMaker, InputSet
-from profiling.worker.instruments import Instruments
-from profiling.worker.providers import Built
-from profiling.worker.repeats import fingerprint, remembers
-from profiling.worker.rounds import Turn
-from profiling.worker.timing import GraphTimer, host_seconds
-from profiling.worker.tracing import Profile, profile_turn
-from profiling.worker.verify import Verifier
+from roofscope.profiling.agreement import Meanwhile
+from roofscope.profiling.outcome import Energy, FailureKind, Flag, Measured, Method, Verification
+from roofscope.profiling.plan import Job, Quality
+from roofscope.profiling.spec import Implementation
+from roofscope.profiling.worker.call_times import single_calls
+from roofscope.profiling.worker.energy import measure_energy
+from roofscope.profiling.worker.failures import WrongResult
+from roofscope.profiling.worker.inputs import InputMaker, InputSet
+from roofscope.profiling.worker.instruments import Instruments
+from roofscope.profiling.worker.providers import Built
+from roofscope.profiling.worker.repeats import fingerprint, remembers
+from roofscope.profiling.worker.rounds import Turn
+from roofscope.profiling.worker.timing import GraphTimer, host_seconds
+from roofscope.profiling.worker.tracing import Profile, profile_turn
+from roofscope.profiling.worker.verify import Verifier
 
 _HOST_CALLS_S = 0.1
 _MOST_HOST_CALLS = 50

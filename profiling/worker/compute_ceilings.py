@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from msgspec import Struct
 
-from profiling.roofline import Source
-from profiling.worker.bench import Bench, Reading, Timing
+from roofscope.profiling.roofline import Source
+from roofscope.profiling.worker.bench import Bench, Reading, Timing
 
 _FMA_ROUNDS = 1024  # 2 ms on an H200: launch and tail are then 0.2 %
 _TILE = (128, 256)  # of the output, as the fastest kernels of cuBLAS cut it

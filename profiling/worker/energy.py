@@ -15,9 +15,9 @@ from typing import Any, Protocol
 import torch
 from msgspec import Struct
 
-from profiling.devices import Device, DeviceKind
-from profiling.nvml import NvmlReader, NvmlUnavailable
-from profiling.outcome import Energy
+from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.nvml import NvmlReader, NvmlUnavailable
+from roofscope.profiling.outcome import Energy
 
 _SETTLE_S = 0.5  # before the first tick: clock, voltage, and what the sensors smooth
 _BATCH_S = 0.06  # queued at once: longer than any look at the meters

@@ -8,11 +8,11 @@ from typing import Protocol, cast
 import torch
 from msgspec.structs import replace
 
-from profiling import host
-from profiling.devices import Device, DeviceKind
-from profiling.nameplate import lanes_per_multiprocessor, nameplate_gap
-from profiling.nvml import NvmlReader, NvmlUnavailable, same_gpu
-from profiling.outcome import Environment
+from roofscope.profiling import host
+from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.nameplate import lanes_per_multiprocessor, nameplate_gap
+from roofscope.profiling.nvml import NvmlReader, NvmlUnavailable, same_gpu
+from roofscope.profiling.outcome import Environment
 
 
 def read_environment() -> Environment:

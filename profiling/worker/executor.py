@@ -11,14 +11,14 @@ from typing import TypeVar
 
 import torch
 
-from profiling.catalog import Catalog, Kernel
-from profiling.outcome import Outcome, Stage, Verification
-from profiling.plan import Job, Regime
-from profiling.protocol import OutcomeReady, StageStarted, TraceReady
-from profiling.spec import Implementation
-from profiling.worker import providers
-from profiling.worker.checking import Checker, Contender
-from profiling.worker.failures import (
+from roofscope.profiling.catalog import Catalog, Kernel
+from roofscope.profiling.outcome import Outcome, Stage, Verification
+from roofscope.profiling.plan import Job, Regime
+from roofscope.profiling.protocol import OutcomeReady, StageStarted, TraceReady
+from roofscope.profiling.spec import Implementation
+from roofscope.profiling.worker import providers
+from roofscope.profiling.worker.checking import Checker, Contender
+from roofscope.profiling.worker.failures import (
     BuildError,
     CancelRequested,
     Changed,
@@ -27,15 +27,15 @@ from profiling.worker.failures import (
     classify,
     has_broken_capture,
 )
-from profiling.worker.free_memory import free_bytes
-from profiling.worker.freeze import ActivityCounter
-from profiling.worker.inputs import InputMaker, InputSet, sets_on
-from profiling.worker.instruments import Instruments
-from profiling.worker.providers import BuildRequest, Built
-from profiling.worker.reference import load_reference
-from profiling.worker.rounds import STOP_RULES, Turn, measure, warm_up, warm_up_rule
-from profiling.worker.tracing import record_trace
-from profiling.worker.verify import Verifier
+from roofscope.profiling.worker.free_memory import free_bytes
+from roofscope.profiling.worker.freeze import ActivityCounter
+from roofscope.profiling.worker.inputs import InputMaker, InputSet, sets_on
+from roofscope.profiling.worker.instruments import Instruments
+from roofscope.profiling.worker.providers import BuildRequest, Built
+from roofscope.profiling.worker.reference import load_reference
+from roofscope.profiling.worker.rounds import STOP_RULES, Turn, measure, warm_up, warm_up_rule
+from roofscope.profiling.worker.tracing import record_trace
+from roofscope.profiling.worker.verify import Verifier
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import torch
 
-from profiling.spec import Dtype
-from profiling.worker.failures import BuildError, Refusal
+from roofscope.profiling.spec import Dtype
+from roofscope.profiling.worker.failures import BuildError, Refusal
 
 _SOURCE = Path(__file__).resolve().parent / "device_code" / "clock.cu"
 _BLOCKS_PER_MULTIPROCESSOR = 4  # some multiprocessors may still be busy: give each several chances
@@ -21,7 +21,7 @@ class GpuClock:
     """Marks and spins on one GPU. Raises Refusal where cuda.core is missing."""
 
     def __init__(self, device: torch.device) -> None:
-        from profiling.worker.providers import cuda
+        from roofscope.profiling.worker.providers import cuda
 
         architecture = cuda.architecture_of(torch.cuda.get_device_capability(device))
         self._program = cuda.CudaProgram(_SOURCE, Dtype.FLOAT32, architecture, device)

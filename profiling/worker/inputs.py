@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from profiling.devices import CACHE_LAPS, Device
-from profiling.outcome import FailureKind
-from profiling.spec import Dtype, Element, Fill, KernelSpec, evaluate
-from profiling.worker.failures import WrongResult
-from profiling.worker.free_memory import free_bytes
+from roofscope.profiling.devices import CACHE_LAPS, Device
+from roofscope.profiling.outcome import FailureKind
+from roofscope.profiling.spec import Dtype, Element, Fill, KernelSpec, evaluate
+from roofscope.profiling.worker.failures import WrongResult
+from roofscope.profiling.worker.free_memory import free_bytes
 
 InputSet = tuple[torch.Tensor, ...]
 Derive = Callable[..., Sequence[torch.Tensor]]

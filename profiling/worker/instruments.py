@@ -5,16 +5,16 @@ from functools import cached_property
 
 import torch
 
-from profiling.devices import Device
-from profiling.worker.call_times import calibrate_offset
-from profiling.worker.energy import energy_reader
-from profiling.worker.garbage import keep_out_of_captures
-from profiling.worker.gpu_clock import gpu_clock
-from profiling.worker.graphs import OutputPool
-from profiling.worker.inputs import InputSet
-from profiling.worker.providers import Tensors
-from profiling.worker.telemetry import state_reader
-from profiling.worker.timing import BLOCK_S, BlockTimer, make_timer
+from roofscope.profiling.devices import Device
+from roofscope.profiling.worker.call_times import calibrate_offset
+from roofscope.profiling.worker.energy import energy_reader
+from roofscope.profiling.worker.garbage import keep_out_of_captures
+from roofscope.profiling.worker.gpu_clock import gpu_clock
+from roofscope.profiling.worker.graphs import OutputPool
+from roofscope.profiling.worker.inputs import InputSet
+from roofscope.profiling.worker.providers import Tensors
+from roofscope.profiling.worker.telemetry import state_reader
+from roofscope.profiling.worker.timing import BLOCK_S, BlockTimer, make_timer
 
 
 class Instruments:

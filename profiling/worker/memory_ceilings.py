@@ -8,10 +8,10 @@ from itertools import cycle
 
 import torch
 
-from profiling.devices import Device
-from profiling.roofline import Mix
-from profiling.worker.bench import MIB, Bench, Reading
-from profiling.worker.probes import PACK_BYTES, Sweep
+from roofscope.profiling.devices import Device
+from roofscope.profiling.roofline import Mix
+from roofscope.profiling.worker.bench import MIB, Bench, Reading
+from roofscope.profiling.worker.probes import PACK_BYTES, Sweep
 
 # Working sets of the L2 sweep, in parts of the cache: it serves large ones from both of its halves, and
 # next to its full size other data takes its share.

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from msgspec import Struct
 
-from profiling.roofline import Mix
-from profiling.worker.failures import BuildError, Unavailable
+from roofscope.profiling.roofline import Mix
+from roofscope.profiling.worker.failures import BuildError, Unavailable
 
 SOURCE = Path(__file__).with_name("probes.cu")
 PACK_BYTES = 16
@@ -148,7 +148,7 @@ def load_probes(device: torch.device) -> tuple[Probes | None, str]:
     gpu = cast(GpuProperties, torch.cuda.get_device_properties(device))  # pyright: ignore[reportUnknownMemberType]
     try:
         # Here, because the module asks for cuda.core, which may be missing.
-        from profiling.worker.providers.cuda import CudaProgram, architecture_of
+        from roofscope.profiling.worker.providers.cuda import CudaProgram, architecture_of
 
         architecture = architecture_of((gpu.major, gpu.minor))
         program = CudaProgram(SOURCE, None, architecture, device)

@@ -2,11 +2,11 @@
 
 import traceback
 
-from profiling.catalog import Kernel, load_module, told
-from profiling.worker.failures import BuildError
-from profiling.worker.inputs import Derive
-from profiling.worker.providers import run_of
-from profiling.worker.verify import Call
+from roofscope.profiling.catalog import Kernel, load_module, told
+from roofscope.profiling.worker.failures import BuildError
+from roofscope.profiling.worker.inputs import Derive
+from roofscope.profiling.worker.providers import run_of
+from roofscope.profiling.worker.verify import Call
 
 
 def load_reference(kernel: Kernel) -> tuple[Call, Derive | None]:

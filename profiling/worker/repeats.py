@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from profiling.worker.inputs import InputSet
-from profiling.worker.providers import Tensors
+from roofscope.profiling.worker.inputs import InputSet
+from roofscope.profiling.worker.providers import Tensors
 
 Call = Callable[..., Tensors]
 

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from profiling.devices import DeviceState
-from profiling.outcome import Discard, Evidence, TimeStats
-from profiling.plan import Quality, Regime
-from profiling.statistics import (
+from roofscope.profiling.devices import DeviceState
+from roofscope.profiling.outcome import Discard, Evidence, TimeStats
+from roofscope.profiling.plan import Quality, Regime
+from roofscope.profiling.statistics import (
     EXACT_STOP,
     EXACT_WARM_UP,
     QUICK_STOP,
@@ -22,7 +22,7 @@ from profiling.statistics import (
     median_interval,
     unstable_because,
 )
-from profiling.worker.timing import BlockReading, BlockTimer
+from roofscope.profiling.worker.timing import BlockReading, BlockTimer
 
 STOP_RULES = {Quality.QUICK: QUICK_STOP, Quality.EXACT: EXACT_STOP}
 _MOST_ROUNDS = 2000

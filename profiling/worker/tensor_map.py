@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from profiling.worker.failures import Refusal
+from roofscope.profiling.worker.failures import Refusal
 
 _TYPE_NAMES = {
     torch.float32: "FLOAT32",

@@ -9,11 +9,11 @@ from typing import NamedTuple, Protocol
 
 import torch
 
-from profiling.outcome import Method
-from profiling.worker.gpu_clock import GpuClock
-from profiling.worker.graphs import OutputPool
-from profiling.worker.inputs import InputSet, as_tuple
-from profiling.worker.providers import Tensors
+from roofscope.profiling.outcome import Method
+from roofscope.profiling.worker.gpu_clock import GpuClock
+from roofscope.profiling.worker.graphs import OutputPool
+from roofscope.profiling.worker.inputs import InputSet, as_tuple
+from roofscope.profiling.worker.providers import Tensors
 
 Call = Callable[..., Tensors]
 

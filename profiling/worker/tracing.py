@@ -11,13 +11,13 @@ import torch
 from torch._C._autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
-from profiling.agreement import Meanwhile
-from profiling.outcome import ProfiledKernel
-from profiling.worker.gpu_clock import OWN_PREFIX
-from profiling.worker.inputs import InputSet
-from profiling.worker.providers import Tensors
-from profiling.worker.rounds import ReadState, Turn
-from profiling.worker.timing import BlockReading
+from roofscope.profiling.agreement import Meanwhile
+from roofscope.profiling.outcome import ProfiledKernel
+from roofscope.profiling.worker.gpu_clock import OWN_PREFIX
+from roofscope.profiling.worker.inputs import InputSet
+from roofscope.profiling.worker.providers import Tensors
+from roofscope.profiling.worker.rounds import ReadState, Turn
+from roofscope.profiling.worker.timing import BlockReading
 
 Call = Callable[..., Tensors]
 _TRACED_CALLS = 5

@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 import torch
 
-from profiling.outcome import FailureKind, Verification
-from profiling.spec import KernelSpec, Workload, size_text
-from profiling.worker.failures import WrongResult
-from profiling.worker.inputs import InputMaker, InputSet, as_tuple, widened
-from profiling.worker.providers import Tensors
-from profiling.worker.repeats import same_bits
+from roofscope.profiling.outcome import FailureKind, Verification
+from roofscope.profiling.spec import KernelSpec, Workload, size_text
+from roofscope.profiling.worker.failures import WrongResult
+from roofscope.profiling.worker.inputs import InputMaker, InputSet, as_tuple, widened
+from roofscope.profiling.worker.providers import Tensors
+from roofscope.profiling.worker.repeats import same_bits
 
 Call = Callable[..., Tensors]
 

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 WINDOW = ["PySide6", "shiboken6", "pyqtgraph", "app"]
-ENGINES = ["torch", "triton", "cuda", "profiling.worker"]
+ENGINES = ["torch", "triton", "cuda", "roofscope.profiling.worker"]
 
 IMPORT = """
 import importlib, sys
@@ -46,9 +46,12 @@ def test_import_contracts_hold() -> None:
     ("names", "unwanted"),
     [
         (modules("app/**/*.py"), ENGINES),
-        (modules("profiling/**/*.py", without="profiling.worker"), ENGINES + WINDOW),
+        (modules("profiling/**/*.py", without="roofscope.profiling.worker"), ENGINES + WINDOW),
         (modules("kernels/*/spec.py"), ENGINES + WINDOW),
-        (["main", *modules("app/cli/*.py"), "app.roofline_svg", "app.verdict_text"], ENGINES + WINDOW[:-1]),
+        (
+            ["main", *modules("app/cli/*.py"), "roofscope.app.roofline_svg", "roofscope.app.verdict_text"],
+            ENGINES + WINDOW[:-1],
+        ),
     ],
     ids=["app", "profiling", "specs", "command-line"],
 )

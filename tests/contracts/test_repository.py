@@ -20,7 +20,19 @@ TOP_LEVEL = {
         "Makefile",
         "README.md",
     ),
-    *("app", "assets", "benchmarks", "docs", "kernels", "main.py", "profiling", "pyproject.toml", "tests"),
+    *(
+        "__init__.py",
+        "app",
+        "assets",
+        "benchmarks",
+        "docs",
+        "kernels",
+        "main.py",
+        "profiling",
+        "py.typed",
+        "pyproject.toml",
+        "tests",
+    ),
 }
 
 # Where packages come from is the own setting of each machine, never ours. Written so as not to match itself.

@@ -7,10 +7,10 @@ import sys
 
 import torch
 
-from profiling.spec import Provider, Workload
-from profiling.worker import providers
-from profiling.worker.failures import Refusal
-from tests.kernels.cases import CATALOG, random_inputs
+from roofscope.profiling.spec import Provider, Workload
+from roofscope.profiling.worker import providers
+from roofscope.profiling.worker.failures import Refusal
+from roofscope.tests.kernels.cases import CATALOG, random_inputs
 
 
 def main(name: str) -> None:

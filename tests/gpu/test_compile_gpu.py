@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from profiling.spec import Dtype, Implementation, Provider, Workload
-from profiling.worker import providers
-from tests.kernels.cases import CATALOG, as_tuple, random_inputs, reference, relative_error
+from roofscope.profiling.spec import Dtype, Implementation, Provider, Workload
+from roofscope.profiling.worker import providers
+from roofscope.tests.kernels.cases import CATALOG, as_tuple, random_inputs, reference, relative_error
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's own, while it compiles
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import torch
 
-from profiling.catalog import Kernel
-from profiling.spec import Dtype, Implementation, Pipe, Provider, Workload
-from profiling.worker import providers
-from profiling.worker.failures import Refusal
-from profiling.worker.inputs import as_tuple
-from tests.kernels.cases import (
+from roofscope.profiling.catalog import Kernel
+from roofscope.profiling.spec import Dtype, Implementation, Pipe, Provider, Workload
+from roofscope.profiling.worker import providers
+from roofscope.profiling.worker.failures import Refusal
+from roofscope.profiling.worker.inputs import as_tuple
+from roofscope.tests.kernels.cases import (
     OVERFLOWS,
     Tensors,
     can_be_spoiled,

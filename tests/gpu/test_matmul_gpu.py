@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 import torch
 
-from profiling.catalog import LIBRARY, load_module
-from profiling.spec import Dtype
-from profiling.worker.failures import Refusal
-from tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
+from roofscope.profiling.catalog import LIBRARY, load_module
+from roofscope.profiling.spec import Dtype
+from roofscope.profiling.worker.failures import Refusal
+from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
 
 KERNEL = CATALOG.kernel("matmul")
 assert KERNEL is not None
@@ -32,7 +32,7 @@ def load(stem: str) -> Any:
 
 
 def program(stem: str, dtype: Dtype) -> Any:
-    from profiling.worker.providers import cuda
+    from roofscope.profiling.worker.providers import cuda
 
     architecture = cuda.architecture_of(torch.cuda.get_device_capability())
     return cuda.CudaProgram(FOLDER / f"{stem}.cu", dtype, architecture, torch.device("cuda", 0))

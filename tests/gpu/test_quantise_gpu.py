@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from profiling.catalog import Kernel
-from profiling.spec import Dtype, Implementation, Provider
-from tests.gpu.test_kernels_gpu import built
-from tests.kernels.cases import implementations, name_of, random_inputs, reference, relative_error
+from roofscope.profiling.catalog import Kernel
+from roofscope.profiling.spec import Dtype, Implementation, Provider
+from roofscope.tests.gpu.test_kernels_gpu import built
+from roofscope.tests.kernels.cases import implementations, name_of, random_inputs, reference, relative_error
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:TRITON_DEFAULT_FP_FUSION"),

@@ -3,15 +3,13 @@
 import os
 import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from profiling.spec import Provider
-from tests.kernels.cases import CATALOG
+from roofscope.profiling.paths import module_command
+from roofscope.profiling.spec import Provider
+from roofscope.tests.kernels.cases import CATALOG
 
-ROOT = Path(__file__).parents[2]
 SANITIZER = shutil.which("compute-sanitizer", path=os.environ["PATH"] + ":/usr/local/cuda/bin")
 KERNELS = [
     kernel.spec.name
@@ -40,10 +38,9 @@ def test_nothing_is_found(kernel: str, tool: str) -> None:
 def _watch(kernel: str, tool: str) -> subprocess.CompletedProcess[str]:
     watch = [str(SANITIZER), "--tool", tool, "--report-api-errors", "no", "--error-exitcode", str(FOUND)]
     return subprocess.run(
-        [*watch, sys.executable, "-m", "tests.gpu.sanitized", kernel],
+        [*watch, *module_command("roofscope.tests.gpu.sanitized"), kernel],
         # Each tensor in an allocation of its own: a stray access would stay inside a shared one.
         env={**os.environ, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"},
-        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,

@@ -6,11 +6,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from profiling.outcome import Method  # noqa: E402
-from profiling.proof import Proof, ProofName  # noqa: E402
-from profiling.worker.environment import read_environment  # noqa: E402
-from profiling.worker.instruments import Instruments  # noqa: E402
-from profiling.worker.selftest.course import carry_out  # noqa: E402
+from roofscope.profiling.outcome import Method  # noqa: E402
+from roofscope.profiling.proof import Proof, ProofName  # noqa: E402
+from roofscope.profiling.worker.environment import read_environment  # noqa: E402
+from roofscope.profiling.worker.instruments import Instruments  # noqa: E402
+from roofscope.profiling.worker.selftest.course import carry_out  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 import torch
 
-from profiling.catalog import Kernel, load_module
-from profiling.spec import Dtype
-from tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
+from roofscope.profiling.catalog import Kernel, load_module
+from roofscope.profiling.spec import Dtype
+from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
 
-pytest.importorskip("profiling.worker.providers.cuda", reason="cuda.core is not installed here")
+pytest.importorskip("roofscope.profiling.worker.providers.cuda", reason="cuda.core is not installed here")
 
-from kernels.shared import wgmma_attention, wgmma_matmul
-from profiling.worker.providers import cuda
+from roofscope.kernels.shared import wgmma_attention, wgmma_matmul
+from roofscope.profiling.worker.providers import cuda
 
 pytestmark = pytest.mark.skipif(
     not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0),

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import torch
 
-from profiling.catalog import Kernel, load_module, scan
-from profiling.spec import Dtype, Fill, Implementation, Provider
-from profiling.worker.inputs import InputMaker, as_tuple, widened
+from roofscope.profiling.catalog import Kernel, load_module, scan
+from roofscope.profiling.spec import Dtype, Fill, Implementation, Provider
+from roofscope.profiling.worker.inputs import InputMaker, as_tuple, widened
 
 CATALOG = scan()
 

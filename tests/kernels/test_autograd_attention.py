@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from profiling.catalog import LIBRARY, load_module
+from roofscope.profiling.catalog import LIBRARY, load_module
 
 Variables = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 

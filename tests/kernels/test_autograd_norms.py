@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from profiling.catalog import LIBRARY, load_module
-from tests.kernels import interpreter
+from roofscope.profiling.catalog import LIBRARY, load_module
+from roofscope.tests.kernels import interpreter
 
 Call = Callable[..., Any]
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from profiling.catalog import LIBRARY, load_module
+from roofscope.profiling.catalog import LIBRARY, load_module
 
 
 def eager(kernel: str) -> Any:

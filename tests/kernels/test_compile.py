@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from profiling.outcome import BuildInfo
-from profiling.spec import Dtype, Implementation, Provider, Workload
-from profiling.worker import providers
+from roofscope.profiling.outcome import BuildInfo
+from roofscope.profiling.spec import Dtype, Implementation, Provider, Workload
+from roofscope.profiling.worker import providers
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # torch's own, while it compiles
 

@@ -10,12 +10,14 @@ from types import ModuleType
 
 import pytest
 
-from profiling.catalog import Kernel, load_module
-from profiling.spec import Dtype, Implementation, Provider
-from profiling.worker.failures import Refusal
-from tests.kernels.cases import implementations, name_of, random_inputs
+from roofscope.profiling.catalog import Kernel, load_module
+from roofscope.profiling.spec import Dtype, Implementation, Provider
+from roofscope.profiling.worker.failures import Refusal
+from roofscope.tests.kernels.cases import implementations, name_of, random_inputs
 
-cuda = pytest.importorskip("profiling.worker.providers.cuda", reason="cuda.core is not installed here")
+cuda = pytest.importorskip(
+    "roofscope.profiling.worker.providers.cuda", reason="cuda.core is not installed here"
+)
 
 CAPABILITIES = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)]
 _OLDEST = (7, 5)

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from profiling.catalog import LIBRARY
-from profiling.worker.failures import BuildError, Unavailable
+from roofscope.profiling.catalog import LIBRARY
+from roofscope.profiling.worker.failures import BuildError, Unavailable
 
 cuda_ext = pytest.importorskip(
-    "profiling.worker.providers.cuda_ext", reason="torch cannot build extensions here"
+    "roofscope.profiling.worker.providers.cuda_ext", reason="torch cannot build extensions here"
 )
 
 TEXTBOOK = LIBRARY / "gelu" / "cuda_ext_textbook.cu"

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch.nn import functional
 
-from profiling.catalog import Kernel, load_module
-from profiling.spec import Dtype
-from profiling.worker.inputs import widened
-from tests.kernels.cases import (
+from roofscope.profiling.catalog import Kernel, load_module
+from roofscope.profiling.spec import Dtype
+from roofscope.profiling.worker.inputs import widened
+from roofscope.tests.kernels.cases import (
     CATALOG,
     eager,
     element_count,

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from profiling.catalog import Kernel
-from profiling.spec import Dtype, Implementation, Provider, Workload
-from profiling.worker.failures import Unavailable
-from profiling.worker.providers import BuildRequest, build, library
-from tests.kernels.cases import CATALOG, implementations, name_of
+from roofscope.profiling.catalog import Kernel
+from roofscope.profiling.spec import Dtype, Implementation, Provider, Workload
+from roofscope.profiling.worker.failures import Unavailable
+from roofscope.profiling.worker.providers import BuildRequest, build, library
+from roofscope.tests.kernels.cases import CATALOG, implementations, name_of
 
 LIGERS = [pair for pair in implementations(Provider.LIBRARY) if pair[1].variant == "liger"]
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from profiling.catalog import LIBRARY, load_module
-from profiling.spec import Dtype
-from profiling.worker.failures import Refusal
+from roofscope.profiling.catalog import LIBRARY, load_module
+from roofscope.profiling.spec import Dtype
+from roofscope.profiling.worker.failures import Refusal
 
 FOLDER = LIBRARY / "matmul"
 HOPPER_BYTES, ADA_BYTES = 232_448, 101_376  # shared memory a block may have
@@ -117,7 +117,9 @@ def machine_code(cubin: bytes, folder: Path) -> str:
 
 @pytest.mark.parametrize("dtype", [Dtype.FLOAT16, Dtype.BFLOAT16], ids=str)
 def test_mma_feeds_the_tensor_cores_by_asynchronous_16_byte_copies(dtype: Dtype, tmp_path: Path) -> None:
-    cuda = pytest.importorskip("profiling.worker.providers.cuda", reason="cuda.core is not installed here")
+    cuda = pytest.importorskip(
+        "roofscope.profiling.worker.providers.cuda", reason="cuda.core is not installed here"
+    )
     code = machine_code(cuda.compile_source(FOLDER / "cuda_mma.cu", dtype, "sm_80").code, tmp_path)
     product = "HMMA.16816.F32.BF16" if dtype is Dtype.BFLOAT16 else "HMMA.16816.F32 "
     for instruction in (product, "LDSM.16.M88.4", "LDSM.16.MT88.4", "LDGSTS.E.BYPASS"):
@@ -125,7 +127,9 @@ def test_mma_feeds_the_tensor_cores_by_asynchronous_16_byte_copies(dtype: Dtype,
 
 
 def test_ffma_keeps_float32_off_the_tensor_cores(tmp_path: Path) -> None:
-    cuda = pytest.importorskip("profiling.worker.providers.cuda", reason="cuda.core is not installed here")
+    cuda = pytest.importorskip(
+        "roofscope.profiling.worker.providers.cuda", reason="cuda.core is not installed here"
+    )
     code = machine_code(cuda.compile_source(FOLDER / "cuda_ffma.cu", Dtype.FLOAT32, "sm_90a").code, tmp_path)
     assert "FFMA" in code
     assert "LDGSTS.E.BYPASS.128" in code

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from profiling.catalog import LIBRARY, load_module
-from profiling.worker.inputs import as_tuple
-from tests.kernels import interpreter
+from roofscope.profiling.catalog import LIBRARY, load_module
+from roofscope.profiling.worker.inputs import as_tuple
+from roofscope.tests.kernels import interpreter
 
 Tensors = tuple[torch.Tensor, ...]
 Call = Callable[..., Tensors]

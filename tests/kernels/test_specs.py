@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from profiling.catalog import Kernel
-from profiling.spec import Dtype, Multiply, Pipe, Provider
-from tests.kernels.cases import CATALOG, eager, element_count, name_of, random_inputs
+from roofscope.profiling.catalog import Kernel
+from roofscope.profiling.spec import Dtype, Multiply, Pipe, Provider
+from roofscope.tests.kernels.cases import CATALOG, eager, element_count, name_of, random_inputs
 
 TF32_EPS = 2**-10
 LAPTOP_BYTES = 256 * 2**20

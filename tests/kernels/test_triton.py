@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 
-from profiling.catalog import Kernel
-from profiling.spec import Dtype, Implementation, Pipe, Provider
-from profiling.worker.failures import Refusal
-from tests.kernels import interpreter
-from tests.kernels.cases import (
+from roofscope.profiling.catalog import Kernel
+from roofscope.profiling.spec import Dtype, Implementation, Pipe, Provider
+from roofscope.profiling.worker.failures import Refusal
+from roofscope.tests.kernels import interpreter
+from roofscope.tests.kernels.cases import (
     OVERFLOWS,
     Tensors,
     can_be_spoiled,

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from profiling.catalog import LIBRARY
-from profiling.spec import Dtype
+from roofscope.profiling.catalog import LIBRARY
+from roofscope.profiling.spec import Dtype
 
-pytest.importorskip("profiling.worker.providers.cuda", reason="cuda.core is not installed here")
+pytest.importorskip("roofscope.profiling.worker.providers.cuda", reason="cuda.core is not installed here")
 
-from kernels.shared.wgmma_attention import heads_of_group
-from kernels.shared.wgmma_matmul import TILES, choose
-from profiling.worker.failures import Refusal
-from profiling.worker.providers import cuda
-from profiling.worker.tensor_map import needs_hopper
+from roofscope.kernels.shared.wgmma_attention import heads_of_group
+from roofscope.kernels.shared.wgmma_matmul import TILES, choose
+from roofscope.profiling.worker.failures import Refusal
+from roofscope.profiling.worker.providers import cuda
+from roofscope.profiling.worker.tensor_map import needs_hopper
 
 MULTIPROCESSORS = 132
 HOPPER_BYTES = 232_448  # shared memory a block may have

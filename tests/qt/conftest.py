@@ -1,6 +1,5 @@
 """The window with temporary places, invented devices and a worker that computes nothing."""
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,13 +7,14 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.application import Application, build_window
-from app.settings import Places
-from profiling.devices import Device, DeviceState
-from profiling.host import cpu_device
-from profiling.store import SessionStore
-from profiling.transport import LocalTarget
-from tests.sessions import DEVICE, ENVIRONMENT, make_session
+from roofscope.app.application import Application, build_window
+from roofscope.app.settings import Places
+from roofscope.profiling.devices import Device, DeviceState
+from roofscope.profiling.host import cpu_device
+from roofscope.profiling.paths import module_command
+from roofscope.profiling.store import SessionStore
+from roofscope.profiling.transport import LocalTarget
+from roofscope.tests.sessions import DEVICE, ENVIRONMENT, make_session
 
 OpenWindow = Callable[..., Application]
 
@@ -24,7 +24,7 @@ class FakeTarget(LocalTarget, frozen=True):
     marker: str = "/nonexistent"
 
     def argv(self) -> tuple[str, ...]:
-        return (sys.executable, "-m", "tests.qt.fake_worker", self.mode, self.marker)
+        return (*module_command("roofscope.tests.qt.fake_worker"), self.mode, self.marker)
 
 
 class FakeDevices:

@@ -14,11 +14,11 @@ import sys
 import time
 from pathlib import Path
 
-from profiling.catalog import LIBRARY, scan
-from profiling.outcome import Cancelled, Stage
-from profiling.plan import Job
-from profiling.proof import Column, Proof, ProofName, Row, Unit
-from profiling.protocol import (
+from roofscope.profiling.catalog import LIBRARY, scan
+from roofscope.profiling.outcome import Cancelled, Stage
+from roofscope.profiling.plan import Job
+from roofscope.profiling.proof import Column, Proof, ProofName, Row, Unit
+from roofscope.profiling.protocol import (
     PROTOCOL_VERSION,
     Cancel,
     CeilingReady,
@@ -39,7 +39,7 @@ from profiling.protocol import (
     command_decoder,
     encode,
 )
-from tests.sessions import CEILINGS, ENVIRONMENT, measured
+from roofscope.tests.sessions import CEILINGS, ENVIRONMENT, measured
 
 PROOFS = (
     Proof(

@@ -4,9 +4,9 @@ from collections import Counter
 
 from PySide6.QtGui import QKeySequence
 
-from app.commands import COMMANDS, CommandId
-from app.views.shortcuts_dialog import ShortcutsDialog
-from tests.qt.conftest import OpenWindow
+from roofscope.app.commands import COMMANDS, CommandId
+from roofscope.app.views.shortcuts_dialog import ShortcutsDialog
+from roofscope.tests.qt.conftest import OpenWindow
 
 
 def test_no_two_commands_share_keys():

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QProcess, QThread, QTimer
 from pytestqt.qtbot import QtBot
 
-from tests.leaks import Running
+from roofscope.tests.leaks import Running
 
 SLEEP = ["-c", "import time; time.sleep(60)"]
 

@@ -5,14 +5,14 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
 
-from app.models.library_model import LibraryModel, LibraryRole
-from app.models.point_columns import COLUMNS
-from app.models.point_table import PointRole, PointTable
-from app.models.session_model import SessionModel
-from profiling.catalog import scan
-from profiling.plan import TOUR, by_default
-from profiling.spec import Implementation, Provider
-from tests.sessions import make_session
+from roofscope.app.models.library_model import LibraryModel, LibraryRole
+from roofscope.app.models.point_columns import COLUMNS
+from roofscope.app.models.point_table import PointRole, PointTable
+from roofscope.app.models.session_model import SessionModel
+from roofscope.profiling.catalog import scan
+from roofscope.profiling.plan import TOUR, by_default
+from roofscope.profiling.spec import Implementation, Provider
+from roofscope.tests.sessions import make_session
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
 CHECK = Qt.ItemDataRole.CheckStateRole

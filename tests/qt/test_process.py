@@ -10,28 +10,29 @@ from pathlib import Path
 import psutil
 import pytest
 
-from profiling.session_reader import SessionError, load
-from tests.qt.conftest import OpenWindow
+from roofscope.profiling.paths import module_command
+from roofscope.profiling.session_reader import SessionError, load
+from roofscope.tests.qt.conftest import OpenWindow
 
 DEADLINE_S = 60
 
 
 def test_the_window_imports_neither_torch_nor_pandas(session_file: Path, tmp_path: Path):
     done = subprocess.run(
-        [sys.executable, "-m", "tests.qt.window_process", "modules", str(tmp_path), str(session_file)],
+        [*module_command("roofscope.tests.qt.window_process"), "modules", str(tmp_path), str(session_file)],
         capture_output=True,
         text=True,
         check=True,
         timeout=DEADLINE_S,
     )
     modules = set(done.stdout.split())
-    assert {"PySide6", "pyqtgraph", "app"} <= modules
+    assert {"PySide6", "pyqtgraph", "roofscope"} <= modules
     # pyqtgraph imports cuda.bindings by itself where it is installed; that alone makes no context.
     assert modules.isdisjoint({"torch", "triton", "pandas"})
 
 
 def test_a_killed_window_leaves_every_point_and_no_worker(tmp_path: Path, open_window: OpenWindow):
-    window = subprocess.Popen([sys.executable, "-m", "tests.qt.window_process", "run", str(tmp_path)])
+    window = subprocess.Popen([*module_command("roofscope.tests.qt.window_process"), "run", str(tmp_path)])
     try:
         path = _first_points(tmp_path / "sessions", 2)
         workers = psutil.Process(window.pid).children(recursive=True)
@@ -69,7 +70,7 @@ import signal, sys
 from pathlib import Path
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
-from app.application import run_window
+from roofscope.app.application import run_window
 
 run = QApplication.exec
 

@@ -3,13 +3,13 @@
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.application import Application
-from app.commands import CommandId
-from app.views.doctor_dialog import DoctorDialog
-from app.views.proof_pane import ProofPane
-from profiling.proof import ProofName
-from profiling.session_reader import load
-from tests.qt.conftest import OpenWindow
+from roofscope.app.application import Application
+from roofscope.app.commands import CommandId
+from roofscope.app.views.doctor_dialog import DoctorDialog
+from roofscope.app.views.proof_pane import ProofPane
+from roofscope.profiling.proof import ProofName
+from roofscope.profiling.session_reader import load
+from roofscope.tests.qt.conftest import OpenWindow
 
 WAIT_MS = 20_000
 

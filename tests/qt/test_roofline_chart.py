@@ -8,15 +8,15 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from pytestqt.qtbot import QtBot
 
-from app.models.selection import Selection
-from app.models.session_model import SessionModel
-from app.theme import DARK, LIGHT
-from app.views.roofline_chart import RooflineChart
-from profiling.roofline import Source
-from profiling.session import Session
-from tests.label_boxes import label_box
-from tests.sessions import CEILINGS, empty_session, make_session
-from tests.unit.test_chart_scene import make_unstable, session_with_copy
+from roofscope.app.models.selection import Selection
+from roofscope.app.models.session_model import SessionModel
+from roofscope.app.theme import DARK, LIGHT
+from roofscope.app.views.roofline_chart import RooflineChart
+from roofscope.profiling.roofline import Source
+from roofscope.profiling.session import Session
+from roofscope.tests.label_boxes import label_box
+from roofscope.tests.sessions import CEILINGS, empty_session, make_session
+from roofscope.tests.unit.test_chart_scene import make_unstable, session_with_copy
 
 
 def open_chart(qtbot: QtBot, session: Session) -> tuple[RooflineChart, SessionModel, Selection]:

@@ -9,11 +9,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
-from app.commands import CommandId
-from app.models.point_columns import COLUMNS
-from app.places import give_qt_a_runtime_folder
-from app.settings import ASSETS
-from tests.qt.conftest import OpenWindow
+from roofscope.app.commands import CommandId
+from roofscope.app.models.point_columns import COLUMNS
+from roofscope.app.places import give_qt_a_runtime_folder
+from roofscope.app.settings import ASSETS
+from roofscope.tests.qt.conftest import OpenWindow
 
 
 def test_the_chart_names_its_device_and_the_one_that_run_uses(open_window: OpenWindow, session_file: Path):

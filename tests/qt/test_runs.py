@@ -11,15 +11,15 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
-from app.application import Application
-from app.commands import CommandId
-from app.settings import Places
-from profiling.catalog import LIBRARY
-from profiling.outcome import Cancelled, Failed, FailureKind, Measured
-from profiling.session import Session
-from profiling.session_reader import load
-from tests.qt.conftest import FakeDevices, OpenWindow
-from tests.sessions import DEVICE, ENVIRONMENT
+from roofscope.app.application import Application
+from roofscope.app.commands import CommandId
+from roofscope.app.settings import Places
+from roofscope.profiling.catalog import LIBRARY
+from roofscope.profiling.outcome import Cancelled, Failed, FailureKind, Measured
+from roofscope.profiling.session import Session
+from roofscope.profiling.session_reader import load
+from roofscope.tests.qt.conftest import FakeDevices, OpenWindow
+from roofscope.tests.sessions import DEVICE, ENVIRONMENT
 
 WAIT_MS = 60_000
 
@@ -230,7 +230,7 @@ def test_a_worker_that_does_not_start_can_be_restarted(open_window: OpenWindow, 
 
 
 def test_a_program_that_is_not_there_gives_a_card(open_window: OpenWindow, qtbot: QtBot):
-    from profiling.transport import LocalTarget
+    from roofscope.profiling.transport import LocalTarget
 
     class NoTarget(LocalTarget, frozen=True):
         def argv(self) -> tuple[str, ...]:
@@ -274,7 +274,9 @@ def test_a_read_only_session_is_left_as_it_is(
     open_window: OpenWindow, qtbot: QtBot, session_file: Path, monkeypatch: pytest.MonkeyPatch
 ):
     # Tests may run as root, who may write anything: ask as a user would be answered.
-    monkeypatch.setattr("app.session_keeper.os.access", lambda path, mode: Path(path) != session_file)
+    monkeypatch.setattr(
+        "roofscope.app.session_keeper.os.access", lambda path, mode: Path(path) != session_file
+    )
     application = open_window(session_file)
     before = session_file.read_bytes()
     tick_only(application, "softmax")
@@ -285,7 +287,7 @@ def test_a_read_only_session_is_left_as_it_is(
 
 
 def test_measure_this_machine_starts_from_the_example(open_window: OpenWindow, qtbot: QtBot, places: Places):
-    from tests.qt.conftest import write_session
+    from roofscope.tests.qt.conftest import write_session
 
     write_session(places.example)
     before = places.example.read_bytes()

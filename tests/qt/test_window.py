@@ -24,19 +24,19 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from app.application import Application
-from app.commands import CommandId
-from app.models.chart_caption import target_text
-from app.settings import ASSETS, Places
-from app.tokens import DARK, LIGHT
-from app.views.chart_card import point_html
-from app.views.roofline_chart import RooflineChart
-from profiling.host import cpu_device
-from profiling.outcome import Failed, Measured, Skipped
-from profiling.spec import Provider
-from profiling.verdict import verdict
-from tests.qt.conftest import FakeDevices, OpenWindow, write_session
-from tests.sessions import DEVICE
+from roofscope.app.application import Application
+from roofscope.app.commands import CommandId
+from roofscope.app.models.chart_caption import target_text
+from roofscope.app.settings import ASSETS, Places
+from roofscope.app.tokens import DARK, LIGHT
+from roofscope.app.views.chart_card import point_html
+from roofscope.app.views.roofline_chart import RooflineChart
+from roofscope.profiling.host import cpu_device
+from roofscope.profiling.outcome import Failed, Measured, Skipped
+from roofscope.profiling.spec import Provider
+from roofscope.profiling.verdict import verdict
+from roofscope.tests.qt.conftest import FakeDevices, OpenWindow, write_session
+from roofscope.tests.sessions import DEVICE
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 
@@ -362,8 +362,8 @@ def test_a_session_left_by_a_crash_shows_every_committed_point(
 ):
     import shutil
 
-    from profiling.store import SessionStore
-    from tests.sessions import make_session
+    from roofscope.profiling.store import SessionStore
+    from roofscope.tests.sessions import make_session
 
     store = SessionStore.append(session_file)
     point = make_session().points[0]
@@ -478,7 +478,7 @@ def _belongs_to_qt(widget: QWidget) -> bool:
 
 
 def test_the_doctor_opens_at_once_and_fills(open_window: OpenWindow, qtbot: QtBot):
-    from app.views.doctor_dialog import DoctorDialog
+    from roofscope.app.views.doctor_dialog import DoctorDialog
 
     application = open_window()
     application.window.actions_of[CommandId.DOCTOR].trigger()

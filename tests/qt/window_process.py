@@ -10,9 +10,9 @@ from pathlib import Path
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.application import Application, build_window
-from app.settings import Places
-from tests.qt.conftest import FakeDevices, FakeTarget
+from roofscope.app.application import Application, build_window
+from roofscope.app.settings import Places
+from roofscope.tests.qt.conftest import FakeDevices, FakeTarget
 
 
 def main(task: str, folder: Path, files: list[Path]) -> int:

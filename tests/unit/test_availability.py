@@ -1,8 +1,8 @@
 """Why an implementation cannot run here."""
 
-from app.availability import Availability
-from profiling.host import cpu_device
-from profiling.spec import Implementation, Provider
+from roofscope.app.availability import Availability
+from roofscope.profiling.host import cpu_device
+from roofscope.profiling.spec import Implementation, Provider
 
 EAGER = Implementation("gelu", Provider.EAGER, "", "hash")
 TRITON = Implementation("gelu", Provider.TRITON, "tiles", "hash")

@@ -4,12 +4,12 @@ import math
 
 import msgspec
 
-from app.formatting import MISSING, break_even_text
-from profiling.break_even import BreakEven
-from profiling.outcome import BuildInfo
-from profiling.session import Point
-from profiling.spec import Dtype, Implementation, Provider
-from tests.sessions import RECORDED_AT, job, measured
+from roofscope.app.formatting import MISSING, break_even_text
+from roofscope.profiling.break_even import BreakEven
+from roofscope.profiling.outcome import BuildInfo
+from roofscope.profiling.session import Point
+from roofscope.profiling.spec import Dtype, Implementation, Provider
+from roofscope.tests.sessions import RECORDED_AT, job, measured
 
 JOB = job("softmax", Dtype.FLOAT32, "large", "job-1")
 

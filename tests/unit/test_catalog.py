@@ -8,12 +8,12 @@ from types import ModuleType
 import msgspec
 import pytest
 
-import profiling.catalog as catalog_module
-from profiling.catalog import Kernel, scan
-from profiling.spec import Provider, Tolerance
+import roofscope.profiling.catalog as catalog_module
+from roofscope.profiling.catalog import Kernel, scan
+from roofscope.profiling.spec import Provider, Tolerance
 
 SPEC = """
-from profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
 SPEC = KernelSpec(
     name="doubled", title="Doubled", formula="y = 2x", axes=(Axis("n", "elements"),),
     inputs=(TensorSpec("x", ("n",)),), outputs=(TensorSpec("y", ("n",)),),
@@ -118,9 +118,9 @@ def test_a_file_imported_from_another_kernel_is_part_of_who_imports_it(
     monkeypatch.setattr(catalog_module, "LIBRARY", tmp_path)
     other = tmp_path / "other"
     other.mkdir()
-    (other / "eager.py").write_text("from kernels.other.deeper import half\n")
+    (other / "eager.py").write_text("from roofscope.kernels.other.deeper import half\n")
     (other / "deeper.py").write_text("half = 0.5\n")
-    (folder / "eager.py").write_text("from kernels.other.eager import half\n\n" + EAGER)
+    (folder / "eager.py").write_text("from roofscope.kernels.other.eager import half\n\n" + EAGER)
     (folder / "triton_tiles.py").write_text("def run(x): ...")
     before = {i.stem: i.source_hash for i in only_kernel(folder.parent).implementations}
     (other / "deeper.py").write_text("half = 0.25 * 2\n")
@@ -133,10 +133,10 @@ def test_a_spec_made_from_another_is_made_from_that_ones_file_as_it_is_now(
 ) -> None:
     is_now = scan().kernel("attention_causal")
     assert is_now is not None
-    old = ModuleType("kernels.attention.spec")
-    vars(old).update(vars(importlib.import_module("kernels.attention.spec")))
+    old = ModuleType("roofscope.kernels.attention.spec")
+    vars(old).update(vars(importlib.import_module("roofscope.kernels.attention.spec")))
     vars(old)["SPEC"] = msgspec.structs.replace(vars(old)["SPEC"], tolerance=Tolerance(1.0, 1.0, 1.0))
-    monkeypatch.setitem(sys.modules, "kernels.attention.spec", old)
+    monkeypatch.setitem(sys.modules, "roofscope.kernels.attention.spec", old)
     found = scan().kernel("attention_causal")
     assert found is not None
     assert found.spec == is_now.spec
@@ -240,7 +240,7 @@ def test_what_a_reference_imports_is_part_of_it(folder: Path, monkeypatch: pytes
     other.mkdir()
     (other / "reference.py").write_text("FACTOR = 2\n")
     judge = folder / "reference.py"
-    judge.write_text(f"from kernels.other.reference import FACTOR\n{judge.read_text()}")
+    judge.write_text(f"from roofscope.kernels.other.reference import FACTOR\n{judge.read_text()}")
     monkeypatch.setattr(catalog_module, "LIBRARY", folder.parent)
     kernel = only_kernel(folder.parent)
     assert kernel.is_unchanged(kernel.implementations[0])

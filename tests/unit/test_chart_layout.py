@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from app.models.chart_labels import place_labels
-from app.models.chart_layout import MARKER, lay_out
-from app.models.chart_points import all_points
-from app.models.chart_scene import ChartOptions, ChartScene, Range, build_scene
-from app.models.chart_view import Box, Font, View, boxes_along, free
-from app.models.text_width import text_width
-from profiling.roofline import Bound, Mix, Source
-from profiling.session_reader import load
-from tests.label_boxes import label_box
-from tests.sessions import CEILINGS, ceiling, empty_session, make_session
+from roofscope.app.models.chart_labels import place_labels
+from roofscope.app.models.chart_layout import MARKER, lay_out
+from roofscope.app.models.chart_points import all_points
+from roofscope.app.models.chart_scene import ChartOptions, ChartScene, Range, build_scene
+from roofscope.app.models.chart_view import Box, Font, View, boxes_along, free
+from roofscope.app.models.text_width import text_width
+from roofscope.profiling.roofline import Bound, Mix, Source
+from roofscope.profiling.session_reader import load
+from roofscope.tests.label_boxes import label_box
+from roofscope.tests.sessions import CEILINGS, ceiling, empty_session, make_session
 
 FONT = Font(11, partial(text_width, size=11))
 SESSION = make_session(full=True)

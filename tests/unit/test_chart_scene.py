@@ -5,17 +5,17 @@ import math
 import msgspec
 import pytest
 
-from app.models.chart_caption import EMPTY_TEXT, FILTERED_TEXT, UNTIMED_TEXT, empty_text
-from app.models.chart_points import ChartPoint, StripPoint, all_points
-from app.models.chart_scene import ChartOptions, Range, build_scene
-from app.models.chart_strip import strip_of
-from app.models.chart_ticks import log_ticks
-from profiling.outcome import Flag, Measured
-from profiling.plan import Regime
-from profiling.roofline import Bound, Mix, Source
-from profiling.session import Session
-from profiling.spec import Dtype, Provider, WorkFormula
-from tests.sessions import CEILINGS, SPEC_OF, ceiling, empty_session, make_session
+from roofscope.app.models.chart_caption import EMPTY_TEXT, FILTERED_TEXT, UNTIMED_TEXT, empty_text
+from roofscope.app.models.chart_points import ChartPoint, StripPoint, all_points
+from roofscope.app.models.chart_scene import ChartOptions, Range, build_scene
+from roofscope.app.models.chart_strip import strip_of
+from roofscope.app.models.chart_ticks import log_ticks
+from roofscope.profiling.outcome import Flag, Measured
+from roofscope.profiling.plan import Regime
+from roofscope.profiling.roofline import Bound, Mix, Source
+from roofscope.profiling.session import Session
+from roofscope.profiling.spec import Dtype, Provider, WorkFormula
+from roofscope.tests.sessions import CEILINGS, SPEC_OF, ceiling, empty_session, make_session
 
 SESSION = make_session(full=True)
 POINTS = all_points(SESSION)

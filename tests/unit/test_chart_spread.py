@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from app.models.chart_points import all_points
-from app.models.chart_scene import ChartOptions, Range, build_scene
-from app.models.chart_spread import spread
-from app.models.chart_view import Box, View
-from tests.sessions import make_session
+from roofscope.app.models.chart_points import all_points
+from roofscope.app.models.chart_scene import ChartOptions, Range, build_scene
+from roofscope.app.models.chart_spread import spread
+from roofscope.app.models.chart_view import Box, View
+from roofscope.tests.sessions import make_session
 
 MARKER = 11.0
 SESSION = make_session()

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import typer
 
-from app.cli.choice import choose_device, choose_kernels, choose_libraries, choose_sizes, dtype_of
-from profiling.catalog import scan
-from profiling.host import cpu_device
-from profiling.spec import Dtype
-from tests.worker.toys import REFERENCE, add_toy
+from roofscope.app.cli.choice import choose_device, choose_kernels, choose_libraries, choose_sizes, dtype_of
+from roofscope.profiling.catalog import scan
+from roofscope.profiling.host import cpu_device
+from roofscope.profiling.spec import Dtype
+from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 Capture = pytest.CaptureFixture[str]
 

@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from app.cli.progress import make_console
-from app.cli.run import conclude
-from profiling.outcome import Cancelled, Failed, FailureKind, Outcome, SkipKind, Skipped, Stage
-from profiling.session import Point
-from tests.sessions import make_session
+from roofscope.app.cli.progress import make_console
+from roofscope.app.cli.run import conclude
+from roofscope.profiling.outcome import Cancelled, Failed, FailureKind, Outcome, SkipKind, Skipped, Stage
+from roofscope.profiling.session import Point
+from roofscope.tests.sessions import make_session
 
 POINT = next(point for point in make_session().points if point.measured)
 FAILED = Failed(FailureKind.TIMEOUT, Stage.BUILD, "It took too long.")

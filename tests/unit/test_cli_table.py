@@ -5,9 +5,9 @@ import io
 import msgspec
 from rich.console import Console
 
-from app.cli.table import outcome_line
-from profiling.outcome import Failed, FailureKind, Flag, Outcome, Stage
-from tests.sessions import make_session, measured
+from roofscope.app.cli.table import outcome_line
+from roofscope.profiling.outcome import Failed, FailureKind, Flag, Outcome, Stage
+from roofscope.tests.sessions import make_session, measured
 
 POINT = next(point for point in make_session().points if point.measured)
 

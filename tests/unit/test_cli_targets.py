@@ -7,14 +7,14 @@ import msgspec
 import pytest
 import typer
 
-from app.cli.export import export_session
-from app.cli.targets import unwritable
-from app.cli.trace import Wanted, choose_point, record_trace
-from profiling.catalog import Catalog
-from profiling.session_reader import load
-from profiling.spec import Dtype, Work
-from profiling.store import SessionStore
-from tests.sessions import empty_session, make_session
+from roofscope.app.cli.export import export_session
+from roofscope.app.cli.targets import unwritable
+from roofscope.app.cli.trace import Wanted, choose_point, record_trace
+from roofscope.profiling.catalog import Catalog
+from roofscope.profiling.session_reader import load
+from roofscope.profiling.spec import Dtype, Work
+from roofscope.profiling.store import SessionStore
+from roofscope.tests.sessions import empty_session, make_session
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import pytest
 import typer
 from msgspec.structs import replace
 
-from app.cli import commands
-from profiling import doctor
-from profiling.catalog import CatalogProblem
-from profiling.devices import Device, DeviceKind, GpuProcess
-from profiling.doctor import Check, CheckState
+from roofscope.app.cli import commands
+from roofscope.profiling import doctor
+from roofscope.profiling.catalog import CatalogProblem
+from roofscope.profiling.devices import Device, DeviceKind, GpuProcess
+from roofscope.profiling.doctor import Check, CheckState
 
 GPU = Device("cuda:0", DeviceKind.CUDA, "NVIDIA H200", "GPU-1", compute_capability=(9, 0))
 
@@ -37,7 +37,7 @@ def test_this_machine_is_examined() -> None:
 
 def test_examining_imports_neither_torch_nor_qt() -> None:
     code = (
-        "import sys; from profiling.doctor import examine; examine();"
+        "import sys; from roofscope.profiling.doctor import examine; examine();"
         "sys.exit(any(name in sys.modules for name in ('torch', 'triton', 'PySide6')))"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
@@ -82,7 +82,7 @@ def test_a_window_that_would_abort_is_refused_before_qt_is_loaded(
     aborts = doctor.check_window("6.12.0", (3, 11))
     monkeypatch.setattr(commands, "check_window", lambda *_: aborts)
     monkeypatch.setattr(commands, "has_screen", lambda: True)
-    monkeypatch.setitem(sys.modules, "app.application", None)  # importing it fails, in other words
+    monkeypatch.setitem(sys.modules, "roofscope.app.application", None)  # importing it fails, in other words
     with pytest.raises(typer.Exit) as refused:
         commands.start(typer.Context(typer.main.get_command(commands.cli)))
     assert refused.value.exit_code == 2

@@ -2,9 +2,9 @@
 
 import pytest
 
-from profiling.devices import Device, DeviceKind
-from profiling.nameplate import nameplate, nameplate_gap, nameplate_held, tensor_class
-from profiling.roofline import Bound, Ceiling, Source
+from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.nameplate import nameplate, nameplate_gap, nameplate_held, tensor_class
+from roofscope.profiling.roofline import Bound, Ceiling, Source
 
 LANES = {(7, 0): 64, (7, 5): 64, (8, 0): 64}
 

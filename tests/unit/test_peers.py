@@ -3,15 +3,23 @@
 import msgspec
 import pytest
 
-from benchmarks.peers.goals import AtLeast, OfCeiling, judged_by_ceiling, judged_by_ratio
-from benchmarks.peers.rows import ROWS, Row
-from benchmarks.peers.table import HEADER, Line, ceiling_of, compare, contenders, judgements, markdown
-from profiling.catalog import scan
-from profiling.outcome import SkipKind, Skipped, TimeStats
-from profiling.roofline import Bound, Mix, Source
-from profiling.session import Point, Session
-from profiling.spec import Dtype, Implementation, Provider
-from tests.sessions import CEILINGS, make_session
+from roofscope.benchmarks.peers.goals import AtLeast, OfCeiling, judged_by_ceiling, judged_by_ratio
+from roofscope.benchmarks.peers.rows import ROWS, Row
+from roofscope.benchmarks.peers.table import (
+    HEADER,
+    Line,
+    ceiling_of,
+    compare,
+    contenders,
+    judgements,
+    markdown,
+)
+from roofscope.profiling.catalog import scan
+from roofscope.profiling.outcome import SkipKind, Skipped, TimeStats
+from roofscope.profiling.roofline import Bound, Mix, Source
+from roofscope.profiling.session import Point, Session
+from roofscope.profiling.spec import Dtype, Implementation, Provider
+from roofscope.tests.sessions import CEILINGS, make_session
 
 replace = msgspec.structs.replace
 

@@ -4,10 +4,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from profiling.catalog import Kernel
-from profiling.plan import SWEEP, PlanError, SizeChoice, plan_jobs, tour
-from profiling.spec import Dtype, Implementation, Provider
-from tests.sessions import make_session
+from roofscope.profiling.catalog import Kernel
+from roofscope.profiling.plan import SWEEP, PlanError, SizeChoice, plan_jobs, tour
+from roofscope.profiling.spec import Dtype, Implementation, Provider
+from roofscope.tests.sessions import make_session
 
 SOFTMAX = Kernel(
     make_session().specs["softmax"],

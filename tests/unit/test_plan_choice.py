@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from app.models.plan_choice import PlanChoice, dtypes_hint, plan, sizes_hint
-from app.plan_words import parse_sizes
-from profiling.catalog import Catalog, scan
-from profiling.plan import Job, PlanError
-from profiling.spec import Dtype
+from roofscope.app.models.plan_choice import PlanChoice, dtypes_hint, plan, sizes_hint
+from roofscope.app.plan_words import parse_sizes
+from roofscope.profiling.catalog import Catalog, scan
+from roofscope.profiling.plan import Job, PlanError
+from roofscope.profiling.spec import Dtype
 
 
 @pytest.fixture(scope="module")

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from profiling.effects import Send
-from profiling.pass_lines import LIMITS
-from profiling.proof import Column, Proof, ProofName, Row, Unit, all_passed
-from profiling.protocol import LineDecoder, ProofReady, SelfTest, encode, event_decoder
-from profiling.reports import BecameIdle, ProofRecorded
-from profiling.session_reader import load
-from profiling.store import SessionStore
-from profiling.supervisor import Supervisor
-from tests.unit.test_supervisor import hello
+from roofscope.profiling.effects import Send
+from roofscope.profiling.pass_lines import LIMITS
+from roofscope.profiling.proof import Column, Proof, ProofName, Row, Unit, all_passed
+from roofscope.profiling.protocol import LineDecoder, ProofReady, SelfTest, encode, event_decoder
+from roofscope.profiling.reports import BecameIdle, ProofRecorded
+from roofscope.profiling.session_reader import load
+from roofscope.profiling.store import SessionStore
+from roofscope.profiling.supervisor import Supervisor
+from roofscope.tests.unit.test_supervisor import hello
 
 NAME = ProofName.KNOWN_DURATION
 PASSED = Proof(

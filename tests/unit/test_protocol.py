@@ -1,6 +1,6 @@
 import pytest
 
-from profiling.protocol import (
+from roofscope.profiling.protocol import (
     Cancel,
     Close,
     Event,
@@ -11,7 +11,7 @@ from profiling.protocol import (
     encode,
     event_decoder,
 )
-from profiling.spec import Implementation, Provider
+from roofscope.profiling.spec import Implementation, Provider
 
 
 def test_messages_survive_any_cut() -> None:

@@ -9,16 +9,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from profiling.catalog import Catalog, scan
-from profiling.ceiling_cache import CeilingCache
-from profiling.plan import Job
-from profiling.recorder import Recorder
-from profiling.reports import CeilingRecorded, CeilingsComplete, OutcomeRecorded
-from profiling.session_reader import SessionError, load
-from profiling.spec import Dtype
-from profiling.store import SessionStore
-from tests.sessions import CEILINGS, DEVICE, job, measured
-from tests.worker.toys import REFERENCE, add_toy
+from roofscope.profiling.catalog import Catalog, scan
+from roofscope.profiling.ceiling_cache import CeilingCache
+from roofscope.profiling.plan import Job
+from roofscope.profiling.recorder import Recorder
+from roofscope.profiling.reports import CeilingRecorded, CeilingsComplete, OutcomeRecorded
+from roofscope.profiling.session_reader import SessionError, load
+from roofscope.profiling.spec import Dtype
+from roofscope.profiling.store import SessionStore
+from roofscope.tests.sessions import CEILINGS, DEVICE, job, measured
+from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 
 @pytest.fixture

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import msgspec
 
-from app.cli.export import export_session
-from profiling.catalog import LIBRARY
-from profiling.outcome import Failed, Measured
-from profiling.report import COLUMNS, csv_report, json_report
-from profiling.session import Point
-from profiling.session_reader import load
-from profiling.spec import Provider
-from profiling.verdict import verdict
-from tests.sessions import CEILINGS, empty_session, make_session
+from roofscope.app.cli.export import export_session
+from roofscope.profiling.catalog import LIBRARY
+from roofscope.profiling.outcome import Failed, Measured
+from roofscope.profiling.report import COLUMNS, csv_report, json_report
+from roofscope.profiling.session import Point
+from roofscope.profiling.session_reader import load
+from roofscope.profiling.spec import Provider
+from roofscope.profiling.verdict import verdict
+from roofscope.tests.sessions import CEILINGS, empty_session, make_session
 
 SESSION = make_session(full=True)
 

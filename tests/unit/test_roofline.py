@@ -2,7 +2,7 @@
 
 import pytest
 
-from profiling.roofline import (
+from roofscope.profiling.roofline import (
     Bound,
     Mix,
     Roofline,
@@ -11,8 +11,8 @@ from profiling.roofline import (
     compute_bound,
     ridge_point,
 )
-from profiling.spec import Dtype, Pipe, Work
-from tests.sessions import CEILINGS, ceiling
+from roofscope.profiling.spec import Dtype, Pipe, Work
+from roofscope.tests.sessions import CEILINGS, ceiling
 
 ROOFLINE = Roofline(CEILINGS)
 

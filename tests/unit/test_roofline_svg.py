@@ -8,13 +8,13 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from app.models.chart_points import all_points
-from app.models.chart_scene import ChartOptions, Range, build_scene
-from app.roofline_svg import roofline_svg
-from app.tokens import DARK, LIGHT, PROVIDER_COLOURS
-from profiling.session import Session
-from tests.sessions import empty_session, make_session
-from tests.unit.test_chart_scene import make_unstable, session_with_copy
+from roofscope.app.models.chart_points import all_points
+from roofscope.app.models.chart_scene import ChartOptions, Range, build_scene
+from roofscope.app.roofline_svg import roofline_svg
+from roofscope.app.tokens import DARK, LIGHT, PROVIDER_COLOURS
+from roofscope.profiling.session import Session
+from roofscope.tests.sessions import empty_session, make_session
+from roofscope.tests.unit.test_chart_scene import make_unstable, session_with_copy
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 

@@ -3,13 +3,13 @@
 import msgspec
 import pytest
 
-from app.detail_facts import sections
-from app.models.point_row import point_rows
-from profiling.devices import DeviceKind
-from profiling.outcome import Discard
-from profiling.session import Point, Session
-from profiling.spec import Provider, Work
-from tests.sessions import make_session
+from roofscope.app.detail_facts import sections
+from roofscope.app.models.point_row import point_rows
+from roofscope.profiling.devices import DeviceKind
+from roofscope.profiling.outcome import Discard
+from roofscope.profiling.session import Point, Session
+from roofscope.profiling.spec import Provider, Work
+from roofscope.tests.sessions import make_session
 
 
 def said_of(name: str, session: Session) -> str:

@@ -1,7 +1,7 @@
 import pytest
 
-from profiling.spec import Dtype, FormulaError, Implementation, Provider, evaluate
-from tests.sessions import make_session
+from roofscope.profiling.spec import Dtype, FormulaError, Implementation, Provider, evaluate
+from roofscope.tests.sessions import make_session
 
 
 def test_formulas_are_integer_arithmetic() -> None:

@@ -8,7 +8,7 @@ from statistics import NormalDist, median
 
 import pytest
 
-from profiling.statistics import (
+from roofscope.profiling.statistics import (
     EXACT_STOP,
     EXACT_WARM_UP,
     QUICK_STOP,

@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from profiling.catalog import SourceFile
-from profiling.session import Session
-from profiling.session_reader import SessionError, load, load_trace
-from profiling.store import SessionStore
-from tests.sessions import make_session
+from roofscope.profiling.catalog import SourceFile
+from roofscope.profiling.session import Session
+from roofscope.profiling.session_reader import SessionError, load, load_trace
+from roofscope.profiling.store import SessionStore
+from roofscope.tests.sessions import make_session
 
 
 def write(path: Path, session: Session) -> None:
@@ -85,8 +85,8 @@ def test_saving_elsewhere_copies_all_and_appending_goes_on(tmp_path: Path) -> No
 _WRITE_AND_DIE = """
 import os, signal, sys
 from pathlib import Path
-from profiling.store import SessionStore
-from tests.sessions import make_session
+from roofscope.profiling.store import SessionStore
+from roofscope.tests.sessions import make_session
 store = SessionStore.create(Path(sys.argv[1]))
 for point in make_session().points[:5]:
     store.add_outcome(point.job, point.implementation, point.outcome)
@@ -210,7 +210,7 @@ def test_what_a_killed_run_left_is_read_from_a_read_only_place(
         return real(place, **options)
 
     monkeypatch.setattr(sqlite3, "connect", connect)
-    monkeypatch.setattr("profiling.session_reader.os.access", lambda *_: False)
+    monkeypatch.setattr("roofscope.profiling.session_reader.os.access", lambda *_: False)
     assert len(load(path).points) == len(make_session().points)
     assert seen[0].endswith("?mode=ro&immutable=1")
     path.with_name("a.roofscope-wal").write_bytes(b"")  # what is in a log would not be read so

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from profiling.effects import Effect, Kill, Send, Spawn, Terminate
-from profiling.outcome import (
+from roofscope.profiling.effects import Effect, Kill, Send, Spawn, Terminate
+from roofscope.profiling.outcome import (
     BuildInfo,
     Cancelled,
     Environment,
@@ -20,8 +20,8 @@ from profiling.outcome import (
     TimeStats,
     Verification,
 )
-from profiling.plan import Job
-from profiling.protocol import (
+from roofscope.profiling.plan import Job
+from roofscope.profiling.protocol import (
     PROTOCOL_VERSION,
     Bye,
     Cancel,
@@ -32,9 +32,16 @@ from profiling.protocol import (
     StageStarted,
     TaskDone,
 )
-from profiling.reports import Banner, BecameIdle, CeilingsComplete, OutcomeRecorded, Progressed, WorkerLost
-from profiling.spec import Dtype, Implementation, Provider, Work, Workload
-from profiling.supervisor import Supervisor
+from roofscope.profiling.reports import (
+    Banner,
+    BecameIdle,
+    CeilingsComplete,
+    OutcomeRecorded,
+    Progressed,
+    WorkerLost,
+)
+from roofscope.profiling.spec import Dtype, Implementation, Provider, Work, Workload
+from roofscope.profiling.supervisor import Supervisor
 
 EAGER = Implementation("gelu", Provider.EAGER, "", "hash-eager")
 TRITON = Implementation("gelu", Provider.TRITON, "tiles", "hash-triton")

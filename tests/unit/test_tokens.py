@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.tokens import DARK, LIGHT, PROVIDER_COLOURS, PROVIDER_MARKERS, Theme, contrast
-from profiling.spec import Provider
+from roofscope.app.tokens import DARK, LIGHT, PROVIDER_COLOURS, PROVIDER_MARKERS, Theme, contrast
+from roofscope.profiling.spec import Provider
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)

@@ -3,14 +3,14 @@
 import msgspec
 import pytest
 
-from app.verdict_text import distance_text, verdict_sentence
-from profiling.agreement import Meanwhile
-from profiling.devices import DeviceKind
-from profiling.outcome import Flag, Measured, Outcome, ProfiledKernel
-from profiling.session import Point, Session
-from profiling.spec import Dtype
-from profiling.verdict import VerdictKind, flags_of, limiting_roof, verdict
-from tests import sessions
+from roofscope.app.verdict_text import distance_text, verdict_sentence
+from roofscope.profiling.agreement import Meanwhile
+from roofscope.profiling.devices import DeviceKind
+from roofscope.profiling.outcome import Flag, Measured, Outcome, ProfiledKernel
+from roofscope.profiling.session import Point, Session
+from roofscope.profiling.spec import Dtype
+from roofscope.profiling.verdict import VerdictKind, flags_of, limiting_roof, verdict
+from roofscope.tests import sessions
 
 # One gelu call at n = 2**27 float32 moves 2**30 bytes; half of them read, so its roof is the copy's.
 COPY_S = 2**30 / 4277e9

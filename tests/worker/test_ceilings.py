@@ -5,11 +5,11 @@ from msgspec.structs import replace
 
 torch = pytest.importorskip("torch")
 
-from profiling import host  # noqa: E402
-from profiling.devices import Device, DeviceKind, DeviceState  # noqa: E402
-from profiling.roofline import Bound, Ceiling, Mix, Source  # noqa: E402
-from profiling.worker import bench, ceilings, compute_ceilings, environment  # noqa: E402
-from profiling.worker.bench import Reading, Timing  # noqa: E402
+from roofscope.profiling import host  # noqa: E402
+from roofscope.profiling.devices import Device, DeviceKind, DeviceState  # noqa: E402
+from roofscope.profiling.roofline import Bound, Ceiling, Mix, Source  # noqa: E402
+from roofscope.profiling.worker import bench, ceilings, compute_ceilings, environment  # noqa: E402
+from roofscope.profiling.worker.bench import Reading, Timing  # noqa: E402
 
 GIB = 2**30
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.ceilings import show_ceilings
-from profiling.ceiling_cache import CacheKey, CeilingCache
-from profiling.host import cpu_device, package_version
-from profiling.reports import Progressed, Report
-from profiling.roofline import Bound, Mix
-from tests.worker.test_command_line import keep_ceilings, main
+from roofscope.app.cli.ceilings import show_ceilings
+from roofscope.profiling.ceiling_cache import CacheKey, CeilingCache
+from roofscope.profiling.host import cpu_device, package_version
+from roofscope.profiling.reports import Progressed, Report
+from roofscope.profiling.roofline import Bound, Mix
+from roofscope.tests.worker.test_command_line import keep_ceilings, main
 
 
 def test_kept_ceilings_are_printed_and_not_measured(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_ctrl_c_says_that_it_stopped_and_shows_no_empty_table(
         if isinstance(report, Progressed) and report.stage and presses:
             signal.raise_signal(presses.pop())
 
-    monkeypatch.setattr("app.cli.progress._show", press)
+    monkeypatch.setattr("roofscope.app.cli.progress._show", press)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
     try:
         assert show_ceilings(cpu_device(), fresh=True) == 1

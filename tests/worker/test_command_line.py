@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from profiling.ceiling_cache import CacheKey, CeilingCache
-from profiling.host import cpu_device, package_version
-from profiling.outcome import Failed, Measured, Skipped
-from profiling.roofline import Bound, Ceiling, Mix, Source
-from profiling.session_reader import load
-from profiling.store import SessionStore
-from tests.worker.toys import REFERENCE, add_toy
+from roofscope.profiling.ceiling_cache import CacheKey, CeilingCache
+from roofscope.profiling.host import cpu_device, package_version
+from roofscope.profiling.outcome import Failed, Measured, Skipped
+from roofscope.profiling.roofline import Bound, Ceiling, Mix, Source
+from roofscope.profiling.session_reader import load
+from roofscope.profiling.store import SessionStore
+from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 

@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from profiling.outcome import Energy
-from profiling.worker.energy import PowerSample, mean_power_w, measure_energy
+from roofscope.profiling.outcome import Energy
+from roofscope.profiling.worker.energy import PowerSample, mean_power_w, measure_energy
 
 REPLAY_S = 0.01
 CALLS = 5

@@ -7,11 +7,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from profiling import host  # noqa: E402
-from profiling.devices import Device, DeviceKind  # noqa: E402
-from profiling.nvml import NvmlUnavailable  # noqa: E402
-from profiling.outcome import Environment  # noqa: E402
-from profiling.worker import environment  # noqa: E402
+from roofscope.profiling import host  # noqa: E402
+from roofscope.profiling.devices import Device, DeviceKind  # noqa: E402
+from roofscope.profiling.nvml import NvmlUnavailable  # noqa: E402
+from roofscope.profiling.outcome import Environment  # noqa: E402
+from roofscope.profiling.worker import environment  # noqa: E402
 
 
 def described(ordinal: int, uuid: str) -> Device:

@@ -5,7 +5,7 @@ import gc
 import pytest
 import torch
 
-from profiling.worker import garbage
+from roofscope.profiling.worker import garbage
 
 
 class Capture:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from profiling.devices import Device, DeviceKind
-from profiling.worker.inputs import set_count
+from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.worker.inputs import set_count
 
 CACHE = 60 * 2**20
 PLENTY = 2**37

@@ -11,8 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from profiling.roofline import Mix  # noqa: E402
-from profiling.worker.probes import SOURCE, TILES, Probes, Tile  # noqa: E402
+from roofscope.profiling.roofline import Mix  # noqa: E402
+from roofscope.profiling.worker.probes import SOURCE, TILES, Probes, Tile  # noqa: E402
 
 CAPABILITIES = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)]
 CPU = torch.device("cpu")
@@ -110,7 +110,9 @@ def test_tile_is_told_in_words() -> None:
 
 
 def cubin(capability: tuple[int, int]) -> bytes:
-    cuda = pytest.importorskip("profiling.worker.providers.cuda", reason="cuda.core is not installed here")
+    cuda = pytest.importorskip(
+        "roofscope.profiling.worker.providers.cuda", reason="cuda.core is not installed here"
+    )
     return cuda.compile_source(SOURCE, None, cuda.architecture_of(capability)).code
 
 

@@ -6,12 +6,12 @@ from itertools import cycle
 import pytest
 import torch
 
-from profiling.devices import DeviceState
-from profiling.outcome import Discard, Method
-from profiling.statistics import QUICK_STOP, WarmUpRule
-from profiling.worker import rounds
-from profiling.worker.rounds import Turn, measure, warm_up
-from profiling.worker.timing import BlockReading
+from roofscope.profiling.devices import DeviceState
+from roofscope.profiling.outcome import Discard, Method
+from roofscope.profiling.statistics import QUICK_STOP, WarmUpRule
+from roofscope.profiling.worker import rounds
+from roofscope.profiling.worker.rounds import Turn, measure, warm_up
+from roofscope.profiling.worker.timing import BlockReading
 
 
 class ScriptedTimer:

@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 import torch
 
-from profiling.catalog import scan
-from profiling.host import cpu_device
-from profiling.proof import Proof, ProofName
-from profiling.session_reader import load
-from profiling.worker.failures import CancelRequested
-from profiling.worker.inputs import InputSet
-from profiling.worker.instruments import Instruments
-from profiling.worker.repeats import fingerprint, remembers
-from profiling.worker.selftest import course, nsight_compute, traps
-from profiling.worker.selftest.subject import Subject
-from profiling.worker.selftest.trap_sources import HONEST, TRAPS, Trap
-from tests.worker.test_command_line import main
+from roofscope.profiling.catalog import scan
+from roofscope.profiling.host import cpu_device
+from roofscope.profiling.proof import Proof, ProofName
+from roofscope.profiling.session_reader import load
+from roofscope.profiling.worker.failures import CancelRequested
+from roofscope.profiling.worker.inputs import InputSet
+from roofscope.profiling.worker.instruments import Instruments
+from roofscope.profiling.worker.repeats import fingerprint, remembers
+from roofscope.profiling.worker.selftest import course, nsight_compute, traps
+from roofscope.profiling.worker.selftest.subject import Subject
+from roofscope.profiling.worker.selftest.trap_sources import HONEST, TRAPS, Trap
+from roofscope.tests.worker.test_command_line import main
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def test_a_planted_cheat_is_caught(subject: Subject, tmp_path: Path, name: str) 
 def test_tuning_in_the_timed_region_is_caught(tmp_path: Path) -> None:
     """In a process of its own: what dynamo leaves behind is none of the other tests' business."""
     code = (
-        "import sys; from pathlib import Path; from profiling.catalog import scan\n"
-        "from tests.worker.test_selftest import *\n"
+        "import sys; from pathlib import Path; from roofscope.profiling.catalog import scan\n"
+        "from roofscope.tests.worker.test_selftest import *\n"
         "trap = next(trap for trap in TRAPS if trap.name == 'tuning')\n"
         "root = Path(sys.argv[1]); traps.write(root, trap)\n"
         "subject = Subject(Instruments(cpu_device()), lambda: None)\n"

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from profiling.worker import timing
-from profiling.worker.timing import BlockReading
+from roofscope.profiling.worker import timing
+from roofscope.profiling.worker.timing import BlockReading
 
 FIRST_S, LATER_S = 1.5, 0.5e-3
 

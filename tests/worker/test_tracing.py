@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from profiling.outcome import ProfiledKernel
-from profiling.worker.tracing import Span, kernels_of, own_seconds
+from roofscope.profiling.outcome import ProfiledKernel
+from roofscope.profiling.worker.tracing import Span, kernels_of, own_seconds
 
 
 def test_kernels_one_after_the_other_keep_their_durations() -> None:

@@ -8,13 +8,22 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.cli.progress import carry_out, make_console
-from profiling.catalog import LIBRARY, Catalog, scan
-from profiling.headless import HeadlessRun
-from profiling.outcome import Failed, FailureKind, Measured, Method, Outcome, SkipKind, Skipped, Stage
-from profiling.plan import Job, SizeChoice, plan_jobs
-from profiling.protocol import Run, Trace
-from profiling.reports import (
+from roofscope.app.cli.progress import carry_out, make_console
+from roofscope.profiling.catalog import LIBRARY, Catalog, scan
+from roofscope.profiling.headless import HeadlessRun
+from roofscope.profiling.outcome import (
+    Failed,
+    FailureKind,
+    Measured,
+    Method,
+    Outcome,
+    SkipKind,
+    Skipped,
+    Stage,
+)
+from roofscope.profiling.plan import Job, SizeChoice, plan_jobs
+from roofscope.profiling.protocol import Run, Trace
+from roofscope.profiling.reports import (
     Banner,
     EnvironmentKnown,
     OutcomeRecorded,
@@ -23,11 +32,11 @@ from profiling.reports import (
     TraceRecorded,
     WorkerLost,
 )
-from profiling.spec import Dtype, Provider
-from profiling.supervisor import Supervisor
-from profiling.trace import read_trace
-from profiling.transport import LocalTarget
-from tests.worker.toys import REFERENCE, add_toy
+from roofscope.profiling.spec import Dtype, Provider
+from roofscope.profiling.supervisor import Supervisor
+from roofscope.profiling.trace import read_trace
+from roofscope.profiling.transport import LocalTarget
+from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 GOOD = REFERENCE
 TIRED = """

@@ -16,11 +16,11 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from profiling.catalog import LIBRARY, load_module
-from profiling.outcome import BuildInfo
-from profiling.spec import Dtype
-from profiling.worker.failures import BuildError, Refusal, Unavailable
-from profiling.worker.providers import BuildRequest, Built, Tensors, run_of
+from roofscope.profiling.catalog import LIBRARY, load_module
+from roofscope.profiling.outcome import BuildInfo
+from roofscope.profiling.spec import Dtype
+from roofscope.profiling.worker.failures import BuildError, Refusal, Unavailable
+from roofscope.profiling.worker.providers import BuildRequest, Built, Tensors, run_of
 
 try:
     core: Any = importlib.import_module("cuda.core")

@@ -18,10 +18,10 @@ import platformdirs
 import torch
 from torch.utils import cpp_extension
 
-from profiling import host
-from profiling.outcome import BuildInfo
-from profiling.worker.failures import BuildError, Unavailable
-from profiling.worker.providers import BuildRequest, Built, Tensors
+from roofscope.profiling import host
+from roofscope.profiling.outcome import BuildInfo
+from roofscope.profiling.worker.failures import BuildError, Unavailable
+from roofscope.profiling.worker.providers import BuildRequest, Built, Tensors
 
 # As an operator of its own namespace: pybind11 behind nvcc takes minutes where this takes half of one.
 _UNIT = """\

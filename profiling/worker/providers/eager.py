@@ -1,8 +1,8 @@
 """Plain PyTorch: the file's ``run``, as it is."""
 
-from profiling.catalog import load_module
-from profiling.outcome import BuildInfo
-from profiling.worker.providers import BuildRequest, Built, run_of
+from roofscope.profiling.catalog import load_module
+from roofscope.profiling.outcome import BuildInfo
+from roofscope.profiling.worker.providers import BuildRequest, Built, run_of
 
 
 def build(request: BuildRequest) -> Built:

@@ -2,10 +2,10 @@
 
 from importlib.util import find_spec
 
-from profiling.catalog import load_module
-from profiling.outcome import BuildInfo
-from profiling.worker.failures import Unavailable
-from profiling.worker.providers import BuildRequest, Built, FirstCall, run_of
+from roofscope.profiling.catalog import load_module
+from roofscope.profiling.outcome import BuildInfo
+from roofscope.profiling.worker.failures import Unavailable
+from roofscope.profiling.worker.providers import BuildRequest, Built, FirstCall, run_of
 
 _PEERS = {"liger_kernel": "Liger-Kernel"}  # what the group `peers` installs, by the name it is imported by
 

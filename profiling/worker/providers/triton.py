@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from profiling.catalog import load_module
-from profiling.outcome import BuildInfo
-from profiling.worker.failures import Unavailable
-from profiling.worker.providers import BuildRequest, Built, FirstCall, run_of
+from roofscope.profiling.catalog import load_module
+from roofscope.profiling.outcome import BuildInfo
+from roofscope.profiling.worker.failures import Unavailable
+from roofscope.profiling.worker.providers import BuildRequest, Built, FirstCall, run_of
 
 try:
     from triton import knobs

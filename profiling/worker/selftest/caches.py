@@ -2,11 +2,11 @@
 
 import torch
 
-from profiling.pass_lines import judge_cold, skipped
-from profiling.proof import Proof, ProofName
-from profiling.worker.inputs import InputSet
-from profiling.worker.probes import PACK_BYTES, RESIDENT_PACKS, Probes
-from profiling.worker.selftest.subject import Call, Subject
+from roofscope.profiling.pass_lines import judge_cold, skipped
+from roofscope.profiling.proof import Proof, ProofName
+from roofscope.profiling.worker.inputs import InputSet
+from roofscope.profiling.worker.probes import PACK_BYTES, RESIDENT_PACKS, Probes
+from roofscope.profiling.worker.selftest.subject import Call, Subject
 
 _PART = 1 / 4
 _MANY_LAPS = 9

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from profiling.catalog import LIBRARY, scan
-from profiling.spec import Dtype, Workload
-from profiling.worker import providers
-from profiling.worker.gpu_clock import GpuClock
-from profiling.worker.inputs import InputSet
-from profiling.worker.probes import Probes
-from profiling.worker.providers import BuildRequest
-from profiling.worker.selftest.subject import Call, Subject
+from roofscope.profiling.catalog import LIBRARY, scan
+from roofscope.profiling.spec import Dtype, Workload
+from roofscope.profiling.worker import providers
+from roofscope.profiling.worker.gpu_clock import GpuClock
+from roofscope.profiling.worker.inputs import InputSet
+from roofscope.profiling.worker.probes import Probes
+from roofscope.profiling.worker.providers import BuildRequest
+from roofscope.profiling.worker.selftest.subject import Call, Subject
 
 _SPINS_S = (5e-6, 20e-6, 100e-6)
 _MULTIPLY_ADDS = ((512, "1 ms"), (2560, "5 ms"))  # rounds; milliseconds on GPUs with 128 lanes and 2 GHz

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import torch
 
-from profiling.pass_lines import PLANTED, judge_same, judge_slowdown
-from profiling.proof import Proof
-from profiling.statistics import EXACT_STOP, QUICK_WARM_UP, Comparison, StopRule, ratio_interval
-from profiling.worker.inputs import InputSet
-from profiling.worker.rounds import Turn, measure, warm_up
-from profiling.worker.selftest.subject import Call, Subject
+from roofscope.profiling.pass_lines import PLANTED, judge_same, judge_slowdown
+from roofscope.profiling.proof import Proof
+from roofscope.profiling.statistics import EXACT_STOP, QUICK_WARM_UP, Comparison, StopRule, ratio_interval
+from roofscope.profiling.worker.inputs import InputSet
+from roofscope.profiling.worker.rounds import Turn, measure, warm_up
+from roofscope.profiling.worker.selftest.subject import Call, Subject
 
 COMPARISONS = 100
 _WITH_OWN_OUTPUTS = 20

@@ -9,13 +9,13 @@ import torch
 from msgspec import Struct
 from msgspec.structs import replace
 
-from profiling.pass_lines import LIMITS
-from profiling.proof import Proof, ProofName
-from profiling.session import timestamp
-from profiling.worker.executor import DeviceFault, require_sound
-from profiling.worker.failures import CancelRequested
-from profiling.worker.instruments import Instruments
-from profiling.worker.selftest import (
+from roofscope.profiling.pass_lines import LIMITS
+from roofscope.profiling.proof import Proof, ProofName
+from roofscope.profiling.session import timestamp
+from roofscope.profiling.worker.executor import DeviceFault, require_sound
+from roofscope.profiling.worker.failures import CancelRequested
+from roofscope.profiling.worker.instruments import Instruments
+from roofscope.profiling.worker.selftest import (
     caches,
     comparisons,
     durations,
@@ -25,7 +25,7 @@ from profiling.worker.selftest import (
     profiler,
     traps,
 )
-from profiling.worker.selftest.subject import Subject
+from roofscope.profiling.worker.selftest.subject import Subject
 
 
 class Act(Struct, frozen=True):

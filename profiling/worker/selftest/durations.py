@@ -5,12 +5,12 @@ import time
 
 import torch
 
-from profiling.pass_lines import judge_durations, skipped
-from profiling.proof import Proof, ProofName
-from profiling.worker.call_times import single_calls
-from profiling.worker.gpu_clock import GpuClock
-from profiling.worker.inputs import InputSet
-from profiling.worker.selftest.subject import Call, Subject
+from roofscope.profiling.pass_lines import judge_durations, skipped
+from roofscope.profiling.proof import Proof, ProofName
+from roofscope.profiling.worker.call_times import single_calls
+from roofscope.profiling.worker.gpu_clock import GpuClock
+from roofscope.profiling.worker.inputs import InputSet
+from roofscope.profiling.worker.selftest.subject import Call, Subject
 
 DURATIONS_S = (2e-6, 5e-6, 10e-6, 20e-6, 50e-6, 100e-6, 1000e-6)
 _SINGLE_CALLS = 64

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from profiling.pass_lines import PLANTED_SLEEP_S, Quiet, judge_noise, skipped
-from profiling.proof import Proof, ProofName
-from profiling.worker.inputs import InputSet
-from profiling.worker.rounds import Turn, measure
-from profiling.worker.selftest.subject import STOP, Subject
-from profiling.worker.timing import QueueTimer, host_seconds
+from roofscope.profiling.pass_lines import PLANTED_SLEEP_S, Quiet, judge_noise, skipped
+from roofscope.profiling.proof import Proof, ProofName
+from roofscope.profiling.worker.inputs import InputSet
+from roofscope.profiling.worker.rounds import Turn, measure
+from roofscope.profiling.worker.selftest.subject import STOP, Subject
+from roofscope.profiling.worker.timing import QueueTimer, host_seconds
 
 _COUNT = 2**24  # 33 us on the device: longer than a launch, shorter than the planted wait
 _HOST_CALLS = 50

@@ -8,12 +8,12 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from profiling.pass_lines import Rate, judge_work
-from profiling.proof import Proof, Row, Unit
-from profiling.roofline import Mix
-from profiling.worker import compute_ceilings, memory_ceilings
-from profiling.worker.probes import Probes
-from profiling.worker.selftest.subject import Call, Subject
+from roofscope.profiling.pass_lines import Rate, judge_work
+from roofscope.profiling.proof import Proof, Row, Unit
+from roofscope.profiling.roofline import Mix
+from roofscope.profiling.worker import compute_ceilings, memory_ceilings
+from roofscope.profiling.worker.probes import Probes
+from roofscope.profiling.worker.selftest.subject import Call, Subject
 
 _FMA_ROUNDS = 1024  # 2 ms on a GPU with 128 lanes a multiprocessor
 _TILES = 3  # of our copy kernel's, those with one access a thread

@@ -1,29 +1,27 @@
 """The headline against Nsight Compute's gpu__time_duration, where ncu is there and counters are permitted."""
 
 import csv
-import os
 import shutil
 import statistics
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 
-from profiling.agreement import Agreement
-from profiling.pass_lines import judge_agreement, skipped
-from profiling.proof import Proof, ProofName
-from profiling.worker.selftest.cases import Case, cases_for_counters, known_durations
-from profiling.worker.selftest.subject import Subject
-from profiling.worker.tracing import profile_turn
+from roofscope.profiling.agreement import Agreement
+from roofscope.profiling.pass_lines import judge_agreement, skipped
+from roofscope.profiling.paths import module_command
+from roofscope.profiling.proof import Proof, ProofName
+from roofscope.profiling.worker.selftest.cases import Case, cases_for_counters, known_durations
+from roofscope.profiling.worker.selftest.subject import Subject
+from roofscope.profiling.worker.tracing import profile_turn
 
 CALLS = 12  # of each case under ncu
-CHILD = "profiling.worker.selftest.ncu_child"
+CHILD = "roofscope.profiling.worker.selftest.ncu_child"
 _METRIC = "gpu__time_duration.sum"
 _TIMEOUT_S = 120.0
-_CHECKOUT = Path(__file__).resolve().parents[3]
 _PLACES = ("/usr/local/cuda/bin", "/opt/nvidia/nsight-compute")
 _SECONDS = {
     "nsecond": 1e-9, "usecond": 1e-6, "msecond": 1e-3, "second": 1.0,
@@ -116,13 +114,10 @@ def _run(ncu: str, device_id: str) -> str:
     """What ncu prints of the child's kernels. Raises NcuRefused."""
     command = [
         ncu, "--csv", "--print-units", "base", "--metrics", _METRIC, "--clock-control", "none",
-        "--cache-control", "none", "--profile-from-start", "off", sys.executable, "-m", CHILD, device_id,
+        "--cache-control", "none", "--profile-from-start", "off", *module_command(CHILD), device_id,
     ]  # fmt: skip
-    path = os.pathsep.join(filter(None, (str(_CHECKOUT), os.environ.get("PYTHONPATH"))))
     process = subprocess.Popen(
         command,
-        cwd=_CHECKOUT,
-        env={**os.environ, "PYTHONPATH": path},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from profiling.agreement import Agreement
-from profiling.pass_lines import judge_agreement, skipped
-from profiling.proof import Proof, ProofName
-from profiling.worker.free_memory import free_bytes
-from profiling.worker.inputs import InputSet
-from profiling.worker.selftest.cases import Case, single_kernels
-from profiling.worker.selftest.subject import Subject
-from profiling.worker.tracing import profile_turn
+from roofscope.profiling.agreement import Agreement
+from roofscope.profiling.pass_lines import judge_agreement, skipped
+from roofscope.profiling.proof import Proof, ProofName
+from roofscope.profiling.worker.free_memory import free_bytes
+from roofscope.profiling.worker.inputs import InputSet
+from roofscope.profiling.worker.selftest.cases import Case, single_kernels
+from roofscope.profiling.worker.selftest.subject import Subject
+from roofscope.profiling.worker.tracing import profile_turn
 
 _MOST_OF_MEMORY = 4  # a case may take a quarter of what is free
 

@@ -5,14 +5,14 @@ from functools import cached_property
 
 import torch
 
-from profiling.devices import DeviceKind
-from profiling.statistics import StopRule, WarmUpRule
-from profiling.worker import memory_ceilings
-from profiling.worker.bench import Bench
-from profiling.worker.inputs import InputSet, sets_on
-from profiling.worker.instruments import Instruments
-from profiling.worker.providers import Tensors
-from profiling.worker.rounds import Turn, measure, warm_up
+from roofscope.profiling.devices import DeviceKind
+from roofscope.profiling.statistics import StopRule, WarmUpRule
+from roofscope.profiling.worker import memory_ceilings
+from roofscope.profiling.worker.bench import Bench
+from roofscope.profiling.worker.inputs import InputSet, sets_on
+from roofscope.profiling.worker.instruments import Instruments
+from roofscope.profiling.worker.providers import Tensors
+from roofscope.profiling.worker.rounds import Turn, measure, warm_up
 
 Call = Callable[..., Tensors]
 

@@ -3,18 +3,18 @@
 import tempfile
 from pathlib import Path
 
-from profiling.catalog import Catalog, scan
-from profiling.outcome import Failed, Flag, Measured, Outcome
-from profiling.pass_lines import judge_traps
-from profiling.plan import Job, SizeChoice, plan_jobs
-from profiling.proof import Proof, Row
-from profiling.protocol import OutcomeReady, StageStarted, TraceReady
-from profiling.session import Point, Session
-from profiling.spec import Dtype, Provider
-from profiling.verdict import flags_of
-from profiling.worker.executor import JobExecutor
-from profiling.worker.selftest.subject import Subject
-from profiling.worker.selftest.trap_sources import HONEST, REFERENCE, SPEC, TRAPS, Trap
+from roofscope.profiling.catalog import Catalog, scan
+from roofscope.profiling.outcome import Failed, Flag, Measured, Outcome
+from roofscope.profiling.pass_lines import judge_traps
+from roofscope.profiling.plan import Job, SizeChoice, plan_jobs
+from roofscope.profiling.proof import Proof, Row
+from roofscope.profiling.protocol import OutcomeReady, StageStarted, TraceReady
+from roofscope.profiling.session import Point, Session
+from roofscope.profiling.spec import Dtype, Provider
+from roofscope.profiling.verdict import flags_of
+from roofscope.profiling.worker.executor import JobExecutor
+from roofscope.profiling.worker.selftest.subject import Subject
+from roofscope.profiling.worker.selftest.trap_sources import HONEST, REFERENCE, SPEC, TRAPS, Trap
 
 # Flags that tell a reader that the time is not that of the work.
 _TELLING = frozenset((Flag.PROFILER_DISAGREES, Flag.REMEMBERS, Flag.ABOVE_ROOF))

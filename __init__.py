@@ -1,0 +1,58 @@
+"""Roofscope's one door for users: what a kernel's files and a notebook import.
+
+Nothing behind it is loaded before it is asked for: importing ``roofscope`` takes no torch and no numpy.
+
+A ``spec.py`` needs ``KernelSpec`` and what it is made of::
+
+    from roofscope import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+
+and for tensors that are not all alike ``Element``, ``Fill``, ``Multiply``, ``Pipe`` and ``Dtype``. An
+implementation raises ``Refusal`` for what it cannot do; one in CUDA C++ launches by a ``CudaProgram`` and
+makes TMA's descriptors by ``tensor_map``. ``kernels/README.md`` shows each at work.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from roofscope.profiling.spec import Axis as Axis
+    from roofscope.profiling.spec import Dtype as Dtype
+    from roofscope.profiling.spec import Element as Element
+    from roofscope.profiling.spec import Fill as Fill
+    from roofscope.profiling.spec import KernelSpec as KernelSpec
+    from roofscope.profiling.spec import Multiply as Multiply
+    from roofscope.profiling.spec import Pipe as Pipe
+    from roofscope.profiling.spec import Preset as Preset
+    from roofscope.profiling.spec import TensorSpec as TensorSpec
+    from roofscope.profiling.spec import Tolerance as Tolerance
+    from roofscope.profiling.spec import WorkFormula as WorkFormula
+    from roofscope.profiling.worker.failures import Refusal as Refusal
+    from roofscope.profiling.worker.providers.cuda import Argument as Argument
+    from roofscope.profiling.worker.providers.cuda import CudaProgram as CudaProgram
+    from roofscope.profiling.worker.tensor_map import needs_hopper as needs_hopper
+    from roofscope.profiling.worker.tensor_map import tensor_map as tensor_map
+
+__version__ = "0.1.0"
+
+_SPEC = "roofscope.profiling.spec"
+_CUDA = "roofscope.profiling.worker.providers.cuda"
+_TENSOR_MAP = "roofscope.profiling.worker.tensor_map"
+_HOMES = {
+    **dict.fromkeys(("Axis", "Dtype", "Element", "Fill", "KernelSpec", "Multiply", "Pipe"), _SPEC),
+    **dict.fromkeys(("Preset", "TensorSpec", "Tolerance", "WorkFormula"), _SPEC),
+    "Refusal": "roofscope.profiling.worker.failures",
+    **dict.fromkeys(("Argument", "CudaProgram"), _CUDA),
+    **dict.fromkeys(("needs_hopper", "tensor_map"), _TENSOR_MAP),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Loads a public name from its home at its first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])
