@@ -18,10 +18,10 @@ from roofscope.app.models.library_model import LibraryModel
 from roofscope.app.models.point_table import PointTable
 from roofscope.app.models.selection import Selection
 from roofscope.app.models.session_model import SessionModel
-from roofscope.app.places import give_qt_a_runtime_folder
 from roofscope.app.plan_watch import PlanWatch
+from roofscope.app.runtime_folder import give_qt_a_runtime_folder
 from roofscope.app.session_keeper import SessionKeeper
-from roofscope.app.settings import Places, Settings
+from roofscope.app.settings import Settings
 from roofscope.app.theme import ThemeSwitch
 from roofscope.app.views.cards import CardColumn
 from roofscope.app.views.detail_pane import DetailPane
@@ -35,10 +35,11 @@ from roofscope.app.views.roofline_chart import RooflineChart
 from roofscope.app.views.trace_pane import TracePane
 from roofscope.app.window_commands import WindowCommands
 from roofscope.app.worker_link import WorkerLink
-from roofscope.profiling.catalog import LIBRARY, scan
+from roofscope.profiling.catalog import scan
 from roofscope.profiling.ceiling_cache import CeilingCache
 from roofscope.profiling.devices import DeviceKind
 from roofscope.profiling.local_devices import default_device
+from roofscope.profiling.paths import LIBRARY, Places
 from roofscope.profiling.session import Session, timestamp
 from roofscope.profiling.supervisor import Supervisor
 from roofscope.profiling.transport import LocalTarget

@@ -1,41 +1,13 @@
-"""What the window remembers between starts, and where its files lie."""
+"""What the window remembers between starts."""
 
 from pathlib import Path
 
-import platformdirs
-from msgspec import Struct
 from PySide6.QtCore import QByteArray, QSettings
 
-from roofscope.app.places import session_folder
 from roofscope.app.tokens import Scheme
-from roofscope.profiling.ceiling_cache import default_folder
-
-ASSETS = Path(__file__).resolve().parent.parent / "assets"
 
 _LAYOUT_VERSION = 1  # raise when docks are renamed or rearranged: an older layout is then forgotten
 _RECENT_COUNT = 8
-
-
-class Places(Struct, frozen=True):
-    """Folders and files of one user; tests and screenshots give temporary ones."""
-
-    sessions: Path  # runs are written here
-    settings: Path
-    ceilings: Path  # measured ceilings kept between sessions
-    assets: Path = ASSETS  # what came with the program is for viewing only
-
-    @property
-    def example(self) -> Path:
-        """A session recorded on another machine, for the first start."""
-        return self.assets / "sessions" / "h200.roofscope"
-
-    @classmethod
-    def of_user(cls) -> "Places":
-        return cls(
-            sessions=session_folder(),
-            settings=platformdirs.user_config_path("roofscope", appauthor=False) / "window.ini",
-            ceilings=default_folder(),
-        )
 
 
 class Settings:

@@ -10,10 +10,10 @@ from types import ModuleType
 
 from msgspec import Struct
 
+from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.spec import Implementation, KernelSpec, Provider
 from roofscope.profiling.spec_check import fault_of
 
-LIBRARY = Path(__file__).resolve().parent.parent / "kernels"
 SHARED = LIBRARY / "shared"  # what several kernels use
 _ROLES = ("__init__", "spec", "reference", "eager", "autograd")
 _JUDGE = "reference.py"

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import msgspec
-import platformdirs
 from msgspec import Struct
 
 from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.paths import cache_folder
 from roofscope.profiling.roofline import Ceiling
 
 # Raised when ceilings are added or measured differently: what was kept before is then measured anew.
@@ -49,10 +49,6 @@ class _Entry(Struct, frozen=True):
     ceilings: tuple[Ceiling, ...]
 
 
-def default_folder() -> Path:
-    return platformdirs.user_cache_path("roofscope", appauthor=False) / "ceilings"
-
-
 class CeilingCache:
     """One JSON file per key. Trouble with a file is told to ``notify`` in one sentence, never raised."""
 
@@ -64,7 +60,7 @@ class CeilingCache:
     ) -> None:
         self._notify = notify
         self._now = now
-        self.folder = folder or default_folder()
+        self.folder = folder or cache_folder("ceilings")
 
     def load(self, key: CacheKey) -> tuple[Ceiling, ...]:
         """The ceilings kept for this key; empty when there are none, or too old, or the file is broken."""

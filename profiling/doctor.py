@@ -13,10 +13,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from roofscope.profiling import host
-from roofscope.profiling.catalog import LIBRARY, CatalogProblem, scan
-from roofscope.profiling.ceiling_cache import default_folder
+from roofscope.profiling.catalog import CatalogProblem, scan
 from roofscope.profiling.devices import Device
 from roofscope.profiling.nvml import NvmlReader, NvmlUnavailable
+from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.paths import cache_folder as user_cache_folder
 
 Version = tuple[int, int]
 
@@ -55,7 +56,7 @@ def examine(kernel_roots: Sequence[Path] = (LIBRARY,), cache_folder: Path | None
         check_extensions(host.cuda_toolkit(), host.ninja()),
         check_peers(host.package_version("liger-kernel")),
         *check_compilers(host.c_compiler(), host.cxx_compiler(), host.python_header(), has_gpu=has_gpu),
-        check_disk(cache_folder or default_folder()),
+        check_disk(cache_folder or user_cache_folder("ceilings")),
         *check_kernels(scan(kernel_roots).problems),
     )
 

@@ -1,9 +1,54 @@
 """Where the program's own files lie, and where it keeps those of the user."""
 
 import sys
+from datetime import datetime
 from pathlib import Path
 
+import platformdirs
+from msgspec import Struct
+
 PACKAGE = Path(__file__).resolve().parent.parent  # the checkout, or `roofscope` among the installed packages
+ASSETS = PACKAGE / "assets"
+LIBRARY = PACKAGE / "kernels"
+SUFFIX = ".roofscope"  # of a session's file
+
+
+class Places(Struct, frozen=True):
+    """Folders and files of one user; tests and screenshots give temporary ones. None may exist yet."""
+
+    sessions: Path  # runs are written here
+    settings: Path
+    ceilings: Path  # measured ceilings kept between sessions
+    assets: Path = ASSETS  # what came with the program is for viewing only
+
+    @property
+    def example(self) -> Path:
+        """A session recorded on another machine, for the first start."""
+        return self.assets / "sessions" / "h200.roofscope"
+
+    @classmethod
+    def of_user(cls) -> "Places":
+        return cls(
+            sessions=platformdirs.user_data_path("roofscope", appauthor=False) / "sessions",
+            settings=platformdirs.user_config_path("roofscope", appauthor=False) / "window.ini",
+            ceilings=cache_folder("ceilings"),
+        )
+
+
+def cache_folder(name: str) -> Path:
+    """What can be made again, by what it is; may not exist yet."""
+    return platformdirs.user_cache_path("roofscope", appauthor=False) / name
+
+
+def new_session_path(folder: Path) -> Path:
+    """A name by local time that is not taken, such as ``2026-11-21-0915.roofscope``."""
+    stem = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M")
+    path = folder / f"{stem}{SUFFIX}"
+    number = 2
+    while path.exists():
+        path = folder / f"{stem}-{number}{SUFFIX}"
+        number += 1
+    return path
 
 
 def module_command(module: str) -> tuple[str, ...]:

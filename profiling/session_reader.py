@@ -9,13 +9,13 @@ import msgspec
 
 from roofscope.profiling.catalog import SourceFile
 from roofscope.profiling.outcome import Environment, Outcome
+from roofscope.profiling.paths import SUFFIX
 from roofscope.profiling.plan import Job
 from roofscope.profiling.proof import Proof
 from roofscope.profiling.roofline import Ceiling
 from roofscope.profiling.session import Point, Session, TraceInfo
 from roofscope.profiling.spec import Implementation, KernelSpec
 
-SUFFIX = ".roofscope"
 FORMAT_VERSION = 1
 APPLICATION_ID = 0x526F6F66  # "Roof": tells our files from other SQLite databases
 

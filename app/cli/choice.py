@@ -8,12 +8,11 @@ from typing import TypeVar
 import typer
 
 from roofscope.app.cli.errors import refuse, unknown
-from roofscope.app.places import new_session_path, session_folder
 from roofscope.app.plan_words import DTYPE_TEXTS, parse_dtype, parse_size_list
 from roofscope.profiling.catalog import Catalog, Kernel, spec_paths
 from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.paths import SUFFIX, Places, new_session_path
 from roofscope.profiling.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
-from roofscope.profiling.session_reader import SUFFIX
 from roofscope.profiling.spec import Dtype, Provider
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -25,7 +24,7 @@ def choose_session(out: Path | None) -> Path:
     Only under its own suffix: the picture of ``a.svg`` would be written over the session.
     """
     if out is None:
-        return new_session_path(session_folder())
+        return new_session_path(Places.of_user().sessions)
     if out.suffix != SUFFIX:
         refuse(f"{out} does not end in {SUFFIX}; name a session file, such as {out.stem or 'a'}{SUFFIX}.")
     return out

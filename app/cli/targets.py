@@ -5,7 +5,7 @@ from pathlib import Path
 
 from roofscope.app.cli.errors import refuse
 from roofscope.app.exporting import SUFFIXES
-from roofscope.profiling.session_reader import SUFFIX
+from roofscope.profiling.paths import SUFFIX
 
 
 def check_target(target: Path, source: Path, suffixes: Collection[str]) -> None:

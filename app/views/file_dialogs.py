@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from roofscope.app.settings import Settings
-from roofscope.profiling.session_reader import SUFFIX
+from roofscope.profiling.paths import SUFFIX
 
 _SESSIONS = f"Roofscope sessions (*{SUFFIX})"
 _EXPORTS = ";;".join(

@@ -1,16 +1,16 @@
 """Icons tinted by the theme, and the marks of the providers."""
 
 from functools import cache
-from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap, QPolygonF
 from PySide6.QtSvg import QSvgRenderer
 
 from roofscope.app.tokens import MARKER_CORNERS, PROVIDER_MARKERS, Marker, Theme
+from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.spec import Provider
 
-_FOLDER = Path(__file__).resolve().parent.parent.parent / "assets" / "icons"
+_FOLDER = ASSETS / "icons"
 _SIZES = (16, 20, 32, 40)
 
 

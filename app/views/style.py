@@ -1,16 +1,16 @@
 """Style of the window's own widgets, by their object names; the theme styles Qt's."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from roofscope.app.tokens import Theme
+from roofscope.profiling.paths import ASSETS
 
 _LEAST_CHARACTERS = 7
-_ICONS = Path(__file__).resolve().parent.parent.parent / "assets" / "icons"
+_ICONS = ASSETS / "icons"
 
 
 def window_style(theme: Theme) -> str:

@@ -15,12 +15,12 @@ from pathlib import Path
 from rich.console import Console
 
 from roofscope.app.cli.run import record_jobs
-from roofscope.app.places import new_session_path, session_folder
 from roofscope.benchmarks.peers.rows import ROWS, Row
 from roofscope.benchmarks.peers.table import OURS, Line, contenders, judgements, markdown
 from roofscope.profiling.catalog import Catalog, scan
 from roofscope.profiling.devices import Device, DeviceKind
 from roofscope.profiling.local_devices import default_device, local_devices
+from roofscope.profiling.paths import Places, new_session_path
 from roofscope.profiling.plan import Job, SizeChoice, plan_jobs
 from roofscope.profiling.report import version
 from roofscope.profiling.session import Session
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
         reason = "No row has such a kernel." if not rows else "There is no CUDA GPU here to compare on."
         print(reason, file=sys.stderr)
         return 2
-    lines, session = measure(rows, device, chosen.session or new_session_path(session_folder()))
+    lines, session = measure(rows, device, chosen.session or new_session_path(Places.of_user().sessions))
     print(heading(session, arguments))
     print("\n".join(markdown(lines, session)))
     return 1 if any(_falls_short(line, session) for line in lines) else 0

@@ -15,9 +15,10 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from roofscope.profiling.catalog import LIBRARY, Catalog, scan
+from roofscope.profiling.catalog import Catalog, scan
 from roofscope.profiling.devices import Device, DeviceKind
 from roofscope.profiling.outcome import Environment, Stage
+from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.plan import Job
 from roofscope.profiling.proof import Proof
 from roofscope.profiling.protocol import (

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-WINDOW = ["PySide6", "shiboken6", "pyqtgraph", "app"]
+WINDOW = ["PySide6", "shiboken6", "pyqtgraph", "roofscope.app"]
 ENGINES = ["torch", "triton", "cuda", "roofscope.profiling.worker"]
 
 IMPORT = """
@@ -28,7 +28,7 @@ for name in names:
 def modules(pattern: str, without: str = "-") -> list[str]:
     """Names of the modules whose files match; pkgutil would import the packages that are left out."""
     paths = sorted(path.relative_to(ROOT) for path in ROOT.glob(pattern) if path.stem != "__main__")
-    names = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in paths]
+    names = [".".join(("roofscope", *path.with_suffix("").parts)).removesuffix(".__init__") for path in paths]
     return [name for name in names if not f"{name}.".startswith(f"{without}.")]
 
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 import torch
 
-from roofscope.profiling.catalog import LIBRARY, load_module
+from roofscope.profiling.catalog import load_module
+from roofscope.profiling.paths import LIBRARY
 
 
 def eager(kernel: str) -> Any:

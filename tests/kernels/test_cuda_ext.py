@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from roofscope.profiling.catalog import LIBRARY
+from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.worker.failures import BuildError, Unavailable
 
 cuda_ext = pytest.importorskip(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from roofscope.profiling.catalog import LIBRARY
+from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.spec import Dtype
 
 pytest.importorskip("roofscope.profiling.worker.providers.cuda", reason="cuda.core is not installed here")

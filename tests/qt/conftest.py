@@ -8,10 +8,9 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.application import Application, build_window
-from roofscope.app.settings import Places
 from roofscope.profiling.devices import Device, DeviceState
 from roofscope.profiling.host import cpu_device
-from roofscope.profiling.paths import module_command
+from roofscope.profiling.paths import Places, module_command
 from roofscope.profiling.store import SessionStore
 from roofscope.profiling.transport import LocalTarget
 from roofscope.tests.sessions import DEVICE, ENVIRONMENT, make_session

@@ -13,9 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from roofscope.app.application import Application
 from roofscope.app.commands import CommandId
-from roofscope.app.settings import Places
-from roofscope.profiling.catalog import LIBRARY
 from roofscope.profiling.outcome import Cancelled, Failed, FailureKind, Measured
+from roofscope.profiling.paths import LIBRARY, Places
 from roofscope.profiling.session import Session
 from roofscope.profiling.session_reader import load
 from roofscope.tests.qt.conftest import FakeDevices, OpenWindow

@@ -27,12 +27,12 @@ from pytestqt.qtbot import QtBot
 from roofscope.app.application import Application
 from roofscope.app.commands import CommandId
 from roofscope.app.models.chart_caption import target_text
-from roofscope.app.settings import ASSETS, Places
 from roofscope.app.tokens import DARK, LIGHT
 from roofscope.app.views.chart_card import point_html
 from roofscope.app.views.roofline_chart import RooflineChart
 from roofscope.profiling.host import cpu_device
 from roofscope.profiling.outcome import Failed, Measured, Skipped
+from roofscope.profiling.paths import ASSETS, Places
 from roofscope.profiling.spec import Provider
 from roofscope.profiling.verdict import verdict
 from roofscope.tests.qt.conftest import FakeDevices, OpenWindow, write_session

@@ -11,7 +11,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from roofscope.app.application import Application, build_window
-from roofscope.app.settings import Places
+from roofscope.profiling.paths import Places
 from roofscope.tests.qt.conftest import FakeDevices, FakeTarget
 
 

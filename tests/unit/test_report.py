@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from roofscope.app.cli.export import export_session
-from roofscope.profiling.catalog import LIBRARY
 from roofscope.profiling.outcome import Failed, Measured
+from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.report import COLUMNS, csv_report, json_report
 from roofscope.profiling.session import Point
 from roofscope.profiling.session_reader import load

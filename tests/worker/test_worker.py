@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from roofscope.app.cli.progress import carry_out, make_console
-from roofscope.profiling.catalog import LIBRARY, Catalog, scan
+from roofscope.profiling.catalog import Catalog, scan
 from roofscope.profiling.headless import HeadlessRun
 from roofscope.profiling.outcome import (
     Failed,
@@ -21,6 +21,7 @@ from roofscope.profiling.outcome import (
     Skipped,
     Stage,
 )
+from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.plan import Job, SizeChoice, plan_jobs
 from roofscope.profiling.protocol import Run, Trace
 from roofscope.profiling.reports import (

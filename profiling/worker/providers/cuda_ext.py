@@ -14,12 +14,12 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-import platformdirs
 import torch
 from torch.utils import cpp_extension
 
 from roofscope.profiling import host
 from roofscope.profiling.outcome import BuildInfo
+from roofscope.profiling.paths import cache_folder
 from roofscope.profiling.worker.failures import BuildError, Unavailable
 from roofscope.profiling.worker.providers import BuildRequest, Built, Tensors
 
@@ -36,7 +36,7 @@ def build(request: BuildRequest) -> Built:
     source = request.folder / f"{request.implementation.stem}.cu"
     capability = torch.cuda.get_device_capability(request.device)
     started = time.perf_counter()
-    run = build_extension(source, capability, _cache_folder())
+    run = build_extension(source, capability, cache_folder("extensions"))
     compile_s = time.perf_counter() - started
     architecture = "sm_{}{}".format(*capability)
     return Built(run, lambda: BuildInfo(compile_s=compile_s, architecture=architecture))
@@ -83,10 +83,6 @@ def _locked(folder: Path) -> Generator[None]:
         fcntl.flock(handle, fcntl.LOCK_EX)
         (folder / "lock").unlink(missing_ok=True)
         yield
-
-
-def _cache_folder() -> Path:
-    return platformdirs.user_cache_path("roofscope", appauthor=False) / "extensions"
 
 
 def _tools() -> tuple[Path, str]:

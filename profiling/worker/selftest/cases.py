@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from roofscope.profiling.catalog import LIBRARY, scan
+from roofscope.profiling.catalog import scan
+from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.spec import Dtype, Workload
 from roofscope.profiling.worker import providers
 from roofscope.profiling.worker.gpu_clock import GpuClock
