@@ -15,17 +15,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from roofscope.profiling.spec import Axis as Axis
-    from roofscope.profiling.spec import Dtype as Dtype
-    from roofscope.profiling.spec import Element as Element
-    from roofscope.profiling.spec import Fill as Fill
-    from roofscope.profiling.spec import KernelSpec as KernelSpec
-    from roofscope.profiling.spec import Multiply as Multiply
-    from roofscope.profiling.spec import Pipe as Pipe
-    from roofscope.profiling.spec import Preset as Preset
-    from roofscope.profiling.spec import TensorSpec as TensorSpec
-    from roofscope.profiling.spec import Tolerance as Tolerance
-    from roofscope.profiling.spec import WorkFormula as WorkFormula
+    from roofscope.profiling.planning.spec import Axis as Axis
+    from roofscope.profiling.planning.spec import Dtype as Dtype
+    from roofscope.profiling.planning.spec import Element as Element
+    from roofscope.profiling.planning.spec import Fill as Fill
+    from roofscope.profiling.planning.spec import KernelSpec as KernelSpec
+    from roofscope.profiling.planning.spec import Multiply as Multiply
+    from roofscope.profiling.planning.spec import Pipe as Pipe
+    from roofscope.profiling.planning.spec import Preset as Preset
+    from roofscope.profiling.planning.spec import TensorSpec as TensorSpec
+    from roofscope.profiling.planning.spec import Tolerance as Tolerance
+    from roofscope.profiling.planning.spec import WorkFormula as WorkFormula
     from roofscope.profiling.worker.failures import Refusal as Refusal
     from roofscope.profiling.worker.providers.cuda import Argument as Argument
     from roofscope.profiling.worker.providers.cuda import CudaProgram as CudaProgram
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_SPEC = "roofscope.profiling.spec"
+_SPEC = "roofscope.profiling.planning.spec"
 _CUDA = "roofscope.profiling.worker.providers.cuda"
 _TENSOR_MAP = "roofscope.profiling.worker.tensor_map"
 _HOMES = {

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from roofscope.profiling.devices import Device, DeviceKind
 from roofscope.profiling.host import package_version
 from roofscope.profiling.outcome import Failed, Outcome, SkipKind, Skipped
-from roofscope.profiling.spec import Implementation, Provider
+from roofscope.profiling.planning.spec import Implementation, Provider
 
 _ON_GPU_ONLY = (Provider.CUDA, Provider.CUDA_EXT, Provider.TRITON, Provider.LIBRARY)
 

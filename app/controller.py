@@ -12,17 +12,17 @@ from roofscope.app.models.plan_choice import Checked, PlanChoice, newest, plan
 from roofscope.app.models.session_model import SessionModel
 from roofscope.app.session_keeper import SessionKeeper
 from roofscope.app.worker_link import WorkerLink
-from roofscope.profiling.catalog import Catalog
 from roofscope.profiling.devices import Device
 from roofscope.profiling.outcome import Cancelled
-from roofscope.profiling.plan import Job, PlanError
+from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.planning.plan import Job, PlanError
+from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.proof import Proof
 from roofscope.profiling.protocol import Probe, Run, SelfTest, Trace
 from roofscope.profiling.reports import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
 from roofscope.profiling.roofline import Ceiling
 from roofscope.profiling.session import Point, TraceInfo
 from roofscope.profiling.session_reader import SessionError
-from roofscope.profiling.spec import Implementation
 from roofscope.profiling.tasks import Task
 
 

@@ -10,7 +10,7 @@ from roofscope.app.models.library_model import LibraryModel
 from roofscope.app.models.plan_choice import dtypes_hint, plan, sizes_hint
 from roofscope.app.views.plan_bar import PlanBar
 from roofscope.profiling.devices import Device, DeviceKind
-from roofscope.profiling.plan import PlanError
+from roofscope.profiling.planning.plan import PlanError
 
 
 class PlanWatch(QObject):

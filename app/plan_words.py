@@ -2,8 +2,8 @@
 
 import re
 
-from roofscope.profiling.plan import PlanError
-from roofscope.profiling.spec import Dtype
+from roofscope.profiling.planning.plan import PlanError
+from roofscope.profiling.planning.spec import Dtype
 
 DTYPE_TEXTS = {Dtype.FLOAT32: "fp32", Dtype.FLOAT16: "fp16", Dtype.BFLOAT16: "bf16"}
 

@@ -3,7 +3,7 @@
 from roofscope.app.formatting import sizes_text
 from roofscope.app.models.chart_points import SHORT_DTYPES
 from roofscope.app.plan_words import DTYPE_TEXTS
-from roofscope.profiling.spec import Implementation, Workload
+from roofscope.profiling.planning.spec import Implementation, Workload
 
 
 def spellings(*names: str) -> str:

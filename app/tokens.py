@@ -4,8 +4,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.roofline import Source
-from roofscope.profiling.spec import Provider
 
 
 class Scheme(StrEnum):

@@ -14,8 +14,8 @@ import torch
 from triton.testing import do_bench
 
 from roofscope.profiling.agreement import Agreement
-from roofscope.profiling.catalog import Kernel, load_module, scan
-from roofscope.profiling.spec import Implementation, Provider, Workload
+from roofscope.profiling.planning.catalog import Kernel, load_module, scan
+from roofscope.profiling.planning.spec import Implementation, Provider, Workload
 from roofscope.profiling.worker import providers
 from roofscope.profiling.worker.environment import read_environment
 from roofscope.profiling.worker.failures import Refusal

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from roofscope.profiling.outcome import Failed, FailureKind, Stage
+from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.protocol import Run
-from roofscope.profiling.spec import Implementation
 
 
 def blame(

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable
 
 from roofscope.profiling.outcome import Measured
+from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.rivals import compared
 from roofscope.profiling.session import Point
-from roofscope.profiling.spec import Provider
 
 
 class BreakEven:

@@ -13,11 +13,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from roofscope.profiling import host
-from roofscope.profiling.catalog import CatalogProblem, scan
 from roofscope.profiling.devices import Device
 from roofscope.profiling.nvml import NvmlReader, NvmlUnavailable
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.paths import cache_folder as user_cache_folder
+from roofscope.profiling.planning.catalog import CatalogProblem, scan
 
 Version = tuple[int, int]
 

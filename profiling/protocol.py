@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Struct
 
 from roofscope.profiling.outcome import Environment, Outcome, Stage
-from roofscope.profiling.plan import Job
+from roofscope.profiling.planning.plan import Job
+from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.proof import Proof, ProofName
 from roofscope.profiling.roofline import Ceiling
-from roofscope.profiling.spec import Implementation
 
 PROTOCOL_VERSION = 1
 

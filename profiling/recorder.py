@@ -1,10 +1,11 @@
 """Writes what a run reports into the session file; used alike by window and command line."""
 
-from roofscope.profiling.catalog import Catalog
 from roofscope.profiling.ceiling_cache import CacheKey, CeilingCache
 from roofscope.profiling.devices import Device
 from roofscope.profiling.host import package_version
 from roofscope.profiling.nameplate import nameplate
+from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.proof import Proof
 from roofscope.profiling.reports import (
     CeilingRecorded,
@@ -17,7 +18,6 @@ from roofscope.profiling.reports import (
 )
 from roofscope.profiling.roofline import Ceiling
 from roofscope.profiling.session import Point, TraceInfo, timestamp
-from roofscope.profiling.spec import Implementation, KernelSpec
 from roofscope.profiling.store import SessionStore
 
 Gain = Point | Ceiling | Proof | TraceInfo

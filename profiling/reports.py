@@ -3,10 +3,10 @@
 from msgspec import Struct
 
 from roofscope.profiling.outcome import Environment, Outcome, Stage
-from roofscope.profiling.plan import Job
+from roofscope.profiling.planning.plan import Job
+from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.proof import Proof
 from roofscope.profiling.roofline import Ceiling
-from roofscope.profiling.spec import Implementation
 
 
 class EnvironmentKnown(Struct, frozen=True):

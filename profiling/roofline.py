@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from roofscope.profiling.spec import Dtype, Multiply, Pipe, Work
+from roofscope.profiling.planning.spec import Dtype, Multiply, Pipe, Work
 
 
 class Bound(StrEnum):

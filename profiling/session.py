@@ -6,13 +6,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from roofscope.profiling.catalog import SourceFile
 from roofscope.profiling.devices import Device
 from roofscope.profiling.outcome import Environment, Measured, Outcome
-from roofscope.profiling.plan import Job
+from roofscope.profiling.planning.catalog import SourceFile
+from roofscope.profiling.planning.plan import Job
+from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.proof import Proof
 from roofscope.profiling.roofline import Bound, Ceiling, Roofline, compute_bound
-from roofscope.profiling.spec import Implementation, KernelSpec
 
 
 def timestamp() -> str:

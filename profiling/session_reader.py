@@ -7,14 +7,14 @@ from typing import TypeVar
 
 import msgspec
 
-from roofscope.profiling.catalog import SourceFile
 from roofscope.profiling.outcome import Environment, Outcome
 from roofscope.profiling.paths import SUFFIX
-from roofscope.profiling.plan import Job
+from roofscope.profiling.planning.catalog import SourceFile
+from roofscope.profiling.planning.plan import Job
+from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.proof import Proof
 from roofscope.profiling.roofline import Ceiling
 from roofscope.profiling.session import Point, Session, TraceInfo
-from roofscope.profiling.spec import Implementation, KernelSpec
 
 FORMAT_VERSION = 1
 APPLICATION_ID = 0x526F6F66  # "Roof": tells our files from other SQLite databases

@@ -14,14 +14,14 @@ from typing import Self
 
 import msgspec
 
-from roofscope.profiling.catalog import SourceFile
 from roofscope.profiling.outcome import Environment, Measured, Outcome
-from roofscope.profiling.plan import Job
+from roofscope.profiling.planning.catalog import SourceFile
+from roofscope.profiling.planning.plan import Job
+from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.proof import Proof
 from roofscope.profiling.roofline import Ceiling
 from roofscope.profiling.session import Point, TraceInfo, timestamp
 from roofscope.profiling.session_reader import APPLICATION_ID, FORMAT_VERSION, SessionError, connect
-from roofscope.profiling.spec import Implementation, KernelSpec
 
 _SCHEMA = """
 CREATE TABLE session (created_at TEXT NOT NULL);

@@ -13,6 +13,7 @@ import msgspec
 from roofscope.profiling.blame import apart, blame
 from roofscope.profiling.effects import Effect, Kill, Send, Spawn, Terminate
 from roofscope.profiling.outcome import Cancelled, Failed, FailureKind, Outcome, SkipKind, Skipped, Stage
+from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.progress import Progress
 from roofscope.profiling.protocol import (
     PROTOCOL_VERSION,
@@ -46,7 +47,6 @@ from roofscope.profiling.reports import (
     TraceRecorded,
     WorkerLost,
 )
-from roofscope.profiling.spec import Implementation
 from roofscope.profiling.tasks import Task, item_count, task_id, task_label
 
 START_DEADLINE_S = 120.0  # importing torch from a cold disk takes its time

@@ -7,7 +7,7 @@ from msgspec import Struct
 from roofscope.profiling.agreement import is_longer
 from roofscope.profiling.devices import DeviceKind
 from roofscope.profiling.outcome import Cancelled, Failed, Flag, Measured, Skipped
-from roofscope.profiling.plan import Regime
+from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.roofline import Ceiling, Mix, Roof, Source
 from roofscope.profiling.session import Point, Session
 

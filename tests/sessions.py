@@ -28,10 +28,8 @@ from roofscope.profiling.outcome import (
     TimeStats,
     Verification,
 )
-from roofscope.profiling.plan import Job
-from roofscope.profiling.roofline import Bound, Ceiling, Mix, Roofline, Source, compute_bound
-from roofscope.profiling.session import Point, Session
-from roofscope.profiling.spec import (
+from roofscope.profiling.planning.plan import Job
+from roofscope.profiling.planning.spec import (
     Axis,
     Dtype,
     Implementation,
@@ -45,6 +43,8 @@ from roofscope.profiling.spec import (
     WorkFormula,
     Workload,
 )
+from roofscope.profiling.roofline import Bound, Ceiling, Mix, Roofline, Source, compute_bound
+from roofscope.profiling.session import Point, Session
 
 RECORDED_AT = "2026-01-02T03:04:05.678+00:00"
 UUID = "GPU-00000000-1111-2222-3333-444444444444"

@@ -8,12 +8,12 @@ from rich.table import Table
 from roofscope.app.cli.errors import DONE, SOME_FAILED
 from roofscope.app.cli.progress import carry_out, make_console
 from roofscope.app.formatting import bandwidth_text, flop_rate_text
-from roofscope.profiling.catalog import scan
 from roofscope.profiling.ceiling_cache import CacheKey, CeilingCache
 from roofscope.profiling.devices import Device
 from roofscope.profiling.host import package_version
 from roofscope.profiling.nameplate import nameplate, nameplate_gap
 from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.protocol import Probe
 from roofscope.profiling.reports import CeilingRecorded, CeilingsComplete, Report
 from roofscope.profiling.roofline import Bound, Ceiling, Source

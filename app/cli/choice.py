@@ -9,11 +9,11 @@ import typer
 
 from roofscope.app.cli.errors import refuse, unknown
 from roofscope.app.plan_words import DTYPE_TEXTS, parse_dtype, parse_size_list
-from roofscope.profiling.catalog import Catalog, Kernel, spec_paths
 from roofscope.profiling.devices import Device, DeviceKind
 from roofscope.profiling.paths import SUFFIX, Places, new_session_path
-from roofscope.profiling.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
-from roofscope.profiling.spec import Dtype, Provider
+from roofscope.profiling.planning.catalog import Catalog, Kernel, spec_paths
+from roofscope.profiling.planning.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
+from roofscope.profiling.planning.spec import Dtype, Provider
 
 Choice = TypeVar("Choice", bound=StrEnum)
 

@@ -26,16 +26,16 @@ from roofscope.app.cli.run import run_jobs
 from roofscope.app.cli.selftest import run_selftest
 from roofscope.app.cli.targets import unwritable
 from roofscope.app.cli.trace import Wanted, record_trace
-from roofscope.profiling.catalog import Catalog, scan
 from roofscope.profiling.doctor import CheckState, check_window
 from roofscope.profiling.host import package_version
 from roofscope.profiling.local_devices import default_device, local_devices
 from roofscope.profiling.paths import LIBRARY
-from roofscope.profiling.plan import TOUR, Quality, Regime
+from roofscope.profiling.planning.catalog import Catalog, scan
+from roofscope.profiling.planning.plan import TOUR, Quality, Regime
+from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.proof import ProofName
 from roofscope.profiling.session import Session
 from roofscope.profiling.session_reader import SessionError, load
-from roofscope.profiling.spec import Dtype, Provider
 
 cli = typer.Typer(
     add_completion=False,

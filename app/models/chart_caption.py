@@ -3,9 +3,9 @@
 from roofscope.app.formatting import counted_text, memory_text, power_text
 from roofscope.app.models.chart_scene import ChartScene, Target
 from roofscope.app.verdict_text import distance_text
+from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.report import VERSIONED_PACKAGES, version
 from roofscope.profiling.session import Session
-from roofscope.profiling.spec import Provider
 
 INTENSITY_TITLE = "Arithmetic intensity (FLOP/B)"
 RATE_TITLE = "Performance (FLOP/s)"

@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from roofscope.app.formatting import sizes_text
 from roofscope.app.verdict_text import WARNING_FLAGS
-from roofscope.profiling.plan import Regime
+from roofscope.profiling.planning.plan import Regime
+from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.roofline import Bound
 from roofscope.profiling.session import Point, Session
-from roofscope.profiling.spec import Dtype, Provider
 from roofscope.profiling.verdict import flags_of, limiting_roof
 
 SHORT_DTYPES = {Dtype.FLOAT32: "f32", Dtype.FLOAT16: "f16", Dtype.BFLOAT16: "bf16"}

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from roofscope.app.models.chart_points import ChartPoint, PointGroup, StripPoint, grouped, newest_first
-from roofscope.profiling.plan import Regime
+from roofscope.profiling.planning.plan import Regime
+from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.roofline import Bound, Ceiling, Roofline, Source, ridge_point
 from roofscope.profiling.session import Session
-from roofscope.profiling.spec import Dtype
 from roofscope.profiling.verdict import MEASURED_IN, Verdict, verdict
 
 _ROOM = 0.12  # decades: rivals that all but coincide are spread to either side

@@ -13,7 +13,7 @@ import msgspec
 from roofscope.app.models.chart_points import ChartPoint, PointGroup
 from roofscope.app.models.chart_scene import ChartScene, Range
 from roofscope.app.models.chart_view import Pair, View
-from roofscope.profiling.spec import Provider
+from roofscope.profiling.planning.spec import Provider
 
 _ORDER = {provider: index for index, provider in enumerate(Provider)}
 

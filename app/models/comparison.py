@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from roofscope.app.formatting import interval_text, range_text, ratio_text
+from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.rivals import compared
 from roofscope.profiling.session import Point
-from roofscope.profiling.spec import Provider
 
 NOT_DISTINGUISHABLE = "not distinguishable"
 _MUCH_SLOWER = 0.1  # from here on "261× slower" reads better than "0.00383×"

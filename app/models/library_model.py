@@ -6,9 +6,9 @@ from enum import IntEnum
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from roofscope.app.search_text import implementation_text, spellings
-from roofscope.profiling.catalog import Catalog, Kernel
-from roofscope.profiling.plan import by_default, tour
-from roofscope.profiling.spec import Implementation, Provider
+from roofscope.profiling.planning.catalog import Catalog, Kernel
+from roofscope.profiling.planning.plan import by_default, tour
+from roofscope.profiling.planning.spec import Implementation, Provider
 
 Index = QModelIndex | QPersistentModelIndex
 Reasons = Callable[[Implementation], str]  # why an implementation cannot run; "" when it can

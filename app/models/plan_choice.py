@@ -6,9 +6,9 @@ import msgspec
 from msgspec import Struct
 
 from roofscope.app.plan_words import parse_sizes
-from roofscope.profiling.catalog import Catalog, Kernel
-from roofscope.profiling.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
-from roofscope.profiling.spec import Dtype, Implementation, Provider
+from roofscope.profiling.planning.catalog import Catalog, Kernel
+from roofscope.profiling.planning.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
+from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 
 Checked = Mapping[str, Sequence[Implementation]]
 

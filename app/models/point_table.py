@@ -12,8 +12,8 @@ from roofscope.app.models.point_row import PointRow, point_rows, reason_text
 from roofscope.app.models.session_model import SessionModel
 from roofscope.app.search_text import implementation_text, is_found, workload_text
 from roofscope.profiling.outcome import Failed
+from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.session import Point
-from roofscope.profiling.spec import Provider
 
 Index = QModelIndex | QPersistentModelIndex
 

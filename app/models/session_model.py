@@ -3,11 +3,11 @@
 from PySide6.QtCore import QObject, Signal
 
 from roofscope.profiling.outcome import Environment
-from roofscope.profiling.plan import Job
+from roofscope.profiling.planning.plan import Job
+from roofscope.profiling.planning.spec import KernelSpec
 from roofscope.profiling.proof import Proof
 from roofscope.profiling.roofline import Ceiling
 from roofscope.profiling.session import Point, Session, TraceInfo
-from roofscope.profiling.spec import KernelSpec
 
 
 class SessionModel(QObject):

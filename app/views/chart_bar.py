@@ -13,9 +13,9 @@ from roofscope.app.tokens import PROVIDER_NAMES, Theme
 from roofscope.app.views.elided_label import ElidedLabel
 from roofscope.app.views.icons import provider_icon
 from roofscope.app.views.style import choice_box
+from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.roofline import Source
 from roofscope.profiling.session import Session
-from roofscope.profiling.spec import Dtype, Provider
 
 _SOURCES = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED, Source.NAMEPLATE_HELD, Source.NAMEPLATE)
 _EVERY_KERNEL = "All kernels"

@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
 
 from roofscope.app.models.chart_layout import MARKER
 from roofscope.app.tokens import MARKER_CORNERS, PROVIDER_MARKERS, Theme
-from roofscope.profiling.spec import Provider
+from roofscope.profiling.planning.spec import Provider
 
 
 def marker_path(provider: Provider) -> QPainterPath:

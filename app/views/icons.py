@@ -8,7 +8,7 @@ from PySide6.QtSvg import QSvgRenderer
 
 from roofscope.app.tokens import MARKER_CORNERS, PROVIDER_MARKERS, Marker, Theme
 from roofscope.profiling.paths import ASSETS
-from roofscope.profiling.spec import Provider
+from roofscope.profiling.planning.spec import Provider
 
 _FOLDER = ASSETS / "icons"
 _SIZES = (16, 20, 32, 40)

@@ -17,7 +17,7 @@ from roofscope.app.search_text import is_found
 from roofscope.app.tokens import Theme
 from roofscope.app.views.icons import provider_icon
 from roofscope.app.views.style import NothingFound, as_pane, label
-from roofscope.profiling.spec import Provider
+from roofscope.profiling.planning.spec import Provider
 
 _MARK_SIZE = 14
 

@@ -25,9 +25,9 @@ from roofscope.app.views.elided_label import ElidedLabel
 from roofscope.app.views.style import label, set_state
 from roofscope.profiling.devices import Device, DeviceKind
 from roofscope.profiling.outcome import Stage
-from roofscope.profiling.plan import Quality, Regime
+from roofscope.profiling.planning.plan import Quality, Regime
+from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.reports import Progressed
-from roofscope.profiling.spec import Dtype
 
 Choice = TypeVar("Choice")
 

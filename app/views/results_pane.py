@@ -26,9 +26,9 @@ from roofscope.app.views.column_widths import MARK_COLUMN, NAME_COLUMNS, ColumnW
 from roofscope.app.views.elided_label import ElidedLabel
 from roofscope.app.views.icons import provider_icon
 from roofscope.app.views.style import NothingFound, as_pane, choice_box, label, placeholder
+from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.report import VERSIONED_PACKAGES, version
 from roofscope.profiling.session import Point, Session
-from roofscope.profiling.spec import Provider
 
 _STATE_COLUMNS = {i for i, column in enumerate(COLUMNS) if column.title in ("Time", "Status")}
 _EMPTY_TEXT = "No results yet.\nTick kernels in the library and press Run (F5) to measure them."

@@ -6,8 +6,8 @@ Where no data type is meant for its own sake, what language models use runs in b
 from msgspec import Struct
 
 from roofscope.benchmarks.peers.goals import AtLeast, Goal, OfCeiling
+from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.roofline import Mix
-from roofscope.profiling.spec import Dtype
 
 F32, F16, BF16 = Dtype.FLOAT32, Dtype.FLOAT16, Dtype.BFLOAT16
 

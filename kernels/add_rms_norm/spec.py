@@ -5,7 +5,7 @@ residual are read once, the norm and the sum are written once, the scales are re
 """
 
 from roofscope import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROW_SWEEP
+from roofscope.profiling.planning.sizes import EMPTY_ROWS, ODD_ROWS, ROW_SWEEP
 
 SPEC = KernelSpec(
     name="add_rms_norm",

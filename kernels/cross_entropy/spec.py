@@ -5,7 +5,7 @@ once, one loss a row is written.
 """
 
 from roofscope import Axis, Element, Fill, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import ODD_ROWS
+from roofscope.profiling.planning.sizes import ODD_ROWS
 
 SPEC = KernelSpec(
     name="cross_entropy",

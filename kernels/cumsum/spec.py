@@ -5,7 +5,7 @@ sum of all that comes before has to wait for it, or to read twice.
 """
 
 from roofscope import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS
+from roofscope.profiling.planning.sizes import EMPTY_ROWS, ODD_ROWS
 
 SPEC = KernelSpec(
     name="cumsum",

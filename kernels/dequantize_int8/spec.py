@@ -5,7 +5,7 @@ one element is written.
 """
 
 from roofscope import Axis, Element, Fill, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROWS
+from roofscope.profiling.planning.sizes import EMPTY_ROWS, ODD_ROWS, ROWS
 
 SPEC = KernelSpec(
     name="dequantize_int8",

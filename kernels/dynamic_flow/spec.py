@@ -6,7 +6,7 @@ the most there is.
 """
 
 from roofscope import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import LENGTHS, ODD_LENGTHS
+from roofscope.profiling.planning.sizes import LENGTHS, ODD_LENGTHS
 
 SPEC = KernelSpec(
     name="dynamic_flow",

@@ -5,7 +5,7 @@ times x, times 0.5), 2n elements moved.
 """
 
 from roofscope import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import LENGTHS, ODD_LENGTHS
+from roofscope.profiling.planning.sizes import LENGTHS, ODD_LENGTHS
 
 SPEC = KernelSpec(
     name="gelu",

@@ -6,7 +6,7 @@ the second term's 3 products; their sum; times dy), 3n elements moved.
 """
 
 from roofscope import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import LENGTH_SWEEP, LENGTHS, ODD_LENGTHS
+from roofscope.profiling.planning.sizes import LENGTH_SWEEP, LENGTHS, ODD_LENGTHS
 
 SPEC = KernelSpec(
     name="gelu_backward",

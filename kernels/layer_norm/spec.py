@@ -6,7 +6,7 @@ read once and written once, the scales and shifts are read once.
 """
 
 from roofscope import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import ROW_SWEEP, ROWS
+from roofscope.profiling.planning.sizes import ROW_SWEEP, ROWS
 
 SPEC = KernelSpec(
     name="layer_norm",

@@ -6,7 +6,7 @@ x: any numbers are as good.
 """
 
 from roofscope import Axis, Element, Fill, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import ROW_SWEEP, ROWS
+from roofscope.profiling.planning.sizes import ROW_SWEEP, ROWS
 
 SPEC = KernelSpec(
     name="layer_norm_backward",

@@ -1,7 +1,7 @@
 """C = A B for row-major A (m x k) and B (k x n), accumulated in float32."""
 
 from roofscope import Axis, KernelSpec, Pipe, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import ODD_PRODUCTS, PRODUCT_SWEEP, PRODUCTS, cube
+from roofscope.profiling.planning.sizes import ODD_PRODUCTS, PRODUCT_SWEEP, PRODUCTS, cube
 
 SPEC = KernelSpec(
     name="matmul",

@@ -5,7 +5,7 @@ FLOPs are those of the product. The 10 m n of bias and GELU are left out: other 
 
 from roofscope import Axis, Dtype, KernelSpec, Pipe, TensorSpec, Tolerance, WorkFormula
 from roofscope.kernels.matmul_relu.spec import SPEC as RELU
-from roofscope.profiling.usual_sizes import ODD_PRODUCTS, PRODUCTS
+from roofscope.profiling.planning.sizes import ODD_PRODUCTS, PRODUCTS
 
 SPEC = KernelSpec(
     name="matmul_bias_gelu",

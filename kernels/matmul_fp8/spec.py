@@ -12,7 +12,7 @@ from roofscope import (
     Tolerance,
     WorkFormula,
 )
-from roofscope.profiling.usual_sizes import ODD_PRODUCTS, PRODUCT_SWEEP, PRODUCTS, cube
+from roofscope.profiling.planning.sizes import ODD_PRODUCTS, PRODUCT_SWEEP, PRODUCTS, cube
 
 SPEC = KernelSpec(
     name="matmul_fp8",

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from roofscope import Dtype
 from roofscope.kernels.matmul.spec import SPEC as MATMUL
-from roofscope.profiling.usual_sizes import cube
+from roofscope.profiling.planning.sizes import cube
 
 SPEC = replace(
     MATMUL,

@@ -1,7 +1,7 @@
 """C = A B^T in TF32: float32 in and out, of whose 23 bits the tensor cores multiply 10."""
 
 from roofscope import Axis, Dtype, KernelSpec, Multiply, Pipe, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import ODD_PRODUCTS, PRODUCT_SWEEP, PRODUCTS, cube
+from roofscope.profiling.planning.sizes import ODD_PRODUCTS, PRODUCT_SWEEP, PRODUCTS, cube
 
 SPEC = KernelSpec(
     name="matmul_tf32",

@@ -6,8 +6,8 @@ the tensor cores. Compute capability 9.0 and later.
 
 import torch
 
-from roofscope.profiling.catalog import load_module
 from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.planning.catalog import load_module
 
 _persistent = load_module(LIBRARY / "shared" / "persistent_matmul.py")
 _matmul = _persistent.tuned_matmul  # where the registers are counted

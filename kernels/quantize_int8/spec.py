@@ -5,7 +5,7 @@ row is kept on chip until its scale is known, and a byte an element and a scale 
 """
 
 from roofscope import Axis, Element, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import ODD_ROWS, ROWS
+from roofscope.profiling.planning.sizes import ODD_ROWS, ROWS
 
 SPEC = KernelSpec(
     name="quantize_int8",

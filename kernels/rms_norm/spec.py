@@ -5,7 +5,7 @@ kept on chip is read once and written once, the scales are read once.
 """
 
 from roofscope import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROW_SWEEP, ROWS
+from roofscope.profiling.planning.sizes import EMPTY_ROWS, ODD_ROWS, ROW_SWEEP, ROWS
 
 SPEC = KernelSpec(
     name="rms_norm",

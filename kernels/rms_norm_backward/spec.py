@@ -5,7 +5,7 @@ in 3); dy and x are read once, dx is written once. The rstd here is independent 
 """
 
 from roofscope import Axis, Element, Fill, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROW_SWEEP, ROWS
+from roofscope.profiling.planning.sizes import EMPTY_ROWS, ODD_ROWS, ROW_SWEEP, ROWS
 
 SPEC = KernelSpec(
     name="rms_norm_backward",

@@ -5,7 +5,7 @@ Compulsory work of n elements: 7n FLOP (maximum; exp, plus 1 and division of the
 """
 
 from roofscope import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import LENGTH_SWEEP, LENGTHS, ODD_LENGTHS
+from roofscope.profiling.planning.sizes import LENGTH_SWEEP, LENGTHS, ODD_LENGTHS
 
 SPEC = KernelSpec(
     name="small_ops",

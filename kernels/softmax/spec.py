@@ -5,7 +5,7 @@ elements moved: a row that is kept on chip is read once, although its maximum mu
 """
 
 from roofscope import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROWS
+from roofscope.profiling.planning.sizes import EMPTY_ROWS, ODD_ROWS, ROWS
 
 SPEC = KernelSpec(
     name="softmax",

@@ -5,7 +5,7 @@ are read once, dx is written once.
 """
 
 from roofscope import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS, ROW_SWEEP, ROWS
+from roofscope.profiling.planning.sizes import EMPTY_ROWS, ODD_ROWS, ROW_SWEEP, ROWS
 
 SPEC = KernelSpec(
     name="softmax_backward",

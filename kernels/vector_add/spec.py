@@ -4,7 +4,7 @@ Compulsory work of n elements: n FLOP, 3n elements moved.
 """
 
 from roofscope import Axis, KernelSpec, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import LENGTHS, ODD_LENGTHS
+from roofscope.profiling.planning.sizes import LENGTHS, ODD_LENGTHS
 
 SPEC = KernelSpec(
     name="vector_add",

@@ -5,7 +5,7 @@ once, one sum a row is written.
 """
 
 from roofscope import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
-from roofscope.profiling.usual_sizes import EMPTY_ROWS, ODD_ROWS
+from roofscope.profiling.planning.sizes import EMPTY_ROWS, ODD_ROWS
 
 SPEC = KernelSpec(
     name="weighted_sum",

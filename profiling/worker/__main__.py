@@ -15,11 +15,12 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from roofscope.profiling.catalog import Catalog, scan
 from roofscope.profiling.devices import Device, DeviceKind
 from roofscope.profiling.outcome import Environment, Stage
 from roofscope.profiling.paths import LIBRARY
-from roofscope.profiling.plan import Job
+from roofscope.profiling.planning.catalog import Catalog, scan
+from roofscope.profiling.planning.plan import Job
+from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.proof import Proof
 from roofscope.profiling.protocol import (
     PROTOCOL_VERSION,
@@ -44,7 +45,6 @@ from roofscope.profiling.protocol import (
     encode,
 )
 from roofscope.profiling.roofline import Ceiling
-from roofscope.profiling.spec import Provider
 from roofscope.profiling.tasks import Task, task_id
 
 if TYPE_CHECKING:  # torch is imported after the reader thread is up: a parent that dies meanwhile is noticed

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from roofscope.profiling.spec import Dtype
+from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.worker.failures import BuildError, Refusal
 
 _SOURCE = Path(__file__).resolve().parent / "device_code" / "clock.cu"

@@ -6,7 +6,7 @@ import torch
 
 from roofscope.profiling.devices import CACHE_LAPS, Device
 from roofscope.profiling.outcome import FailureKind
-from roofscope.profiling.spec import Dtype, Element, Fill, KernelSpec, evaluate
+from roofscope.profiling.planning.spec import Dtype, Element, Fill, KernelSpec, evaluate
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.free_memory import free_bytes
 

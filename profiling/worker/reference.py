@@ -2,7 +2,7 @@
 
 import traceback
 
-from roofscope.profiling.catalog import Kernel, load_module, told
+from roofscope.profiling.planning.catalog import Kernel, load_module, told
 from roofscope.profiling.worker.failures import BuildError
 from roofscope.profiling.worker.inputs import Derive
 from roofscope.profiling.worker.providers import run_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from roofscope.profiling.devices import DeviceState
 from roofscope.profiling.outcome import Discard, Evidence, TimeStats
-from roofscope.profiling.plan import Quality, Regime
+from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.statistics import (
     EXACT_STOP,
     EXACT_WARM_UP,

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from roofscope.profiling.spec import Dtype, Implementation, Provider, Workload
+from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Workload
 from roofscope.profiling.worker import providers
 from roofscope.tests.kernels.cases import CATALOG, as_tuple, random_inputs, reference, relative_error
 

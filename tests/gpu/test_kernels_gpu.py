@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from roofscope.profiling.catalog import Kernel
-from roofscope.profiling.spec import Dtype, Implementation, Pipe, Provider, Workload
+from roofscope.profiling.planning.catalog import Kernel
+from roofscope.profiling.planning.spec import Dtype, Implementation, Pipe, Provider, Workload
 from roofscope.profiling.worker import providers
 from roofscope.profiling.worker.failures import Refusal
 from roofscope.profiling.worker.inputs import as_tuple

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import torch
 
-from roofscope.profiling.catalog import load_module
 from roofscope.profiling.paths import LIBRARY
-from roofscope.profiling.spec import Dtype
+from roofscope.profiling.planning.catalog import load_module
+from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.worker.failures import Refusal
 from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from roofscope.profiling.catalog import Kernel
-from roofscope.profiling.spec import Dtype, Implementation, Provider
+from roofscope.profiling.planning.catalog import Kernel
+from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.tests.gpu.test_kernels_gpu import built
 from roofscope.tests.kernels.cases import implementations, name_of, random_inputs, reference, relative_error
 

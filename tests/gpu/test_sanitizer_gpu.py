@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from roofscope.profiling.paths import module_command
-from roofscope.profiling.spec import Provider
+from roofscope.profiling.planning.spec import Provider
 from roofscope.tests.kernels.cases import CATALOG
 
 SANITIZER = shutil.which("compute-sanitizer", path=os.environ["PATH"] + ":/usr/local/cuda/bin")

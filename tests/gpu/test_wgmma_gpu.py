@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from roofscope.profiling.catalog import Kernel, load_module
-from roofscope.profiling.spec import Dtype
+from roofscope.profiling.planning.catalog import Kernel, load_module
+from roofscope.profiling.planning.spec import Dtype
 from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
 
 pytest.importorskip("roofscope.profiling.worker.providers.cuda", reason="cuda.core is not installed here")

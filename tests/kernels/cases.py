@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import torch
 
-from roofscope.profiling.catalog import Kernel, load_module, scan
-from roofscope.profiling.spec import Dtype, Fill, Implementation, Provider
+from roofscope.profiling.planning.catalog import Kernel, load_module, scan
+from roofscope.profiling.planning.spec import Dtype, Fill, Implementation, Provider
 from roofscope.profiling.worker.inputs import InputMaker, as_tuple, widened
 
 CATALOG = scan()

@@ -69,7 +69,7 @@ def run(path: Path, dtypes: list[str], inputs: Arrays) -> tuple[Arrays, list[str
     """Call ``run`` of a Triton file on inputs of these dtypes. Gives its outputs and their dtypes."""
     import torch
 
-    from roofscope.profiling.catalog import load_module
+    from roofscope.profiling.planning.catalog import load_module
 
     tensors = [torch.from_numpy(a).to(getattr(torch, d)) for a, d in zip(inputs, dtypes, strict=True)]
     result = load_module(path).run(*tensors)

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from roofscope.profiling.catalog import load_module
 from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.planning.catalog import load_module
 
 Variables = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from roofscope.profiling.catalog import load_module
 from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.planning.catalog import load_module
 from roofscope.tests.kernels import interpreter
 
 Call = Callable[..., Any]

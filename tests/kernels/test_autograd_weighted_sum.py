@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import torch
 
-from roofscope.profiling.catalog import load_module
 from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.planning.catalog import load_module
 
 
 def eager(kernel: str) -> Any:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from roofscope.profiling.outcome import BuildInfo
-from roofscope.profiling.spec import Dtype, Implementation, Provider, Workload
+from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Workload
 from roofscope.profiling.worker import providers
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # torch's own, while it compiles

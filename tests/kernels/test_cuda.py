@@ -10,8 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from roofscope.profiling.catalog import Kernel, load_module
-from roofscope.profiling.spec import Dtype, Implementation, Provider
+from roofscope.profiling.planning.catalog import Kernel, load_module
+from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.profiling.worker.failures import Refusal
 from roofscope.tests.kernels.cases import implementations, name_of, random_inputs
 

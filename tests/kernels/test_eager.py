@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from roofscope.profiling.catalog import Kernel, load_module
-from roofscope.profiling.spec import Dtype
+from roofscope.profiling.planning.catalog import Kernel, load_module
+from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.worker.inputs import widened
 from roofscope.tests.kernels.cases import (
     CATALOG,

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from roofscope.profiling.catalog import Kernel
-from roofscope.profiling.spec import Dtype, Implementation, Provider, Workload
+from roofscope.profiling.planning.catalog import Kernel
+from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Workload
 from roofscope.profiling.worker.failures import Unavailable
 from roofscope.profiling.worker.providers import BuildRequest, build, library
 from roofscope.tests.kernels.cases import CATALOG, implementations, name_of

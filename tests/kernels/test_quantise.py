@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from roofscope.profiling.catalog import load_module
 from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.worker.inputs import as_tuple
 from roofscope.tests.kernels import interpreter
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from roofscope.profiling.catalog import Kernel
-from roofscope.profiling.spec import Dtype, Multiply, Pipe, Provider
+from roofscope.profiling.planning.catalog import Kernel
+from roofscope.profiling.planning.spec import Dtype, Multiply, Pipe, Provider
 from roofscope.tests.kernels.cases import CATALOG, eager, element_count, name_of, random_inputs
 
 TF32_EPS = 2**-10

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 
-from roofscope.profiling.catalog import Kernel
-from roofscope.profiling.spec import Dtype, Implementation, Pipe, Provider
+from roofscope.profiling.planning.catalog import Kernel
+from roofscope.profiling.planning.spec import Dtype, Implementation, Pipe, Provider
 from roofscope.profiling.worker.failures import Refusal
 from roofscope.tests.kernels import interpreter
 from roofscope.tests.kernels.cases import (

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from roofscope.profiling.paths import LIBRARY
-from roofscope.profiling.spec import Dtype
+from roofscope.profiling.planning.spec import Dtype
 
 pytest.importorskip("roofscope.profiling.worker.providers.cuda", reason="cuda.core is not installed here")
 

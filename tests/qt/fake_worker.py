@@ -14,10 +14,10 @@ import sys
 import time
 from pathlib import Path
 
-from roofscope.profiling.catalog import scan
 from roofscope.profiling.outcome import Cancelled, Stage
 from roofscope.profiling.paths import LIBRARY
-from roofscope.profiling.plan import Job
+from roofscope.profiling.planning.catalog import scan
+from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.proof import Column, Proof, ProofName, Row, Unit
 from roofscope.profiling.protocol import (
     PROTOCOL_VERSION,

@@ -5,9 +5,9 @@ import pytest
 
 from roofscope.app.models.comparison import Baselines
 from roofscope.profiling.outcome import TimeStats
-from roofscope.profiling.plan import Job
+from roofscope.profiling.planning.plan import Job
+from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.session import Point
-from roofscope.profiling.spec import Dtype, Provider
 from roofscope.tests import sessions
 
 DRIFT = (1.00, 1.01, 1.03, 1.02, 1.05, 1.06, 1.04, 1.08, 1.09, 1.10, 1.12, 1.11)
@@ -91,7 +91,7 @@ def test_the_rival_of_the_same_job_is_the_baseline_before_a_newer_one(job: Job):
 
 
 def test_regimes_are_never_compared(job: Job):
-    from roofscope.profiling.plan import Regime
+    from roofscope.profiling.planning.plan import Regime
 
     eager = point(1, Provider.EAGER, (2e-3,) * 5, job)
     cuda = point(2, Provider.CUDA, (1e-3,) * 5, msgspec.structs.replace(job, regime=Regime.SUSTAINED))

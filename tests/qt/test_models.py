@@ -9,9 +9,9 @@ from roofscope.app.models.library_model import LibraryModel, LibraryRole
 from roofscope.app.models.point_columns import COLUMNS
 from roofscope.app.models.point_table import PointRole, PointTable
 from roofscope.app.models.session_model import SessionModel
-from roofscope.profiling.catalog import scan
-from roofscope.profiling.plan import TOUR, by_default
-from roofscope.profiling.spec import Implementation, Provider
+from roofscope.profiling.planning.catalog import scan
+from roofscope.profiling.planning.plan import TOUR, by_default
+from roofscope.profiling.planning.spec import Implementation, Provider
 from roofscope.tests.sessions import make_session
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal

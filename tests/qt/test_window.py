@@ -33,7 +33,7 @@ from roofscope.app.views.roofline_chart import RooflineChart
 from roofscope.profiling.host import cpu_device
 from roofscope.profiling.outcome import Failed, Measured, Skipped
 from roofscope.profiling.paths import ASSETS, Places
-from roofscope.profiling.spec import Provider
+from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.verdict import verdict
 from roofscope.tests.qt.conftest import FakeDevices, OpenWindow, write_session
 from roofscope.tests.sessions import DEVICE

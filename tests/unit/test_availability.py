@@ -2,7 +2,7 @@
 
 from roofscope.app.availability import Availability
 from roofscope.profiling.host import cpu_device
-from roofscope.profiling.spec import Implementation, Provider
+from roofscope.profiling.planning.spec import Implementation, Provider
 
 EAGER = Implementation("gelu", Provider.EAGER, "", "hash")
 TRITON = Implementation("gelu", Provider.TRITON, "tiles", "hash")

@@ -8,12 +8,12 @@ from types import ModuleType
 import msgspec
 import pytest
 
-import roofscope.profiling.catalog as catalog_module
-from roofscope.profiling.catalog import Kernel, scan
-from roofscope.profiling.spec import Provider, Tolerance
+import roofscope.profiling.planning.catalog as catalog_module
+from roofscope.profiling.planning.catalog import Kernel, scan
+from roofscope.profiling.planning.spec import Provider, Tolerance
 
 SPEC = """
-from roofscope.profiling.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope.profiling.planning.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
 SPEC = KernelSpec(
     name="doubled", title="Doubled", formula="y = 2x", axes=(Axis("n", "elements"),),
     inputs=(TensorSpec("x", ("n",)),), outputs=(TensorSpec("y", ("n",)),),

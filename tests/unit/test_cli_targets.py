@@ -10,9 +10,9 @@ import typer
 from roofscope.app.cli.export import export_session
 from roofscope.app.cli.targets import unwritable
 from roofscope.app.cli.trace import Wanted, choose_point, record_trace
-from roofscope.profiling.catalog import Catalog
+from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.planning.spec import Dtype, Work
 from roofscope.profiling.session_reader import load
-from roofscope.profiling.spec import Dtype, Work
 from roofscope.profiling.store import SessionStore
 from roofscope.tests.sessions import empty_session, make_session
 

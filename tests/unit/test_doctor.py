@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from roofscope.app.cli import commands
 from roofscope.profiling import doctor
-from roofscope.profiling.catalog import CatalogProblem
 from roofscope.profiling.devices import Device, DeviceKind, GpuProcess
 from roofscope.profiling.doctor import Check, CheckState
+from roofscope.profiling.planning.catalog import CatalogProblem
 
 GPU = Device("cuda:0", DeviceKind.CUDA, "NVIDIA H200", "GPU-1", compute_capability=(9, 0))
 

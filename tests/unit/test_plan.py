@@ -4,9 +4,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from roofscope.profiling.catalog import Kernel
-from roofscope.profiling.plan import SWEEP, PlanError, SizeChoice, plan_jobs, tour
-from roofscope.profiling.spec import Dtype, Implementation, Provider
+from roofscope.profiling.planning.catalog import Kernel
+from roofscope.profiling.planning.plan import SWEEP, PlanError, SizeChoice, plan_jobs, tour
+from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.tests.sessions import make_session
 
 SOFTMAX = Kernel(

@@ -1,5 +1,6 @@
 import pytest
 
+from roofscope.profiling.planning.spec import Implementation, Provider
 from roofscope.profiling.protocol import (
     Cancel,
     Close,
@@ -11,7 +12,6 @@ from roofscope.profiling.protocol import (
     encode,
     event_decoder,
 )
-from roofscope.profiling.spec import Implementation, Provider
 
 
 def test_messages_survive_any_cut() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from roofscope.profiling.planning.spec import Dtype, Pipe, Work
 from roofscope.profiling.roofline import (
     Bound,
     Mix,
@@ -11,7 +12,6 @@ from roofscope.profiling.roofline import (
     compute_bound,
     ridge_point,
 )
-from roofscope.profiling.spec import Dtype, Pipe, Work
 from roofscope.tests.sessions import CEILINGS, ceiling
 
 ROOFLINE = Roofline(CEILINGS)

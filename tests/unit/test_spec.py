@@ -1,6 +1,6 @@
 import pytest
 
-from roofscope.profiling.spec import Dtype, FormulaError, Implementation, Provider, evaluate
+from roofscope.profiling.planning.spec import Dtype, FormulaError, Implementation, Provider, evaluate
 from roofscope.tests.sessions import make_session
 
 

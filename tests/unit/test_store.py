@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from roofscope.profiling.catalog import SourceFile
+from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.session import Session
 from roofscope.profiling.session_reader import SessionError, load, load_trace
 from roofscope.profiling.store import SessionStore

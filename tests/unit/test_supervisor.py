@@ -20,7 +20,8 @@ from roofscope.profiling.outcome import (
     TimeStats,
     Verification,
 )
-from roofscope.profiling.plan import Job
+from roofscope.profiling.planning.plan import Job
+from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Work, Workload
 from roofscope.profiling.protocol import (
     PROTOCOL_VERSION,
     Bye,
@@ -40,7 +41,6 @@ from roofscope.profiling.reports import (
     Progressed,
     WorkerLost,
 )
-from roofscope.profiling.spec import Dtype, Implementation, Provider, Work, Workload
 from roofscope.profiling.supervisor import Supervisor
 
 EAGER = Implementation("gelu", Provider.EAGER, "", "hash-eager")

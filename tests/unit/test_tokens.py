@@ -3,7 +3,7 @@
 import pytest
 
 from roofscope.app.tokens import DARK, LIGHT, PROVIDER_COLOURS, PROVIDER_MARKERS, Theme, contrast
-from roofscope.profiling.spec import Provider
+from roofscope.profiling.planning.spec import Provider
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from roofscope.profiling.catalog import scan
 from roofscope.profiling.host import cpu_device
+from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.proof import Proof, ProofName
 from roofscope.profiling.session_reader import load
 from roofscope.profiling.worker.failures import CancelRequested
@@ -41,7 +41,7 @@ def test_a_planted_cheat_is_caught(subject: Subject, tmp_path: Path, name: str) 
 def test_tuning_in_the_timed_region_is_caught(tmp_path: Path) -> None:
     """In a process of its own: what dynamo leaves behind is none of the other tests' business."""
     code = (
-        "import sys; from pathlib import Path; from roofscope.profiling.catalog import scan\n"
+        "import sys; from pathlib import Path; from roofscope.profiling.planning.catalog import scan\n"
         "from roofscope.tests.worker.test_selftest import *\n"
         "trap = next(trap for trap in TRAPS if trap.name == 'tuning')\n"
         "root = Path(sys.argv[1]); traps.write(root, trap)\n"

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from roofscope.app.cli.progress import carry_out, make_console
-from roofscope.profiling.catalog import Catalog, scan
 from roofscope.profiling.headless import HeadlessRun
 from roofscope.profiling.outcome import (
     Failed,
@@ -22,7 +21,9 @@ from roofscope.profiling.outcome import (
     Stage,
 )
 from roofscope.profiling.paths import LIBRARY
-from roofscope.profiling.plan import Job, SizeChoice, plan_jobs
+from roofscope.profiling.planning.catalog import Catalog, scan
+from roofscope.profiling.planning.plan import Job, SizeChoice, plan_jobs
+from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.protocol import Run, Trace
 from roofscope.profiling.reports import (
     Banner,
@@ -33,7 +34,6 @@ from roofscope.profiling.reports import (
     TraceRecorded,
     WorkerLost,
 )
-from roofscope.profiling.spec import Dtype, Provider
 from roofscope.profiling.supervisor import Supervisor
 from roofscope.profiling.trace import read_trace
 from roofscope.profiling.transport import LocalTarget

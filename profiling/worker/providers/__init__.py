@@ -11,7 +11,7 @@ from types import ModuleType
 import torch
 
 from roofscope.profiling.outcome import BuildInfo
-from roofscope.profiling.spec import Implementation, Provider, Workload
+from roofscope.profiling.planning.spec import Implementation, Provider, Workload
 from roofscope.profiling.worker.failures import BuildError, Unavailable
 
 Tensors = torch.Tensor | tuple[torch.Tensor, ...]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from roofscope.profiling.catalog import scan
 from roofscope.profiling.paths import LIBRARY
-from roofscope.profiling.spec import Dtype, Workload
+from roofscope.profiling.planning.catalog import scan
+from roofscope.profiling.planning.spec import Dtype, Workload
 from roofscope.profiling.worker import providers
 from roofscope.profiling.worker.gpu_clock import GpuClock
 from roofscope.profiling.worker.inputs import InputSet

@@ -3,7 +3,7 @@
 The first odd size of a kernel is verified in every run, beside the size that is measured; the tests take all.
 """
 
-from roofscope.profiling.spec import Preset
+from roofscope.profiling.planning.spec import Preset
 
 # One axis, n elements.
 LENGTHS = (Preset("small", {"n": 2**20}), Preset("medium", {"n": 2**24}), Preset("large", {"n": 2**26}))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from roofscope.profiling.spec import Dtype, FormulaError, KernelSpec, size_text
+from roofscope.profiling.planning.spec import Dtype, FormulaError, KernelSpec, size_text
 
 
 def fault_of(spec: KernelSpec) -> str | None:

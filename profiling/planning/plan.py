@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from roofscope.profiling.catalog import Kernel
-from roofscope.profiling.spec import (
+from roofscope.profiling.planning.catalog import Kernel
+from roofscope.profiling.planning.spec import (
     Dtype,
     FormulaError,
     Implementation,

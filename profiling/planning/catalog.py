@@ -11,8 +11,8 @@ from types import ModuleType
 from msgspec import Struct
 
 from roofscope.profiling.paths import LIBRARY
-from roofscope.profiling.spec import Implementation, KernelSpec, Provider
-from roofscope.profiling.spec_check import fault_of
+from roofscope.profiling.planning.spec import Implementation, KernelSpec, Provider
+from roofscope.profiling.planning.spec_check import fault_of
 
 SHARED = LIBRARY / "shared"  # what several kernels use
 _ROLES = ("__init__", "spec", "reference", "eager", "autograd")

@@ -1,0 +1,1 @@
+"""What to measure: kernels, their specs and sizes, and the plan that names the jobs."""
