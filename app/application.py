@@ -36,8 +36,8 @@ from roofscope.app.views.trace_pane import TracePane
 from roofscope.app.window_commands import WindowCommands
 from roofscope.app.worker_link import WorkerLink
 from roofscope.profiling.ceiling_cache import CeilingCache
-from roofscope.profiling.devices import DeviceKind
-from roofscope.profiling.local_devices import default_device
+from roofscope.profiling.devices.device import DeviceKind
+from roofscope.profiling.devices.discovery import default_device
 from roofscope.profiling.paths import LIBRARY, Places
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.session import Session, timestamp

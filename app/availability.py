@@ -3,8 +3,8 @@
 import functools
 from collections.abc import Callable
 
-from roofscope.profiling.devices import Device, DeviceKind
-from roofscope.profiling.host import package_version
+from roofscope.profiling.devices.device import Device, DeviceKind
+from roofscope.profiling.devices.host import package_version
 from roofscope.profiling.outcome import Failed, Outcome, SkipKind, Skipped
 from roofscope.profiling.planning.spec import Implementation, Provider
 

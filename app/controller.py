@@ -12,7 +12,7 @@ from roofscope.app.models.plan_choice import Checked, PlanChoice, newest, plan
 from roofscope.app.models.session_model import SessionModel
 from roofscope.app.session_keeper import SessionKeeper
 from roofscope.app.worker_link import WorkerLink
-from roofscope.profiling.devices import Device
+from roofscope.profiling.devices.device import Device
 from roofscope.profiling.outcome import Cancelled
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.plan import Job, PlanError

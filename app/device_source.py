@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from roofscope.profiling.devices import Device, DeviceKind, DeviceState
-from roofscope.profiling.host import cpu_device, cpu_state
-from roofscope.profiling.nvml import NvmlReader, NvmlUnavailable
+from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
+from roofscope.profiling.devices.host import cpu_device, cpu_state
+from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable
 
 
 class DeviceSource(Protocol):

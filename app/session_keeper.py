@@ -7,8 +7,8 @@ from pathlib import Path
 from roofscope.app.models.session_model import SessionModel
 from roofscope.profiling import store
 from roofscope.profiling.ceiling_cache import CeilingCache
-from roofscope.profiling.devices import Device
-from roofscope.profiling.host import environment
+from roofscope.profiling.devices.device import Device
+from roofscope.profiling.devices.host import environment
 from roofscope.profiling.paths import new_session_path
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.recorder import Recorder

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Struct
 
-from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.paths import cache_folder
 from roofscope.profiling.roofline import Ceiling
 

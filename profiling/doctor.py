@@ -12,9 +12,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from roofscope.profiling import host
-from roofscope.profiling.devices import Device
-from roofscope.profiling.nvml import NvmlReader, NvmlUnavailable
+from roofscope.profiling.devices import host
+from roofscope.profiling.devices.device import Device
+from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.paths import cache_folder as user_cache_folder
 from roofscope.profiling.planning.catalog import CatalogProblem, scan

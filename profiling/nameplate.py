@@ -10,7 +10,7 @@ import re
 
 from msgspec import Struct
 
-from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.roofline import Bound, Ceiling, Source
 
 

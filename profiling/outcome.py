@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from roofscope.profiling.agreement import Meanwhile
-from roofscope.profiling.devices import Device
+from roofscope.profiling.devices.device import Device
 
 
 class Stage(StrEnum):

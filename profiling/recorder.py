@@ -1,8 +1,8 @@
 """Writes what a run reports into the session file; used alike by window and command line."""
 
 from roofscope.profiling.ceiling_cache import CacheKey, CeilingCache
-from roofscope.profiling.devices import Device
-from roofscope.profiling.host import package_version
+from roofscope.profiling.devices.device import Device
+from roofscope.profiling.devices.host import package_version
 from roofscope.profiling.nameplate import nameplate
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.spec import Implementation, KernelSpec

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from roofscope.profiling.devices import Device
+from roofscope.profiling.devices.device import Device
 from roofscope.profiling.outcome import Environment, Measured, Outcome
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job

@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from roofscope.profiling.agreement import is_longer
-from roofscope.profiling.devices import DeviceKind
+from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.outcome import Cancelled, Failed, Flag, Measured, Skipped
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.roofline import Ceiling, Mix, Roof, Source

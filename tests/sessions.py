@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from zlib import crc32
 
-from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.outcome import (
     BuildInfo,
     Cancelled,

@@ -9,8 +9,8 @@ from roofscope.app.cli.errors import DONE, SOME_FAILED
 from roofscope.app.cli.progress import carry_out, make_console
 from roofscope.app.formatting import bandwidth_text, flop_rate_text
 from roofscope.profiling.ceiling_cache import CacheKey, CeilingCache
-from roofscope.profiling.devices import Device
-from roofscope.profiling.host import package_version
+from roofscope.profiling.devices.device import Device
+from roofscope.profiling.devices.host import package_version
 from roofscope.profiling.nameplate import nameplate, nameplate_gap
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan

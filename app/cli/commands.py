@@ -26,9 +26,9 @@ from roofscope.app.cli.run import run_jobs
 from roofscope.app.cli.selftest import run_selftest
 from roofscope.app.cli.targets import unwritable
 from roofscope.app.cli.trace import Wanted, record_trace
+from roofscope.profiling.devices.discovery import default_device, local_devices
+from roofscope.profiling.devices.host import package_version
 from roofscope.profiling.doctor import CheckState, check_window
-from roofscope.profiling.host import package_version
-from roofscope.profiling.local_devices import default_device, local_devices
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import TOUR, Quality, Regime

@@ -9,7 +9,7 @@ from roofscope.app.cli.errors import DONE, SOME_FAILED
 from roofscope.app.cli.progress import carry_out, make_console
 from roofscope.app.cli.table import outcome_line, print_table
 from roofscope.profiling.ceiling_cache import CeilingCache
-from roofscope.profiling.devices import Device
+from roofscope.profiling.devices.device import Device
 from roofscope.profiling.outcome import Cancelled, Failed
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.plan import Job

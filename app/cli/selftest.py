@@ -12,7 +12,7 @@ from roofscope.app.cli.progress import carry_out, make_console
 from roofscope.app.formatting import duration_text
 from roofscope.app.proof_text import figure_text, finding_text, verdict_word
 from roofscope.profiling.ceiling_cache import CeilingCache
-from roofscope.profiling.devices import Device
+from roofscope.profiling.devices.device import Device
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.proof import Proof, ProofName, Row, all_passed

@@ -13,7 +13,7 @@ from roofscope.app.cli.progress import carry_out, make_console
 from roofscope.app.cli.targets import check_target, check_writable, unwritable
 from roofscope.app.formatting import percent_text, time_text
 from roofscope.profiling.ceiling_cache import CeilingCache
-from roofscope.profiling.devices import Device
+from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype, size_text

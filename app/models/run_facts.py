@@ -19,7 +19,7 @@ from roofscope.app.models.comparison import SpeedUp
 from roofscope.app.models.fact import Fact, Gauge, Section, section
 from roofscope.app.models.point_row import PointRow
 from roofscope.profiling.agreement import is_longer
-from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.outcome import Evidence, Measured, Method
 from roofscope.profiling.statistics import INTERVAL_NOTE, Interval, unstable_because
 

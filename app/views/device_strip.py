@@ -14,7 +14,7 @@ from roofscope.app.formatting import (
 )
 from roofscope.app.views.elided_label import ElidedLabel
 from roofscope.app.views.style import label
-from roofscope.profiling.devices import Device, DeviceKind, DeviceState
+from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
 
 _PERIOD_MS = 1000
 

@@ -23,7 +23,7 @@ from roofscope.app.models.plan_choice import PRESETS, PlanChoice
 from roofscope.app.plan_words import DTYPE_TEXTS
 from roofscope.app.views.elided_label import ElidedLabel
 from roofscope.app.views.style import label, set_state
-from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.outcome import Stage
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype

@@ -18,7 +18,7 @@ from roofscope.app.proof_text import figure_text, finding_text, verdict_word
 from roofscope.app.tokens import Theme
 from roofscope.app.views.icons import icon_pixmap
 from roofscope.app.views.style import as_pane, label
-from roofscope.profiling.devices import Device
+from roofscope.profiling.devices.device import Device
 from roofscope.profiling.proof import Proof, ProofName, Row
 from roofscope.profiling.reports import Progressed
 

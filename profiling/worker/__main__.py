@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.outcome import Environment, Stage
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan

@@ -8,7 +8,7 @@ from statistics import median
 import torch
 from msgspec import Struct
 
-from roofscope.profiling.devices import Device, DeviceKind, DeviceState
+from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
 from roofscope.profiling.roofline import Source
 from roofscope.profiling.worker.free_memory import free_bytes
 from roofscope.profiling.worker.probes import Probes, load_probes

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 import torch
 from msgspec import Struct
 
-from roofscope.profiling.devices import Device
+from roofscope.profiling.devices.device import Device
 from roofscope.profiling.nameplate import nameplate_held
 from roofscope.profiling.roofline import Bound, Ceiling, Mix, Source
 from roofscope.profiling.session import timestamp

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import torch
 from msgspec import Struct
 
-from roofscope.profiling.devices import Device, DeviceKind
-from roofscope.profiling.nvml import NvmlReader, NvmlUnavailable
+from roofscope.profiling.devices.device import Device, DeviceKind
+from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable
 from roofscope.profiling.outcome import Energy
 
 _SETTLE_S = 0.5  # before the first tick: clock, voltage, and what the sensors smooth

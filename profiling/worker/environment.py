@@ -8,10 +8,10 @@ from typing import Protocol, cast
 import torch
 from msgspec.structs import replace
 
-from roofscope.profiling import host
-from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.devices import host
+from roofscope.profiling.devices.device import Device, DeviceKind
+from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable, same_gpu
 from roofscope.profiling.nameplate import lanes_per_multiprocessor, nameplate_gap
-from roofscope.profiling.nvml import NvmlReader, NvmlUnavailable, same_gpu
 from roofscope.profiling.outcome import Environment
 
 

@@ -3,7 +3,7 @@
 import psutil
 import torch
 
-from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.devices.device import Device, DeviceKind
 
 
 def free_bytes(device: Device) -> int:

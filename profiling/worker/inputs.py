@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from roofscope.profiling.devices import CACHE_LAPS, Device
+from roofscope.profiling.devices.device import CACHE_LAPS, Device
 from roofscope.profiling.outcome import FailureKind
 from roofscope.profiling.planning.spec import Dtype, Element, Fill, KernelSpec, evaluate
 from roofscope.profiling.worker.failures import WrongResult

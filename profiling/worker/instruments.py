@@ -5,7 +5,7 @@ from functools import cached_property
 
 import torch
 
-from roofscope.profiling.devices import Device
+from roofscope.profiling.devices.device import Device
 from roofscope.profiling.worker.call_times import calibrate_offset
 from roofscope.profiling.worker.energy import energy_reader
 from roofscope.profiling.worker.garbage import keep_out_of_captures

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from roofscope.profiling.devices import DeviceState
+from roofscope.profiling.devices.device import DeviceState
 from roofscope.profiling.outcome import Discard, Evidence, TimeStats
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.statistics import (

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from roofscope.profiling.devices import Device, DeviceKind, DeviceState
-from roofscope.profiling.nvml import NvmlReader, NvmlUnavailable
+from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
+from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable
 
 
 def state_reader(device: Device) -> Callable[[], DeviceState]:

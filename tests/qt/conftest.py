@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.application import Application, build_window
-from roofscope.profiling.devices import Device, DeviceState
-from roofscope.profiling.host import cpu_device
+from roofscope.profiling.devices.device import Device, DeviceState
+from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.paths import Places, module_command
 from roofscope.profiling.store import SessionStore
 from roofscope.profiling.transport import LocalTarget

@@ -30,7 +30,7 @@ from roofscope.app.models.chart_caption import target_text
 from roofscope.app.tokens import DARK, LIGHT
 from roofscope.app.views.chart_card import point_html
 from roofscope.app.views.roofline_chart import RooflineChart
-from roofscope.profiling.host import cpu_device
+from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.outcome import Failed, Measured, Skipped
 from roofscope.profiling.paths import ASSETS, Places
 from roofscope.profiling.planning.spec import Provider

@@ -1,7 +1,7 @@
 """Why an implementation cannot run here."""
 
 from roofscope.app.availability import Availability
-from roofscope.profiling.host import cpu_device
+from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.planning.spec import Implementation, Provider
 
 EAGER = Implementation("gelu", Provider.EAGER, "", "hash")

@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from roofscope.app.cli.choice import choose_device, choose_kernels, choose_libraries, choose_sizes, dtype_of
-from roofscope.profiling.host import cpu_device
+from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.tests.worker.toys import REFERENCE, add_toy

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from roofscope.app.cli import commands
 from roofscope.profiling import doctor
-from roofscope.profiling.devices import Device, DeviceKind, GpuProcess
+from roofscope.profiling.devices.device import Device, DeviceKind, GpuProcess
 from roofscope.profiling.doctor import Check, CheckState
 from roofscope.profiling.planning.catalog import CatalogProblem
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from roofscope.profiling import host
-from roofscope.profiling.devices import DeviceKind
+from roofscope.profiling.devices import host
+from roofscope.profiling.devices.device import DeviceKind
 
 linux_only = pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="affinity is Linux's")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.nameplate import nameplate, nameplate_gap, nameplate_held, tensor_class
 from roofscope.profiling.roofline import Bound, Ceiling, Source
 

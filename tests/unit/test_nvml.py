@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from roofscope.profiling.devices import DeviceState, GpuProcess
-from roofscope.profiling.nvml import NvmlReader, NvmlUnavailable, event_reasons, same_gpu
+from roofscope.profiling.devices.device import DeviceState, GpuProcess
+from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable, event_reasons, same_gpu
 
 UUID = "GPU-6c3e0a52-0000-4000-8000-00000000000a"
 SLICE = "MIG-6c3e0a52-0000-4000-8000-0000000000aa"
@@ -281,7 +281,7 @@ def test_gpus_are_matched_across_spellings() -> None:
 def test_real_library_has_every_function_we_call() -> None:
     import pynvml
 
-    from roofscope.profiling.nvml import NvmlLibrary
+    from roofscope.profiling.devices.nvml import NvmlLibrary
 
     assert [name for name in vars(NvmlLibrary) if name.startswith("nvml") and not hasattr(pynvml, name)] == []
     assert (pynvml.NVML_CLOCK_SM, pynvml.NVML_CLOCK_MEM, pynvml.NVML_TEMPERATURE_GPU) == (1, 2, 0)

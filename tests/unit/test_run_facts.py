@@ -5,7 +5,7 @@ import pytest
 
 from roofscope.app.detail_facts import sections
 from roofscope.app.models.point_row import point_rows
-from roofscope.profiling.devices import DeviceKind
+from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.outcome import Discard
 from roofscope.profiling.planning.spec import Provider, Work
 from roofscope.profiling.session import Point, Session

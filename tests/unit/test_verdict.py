@@ -5,7 +5,7 @@ import pytest
 
 from roofscope.app.verdict_text import distance_text, verdict_sentence
 from roofscope.profiling.agreement import Meanwhile
-from roofscope.profiling.devices import DeviceKind
+from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.outcome import Flag, Measured, Outcome, ProfiledKernel
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.session import Point, Session

@@ -7,9 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from roofscope.profiling import host  # noqa: E402
-from roofscope.profiling.devices import Device, DeviceKind  # noqa: E402
-from roofscope.profiling.nvml import NvmlUnavailable  # noqa: E402
+from roofscope.profiling.devices import host  # noqa: E402
+from roofscope.profiling.devices.device import Device, DeviceKind  # noqa: E402
+from roofscope.profiling.devices.nvml import NvmlUnavailable  # noqa: E402
 from roofscope.profiling.outcome import Environment  # noqa: E402
 from roofscope.profiling.worker import environment  # noqa: E402
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from roofscope.profiling.devices import Device, DeviceKind
+from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.worker.inputs import set_count
 
 CACHE = 60 * 2**20

@@ -6,7 +6,7 @@ from itertools import cycle
 import pytest
 import torch
 
-from roofscope.profiling.devices import DeviceState
+from roofscope.profiling.devices.device import DeviceState
 from roofscope.profiling.outcome import Discard, Method
 from roofscope.profiling.statistics import QUICK_STOP, WarmUpRule
 from roofscope.profiling.worker import rounds

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from roofscope.profiling.host import cpu_device
+from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.proof import Proof, ProofName
 from roofscope.profiling.session_reader import load

@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 from torch.utils import cpp_extension
 
-from roofscope.profiling import host
+from roofscope.profiling.devices import host
 from roofscope.profiling.outcome import BuildInfo
 from roofscope.profiling.paths import cache_folder
 from roofscope.profiling.worker.failures import BuildError, Unavailable

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import torch
 
-from roofscope.profiling.devices import DeviceKind
+from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.statistics import StopRule, WarmUpRule
 from roofscope.profiling.worker import memory_ceilings
 from roofscope.profiling.worker.bench import Bench

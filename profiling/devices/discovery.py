@@ -1,8 +1,8 @@
 """The devices of this machine, without torch."""
 
-from roofscope.profiling.devices import Device, DeviceKind
-from roofscope.profiling.host import cpu_device
-from roofscope.profiling.nvml import NvmlReader, NvmlUnavailable
+from roofscope.profiling.devices.device import Device, DeviceKind
+from roofscope.profiling.devices.host import cpu_device
+from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable
 
 
 def local_devices() -> tuple[Device, ...]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from roofscope.profiling.devices import Device, DeviceKind, DeviceState
+from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
 from roofscope.profiling.outcome import Environment, Package
 
 CPU_ID = "cpu"
