@@ -35,11 +35,11 @@ from roofscope.app.views.roofline_chart import RooflineChart
 from roofscope.app.views.trace_pane import TracePane
 from roofscope.app.window_commands import WindowCommands
 from roofscope.app.worker_link import WorkerLink
-from roofscope.profiling.ceiling_cache import CeilingCache
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.devices.discovery import default_device
 from roofscope.profiling.paths import LIBRARY, Places
 from roofscope.profiling.planning.catalog import scan
+from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.session import Session, timestamp
 from roofscope.profiling.supervisor import Supervisor
 from roofscope.profiling.transport import LocalTarget

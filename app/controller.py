@@ -20,7 +20,7 @@ from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.proof import Proof
 from roofscope.profiling.protocol import Probe, Run, SelfTest, Trace
 from roofscope.profiling.reports import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
-from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.session import Point, TraceInfo
 from roofscope.profiling.session_reader import SessionError
 from roofscope.profiling.tasks import Task

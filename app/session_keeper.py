@@ -6,13 +6,13 @@ from pathlib import Path
 
 from roofscope.app.models.session_model import SessionModel
 from roofscope.profiling import store
-from roofscope.profiling.ceiling_cache import CeilingCache
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import environment
 from roofscope.profiling.paths import new_session_path
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.recorder import Recorder
-from roofscope.profiling.roofline import Source
+from roofscope.profiling.roofline.cache import CeilingCache
+from roofscope.profiling.roofline.roofline import Source
 from roofscope.profiling.session import Session, timestamp
 from roofscope.profiling.session_reader import SessionError, load
 from roofscope.profiling.store import SessionStore

@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.roofline import Source
+from roofscope.profiling.roofline.roofline import Source
 
 
 class Scheme(StrEnum):

@@ -2,7 +2,7 @@
 
 from roofscope.app.formatting import bandwidth_text, flop_rate_text, percent_text, ratio_text, time_short_text
 from roofscope.profiling.outcome import Cancelled, Failed, Flag, Skipped
-from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.session import Point
 from roofscope.profiling.verdict import CEILING_UNCERTAINTY, Verdict, VerdictKind
 

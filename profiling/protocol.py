@@ -12,7 +12,7 @@ from roofscope.profiling.outcome import Environment, Outcome, Stage
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.proof import Proof, ProofName
-from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.roofline.roofline import Ceiling
 
 PROTOCOL_VERSION = 1
 

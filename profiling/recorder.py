@@ -1,9 +1,7 @@
 """Writes what a run reports into the session file; used alike by window and command line."""
 
-from roofscope.profiling.ceiling_cache import CacheKey, CeilingCache
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import package_version
-from roofscope.profiling.nameplate import nameplate
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.proof import Proof
@@ -16,7 +14,9 @@ from roofscope.profiling.reports import (
     Report,
     TraceRecorded,
 )
-from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
+from roofscope.profiling.roofline.nameplate import nameplate
+from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.session import Point, TraceInfo, timestamp
 from roofscope.profiling.store import SessionStore
 

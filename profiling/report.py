@@ -12,7 +12,7 @@ import msgspec
 
 from roofscope.profiling.break_even import BreakEven
 from roofscope.profiling.outcome import Cancelled, Failed, Measured, Skipped
-from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.session import Point, Session
 from roofscope.profiling.verdict import verdict
 

@@ -12,7 +12,7 @@ from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.proof import Proof
-from roofscope.profiling.roofline import Bound, Ceiling, Roofline, compute_bound
+from roofscope.profiling.roofline.roofline import Bound, Ceiling, Roofline, compute_bound
 
 
 def timestamp() -> str:

@@ -13,7 +13,7 @@ from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.proof import Proof
-from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.session import Point, Session, TraceInfo
 
 FORMAT_VERSION = 1

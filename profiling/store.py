@@ -19,7 +19,7 @@ from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.proof import Proof
-from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.session import Point, TraceInfo, timestamp
 from roofscope.profiling.session_reader import APPLICATION_ID, FORMAT_VERSION, SessionError, connect
 

@@ -8,7 +8,7 @@ from roofscope.profiling.agreement import is_longer
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.outcome import Cancelled, Failed, Flag, Measured, Skipped
 from roofscope.profiling.planning.plan import Regime
-from roofscope.profiling.roofline import Ceiling, Mix, Roof, Source
+from roofscope.profiling.roofline.roofline import Ceiling, Mix, Roof, Source
 from roofscope.profiling.session import Point, Session
 
 # A measured ceiling is itself known to about 2 %: a reading within that is on its roof, not above it.

@@ -43,7 +43,7 @@ from roofscope.profiling.planning.spec import (
     WorkFormula,
     Workload,
 )
-from roofscope.profiling.roofline import Bound, Ceiling, Mix, Roofline, Source, compute_bound
+from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Roofline, Source, compute_bound
 from roofscope.profiling.session import Point, Session
 
 RECORDED_AT = "2026-01-02T03:04:05.678+00:00"

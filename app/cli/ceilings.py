@@ -8,15 +8,15 @@ from rich.table import Table
 from roofscope.app.cli.errors import DONE, SOME_FAILED
 from roofscope.app.cli.progress import carry_out, make_console
 from roofscope.app.formatting import bandwidth_text, flop_rate_text
-from roofscope.profiling.ceiling_cache import CacheKey, CeilingCache
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import package_version
-from roofscope.profiling.nameplate import nameplate, nameplate_gap
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.protocol import Probe
 from roofscope.profiling.reports import CeilingRecorded, CeilingsComplete, Report
-from roofscope.profiling.roofline import Bound, Ceiling, Source
+from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
+from roofscope.profiling.roofline.nameplate import nameplate, nameplate_gap
+from roofscope.profiling.roofline.roofline import Bound, Ceiling, Source
 from roofscope.profiling.session import timestamp
 from roofscope.profiling.supervisor import Supervisor
 

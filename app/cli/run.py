@@ -8,7 +8,6 @@ from rich.console import Console
 from roofscope.app.cli.errors import DONE, SOME_FAILED
 from roofscope.app.cli.progress import carry_out, make_console
 from roofscope.app.cli.table import outcome_line, print_table
-from roofscope.profiling.ceiling_cache import CeilingCache
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.outcome import Cancelled, Failed
 from roofscope.profiling.planning.catalog import Catalog
@@ -16,7 +15,8 @@ from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.protocol import Probe, Run
 from roofscope.profiling.recorder import Recorder
 from roofscope.profiling.reports import Report
-from roofscope.profiling.roofline import Source
+from roofscope.profiling.roofline.cache import CeilingCache
+from roofscope.profiling.roofline.roofline import Source
 from roofscope.profiling.session import Point
 from roofscope.profiling.session_reader import load
 from roofscope.profiling.store import SessionStore

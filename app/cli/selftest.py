@@ -11,7 +11,6 @@ from roofscope.app.cli.errors import DONE, SOME_FAILED
 from roofscope.app.cli.progress import carry_out, make_console
 from roofscope.app.formatting import duration_text
 from roofscope.app.proof_text import figure_text, finding_text, verdict_word
-from roofscope.profiling.ceiling_cache import CeilingCache
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan
@@ -19,6 +18,7 @@ from roofscope.profiling.proof import Proof, ProofName, Row, all_passed
 from roofscope.profiling.protocol import SelfTest
 from roofscope.profiling.recorder import Recorder
 from roofscope.profiling.reports import Report
+from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.store import SessionStore
 from roofscope.profiling.supervisor import Supervisor
 

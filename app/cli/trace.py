@@ -12,7 +12,6 @@ from roofscope.app.cli.export import load_or_refuse
 from roofscope.app.cli.progress import carry_out, make_console
 from roofscope.app.cli.targets import check_target, check_writable, unwritable
 from roofscope.app.formatting import percent_text, time_text
-from roofscope.profiling.ceiling_cache import CeilingCache
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.plan import Job
@@ -20,6 +19,7 @@ from roofscope.profiling.planning.spec import Dtype, size_text
 from roofscope.profiling.protocol import Trace
 from roofscope.profiling.recorder import Recorder
 from roofscope.profiling.reports import EnvironmentKnown, Report
+from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.session import Point, Session, TraceInfo
 from roofscope.profiling.session_reader import SessionError, load_trace
 from roofscope.profiling.store import SessionStore

@@ -11,7 +11,7 @@ from roofscope.app.models.chart_caption import target_text
 from roofscope.app.models.chart_scene import ChartScene, RidgePoint, RoofLine
 from roofscope.app.models.chart_view import Box, Font, Pair, Text, View, boxes_along, free
 from roofscope.app.verdict_text import ceiling_name
-from roofscope.profiling.roofline import Bound, Source
+from roofscope.profiling.roofline.roofline import Bound, Source
 
 MARKER = 11.0  # pixels across
 MOST_MARKERS = 300

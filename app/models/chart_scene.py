@@ -13,7 +13,7 @@ from msgspec import Struct
 from roofscope.app.models.chart_points import ChartPoint, PointGroup, StripPoint, grouped, newest_first
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype
-from roofscope.profiling.roofline import Bound, Ceiling, Roofline, Source, ridge_point
+from roofscope.profiling.roofline.roofline import Bound, Ceiling, Roofline, Source, ridge_point
 from roofscope.profiling.session import Session
 from roofscope.profiling.verdict import MEASURED_IN, Verdict, verdict
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from roofscope.app.models.chart_points import StripPoint
 from roofscope.app.models.chart_scene import ChartScene, Range
-from roofscope.profiling.roofline import Bound, Ceiling
+from roofscope.profiling.roofline.roofline import Bound, Ceiling
 
 
 class StripScene(Struct, frozen=True):

@@ -6,7 +6,7 @@ from roofscope.profiling.outcome import Environment
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import KernelSpec
 from roofscope.profiling.proof import Proof
-from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.session import Point, Session, TraceInfo
 
 

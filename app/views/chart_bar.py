@@ -14,7 +14,7 @@ from roofscope.app.views.elided_label import ElidedLabel
 from roofscope.app.views.icons import provider_icon
 from roofscope.app.views.style import choice_box
 from roofscope.profiling.planning.spec import Dtype, Provider
-from roofscope.profiling.roofline import Source
+from roofscope.profiling.roofline.roofline import Source
 from roofscope.profiling.session import Session
 
 _SOURCES = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED, Source.NAMEPLATE_HELD, Source.NAMEPLATE)

@@ -29,7 +29,7 @@ from roofscope.app.views.chart_layers import BackLayer, FrontLayer
 from roofscope.app.views.chart_marks import marker_path
 from roofscope.app.views.plotting import pg
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.roofline.roofline import Ceiling
 
 _GHOST_ALPHA = 80
 _REACH = 14.0  # pixels from a marker that still count as on it

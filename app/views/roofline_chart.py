@@ -22,7 +22,7 @@ from roofscope.app.views.chart_card import HoverCard
 from roofscope.app.views.chart_files import ChartPicture, copy_chart, write_png
 from roofscope.app.views.chart_plot import RooflinePlot
 from roofscope.app.views.chart_strip_view import ChartStripView
-from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.session import Point
 from roofscope.profiling.verdict import verdict
 

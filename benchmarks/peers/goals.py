@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from roofscope.profiling.roofline import Mix
+from roofscope.profiling.roofline.roofline import Mix
 
 
 class OfCeiling(Struct, frozen=True):

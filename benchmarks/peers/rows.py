@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from roofscope.benchmarks.peers.goals import AtLeast, Goal, OfCeiling
 from roofscope.profiling.planning.spec import Dtype
-from roofscope.profiling.roofline import Mix
+from roofscope.profiling.roofline.roofline import Mix
 
 F32, F16, BF16 = Dtype.FLOAT32, Dtype.FLOAT16, Dtype.BFLOAT16
 

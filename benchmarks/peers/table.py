@@ -27,7 +27,7 @@ from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.plan import Job, by_default
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.profiling.rivals import compared
-from roofscope.profiling.roofline import Bound, Mix, Source
+from roofscope.profiling.roofline.roofline import Bound, Mix, Source
 from roofscope.profiling.session import Point, Session
 from roofscope.profiling.statistics import Comparison
 from roofscope.profiling.verdict import verdict

@@ -44,7 +44,7 @@ from roofscope.profiling.protocol import (
     command_decoder,
     encode,
 )
-from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.tasks import Task, task_id
 
 if TYPE_CHECKING:  # torch is imported after the reader thread is up: a parent that dies meanwhile is noticed

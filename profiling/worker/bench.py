@@ -9,7 +9,7 @@ import torch
 from msgspec import Struct
 
 from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
-from roofscope.profiling.roofline import Source
+from roofscope.profiling.roofline.roofline import Source
 from roofscope.profiling.worker.free_memory import free_bytes
 from roofscope.profiling.worker.probes import Probes, load_probes
 from roofscope.profiling.worker.telemetry import state_reader

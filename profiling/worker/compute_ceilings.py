@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from msgspec import Struct
 
-from roofscope.profiling.roofline import Source
+from roofscope.profiling.roofline.roofline import Source
 from roofscope.profiling.worker.bench import Bench, Reading, Timing
 
 _FMA_ROUNDS = 1024  # 2 ms on an H200: launch and tail are then 0.2 %

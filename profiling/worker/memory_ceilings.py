@@ -9,7 +9,7 @@ from itertools import cycle
 import torch
 
 from roofscope.profiling.devices.device import Device
-from roofscope.profiling.roofline import Mix
+from roofscope.profiling.roofline.roofline import Mix
 from roofscope.profiling.worker.bench import MIB, Bench, Reading
 from roofscope.profiling.worker.probes import PACK_BYTES, Sweep
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from msgspec import Struct
 
-from roofscope.profiling.roofline import Mix
+from roofscope.profiling.roofline.roofline import Mix
 from roofscope.profiling.worker.failures import BuildError, Unavailable
 
 SOURCE = Path(__file__).with_name("probes.cu")

@@ -6,8 +6,8 @@ torch = pytest.importorskip("torch")
 
 from roofscope.profiling.devices.device import Device, DeviceKind  # noqa: E402
 from roofscope.profiling.devices.nvml import NvmlReader, same_gpu  # noqa: E402
-from roofscope.profiling.nameplate import nameplate  # noqa: E402
-from roofscope.profiling.roofline import Bound, Ceiling, Mix, Roofline, Source  # noqa: E402
+from roofscope.profiling.roofline.nameplate import nameplate  # noqa: E402
+from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Roofline, Source  # noqa: E402
 from roofscope.profiling.worker.ceilings import measure_ceilings  # noqa: E402
 from roofscope.profiling.worker.environment import read_environment  # noqa: E402
 

@@ -13,7 +13,7 @@ from roofscope.app.models.chart_ticks import log_ticks
 from roofscope.profiling.outcome import Flag, Measured
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype, Provider, WorkFormula
-from roofscope.profiling.roofline import Bound, Mix, Source
+from roofscope.profiling.roofline.roofline import Bound, Mix, Source
 from roofscope.profiling.session import Session
 from roofscope.tests.sessions import CEILINGS, SPEC_OF, ceiling, empty_session, make_session
 

@@ -3,8 +3,8 @@
 import pytest
 
 from roofscope.profiling.devices.device import Device, DeviceKind
-from roofscope.profiling.nameplate import nameplate, nameplate_gap, nameplate_held, tensor_class
-from roofscope.profiling.roofline import Bound, Ceiling, Source
+from roofscope.profiling.roofline.nameplate import nameplate, nameplate_gap, nameplate_held, tensor_class
+from roofscope.profiling.roofline.roofline import Bound, Ceiling, Source
 
 LANES = {(7, 0): 64, (7, 5): 64, (8, 0): 64}
 

@@ -17,7 +17,7 @@ from roofscope.benchmarks.peers.table import (
 from roofscope.profiling.outcome import SkipKind, Skipped, TimeStats
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
-from roofscope.profiling.roofline import Bound, Mix, Source
+from roofscope.profiling.roofline.roofline import Bound, Mix, Source
 from roofscope.profiling.session import Point, Session
 from roofscope.tests.sessions import CEILINGS, make_session
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roofscope.profiling.ceiling_cache import CeilingCache
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.recorder import Recorder
 from roofscope.profiling.reports import CeilingRecorded, CeilingsComplete, OutcomeRecorded
+from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.session_reader import SessionError, load
 from roofscope.profiling.store import SessionStore
 from roofscope.tests.sessions import CEILINGS, DEVICE, job, measured

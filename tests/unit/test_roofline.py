@@ -3,7 +3,7 @@
 import pytest
 
 from roofscope.profiling.planning.spec import Dtype, Pipe, Work
-from roofscope.profiling.roofline import (
+from roofscope.profiling.roofline.roofline import (
     Bound,
     Mix,
     Roofline,

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 
 from roofscope.profiling.devices import host  # noqa: E402
 from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState  # noqa: E402
-from roofscope.profiling.roofline import Bound, Ceiling, Mix, Source  # noqa: E402
+from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source  # noqa: E402
 from roofscope.profiling.worker import bench, ceilings, compute_ceilings, environment  # noqa: E402
 from roofscope.profiling.worker.bench import Reading, Timing  # noqa: E402
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from roofscope.profiling.ceiling_cache import CacheKey, CeilingCache
 from roofscope.profiling.devices.host import cpu_device, package_version
 from roofscope.profiling.outcome import Failed, Measured, Skipped
-from roofscope.profiling.roofline import Bound, Ceiling, Mix, Source
+from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
+from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source
 from roofscope.profiling.session_reader import load
 from roofscope.profiling.store import SessionStore
 from roofscope.tests.worker.toys import REFERENCE, add_toy

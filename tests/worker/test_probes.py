@@ -11,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from roofscope.profiling.roofline import Mix  # noqa: E402
+from roofscope.profiling.roofline.roofline import Mix  # noqa: E402
 from roofscope.profiling.worker.probes import SOURCE, TILES, Probes, Tile  # noqa: E402
 
 CAPABILITIES = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 SPEC = """
-from roofscope.profiling.planning.spec import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
 SPEC = KernelSpec(
     name="{name}", title="{name}", formula="y = 2x", axes=(Axis("n", "elements"),),
     inputs=(TensorSpec("x", ("n",)),), outputs=(TensorSpec("y", ("n",)),),

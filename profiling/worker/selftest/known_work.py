@@ -10,7 +10,7 @@ import torch
 
 from roofscope.profiling.pass_lines import Rate, judge_work
 from roofscope.profiling.proof import Proof, Row, Unit
-from roofscope.profiling.roofline import Mix
+from roofscope.profiling.roofline.roofline import Mix
 from roofscope.profiling.worker import compute_ceilings, memory_ceilings
 from roofscope.profiling.worker.probes import Probes
 from roofscope.profiling.worker.selftest.subject import Call, Subject

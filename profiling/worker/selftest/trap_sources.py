@@ -7,7 +7,7 @@ it is looked at: the first ten calls, which verify and settle, are then honest.
 from msgspec import Struct
 
 SPEC = """
-from roofscope.profiling.planning.spec import Axis, Dtype, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
+from roofscope import Axis, Dtype, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
 SPEC = KernelSpec(
     name="{name}", title="{title}", formula="y = 2x", axes=(Axis("n", "elements"),),
     inputs=(TensorSpec("x", ("n",)),), outputs=(TensorSpec("y", ("n",)),),

@@ -11,7 +11,7 @@ import re
 from msgspec import Struct
 
 from roofscope.profiling.devices.device import Device, DeviceKind
-from roofscope.profiling.roofline import Bound, Ceiling, Source
+from roofscope.profiling.roofline.roofline import Bound, Ceiling, Source
 
 
 class TensorClass(Struct, frozen=True):

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.paths import cache_folder
-from roofscope.profiling.roofline import Ceiling
+from roofscope.profiling.roofline.roofline import Ceiling
 
 # Raised when ceilings are added or measured differently: what was kept before is then measured anew.
 METHOD_VERSION = 2

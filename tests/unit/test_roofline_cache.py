@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from roofscope.profiling.ceiling_cache import CacheKey, CeilingCache
 from roofscope.profiling.devices.device import Device, DeviceKind
-from roofscope.profiling.roofline import Bound, Ceiling, Mix, Source
+from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
+from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source
 
 GPU = Device("cuda:0", DeviceKind.CUDA, "NVIDIA H200", "GPU-1", driver_version="580.159", power_limit_w=700.0)
 CPU = Device("cpu", DeviceKind.CPU, "Some CPU", "cpu-1", core_count=2)

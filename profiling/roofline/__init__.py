@@ -1,0 +1,1 @@
+"""Against which ceilings: the roofline, data sheets, and ceilings kept between runs."""
