@@ -39,8 +39,8 @@ from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.devices.discovery import default_device
 from roofscope.profiling.paths import LIBRARY, Places
 from roofscope.profiling.planning.catalog import scan
+from roofscope.profiling.results.session import Session, timestamp
 from roofscope.profiling.roofline.cache import CeilingCache
-from roofscope.profiling.session import Session, timestamp
 from roofscope.profiling.supervisor import Supervisor
 from roofscope.profiling.transport import LocalTarget
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.host import package_version
-from roofscope.profiling.outcome import Failed, Outcome, SkipKind, Skipped
 from roofscope.profiling.planning.spec import Implementation, Provider
+from roofscope.profiling.results.outcome import Failed, Outcome, SkipKind, Skipped
 
 _ON_GPU_ONLY = (Provider.CUDA, Provider.CUDA_EXT, Provider.TRITON, Provider.LIBRARY)
 

@@ -13,16 +13,16 @@ from roofscope.app.models.session_model import SessionModel
 from roofscope.app.session_keeper import SessionKeeper
 from roofscope.app.worker_link import WorkerLink
 from roofscope.profiling.devices.device import Device
-from roofscope.profiling.outcome import Cancelled
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.plan import Job, PlanError
 from roofscope.profiling.planning.spec import Implementation
-from roofscope.profiling.proof import Proof
 from roofscope.profiling.protocol import Probe, Run, SelfTest, Trace
 from roofscope.profiling.reports import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
+from roofscope.profiling.results.outcome import Cancelled
+from roofscope.profiling.results.proof import Proof
+from roofscope.profiling.results.session import Point, TraceInfo
+from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.roofline.roofline import Ceiling
-from roofscope.profiling.session import Point, TraceInfo
-from roofscope.profiling.session_reader import SessionError
 from roofscope.profiling.tasks import Task
 
 

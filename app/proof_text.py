@@ -8,7 +8,7 @@ from roofscope.app.formatting import (
     ratio_text,
     time_text,
 )
-from roofscope.profiling.proof import Proof, Unit
+from roofscope.profiling.results.proof import Proof, Unit
 
 
 def figure_text(value: float | None, unit: Unit) -> str:

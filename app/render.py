@@ -9,7 +9,7 @@ from roofscope.app.models.session_model import SessionModel
 from roofscope.app.theme import apply_theme
 from roofscope.app.tokens import Scheme
 from roofscope.app.views.roofline_chart import RooflineChart
-from roofscope.profiling.session import Session
+from roofscope.profiling.results.session import Session
 
 _SIZE = (1280, 800)
 

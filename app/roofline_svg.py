@@ -28,7 +28,7 @@ from roofscope.app.tokens import (
 )
 from roofscope.app.verdict_text import ceiling_text
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.session import Session
+from roofscope.profiling.results.session import Session
 
 FAMILY = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 LANE = 22.0  # pixels a kernel takes on the strip

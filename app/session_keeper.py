@@ -5,17 +5,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from roofscope.app.models.session_model import SessionModel
-from roofscope.profiling import store
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import environment
 from roofscope.profiling.paths import new_session_path
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.recorder import Recorder
+from roofscope.profiling.results import session_writer
+from roofscope.profiling.results.session import Session, timestamp
+from roofscope.profiling.results.session_reader import SessionError, load
+from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.roofline.roofline import Source
-from roofscope.profiling.session import Session, timestamp
-from roofscope.profiling.session_reader import SessionError, load
-from roofscope.profiling.store import SessionStore
 
 
 class SessionKeeper:
@@ -109,7 +109,7 @@ class SessionKeeper:
         if self._recorder:
             self._recorder.store.save_as(target)
         else:
-            store.copy(self._model.session.path, target)
+            session_writer.copy(self._model.session.path, target)
         self.close()
         self._model.session.path = target.absolute()
 

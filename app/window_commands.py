@@ -25,7 +25,7 @@ from roofscope.app.views.main_window import SCHEME_COMMANDS, MainWindow, Panes
 from roofscope.app.views.proof_pane import ProofPane
 from roofscope.app.views.shortcuts_dialog import ShortcutsDialog
 from roofscope.profiling.doctor import examine
-from roofscope.profiling.session import Point
+from roofscope.profiling.results.session import Point
 
 
 class Parts(Protocol):

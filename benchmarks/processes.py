@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from roofscope.profiling.session_reader import load
+from roofscope.profiling.results.session_reader import load
 
 ROOT = Path(__file__).parents[1]
 MOST_SPREAD = 0.01

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roofscope.profiling.outcome import Failed, FailureKind, Stage
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.protocol import Run
+from roofscope.profiling.results.outcome import Failed, FailureKind, Stage
 
 
 def blame(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from roofscope.profiling.agreement import TOLERANCE, TOLERANCE_S, Agreement
-from roofscope.profiling.proof import Column, Proof, ProofName, Row, Unit
+from roofscope.profiling.results.proof import Column, Proof, ProofName, Row, Unit
 from roofscope.profiling.statistics import Comparison
 
 SLOPE_WITHIN = 0.002

@@ -8,10 +8,10 @@ from typing import Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
-from roofscope.profiling.outcome import Environment, Outcome, Stage
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation
-from roofscope.profiling.proof import Proof, ProofName
+from roofscope.profiling.results.outcome import Environment, Outcome, Stage
+from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.roofline.roofline import Ceiling
 
 PROTOCOL_VERSION = 1

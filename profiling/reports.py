@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
-from roofscope.profiling.outcome import Environment, Outcome, Stage
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation
-from roofscope.profiling.proof import Proof
+from roofscope.profiling.results.outcome import Environment, Outcome, Stage
+from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Ceiling
 
 

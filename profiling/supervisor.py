@@ -12,7 +12,6 @@ import msgspec
 
 from roofscope.profiling.blame import apart, blame
 from roofscope.profiling.effects import Effect, Kill, Send, Spawn, Terminate
-from roofscope.profiling.outcome import Cancelled, Failed, FailureKind, Outcome, SkipKind, Skipped, Stage
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.progress import Progress
 from roofscope.profiling.protocol import (
@@ -46,6 +45,15 @@ from roofscope.profiling.reports import (
     ProofRecorded,
     TraceRecorded,
     WorkerLost,
+)
+from roofscope.profiling.results.outcome import (
+    Cancelled,
+    Failed,
+    FailureKind,
+    Outcome,
+    SkipKind,
+    Skipped,
+    Stage,
 )
 from roofscope.profiling.tasks import Task, item_count, task_id, task_label
 

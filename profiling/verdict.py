@@ -6,10 +6,10 @@ from msgspec import Struct
 
 from roofscope.profiling.agreement import is_longer
 from roofscope.profiling.devices.device import DeviceKind
-from roofscope.profiling.outcome import Cancelled, Failed, Flag, Measured, Skipped
 from roofscope.profiling.planning.plan import Regime
+from roofscope.profiling.results.outcome import Cancelled, Failed, Flag, Measured, Skipped
+from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Ceiling, Mix, Roof, Source
-from roofscope.profiling.session import Point, Session
 
 # A measured ceiling is itself known to about 2 %: a reading within that is on its roof, not above it.
 CEILING_UNCERTAINTY = 0.02

@@ -9,7 +9,22 @@ from pathlib import Path
 from zlib import crc32
 
 from roofscope.profiling.devices.device import Device, DeviceKind
-from roofscope.profiling.outcome import (
+from roofscope.profiling.planning.plan import Job
+from roofscope.profiling.planning.spec import (
+    Axis,
+    Dtype,
+    Implementation,
+    KernelSpec,
+    Pipe,
+    Preset,
+    Provider,
+    TensorSpec,
+    Tolerance,
+    Work,
+    WorkFormula,
+    Workload,
+)
+from roofscope.profiling.results.outcome import (
     BuildInfo,
     Cancelled,
     Environment,
@@ -28,23 +43,8 @@ from roofscope.profiling.outcome import (
     TimeStats,
     Verification,
 )
-from roofscope.profiling.planning.plan import Job
-from roofscope.profiling.planning.spec import (
-    Axis,
-    Dtype,
-    Implementation,
-    KernelSpec,
-    Pipe,
-    Preset,
-    Provider,
-    TensorSpec,
-    Tolerance,
-    Work,
-    WorkFormula,
-    Workload,
-)
+from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Roofline, Source, compute_bound
-from roofscope.profiling.session import Point, Session
 
 RECORDED_AT = "2026-01-02T03:04:05.678+00:00"
 UUID = "GPU-00000000-1111-2222-3333-444444444444"

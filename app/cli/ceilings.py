@@ -14,10 +14,10 @@ from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.protocol import Probe
 from roofscope.profiling.reports import CeilingRecorded, CeilingsComplete, Report
+from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
 from roofscope.profiling.roofline.nameplate import nameplate, nameplate_gap
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Source
-from roofscope.profiling.session import timestamp
 from roofscope.profiling.supervisor import Supervisor
 
 

@@ -33,9 +33,9 @@ from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import TOUR, Quality, Regime
 from roofscope.profiling.planning.spec import Dtype, Provider
-from roofscope.profiling.proof import ProofName
-from roofscope.profiling.session import Session
-from roofscope.profiling.session_reader import SessionError, load
+from roofscope.profiling.results.proof import ProofName
+from roofscope.profiling.results.session import Session
+from roofscope.profiling.results.session_reader import SessionError, load
 
 cli = typer.Typer(
     add_completion=False,

@@ -8,8 +8,8 @@ from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.targets import check_target, unwritable
 from roofscope.app.roofline_svg import roofline_svg
 from roofscope.profiling.report import csv_report, json_report
-from roofscope.profiling.session import Session
-from roofscope.profiling.session_reader import SessionError, load
+from roofscope.profiling.results.session import Session
+from roofscope.profiling.results.session_reader import SessionError, load
 
 
 def load_or_refuse(path: Path) -> Session:

@@ -10,8 +10,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from roofscope.app.formatting import duration_text
 from roofscope.profiling.headless import HeadlessRun
-from roofscope.profiling.outcome import Failed
 from roofscope.profiling.reports import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
+from roofscope.profiling.results.outcome import Failed
 from roofscope.profiling.supervisor import Supervisor
 from roofscope.profiling.tasks import Task
 from roofscope.profiling.transport import LocalTarget

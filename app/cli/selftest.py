@@ -14,12 +14,12 @@ from roofscope.app.proof_text import figure_text, finding_text, verdict_word
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan
-from roofscope.profiling.proof import Proof, ProofName, Row, all_passed
 from roofscope.profiling.protocol import SelfTest
 from roofscope.profiling.recorder import Recorder
 from roofscope.profiling.reports import Report
+from roofscope.profiling.results.proof import Proof, ProofName, Row, all_passed
+from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
-from roofscope.profiling.store import SessionStore
 from roofscope.profiling.supervisor import Supervisor
 
 _SIGNS = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[yellow]–[/]"}

@@ -22,9 +22,9 @@ from roofscope.app.formatting import (
 )
 from roofscope.app.verdict_text import WARNING_FLAGS
 from roofscope.profiling.break_even import BreakEven
-from roofscope.profiling.outcome import Cancelled, Failed, Measured, Skipped
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.session import Point, Session
+from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped
+from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.verdict import flags_of, verdict
 
 _LOG_LINES = 5

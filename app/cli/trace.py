@@ -19,12 +19,12 @@ from roofscope.profiling.planning.spec import Dtype, size_text
 from roofscope.profiling.protocol import Trace
 from roofscope.profiling.recorder import Recorder
 from roofscope.profiling.reports import EnvironmentKnown, Report
+from roofscope.profiling.results.chrome_trace import read_trace, unpack
+from roofscope.profiling.results.session import Point, Session, TraceInfo
+from roofscope.profiling.results.session_reader import SessionError, load_trace
+from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
-from roofscope.profiling.session import Point, Session, TraceInfo
-from roofscope.profiling.session_reader import SessionError, load_trace
-from roofscope.profiling.store import SessionStore
 from roofscope.profiling.supervisor import Supervisor
-from roofscope.profiling.trace import read_trace, unpack
 
 _ROWS = 10
 _SUFFIXES = (".json", ".json.gz")

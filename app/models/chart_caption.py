@@ -5,7 +5,7 @@ from roofscope.app.models.chart_scene import ChartScene, Target
 from roofscope.app.verdict_text import distance_text
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.report import VERSIONED_PACKAGES, version
-from roofscope.profiling.session import Session
+from roofscope.profiling.results.session import Session
 
 INTENSITY_TITLE = "Arithmetic intensity (FLOP/B)"
 RATE_TITLE = "Performance (FLOP/s)"

@@ -11,9 +11,9 @@ from roofscope.app.models.point_columns import COLUMNS, Column
 from roofscope.app.models.point_row import PointRow, point_rows, reason_text
 from roofscope.app.models.session_model import SessionModel
 from roofscope.app.search_text import implementation_text, is_found, workload_text
-from roofscope.profiling.outcome import Failed
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.session import Point
+from roofscope.profiling.results.outcome import Failed
+from roofscope.profiling.results.session import Point
 
 Index = QModelIndex | QPersistentModelIndex
 

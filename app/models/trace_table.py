@@ -3,7 +3,7 @@
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from roofscope.app.formatting import count_text, percent_text, time_text
-from roofscope.profiling.trace import TraceRow, TraceSummary
+from roofscope.profiling.results.chrome_trace import TraceRow, TraceSummary
 
 Index = QModelIndex | QPersistentModelIndex
 

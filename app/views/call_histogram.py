@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from roofscope.app.formatting import count_text, time_text
 from roofscope.app.tokens import Theme
-from roofscope.profiling.outcome import Measured
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.outcome import Measured
 
 _MARGIN = 8
 _BARS = 40

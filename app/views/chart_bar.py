@@ -14,8 +14,8 @@ from roofscope.app.views.elided_label import ElidedLabel
 from roofscope.app.views.icons import provider_icon
 from roofscope.app.views.style import choice_box
 from roofscope.profiling.planning.spec import Dtype, Provider
+from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Source
-from roofscope.profiling.session import Session
 
 _SOURCES = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED, Source.NAMEPLATE_HELD, Source.NAMEPLATE)
 _EVERY_KERNEL = "All kernels"

@@ -24,7 +24,7 @@ from roofscope.app.views.call_histogram import CallHistogram
 from roofscope.app.views.gauge_bars import NAME_WIDTH, GaugeBars
 from roofscope.app.views.sample_strip import SampleStrip
 from roofscope.app.views.style import action_button, as_pane, label, placeholder, set_state
-from roofscope.profiling.outcome import Failed
+from roofscope.profiling.results.outcome import Failed
 
 LEAST_WIDTH = 272  # pixels: the gauges and both buttons, with a scroll bar
 _MOST_LOG_LINES = 14

@@ -24,10 +24,10 @@ from roofscope.app.plan_words import DTYPE_TEXTS
 from roofscope.app.views.elided_label import ElidedLabel
 from roofscope.app.views.style import label, set_state
 from roofscope.profiling.devices.device import Device, DeviceKind
-from roofscope.profiling.outcome import Stage
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.reports import Progressed
+from roofscope.profiling.results.outcome import Stage
 
 Choice = TypeVar("Choice")
 

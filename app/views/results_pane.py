@@ -28,7 +28,7 @@ from roofscope.app.views.icons import provider_icon
 from roofscope.app.views.style import NothingFound, as_pane, choice_box, label, placeholder
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.report import VERSIONED_PACKAGES, version
-from roofscope.profiling.session import Point, Session
+from roofscope.profiling.results.session import Point, Session
 
 _STATE_COLUMNS = {i for i, column in enumerate(COLUMNS) if column.title in ("Time", "Status")}
 _EMPTY_TEXT = "No results yet.\nTick kernels in the library and press Run (F5) to measure them."

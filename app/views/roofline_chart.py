@@ -22,8 +22,8 @@ from roofscope.app.views.chart_card import HoverCard
 from roofscope.app.views.chart_files import ChartPicture, copy_chart, write_png
 from roofscope.app.views.chart_plot import RooflinePlot
 from roofscope.app.views.chart_strip_view import ChartStripView
+from roofscope.profiling.results.session import Point
 from roofscope.profiling.roofline.roofline import Ceiling
-from roofscope.profiling.session import Point
 from roofscope.profiling.verdict import verdict
 
 _REST_MS = 80  # labels move only when the view has come to rest

@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from roofscope.app.formatting import time_text
 from roofscope.app.tokens import Theme
-from roofscope.profiling.outcome import TimeStats
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.outcome import TimeStats
 
 _MARGIN = 6
 _DOT = 2.5

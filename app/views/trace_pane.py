@@ -23,9 +23,9 @@ from roofscope.app.models.session_model import SessionModel
 from roofscope.app.models.trace_table import TraceTable
 from roofscope.app.views.elided_label import ElidedLabel
 from roofscope.app.views.style import action_button, as_pane, placeholder
-from roofscope.profiling.session import TraceInfo
-from roofscope.profiling.session_reader import SessionError, load_trace
-from roofscope.profiling.trace import TraceError, TraceSummary, read_trace, unpack
+from roofscope.profiling.results.chrome_trace import TraceError, TraceSummary, read_trace, unpack
+from roofscope.profiling.results.session import TraceInfo
+from roofscope.profiling.results.session_reader import SessionError, load_trace
 
 _FILTER = "Chrome trace (*.json);;Chrome trace, packed (*.json.gz)"
 

@@ -23,8 +23,8 @@ from roofscope.profiling.paths import Places, new_session_path
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job, SizeChoice, plan_jobs
 from roofscope.profiling.report import version
-from roofscope.profiling.session import Session
-from roofscope.profiling.session_reader import load
+from roofscope.profiling.results.session import Session
+from roofscope.profiling.results.session_reader import load
 
 _PACKAGES = ("torch", "triton", "liger-kernel", "nvidia-cudnn-cu13", "nvidia-cublas")
 

@@ -22,13 +22,13 @@ from roofscope.benchmarks.peers.goals import (
     judged_by_ratio,
 )
 from roofscope.benchmarks.peers.rows import Row
-from roofscope.profiling.outcome import Measured
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.plan import Job, by_default
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
+from roofscope.profiling.results.outcome import Measured
+from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.rivals import compared
 from roofscope.profiling.roofline.roofline import Bound, Mix, Source
-from roofscope.profiling.session import Point, Session
 from roofscope.profiling.statistics import Comparison
 from roofscope.profiling.verdict import verdict
 

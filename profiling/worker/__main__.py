@@ -16,12 +16,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from roofscope.profiling.devices.device import Device, DeviceKind
-from roofscope.profiling.outcome import Environment, Stage
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.proof import Proof
 from roofscope.profiling.protocol import (
     PROTOCOL_VERSION,
     Bye,
@@ -44,6 +42,8 @@ from roofscope.profiling.protocol import (
     command_decoder,
     encode,
 )
+from roofscope.profiling.results.outcome import Environment, Stage
+from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.tasks import Task, task_id
 

@@ -11,9 +11,9 @@ import torch
 from msgspec import Struct
 
 from roofscope.profiling.devices.device import Device
+from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.roofline.nameplate import nameplate_held
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source
-from roofscope.profiling.session import timestamp
 from roofscope.profiling.worker import compute_ceilings, memory_ceilings
 from roofscope.profiling.worker.bench import Bench, Reading
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from roofscope.profiling.agreement import Meanwhile
-from roofscope.profiling.outcome import Energy, FailureKind, Flag, Measured, Method, Verification
 from roofscope.profiling.planning.plan import Job, Quality
 from roofscope.profiling.planning.spec import Implementation
+from roofscope.profiling.results.outcome import Energy, FailureKind, Flag, Measured, Method, Verification
 from roofscope.profiling.worker.call_times import single_calls
 from roofscope.profiling.worker.energy import measure_energy
 from roofscope.profiling.worker.failures import WrongResult

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable
-from roofscope.profiling.outcome import Energy
+from roofscope.profiling.results.outcome import Energy
 
 _SETTLE_S = 0.5  # before the first tick: clock, voltage, and what the sensors smooth
 _BATCH_S = 0.06  # queued at once: longer than any look at the meters

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from roofscope.profiling.devices import host
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable, same_gpu
-from roofscope.profiling.outcome import Environment
+from roofscope.profiling.results.outcome import Environment
 from roofscope.profiling.roofline.nameplate import lanes_per_multiprocessor, nameplate_gap
 
 

@@ -11,11 +11,11 @@ from typing import TypeVar
 
 import torch
 
-from roofscope.profiling.outcome import Outcome, Stage, Verification
 from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.plan import Job, Regime
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.protocol import OutcomeReady, StageStarted, TraceReady
+from roofscope.profiling.results.outcome import Outcome, Stage, Verification
 from roofscope.profiling.worker import providers
 from roofscope.profiling.worker.checking import Checker, Contender
 from roofscope.profiling.worker.failures import (

@@ -6,7 +6,7 @@ Classified once, by exception type, CUDA error code and stage, never by message 
 import traceback
 from pathlib import Path
 
-from roofscope.profiling.outcome import Failed, FailureKind, SkipKind, Skipped, Stage
+from roofscope.profiling.results.outcome import Failed, FailureKind, SkipKind, Skipped, Stage
 
 _OUR_CODE = Path(__file__).resolve().parent
 _CAPTURE_ERRORS = range(900, 909)  # cudaErrorStreamCaptureUnsupported to cudaErrorStreamCaptureWrongThread

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import torch
 
 from roofscope.profiling.devices.device import CACHE_LAPS, Device
-from roofscope.profiling.outcome import FailureKind
 from roofscope.profiling.planning.spec import Dtype, Element, Fill, KernelSpec, evaluate
+from roofscope.profiling.results.outcome import FailureKind
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.free_memory import free_bytes
 

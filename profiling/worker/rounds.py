@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from roofscope.profiling.devices.device import DeviceState
-from roofscope.profiling.outcome import Discard, Evidence, TimeStats
 from roofscope.profiling.planning.plan import Quality, Regime
+from roofscope.profiling.results.outcome import Discard, Evidence, TimeStats
 from roofscope.profiling.statistics import (
     EXACT_STOP,
     EXACT_WARM_UP,

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 import torch
 
-from roofscope.profiling.outcome import Method
+from roofscope.profiling.results.outcome import Method
 from roofscope.profiling.worker.gpu_clock import GpuClock
 from roofscope.profiling.worker.graphs import OutputPool
 from roofscope.profiling.worker.inputs import InputSet, as_tuple

@@ -12,7 +12,7 @@ from torch._C._autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
 from roofscope.profiling.agreement import Meanwhile
-from roofscope.profiling.outcome import ProfiledKernel
+from roofscope.profiling.results.outcome import ProfiledKernel
 from roofscope.profiling.worker.gpu_clock import OWN_PREFIX
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.providers import Tensors

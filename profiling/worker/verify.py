@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import torch
 
-from roofscope.profiling.outcome import FailureKind, Verification
 from roofscope.profiling.planning.spec import KernelSpec, Workload, size_text
+from roofscope.profiling.results.outcome import FailureKind, Verification
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, as_tuple, widened
 from roofscope.profiling.worker.providers import Tensors

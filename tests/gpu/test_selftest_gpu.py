@@ -6,8 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from roofscope.profiling.outcome import Method  # noqa: E402
-from roofscope.profiling.proof import Proof, ProofName  # noqa: E402
+from roofscope.profiling.results.outcome import Method  # noqa: E402
+from roofscope.profiling.results.proof import Proof, ProofName  # noqa: E402
 from roofscope.profiling.worker.environment import read_environment  # noqa: E402
 from roofscope.profiling.worker.instruments import Instruments  # noqa: E402
 from roofscope.profiling.worker.selftest.course import carry_out  # noqa: E402

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from roofscope.profiling.outcome import BuildInfo
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Workload
+from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker import providers
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # torch's own, while it compiles

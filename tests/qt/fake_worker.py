@@ -14,11 +14,9 @@ import sys
 import time
 from pathlib import Path
 
-from roofscope.profiling.outcome import Cancelled, Stage
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.plan import Job
-from roofscope.profiling.proof import Column, Proof, ProofName, Row, Unit
 from roofscope.profiling.protocol import (
     PROTOCOL_VERSION,
     Cancel,
@@ -40,6 +38,8 @@ from roofscope.profiling.protocol import (
     command_decoder,
     encode,
 )
+from roofscope.profiling.results.outcome import Cancelled, Stage
+from roofscope.profiling.results.proof import Column, Proof, ProofName, Row, Unit
 from roofscope.tests.sessions import CEILINGS, ENVIRONMENT, measured
 
 PROOFS = (

@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from roofscope.app.models.comparison import Baselines
-from roofscope.profiling.outcome import TimeStats
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype, Provider
-from roofscope.profiling.session import Point
+from roofscope.profiling.results.outcome import TimeStats
+from roofscope.profiling.results.session import Point
 from roofscope.tests import sessions
 
 DRIFT = (1.00, 1.01, 1.03, 1.02, 1.05, 1.06, 1.04, 1.08, 1.09, 1.10, 1.12, 1.11)

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from roofscope.profiling.paths import module_command
-from roofscope.profiling.session_reader import SessionError, load
+from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.tests.qt.conftest import OpenWindow
 
 DEADLINE_S = 60

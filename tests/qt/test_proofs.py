@@ -7,8 +7,8 @@ from roofscope.app.application import Application
 from roofscope.app.commands import CommandId
 from roofscope.app.views.doctor_dialog import DoctorDialog
 from roofscope.app.views.proof_pane import ProofPane
-from roofscope.profiling.proof import ProofName
-from roofscope.profiling.session_reader import load
+from roofscope.profiling.results.proof import ProofName
+from roofscope.profiling.results.session_reader import load
 from roofscope.tests.qt.conftest import OpenWindow
 
 WAIT_MS = 20_000

@@ -12,8 +12,8 @@ from roofscope.app.models.selection import Selection
 from roofscope.app.models.session_model import SessionModel
 from roofscope.app.theme import DARK, LIGHT
 from roofscope.app.views.roofline_chart import RooflineChart
+from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Source
-from roofscope.profiling.session import Session
 from roofscope.tests.label_boxes import label_box
 from roofscope.tests.sessions import CEILINGS, empty_session, make_session
 from roofscope.tests.unit.test_chart_scene import make_unstable, session_with_copy

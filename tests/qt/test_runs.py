@@ -13,10 +13,10 @@ from pytestqt.qtbot import QtBot
 
 from roofscope.app.application import Application
 from roofscope.app.commands import CommandId
-from roofscope.profiling.outcome import Cancelled, Failed, FailureKind, Measured
 from roofscope.profiling.paths import LIBRARY, Places
-from roofscope.profiling.session import Session
-from roofscope.profiling.session_reader import load
+from roofscope.profiling.results.outcome import Cancelled, Failed, FailureKind, Measured
+from roofscope.profiling.results.session import Session
+from roofscope.profiling.results.session_reader import load
 from roofscope.tests.qt.conftest import FakeDevices, OpenWindow
 from roofscope.tests.sessions import DEVICE, ENVIRONMENT
 

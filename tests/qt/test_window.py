@@ -31,9 +31,9 @@ from roofscope.app.tokens import DARK, LIGHT
 from roofscope.app.views.chart_card import point_html
 from roofscope.app.views.roofline_chart import RooflineChart
 from roofscope.profiling.devices.host import cpu_device
-from roofscope.profiling.outcome import Failed, Measured, Skipped
 from roofscope.profiling.paths import ASSETS, Places
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.outcome import Failed, Measured, Skipped
 from roofscope.profiling.verdict import verdict
 from roofscope.tests.qt.conftest import FakeDevices, OpenWindow, write_session
 from roofscope.tests.sessions import DEVICE
@@ -362,7 +362,7 @@ def test_a_session_left_by_a_crash_shows_every_committed_point(
 ):
     import shutil
 
-    from roofscope.profiling.store import SessionStore
+    from roofscope.profiling.results.session_writer import SessionStore
     from roofscope.tests.sessions import make_session
 
     store = SessionStore.append(session_file)

@@ -6,9 +6,9 @@ import msgspec
 
 from roofscope.app.formatting import MISSING, break_even_text
 from roofscope.profiling.break_even import BreakEven
-from roofscope.profiling.outcome import BuildInfo
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
-from roofscope.profiling.session import Point
+from roofscope.profiling.results.outcome import BuildInfo
+from roofscope.profiling.results.session import Point
 from roofscope.tests.sessions import RECORDED_AT, job, measured
 
 JOB = job("softmax", Dtype.FLOAT32, "large", "job-1")

@@ -11,8 +11,8 @@ from roofscope.app.models.chart_points import all_points
 from roofscope.app.models.chart_scene import ChartOptions, ChartScene, Range, build_scene
 from roofscope.app.models.chart_view import Box, Font, View, boxes_along, free
 from roofscope.app.models.text_width import text_width
+from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.roofline.roofline import Bound, Mix, Source
-from roofscope.profiling.session_reader import load
 from roofscope.tests.label_boxes import label_box
 from roofscope.tests.sessions import CEILINGS, ceiling, empty_session, make_session
 

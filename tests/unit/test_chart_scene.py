@@ -10,11 +10,11 @@ from roofscope.app.models.chart_points import ChartPoint, StripPoint, all_points
 from roofscope.app.models.chart_scene import ChartOptions, Range, build_scene
 from roofscope.app.models.chart_strip import strip_of
 from roofscope.app.models.chart_ticks import log_ticks
-from roofscope.profiling.outcome import Flag, Measured
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype, Provider, WorkFormula
+from roofscope.profiling.results.outcome import Flag, Measured
+from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Bound, Mix, Source
-from roofscope.profiling.session import Session
 from roofscope.tests.sessions import CEILINGS, SPEC_OF, ceiling, empty_session, make_session
 
 SESSION = make_session(full=True)

@@ -5,8 +5,16 @@ import pytest
 
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.run import conclude
-from roofscope.profiling.outcome import Cancelled, Failed, FailureKind, Outcome, SkipKind, Skipped, Stage
-from roofscope.profiling.session import Point
+from roofscope.profiling.results.outcome import (
+    Cancelled,
+    Failed,
+    FailureKind,
+    Outcome,
+    SkipKind,
+    Skipped,
+    Stage,
+)
+from roofscope.profiling.results.session import Point
 from roofscope.tests.sessions import make_session
 
 POINT = next(point for point in make_session().points if point.measured)

@@ -6,7 +6,7 @@ import msgspec
 from rich.console import Console
 
 from roofscope.app.cli.table import outcome_line
-from roofscope.profiling.outcome import Failed, FailureKind, Flag, Outcome, Stage
+from roofscope.profiling.results.outcome import Failed, FailureKind, Flag, Outcome, Stage
 from roofscope.tests.sessions import make_session, measured
 
 POINT = next(point for point in make_session().points if point.measured)

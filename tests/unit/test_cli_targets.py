@@ -12,8 +12,8 @@ from roofscope.app.cli.targets import unwritable
 from roofscope.app.cli.trace import Wanted, choose_point, record_trace
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.spec import Dtype, Work
-from roofscope.profiling.session_reader import load
-from roofscope.profiling.store import SessionStore
+from roofscope.profiling.results.session_reader import load
+from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.tests.sessions import empty_session, make_session
 
 

@@ -21,7 +21,7 @@ from roofscope.profiling.pass_lines import (
     judge_work,
     skipped,
 )
-from roofscope.profiling.proof import Proof, ProofName, Row, Unit
+from roofscope.profiling.results.proof import Proof, ProofName, Row, Unit
 from roofscope.profiling.statistics import Comparison
 
 KNOWN_S = (2e-6, 5e-6, 10e-6, 20e-6, 50e-6, 100e-6, 1000e-6)

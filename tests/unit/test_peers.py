@@ -14,11 +14,11 @@ from roofscope.benchmarks.peers.table import (
     judgements,
     markdown,
 )
-from roofscope.profiling.outcome import SkipKind, Skipped, TimeStats
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
+from roofscope.profiling.results.outcome import SkipKind, Skipped, TimeStats
+from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Bound, Mix, Source
-from roofscope.profiling.session import Point, Session
 from roofscope.tests.sessions import CEILINGS, make_session
 
 replace = msgspec.structs.replace

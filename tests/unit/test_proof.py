@@ -7,11 +7,11 @@ import pytest
 
 from roofscope.profiling.effects import Send
 from roofscope.profiling.pass_lines import LIMITS
-from roofscope.profiling.proof import Column, Proof, ProofName, Row, Unit, all_passed
 from roofscope.profiling.protocol import LineDecoder, ProofReady, SelfTest, encode, event_decoder
 from roofscope.profiling.reports import BecameIdle, ProofRecorded
-from roofscope.profiling.session_reader import load
-from roofscope.profiling.store import SessionStore
+from roofscope.profiling.results.proof import Column, Proof, ProofName, Row, Unit, all_passed
+from roofscope.profiling.results.session_reader import load
+from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.supervisor import Supervisor
 from roofscope.tests.unit.test_supervisor import hello
 

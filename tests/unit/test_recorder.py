@@ -14,9 +14,9 @@ from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.recorder import Recorder
 from roofscope.profiling.reports import CeilingRecorded, CeilingsComplete, OutcomeRecorded
+from roofscope.profiling.results.session_reader import SessionError, load
+from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
-from roofscope.profiling.session_reader import SessionError, load
-from roofscope.profiling.store import SessionStore
 from roofscope.tests.sessions import CEILINGS, DEVICE, job, measured
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 

@@ -6,9 +6,9 @@ import pytest
 from roofscope.app.detail_facts import sections
 from roofscope.app.models.point_row import point_rows
 from roofscope.profiling.devices.device import DeviceKind
-from roofscope.profiling.outcome import Discard
 from roofscope.profiling.planning.spec import Provider, Work
-from roofscope.profiling.session import Point, Session
+from roofscope.profiling.results.outcome import Discard
+from roofscope.profiling.results.session import Point, Session
 from roofscope.tests.sessions import make_session
 
 

@@ -4,22 +4,6 @@ import msgspec
 import pytest
 
 from roofscope.profiling.effects import Effect, Kill, Send, Spawn, Terminate
-from roofscope.profiling.outcome import (
-    BuildInfo,
-    Cancelled,
-    Environment,
-    Evidence,
-    Failed,
-    FailureKind,
-    Measured,
-    Method,
-    Outcome,
-    SkipKind,
-    Skipped,
-    Stage,
-    TimeStats,
-    Verification,
-)
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Work, Workload
 from roofscope.profiling.protocol import (
@@ -40,6 +24,22 @@ from roofscope.profiling.reports import (
     OutcomeRecorded,
     Progressed,
     WorkerLost,
+)
+from roofscope.profiling.results.outcome import (
+    BuildInfo,
+    Cancelled,
+    Environment,
+    Evidence,
+    Failed,
+    FailureKind,
+    Measured,
+    Method,
+    Outcome,
+    SkipKind,
+    Skipped,
+    Stage,
+    TimeStats,
+    Verification,
 )
 from roofscope.profiling.supervisor import Supervisor
 

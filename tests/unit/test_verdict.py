@@ -6,9 +6,9 @@ import pytest
 from roofscope.app.verdict_text import distance_text, verdict_sentence
 from roofscope.profiling.agreement import Meanwhile
 from roofscope.profiling.devices.device import DeviceKind
-from roofscope.profiling.outcome import Flag, Measured, Outcome, ProfiledKernel
 from roofscope.profiling.planning.spec import Dtype
-from roofscope.profiling.session import Point, Session
+from roofscope.profiling.results.outcome import Flag, Measured, Outcome, ProfiledKernel
+from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.verdict import VerdictKind, flags_of, limiting_roof, verdict
 from roofscope.tests import sessions
 

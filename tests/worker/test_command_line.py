@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from roofscope.profiling.devices.host import cpu_device, package_version
-from roofscope.profiling.outcome import Failed, Measured, Skipped
+from roofscope.profiling.results.outcome import Failed, Measured, Skipped
+from roofscope.profiling.results.session_reader import load
+from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source
-from roofscope.profiling.session_reader import load
-from roofscope.profiling.store import SessionStore
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 CHECKOUT = Path(__file__).resolve().parents[2]

@@ -9,8 +9,8 @@ import torch
 
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.planning.catalog import scan
-from roofscope.profiling.proof import Proof, ProofName
-from roofscope.profiling.session_reader import load
+from roofscope.profiling.results.proof import Proof, ProofName
+from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.worker.failures import CancelRequested
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.instruments import Instruments

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from roofscope.profiling.outcome import ProfiledKernel
+from roofscope.profiling.results.outcome import ProfiledKernel
 from roofscope.profiling.worker.tracing import Span, kernels_of, own_seconds
 
 

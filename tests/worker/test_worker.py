@@ -10,16 +10,6 @@ import pytest
 
 from roofscope.app.cli.progress import carry_out, make_console
 from roofscope.profiling.headless import HeadlessRun
-from roofscope.profiling.outcome import (
-    Failed,
-    FailureKind,
-    Measured,
-    Method,
-    Outcome,
-    SkipKind,
-    Skipped,
-    Stage,
-)
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job, SizeChoice, plan_jobs
@@ -34,8 +24,18 @@ from roofscope.profiling.reports import (
     TraceRecorded,
     WorkerLost,
 )
+from roofscope.profiling.results.chrome_trace import read_trace
+from roofscope.profiling.results.outcome import (
+    Failed,
+    FailureKind,
+    Measured,
+    Method,
+    Outcome,
+    SkipKind,
+    Skipped,
+    Stage,
+)
 from roofscope.profiling.supervisor import Supervisor
-from roofscope.profiling.trace import read_trace
 from roofscope.profiling.transport import LocalTarget
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 

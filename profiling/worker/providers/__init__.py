@@ -10,8 +10,8 @@ from types import ModuleType
 
 import torch
 
-from roofscope.profiling.outcome import BuildInfo
 from roofscope.profiling.planning.spec import Implementation, Provider, Workload
+from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.failures import BuildError, Unavailable
 
 Tensors = torch.Tensor | tuple[torch.Tensor, ...]

@@ -13,8 +13,8 @@ import torch._inductor.compile_fx  # pyright: ignore[reportUnusedImport]  # or t
 from torch._dynamo import convert_frame, pgo
 from torch._dynamo.utils import counters
 
-from roofscope.profiling.outcome import BuildInfo
 from roofscope.profiling.planning.catalog import load_module
+from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.inputs import as_tuple
 from roofscope.profiling.worker.providers import BuildRequest, Built, Tensors, run_of
 

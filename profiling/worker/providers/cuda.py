@@ -16,10 +16,10 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from roofscope.profiling.outcome import BuildInfo
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.failures import BuildError, Refusal, Unavailable
 from roofscope.profiling.worker.providers import BuildRequest, Built, Tensors, run_of
 

@@ -18,8 +18,8 @@ import torch
 from torch.utils import cpp_extension
 
 from roofscope.profiling.devices import host
-from roofscope.profiling.outcome import BuildInfo
 from roofscope.profiling.paths import cache_folder
+from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.failures import BuildError, Unavailable
 from roofscope.profiling.worker.providers import BuildRequest, Built, Tensors
 

@@ -1,7 +1,7 @@
 """Plain PyTorch: the file's ``run``, as it is."""
 
-from roofscope.profiling.outcome import BuildInfo
 from roofscope.profiling.planning.catalog import load_module
+from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.providers import BuildRequest, Built, run_of
 
 

@@ -2,8 +2,8 @@
 
 from importlib.util import find_spec
 
-from roofscope.profiling.outcome import BuildInfo
 from roofscope.profiling.planning.catalog import load_module
+from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.failures import Unavailable
 from roofscope.profiling.worker.providers import BuildRequest, Built, FirstCall, run_of
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from roofscope.profiling.outcome import BuildInfo
 from roofscope.profiling.planning.catalog import load_module
+from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.failures import Unavailable
 from roofscope.profiling.worker.providers import BuildRequest, Built, FirstCall, run_of
 

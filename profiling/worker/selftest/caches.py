@@ -3,7 +3,7 @@
 import torch
 
 from roofscope.profiling.pass_lines import judge_cold, skipped
-from roofscope.profiling.proof import Proof, ProofName
+from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.probes import PACK_BYTES, RESIDENT_PACKS, Probes
 from roofscope.profiling.worker.selftest.subject import Call, Subject

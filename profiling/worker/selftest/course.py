@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from roofscope.profiling.pass_lines import LIMITS
-from roofscope.profiling.proof import Proof, ProofName
-from roofscope.profiling.session import timestamp
+from roofscope.profiling.results.proof import Proof, ProofName
+from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.worker.executor import DeviceFault, require_sound
 from roofscope.profiling.worker.failures import CancelRequested
 from roofscope.profiling.worker.instruments import Instruments

@@ -6,7 +6,7 @@ import time
 import torch
 
 from roofscope.profiling.pass_lines import judge_durations, skipped
-from roofscope.profiling.proof import Proof, ProofName
+from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.call_times import single_calls
 from roofscope.profiling.worker.gpu_clock import GpuClock
 from roofscope.profiling.worker.inputs import InputSet

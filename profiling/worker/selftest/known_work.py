@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from roofscope.profiling.pass_lines import Rate, judge_work
-from roofscope.profiling.proof import Proof, Row, Unit
+from roofscope.profiling.results.proof import Proof, Row, Unit
 from roofscope.profiling.roofline.roofline import Mix
 from roofscope.profiling.worker import compute_ceilings, memory_ceilings
 from roofscope.profiling.worker.probes import Probes

@@ -13,7 +13,7 @@ import psutil
 from roofscope.profiling.agreement import Agreement
 from roofscope.profiling.pass_lines import judge_agreement, skipped
 from roofscope.profiling.paths import module_command
-from roofscope.profiling.proof import Proof, ProofName
+from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.selftest.cases import Case, cases_for_counters, known_durations
 from roofscope.profiling.worker.selftest.subject import Subject
 from roofscope.profiling.worker.tracing import profile_turn

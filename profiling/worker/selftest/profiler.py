@@ -5,7 +5,7 @@ from typing import Any
 
 from roofscope.profiling.agreement import Agreement
 from roofscope.profiling.pass_lines import judge_agreement, skipped
-from roofscope.profiling.proof import Proof, ProofName
+from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.free_memory import free_bytes
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.selftest.cases import Case, single_kernels

@@ -7,11 +7,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from roofscope.profiling.devices.device import Device
-from roofscope.profiling.outcome import Environment, Measured, Outcome
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
-from roofscope.profiling.proof import Proof
+from roofscope.profiling.results.outcome import Environment, Measured, Outcome
+from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Roofline, compute_bound
 
 

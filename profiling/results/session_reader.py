@@ -7,14 +7,14 @@ from typing import TypeVar
 
 import msgspec
 
-from roofscope.profiling.outcome import Environment, Outcome
 from roofscope.profiling.paths import SUFFIX
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
-from roofscope.profiling.proof import Proof
+from roofscope.profiling.results.outcome import Environment, Outcome
+from roofscope.profiling.results.proof import Proof
+from roofscope.profiling.results.session import Point, Session, TraceInfo
 from roofscope.profiling.roofline.roofline import Ceiling
-from roofscope.profiling.session import Point, Session, TraceInfo
 
 FORMAT_VERSION = 1
 APPLICATION_ID = 0x526F6F66  # "Roof": tells our files from other SQLite databases

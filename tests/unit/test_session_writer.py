@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from roofscope.profiling.planning.catalog import SourceFile
-from roofscope.profiling.session import Session
-from roofscope.profiling.session_reader import SessionError, load, load_trace
-from roofscope.profiling.store import SessionStore
+from roofscope.profiling.results.session import Session
+from roofscope.profiling.results.session_reader import SessionError, load, load_trace
+from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.tests.sessions import make_session
 
 
@@ -85,7 +85,7 @@ def test_saving_elsewhere_copies_all_and_appending_goes_on(tmp_path: Path) -> No
 _WRITE_AND_DIE = """
 import os, signal, sys
 from pathlib import Path
-from roofscope.profiling.store import SessionStore
+from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.tests.sessions import make_session
 store = SessionStore.create(Path(sys.argv[1]))
 for point in make_session().points[:5]:
@@ -210,7 +210,7 @@ def test_what_a_killed_run_left_is_read_from_a_read_only_place(
         return real(place, **options)
 
     monkeypatch.setattr(sqlite3, "connect", connect)
-    monkeypatch.setattr("roofscope.profiling.session_reader.os.access", lambda *_: False)
+    monkeypatch.setattr("roofscope.profiling.results.session_reader.os.access", lambda *_: False)
     assert len(load(path).points) == len(make_session().points)
     assert seen[0].endswith("?mode=ro&immutable=1")
     path.with_name("a.roofscope-wal").write_bytes(b"")  # what is in a log would not be read so

@@ -14,14 +14,14 @@ from typing import Self
 
 import msgspec
 
-from roofscope.profiling.outcome import Environment, Measured, Outcome
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
-from roofscope.profiling.proof import Proof
+from roofscope.profiling.results.outcome import Environment, Measured, Outcome
+from roofscope.profiling.results.proof import Proof
+from roofscope.profiling.results.session import Point, TraceInfo, timestamp
+from roofscope.profiling.results.session_reader import APPLICATION_ID, FORMAT_VERSION, SessionError, connect
 from roofscope.profiling.roofline.roofline import Ceiling
-from roofscope.profiling.session import Point, TraceInfo, timestamp
-from roofscope.profiling.session_reader import APPLICATION_ID, FORMAT_VERSION, SessionError, connect
 
 _SCHEMA = """
 CREATE TABLE session (created_at TEXT NOT NULL);

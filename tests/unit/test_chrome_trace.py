@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from roofscope.profiling.trace import TraceError, read_trace
+from roofscope.profiling.results.chrome_trace import TraceError, read_trace
 
 
 def _event(name: str, cat: str, ts: float, dur: float, tid: int | str = 7) -> dict[str, object]:
