@@ -18,10 +18,10 @@ from roofscope.app.models.fact import Fact, Section, section
 from roofscope.app.models.point_row import PointRow
 from roofscope.app.models.run_facts import device_section, energy_section, time_section
 from roofscope.app.verdict_text import ceiling_name, ceiling_value_text
-from roofscope.profiling.report import VERSIONED_PACKAGES, version
+from roofscope.profiling.analysis.export import VERSIONED_PACKAGES, version
+from roofscope.profiling.analysis.verdict import Verdict
 from roofscope.profiling.results.outcome import Failed, Measured
 from roofscope.profiling.results.session import Session
-from roofscope.profiling.verdict import Verdict
 
 _MOST_OF_NAME = 120
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Protocol
 
-from roofscope.profiling.report import csv_report, json_report
+from roofscope.profiling.analysis.export import csv_report, json_report
 from roofscope.profiling.results.session import Session
 
 SUFFIXES = (".png", ".svg", ".csv", ".json")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from triton.testing import do_bench
 
-from roofscope.profiling.agreement import Agreement
+from roofscope.profiling.analysis.agreement import Agreement
 from roofscope.profiling.planning.catalog import Kernel, load_module, scan
 from roofscope.profiling.planning.spec import Implementation, Provider, Workload
 from roofscope.profiling.worker import providers

@@ -21,11 +21,11 @@ from roofscope.app.formatting import (
     time_text,
 )
 from roofscope.app.verdict_text import WARNING_FLAGS
-from roofscope.profiling.break_even import BreakEven
+from roofscope.profiling.analysis.break_even import BreakEven
+from roofscope.profiling.analysis.verdict import flags_of, verdict
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped
 from roofscope.profiling.results.session import Point, Session
-from roofscope.profiling.verdict import flags_of, verdict
 
 _LOG_LINES = 5
 _MODE_HEADERS = (

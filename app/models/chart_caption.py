@@ -3,8 +3,8 @@
 from roofscope.app.formatting import counted_text, memory_text, power_text
 from roofscope.app.models.chart_scene import ChartScene, Target
 from roofscope.app.verdict_text import distance_text
+from roofscope.profiling.analysis.export import VERSIONED_PACKAGES, version
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.report import VERSIONED_PACKAGES, version
 from roofscope.profiling.results.session import Session
 
 INTENSITY_TITLE = "Arithmetic intensity (FLOP/B)"

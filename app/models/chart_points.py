@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from roofscope.app.formatting import sizes_text
 from roofscope.app.verdict_text import WARNING_FLAGS
+from roofscope.profiling.analysis.verdict import flags_of, limiting_roof
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Bound
-from roofscope.profiling.verdict import flags_of, limiting_roof
 
 SHORT_DTYPES = {Dtype.FLOAT32: "f32", Dtype.FLOAT16: "f16", Dtype.BFLOAT16: "bf16"}
 

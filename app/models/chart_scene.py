@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from roofscope.app.models.chart_points import ChartPoint, PointGroup, StripPoint, grouped, newest_first
+from roofscope.profiling.analysis.verdict import MEASURED_IN, Verdict, verdict
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Roofline, Source, ridge_point
-from roofscope.profiling.verdict import MEASURED_IN, Verdict, verdict
 
 _ROOM = 0.12  # decades: rivals that all but coincide are spread to either side
 FAR = 30.0  # decades: beyond any view, so that lines run on while the user pans

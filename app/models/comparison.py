@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from roofscope.app.formatting import interval_text, range_text, ratio_text
+from roofscope.profiling.analysis.comparison import compared
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point
-from roofscope.profiling.rivals import compared
 
 NOT_DISTINGUISHABLE = "not distinguishable"
 _MUCH_SLOWER = 0.1  # from here on "261× slower" reads better than "0.00383×"

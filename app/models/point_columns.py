@@ -20,8 +20,8 @@ from roofscope.app.formatting import (
 )
 from roofscope.app.models.chart_points import SHORT_DTYPES
 from roofscope.app.models.point_row import PointRow, reason_text, status_text
+from roofscope.profiling.analysis.statistics import INTERVAL_NOTE
 from roofscope.profiling.results.outcome import BuildInfo, Measured
-from roofscope.profiling.statistics import INTERVAL_NOTE
 
 Key = float | str | None  # None sorts last, whatever the direction
 

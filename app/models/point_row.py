@@ -3,11 +3,11 @@
 from msgspec import Struct
 
 from roofscope.app.models.comparison import Baselines, SpeedUp
-from roofscope.profiling.break_even import BreakEven
+from roofscope.profiling.analysis.break_even import BreakEven
+from roofscope.profiling.analysis.verdict import Verdict, verdict
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped
 from roofscope.profiling.results.session import Point, Session
-from roofscope.profiling.verdict import Verdict, verdict
 
 
 class PointRow(Struct, frozen=True):

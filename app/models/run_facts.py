@@ -18,10 +18,10 @@ from roofscope.app.formatting import (
 from roofscope.app.models.comparison import SpeedUp
 from roofscope.app.models.fact import Fact, Gauge, Section, section
 from roofscope.app.models.point_row import PointRow
-from roofscope.profiling.agreement import is_longer
+from roofscope.profiling.analysis.agreement import is_longer
+from roofscope.profiling.analysis.statistics import INTERVAL_NOTE, Interval, unstable_because
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.results.outcome import Evidence, Measured, Method
-from roofscope.profiling.statistics import INTERVAL_NOTE, Interval, unstable_because
 
 _HOTTEST_C = 100.0  # end of the temperature's scale
 _ALIKE = 0.02  # hot and cold within this need no factor

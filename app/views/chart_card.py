@@ -16,9 +16,9 @@ from roofscope.app.formatting import (
 from roofscope.app.models.comparison import SpeedUp
 from roofscope.app.tokens import PROVIDER_NAMES, Theme
 from roofscope.app.verdict_text import ceiling_name, ceiling_value_text, distance_text, verdict_sentence
+from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Ceiling
-from roofscope.profiling.verdict import verdict
 
 _GAP = 16
 _MARGIN = 6

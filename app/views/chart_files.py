@@ -13,7 +13,7 @@ from PySide6.QtSvg import QSvgRenderer
 
 from roofscope.app.models.chart_scene import ChartOptions, Range
 from roofscope.app.roofline_svg import roofline_svg
-from roofscope.profiling.report import csv_report
+from roofscope.profiling.analysis.export import csv_report
 from roofscope.profiling.results.session import Session
 
 _DOTS_PER_METRE = 96 / 0.0254

@@ -26,8 +26,8 @@ from roofscope.app.views.column_widths import MARK_COLUMN, NAME_COLUMNS, ColumnW
 from roofscope.app.views.elided_label import ElidedLabel
 from roofscope.app.views.icons import provider_icon
 from roofscope.app.views.style import NothingFound, as_pane, choice_box, label, placeholder
+from roofscope.profiling.analysis.export import VERSIONED_PACKAGES, version
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.report import VERSIONED_PACKAGES, version
 from roofscope.profiling.results.session import Point, Session
 
 _STATE_COLUMNS = {i for i, column in enumerate(COLUMNS) if column.title in ("Time", "Status")}

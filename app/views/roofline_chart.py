@@ -22,9 +22,9 @@ from roofscope.app.views.chart_card import HoverCard
 from roofscope.app.views.chart_files import ChartPicture, copy_chart, write_png
 from roofscope.app.views.chart_plot import RooflinePlot
 from roofscope.app.views.chart_strip_view import ChartStripView
+from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.roofline.roofline import Ceiling
-from roofscope.profiling.verdict import verdict
 
 _REST_MS = 80  # labels move only when the view has come to rest
 _FRAME_MS = 16  # points that arrive within a frame are drawn together

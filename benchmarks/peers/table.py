@@ -22,15 +22,15 @@ from roofscope.benchmarks.peers.goals import (
     judged_by_ratio,
 )
 from roofscope.benchmarks.peers.rows import Row
+from roofscope.profiling.analysis.comparison import compared
+from roofscope.profiling.analysis.statistics import Comparison
+from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.plan import Job, by_default
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.profiling.results.outcome import Measured
 from roofscope.profiling.results.session import Point, Session
-from roofscope.profiling.rivals import compared
 from roofscope.profiling.roofline.roofline import Bound, Mix, Source
-from roofscope.profiling.statistics import Comparison
-from roofscope.profiling.verdict import verdict
 
 OURS = (Provider.CUDA, Provider.TRITON)
 PEERS = (Provider.EAGER, Provider.COMPILE, Provider.LIBRARY)

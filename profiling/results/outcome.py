@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from roofscope.profiling.agreement import Meanwhile
+from roofscope.profiling.analysis.agreement import Meanwhile
 from roofscope.profiling.devices.device import Device
 
 

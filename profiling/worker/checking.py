@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from roofscope.profiling.agreement import Meanwhile
+from roofscope.profiling.analysis.agreement import Meanwhile
 from roofscope.profiling.planning.plan import Job, Quality
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.outcome import Energy, FailureKind, Flag, Measured, Method, Verification

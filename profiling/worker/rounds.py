@@ -7,10 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from roofscope.profiling.devices.device import DeviceState
-from roofscope.profiling.planning.plan import Quality, Regime
-from roofscope.profiling.results.outcome import Discard, Evidence, TimeStats
-from roofscope.profiling.statistics import (
+from roofscope.profiling.analysis.statistics import (
     EXACT_STOP,
     EXACT_WARM_UP,
     QUICK_STOP,
@@ -22,6 +19,9 @@ from roofscope.profiling.statistics import (
     median_interval,
     unstable_because,
 )
+from roofscope.profiling.devices.device import DeviceState
+from roofscope.profiling.planning.plan import Quality, Regime
+from roofscope.profiling.results.outcome import Discard, Evidence, TimeStats
 from roofscope.profiling.worker.timing import BlockReading, BlockTimer
 
 STOP_RULES = {Quality.QUICK: QUICK_STOP, Quality.EXACT: EXACT_STOP}

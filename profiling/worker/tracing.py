@@ -11,7 +11,7 @@ import torch
 from torch._C._autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
-from roofscope.profiling.agreement import Meanwhile
+from roofscope.profiling.analysis.agreement import Meanwhile
 from roofscope.profiling.results.outcome import ProfiledKernel
 from roofscope.profiling.worker.gpu_clock import OWN_PREFIX
 from roofscope.profiling.worker.inputs import InputSet

@@ -30,11 +30,11 @@ from roofscope.app.models.chart_caption import target_text
 from roofscope.app.tokens import DARK, LIGHT
 from roofscope.app.views.chart_card import point_html
 from roofscope.app.views.roofline_chart import RooflineChart
+from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.paths import ASSETS, Places
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Failed, Measured, Skipped
-from roofscope.profiling.verdict import verdict
 from roofscope.tests.qt.conftest import FakeDevices, OpenWindow, write_session
 from roofscope.tests.sessions import DEVICE
 

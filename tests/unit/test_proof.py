@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from roofscope.profiling.analysis.selftest_limits import LIMITS
 from roofscope.profiling.effects import Send
-from roofscope.profiling.pass_lines import LIMITS
 from roofscope.profiling.protocol import LineDecoder, ProofReady, SelfTest, encode, event_decoder
 from roofscope.profiling.reports import BecameIdle, ProofRecorded
 from roofscope.profiling.results.proof import Column, Proof, ProofName, Row, Unit, all_passed

@@ -8,7 +8,7 @@ from statistics import NormalDist, median
 
 import pytest
 
-from roofscope.profiling.statistics import (
+from roofscope.profiling.analysis.statistics import (
     EXACT_STOP,
     EXACT_WARM_UP,
     QUICK_STOP,

@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 from roofscope.app.verdict_text import distance_text, verdict_sentence
-from roofscope.profiling.agreement import Meanwhile
+from roofscope.profiling.analysis.agreement import Meanwhile
+from roofscope.profiling.analysis.verdict import VerdictKind, flags_of, limiting_roof, verdict
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.outcome import Flag, Measured, Outcome, ProfiledKernel
 from roofscope.profiling.results.session import Point, Session
-from roofscope.profiling.verdict import VerdictKind, flags_of, limiting_roof, verdict
 from roofscope.tests import sessions
 
 # One gelu call at n = 2**27 float32 moves 2**30 bytes; half of them read, so its roof is the copy's.

@@ -2,7 +2,7 @@
 
 import torch
 
-from roofscope.profiling.pass_lines import judge_cold, skipped
+from roofscope.profiling.analysis.selftest_limits import judge_cold, skipped
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.probes import PACK_BYTES, RESIDENT_PACKS, Probes

@@ -5,9 +5,15 @@ from typing import NamedTuple
 
 import torch
 
-from roofscope.profiling.pass_lines import PLANTED, judge_same, judge_slowdown
+from roofscope.profiling.analysis.selftest_limits import PLANTED, judge_same, judge_slowdown
+from roofscope.profiling.analysis.statistics import (
+    EXACT_STOP,
+    QUICK_WARM_UP,
+    Comparison,
+    StopRule,
+    ratio_interval,
+)
 from roofscope.profiling.results.proof import Proof
-from roofscope.profiling.statistics import EXACT_STOP, QUICK_WARM_UP, Comparison, StopRule, ratio_interval
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.rounds import Turn, measure, warm_up
 from roofscope.profiling.worker.selftest.subject import Call, Subject

@@ -9,7 +9,7 @@ import torch
 from msgspec import Struct
 from msgspec.structs import replace
 
-from roofscope.profiling.pass_lines import LIMITS
+from roofscope.profiling.analysis.selftest_limits import LIMITS
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.worker.executor import DeviceFault, require_sound

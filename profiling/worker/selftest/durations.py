@@ -5,7 +5,7 @@ import time
 
 import torch
 
-from roofscope.profiling.pass_lines import judge_durations, skipped
+from roofscope.profiling.analysis.selftest_limits import judge_durations, skipped
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.call_times import single_calls
 from roofscope.profiling.worker.gpu_clock import GpuClock

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from roofscope.profiling.pass_lines import PLANTED_SLEEP_S, Quiet, judge_noise, skipped
+from roofscope.profiling.analysis.selftest_limits import PLANTED_SLEEP_S, Quiet, judge_noise, skipped
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.rounds import Turn, measure

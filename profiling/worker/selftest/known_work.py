@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from roofscope.profiling.pass_lines import Rate, judge_work
+from roofscope.profiling.analysis.selftest_limits import Rate, judge_work
 from roofscope.profiling.results.proof import Proof, Row, Unit
 from roofscope.profiling.roofline.roofline import Mix
 from roofscope.profiling.worker import compute_ceilings, memory_ceilings

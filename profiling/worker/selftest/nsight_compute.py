@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import psutil
 
-from roofscope.profiling.agreement import Agreement
-from roofscope.profiling.pass_lines import judge_agreement, skipped
+from roofscope.profiling.analysis.agreement import Agreement
+from roofscope.profiling.analysis.selftest_limits import judge_agreement, skipped
 from roofscope.profiling.paths import module_command
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.selftest.cases import Case, cases_for_counters, known_durations

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from roofscope.profiling.agreement import Agreement
-from roofscope.profiling.pass_lines import judge_agreement, skipped
+from roofscope.profiling.analysis.agreement import Agreement
+from roofscope.profiling.analysis.selftest_limits import judge_agreement, skipped
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.free_memory import free_bytes
 from roofscope.profiling.worker.inputs import InputSet

@@ -5,8 +5,8 @@ from functools import cached_property
 
 import torch
 
+from roofscope.profiling.analysis.statistics import StopRule, WarmUpRule
 from roofscope.profiling.devices.device import DeviceKind
-from roofscope.profiling.statistics import StopRule, WarmUpRule
 from roofscope.profiling.worker import memory_ceilings
 from roofscope.profiling.worker.bench import Bench
 from roofscope.profiling.worker.inputs import InputSet, sets_on

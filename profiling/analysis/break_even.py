@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterable
 
+from roofscope.profiling.analysis.comparison import compared
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Measured
 from roofscope.profiling.results.session import Point
-from roofscope.profiling.rivals import compared
 
 
 class BreakEven:

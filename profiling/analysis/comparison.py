@@ -2,8 +2,8 @@
 
 import math
 
+from roofscope.profiling.analysis.statistics import Comparison, ratio_interval
 from roofscope.profiling.results.outcome import TimeStats
-from roofscope.profiling.statistics import Comparison, ratio_interval
 
 _LEAST_ROUNDS = 3  # fewer ratios have no spread to speak of
 

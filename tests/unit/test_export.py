@@ -8,13 +8,13 @@ from pathlib import Path
 import msgspec
 
 from roofscope.app.cli.export import export_session
+from roofscope.profiling.analysis.export import COLUMNS, csv_report, json_report
+from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.report import COLUMNS, csv_report, json_report
 from roofscope.profiling.results.outcome import Failed, Measured
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_reader import load
-from roofscope.profiling.verdict import verdict
 from roofscope.tests.sessions import CEILINGS, empty_session, make_session
 
 SESSION = make_session(full=True)

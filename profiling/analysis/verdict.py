@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from roofscope.profiling.agreement import is_longer
+from roofscope.profiling.analysis.agreement import is_longer
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.results.outcome import Cancelled, Failed, Flag, Measured, Skipped

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from roofscope.profiling.agreement import Agreement, Meanwhile
-from roofscope.profiling.pass_lines import (
+from roofscope.profiling.analysis.agreement import Agreement, Meanwhile
+from roofscope.profiling.analysis.selftest_limits import (
     LIMITS,
     PLANTED_SLEEP_S,
     Quiet,
@@ -21,8 +21,8 @@ from roofscope.profiling.pass_lines import (
     judge_work,
     skipped,
 )
+from roofscope.profiling.analysis.statistics import Comparison
 from roofscope.profiling.results.proof import Proof, ProofName, Row, Unit
-from roofscope.profiling.statistics import Comparison
 
 KNOWN_S = (2e-6, 5e-6, 10e-6, 20e-6, 50e-6, 100e-6, 1000e-6)
 SAME = Comparison(1.0002, 0.999, 1.001)

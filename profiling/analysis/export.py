@@ -10,11 +10,11 @@ import math
 
 import msgspec
 
-from roofscope.profiling.break_even import BreakEven
+from roofscope.profiling.analysis.break_even import BreakEven
+from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Ceiling
-from roofscope.profiling.verdict import verdict
 
 Cell = str | int | float | bool | None
 

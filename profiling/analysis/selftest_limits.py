@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from roofscope.profiling.agreement import TOLERANCE, TOLERANCE_S, Agreement
+from roofscope.profiling.analysis.agreement import TOLERANCE, TOLERANCE_S, Agreement
+from roofscope.profiling.analysis.statistics import Comparison
 from roofscope.profiling.results.proof import Column, Proof, ProofName, Row, Unit
-from roofscope.profiling.statistics import Comparison
 
 SLOPE_WITHIN = 0.002
 OFFSET_WITHIN_S = 0.2e-6  # the GPU's own clock ticks every 32 ns, some tick every 1 µs

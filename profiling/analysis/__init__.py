@@ -1,0 +1,1 @@
+"""What the results say: intervals, comparisons, verdicts, limits of the self-test, exports."""
