@@ -41,8 +41,8 @@ from roofscope.profiling.paths import LIBRARY, Places
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.results.session import Session, timestamp
 from roofscope.profiling.roofline.cache import CeilingCache
-from roofscope.profiling.supervisor import Supervisor
-from roofscope.profiling.transport import LocalTarget
+from roofscope.profiling.supervision.supervisor import Supervisor
+from roofscope.profiling.supervision.target import LocalTarget
 
 
 def run_window(argv_files: Sequence[Path] = ()) -> int:

@@ -16,14 +16,14 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.plan import Job, PlanError
 from roofscope.profiling.planning.spec import Implementation
-from roofscope.profiling.protocol import Probe, Run, SelfTest, Trace
-from roofscope.profiling.reports import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
 from roofscope.profiling.results.outcome import Cancelled
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Point, TraceInfo
 from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.roofline.roofline import Ceiling
-from roofscope.profiling.tasks import Task
+from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Trace
+from roofscope.profiling.supervision.run_events import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
+from roofscope.profiling.supervision.tasks import Task
 
 
 class Controller(QObject):

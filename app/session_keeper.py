@@ -9,13 +9,13 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import environment
 from roofscope.profiling.paths import new_session_path
 from roofscope.profiling.planning.catalog import Catalog
-from roofscope.profiling.recorder import Recorder
 from roofscope.profiling.results import session_writer
 from roofscope.profiling.results.session import Session, timestamp
 from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.roofline.roofline import Source
+from roofscope.profiling.supervision.recorder import Recorder
 
 
 class SessionKeeper:

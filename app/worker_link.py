@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
-from roofscope.profiling.effects import Effect, Kill, Send, Spawn, Terminate
-from roofscope.profiling.headless import describe_exit
-from roofscope.profiling.protocol import Event, LineDecoder, ProtocolError, encode, event_decoder
-from roofscope.profiling.reports import (
+from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn, Terminate
+from roofscope.profiling.supervision.headless import describe_exit
+from roofscope.profiling.supervision.protocol import Event, LineDecoder, ProtocolError, encode, event_decoder
+from roofscope.profiling.supervision.run_events import (
     Banner,
     BecameIdle,
     CeilingRecorded,
@@ -23,9 +23,9 @@ from roofscope.profiling.reports import (
     TraceRecorded,
     WorkerLost,
 )
-from roofscope.profiling.supervisor import Supervisor
-from roofscope.profiling.tasks import Task
-from roofscope.profiling.transport import LocalTarget
+from roofscope.profiling.supervision.supervisor import Supervisor
+from roofscope.profiling.supervision.target import LocalTarget
+from roofscope.profiling.supervision.tasks import Task
 
 _TICK_MS = 200
 _LOG_TAIL_BYTES = 8000

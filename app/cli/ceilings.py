@@ -12,13 +12,13 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import package_version
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan
-from roofscope.profiling.protocol import Probe
-from roofscope.profiling.reports import CeilingRecorded, CeilingsComplete, Report
 from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
 from roofscope.profiling.roofline.nameplate import nameplate, nameplate_gap
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Source
-from roofscope.profiling.supervisor import Supervisor
+from roofscope.profiling.supervision.protocol import Probe
+from roofscope.profiling.supervision.run_events import CeilingRecorded, CeilingsComplete, Report
+from roofscope.profiling.supervision.supervisor import Supervisor
 
 
 def show_ceilings(device: Device, *, fresh: bool = False) -> int:

@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from roofscope.app.formatting import duration_text
-from roofscope.profiling.headless import HeadlessRun
-from roofscope.profiling.reports import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
 from roofscope.profiling.results.outcome import Failed
-from roofscope.profiling.supervisor import Supervisor
-from roofscope.profiling.tasks import Task
-from roofscope.profiling.transport import LocalTarget
+from roofscope.profiling.supervision.headless import HeadlessRun
+from roofscope.profiling.supervision.run_events import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
+from roofscope.profiling.supervision.supervisor import Supervisor
+from roofscope.profiling.supervision.target import LocalTarget
+from roofscope.profiling.supervision.tasks import Task
 
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 

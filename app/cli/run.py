@@ -11,17 +11,17 @@ from roofscope.app.cli.table import outcome_line, print_table
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.plan import Job
-from roofscope.profiling.protocol import Probe, Run
-from roofscope.profiling.recorder import Recorder
-from roofscope.profiling.reports import Report
 from roofscope.profiling.results.outcome import Cancelled, Failed
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.roofline.roofline import Source
-from roofscope.profiling.supervisor import Supervisor
-from roofscope.profiling.tasks import Task
+from roofscope.profiling.supervision.protocol import Probe, Run
+from roofscope.profiling.supervision.recorder import Recorder
+from roofscope.profiling.supervision.run_events import Report
+from roofscope.profiling.supervision.supervisor import Supervisor
+from roofscope.profiling.supervision.tasks import Task
 
 _MEASURED = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED)
 

@@ -14,13 +14,13 @@ from roofscope.app.proof_text import figure_text, finding_text, verdict_word
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan
-from roofscope.profiling.protocol import SelfTest
-from roofscope.profiling.recorder import Recorder
-from roofscope.profiling.reports import Report
 from roofscope.profiling.results.proof import Proof, ProofName, Row, all_passed
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
-from roofscope.profiling.supervisor import Supervisor
+from roofscope.profiling.supervision.protocol import SelfTest
+from roofscope.profiling.supervision.recorder import Recorder
+from roofscope.profiling.supervision.run_events import Report
+from roofscope.profiling.supervision.supervisor import Supervisor
 
 _SIGNS = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[yellow]–[/]"}
 _ROW_SIGNS = {True: "[green]✓[/]", False: "[red]✗[/]", None: " "}

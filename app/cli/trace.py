@@ -16,15 +16,15 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype, size_text
-from roofscope.profiling.protocol import Trace
-from roofscope.profiling.recorder import Recorder
-from roofscope.profiling.reports import EnvironmentKnown, Report
 from roofscope.profiling.results.chrome_trace import read_trace, unpack
 from roofscope.profiling.results.session import Point, Session, TraceInfo
 from roofscope.profiling.results.session_reader import SessionError, load_trace
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
-from roofscope.profiling.supervisor import Supervisor
+from roofscope.profiling.supervision.protocol import Trace
+from roofscope.profiling.supervision.recorder import Recorder
+from roofscope.profiling.supervision.run_events import EnvironmentKnown, Report
+from roofscope.profiling.supervision.supervisor import Supervisor
 
 _ROWS = 10
 _SUFFIXES = (".json", ".json.gz")

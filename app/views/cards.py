@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 from roofscope.app.tokens import Theme
 from roofscope.app.views.icons import icon, icon_pixmap
 from roofscope.app.views.style import card, label
-from roofscope.profiling.reports import WorkerLost
+from roofscope.profiling.supervision.run_events import WorkerLost
 
 _MOST_NOTICES = 9
 _MOST_LOG_LINES = 6

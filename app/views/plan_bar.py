@@ -26,8 +26,8 @@ from roofscope.app.views.style import label, set_state
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype
-from roofscope.profiling.reports import Progressed
 from roofscope.profiling.results.outcome import Stage
+from roofscope.profiling.supervision.run_events import Progressed
 
 Choice = TypeVar("Choice")
 

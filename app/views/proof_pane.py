@@ -19,8 +19,8 @@ from roofscope.app.tokens import Theme
 from roofscope.app.views.icons import icon_pixmap
 from roofscope.app.views.style import as_pane, label
 from roofscope.profiling.devices.device import Device
-from roofscope.profiling.reports import Progressed
 from roofscope.profiling.results.proof import Proof, ProofName, Row
+from roofscope.profiling.supervision.run_events import Progressed
 
 _ABOUT = (
     "The self-test times what is known beforehand, compares a callable with itself, plants a slowdown, asks "

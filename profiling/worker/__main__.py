@@ -20,7 +20,10 @@ from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.protocol import (
+from roofscope.profiling.results.outcome import Environment, Stage
+from roofscope.profiling.results.proof import Proof
+from roofscope.profiling.roofline.roofline import Ceiling
+from roofscope.profiling.supervision.protocol import (
     PROTOCOL_VERSION,
     Bye,
     Cancel,
@@ -42,10 +45,7 @@ from roofscope.profiling.protocol import (
     command_decoder,
     encode,
 )
-from roofscope.profiling.results.outcome import Environment, Stage
-from roofscope.profiling.results.proof import Proof
-from roofscope.profiling.roofline.roofline import Ceiling
-from roofscope.profiling.tasks import Task, task_id
+from roofscope.profiling.supervision.tasks import Task, task_id
 
 if TYPE_CHECKING:  # torch is imported after the reader thread is up: a parent that dies meanwhile is noticed
     from roofscope.profiling.worker.instruments import Instruments

@@ -14,8 +14,8 @@ import torch
 from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.plan import Job, Regime
 from roofscope.profiling.planning.spec import Implementation
-from roofscope.profiling.protocol import OutcomeReady, StageStarted, TraceReady
 from roofscope.profiling.results.outcome import Outcome, Stage, Verification
+from roofscope.profiling.supervision.protocol import OutcomeReady, StageStarted, TraceReady
 from roofscope.profiling.worker import providers
 from roofscope.profiling.worker.checking import Checker, Contender
 from roofscope.profiling.worker.failures import (

@@ -12,7 +12,7 @@ from roofscope.profiling.devices.device import Device, DeviceState
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.paths import Places, module_command
 from roofscope.profiling.results.session_writer import SessionStore
-from roofscope.profiling.transport import LocalTarget
+from roofscope.profiling.supervision.target import LocalTarget
 from roofscope.tests.sessions import DEVICE, ENVIRONMENT, make_session
 
 OpenWindow = Callable[..., Application]

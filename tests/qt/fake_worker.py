@@ -17,7 +17,9 @@ from pathlib import Path
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.plan import Job
-from roofscope.profiling.protocol import (
+from roofscope.profiling.results.outcome import Cancelled, Stage
+from roofscope.profiling.results.proof import Column, Proof, ProofName, Row, Unit
+from roofscope.profiling.supervision.protocol import (
     PROTOCOL_VERSION,
     Cancel,
     CeilingReady,
@@ -38,8 +40,6 @@ from roofscope.profiling.protocol import (
     command_decoder,
     encode,
 )
-from roofscope.profiling.results.outcome import Cancelled, Stage
-from roofscope.profiling.results.proof import Column, Proof, ProofName, Row, Unit
 from roofscope.tests.sessions import CEILINGS, ENVIRONMENT, measured
 
 PROOFS = (

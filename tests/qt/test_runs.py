@@ -229,7 +229,7 @@ def test_a_worker_that_does_not_start_can_be_restarted(open_window: OpenWindow, 
 
 
 def test_a_program_that_is_not_there_gives_a_card(open_window: OpenWindow, qtbot: QtBot):
-    from roofscope.profiling.transport import LocalTarget
+    from roofscope.profiling.supervision.target import LocalTarget
 
     class NoTarget(LocalTarget, frozen=True):
         def argv(self) -> tuple[str, ...]:

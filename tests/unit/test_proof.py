@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from roofscope.profiling.analysis.selftest_limits import LIMITS
-from roofscope.profiling.effects import Send
-from roofscope.profiling.protocol import LineDecoder, ProofReady, SelfTest, encode, event_decoder
-from roofscope.profiling.reports import BecameIdle, ProofRecorded
 from roofscope.profiling.results.proof import Column, Proof, ProofName, Row, Unit, all_passed
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
-from roofscope.profiling.supervisor import Supervisor
+from roofscope.profiling.supervision.effects import Send
+from roofscope.profiling.supervision.protocol import LineDecoder, ProofReady, SelfTest, encode, event_decoder
+from roofscope.profiling.supervision.run_events import BecameIdle, ProofRecorded
+from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.tests.unit.test_supervisor import hello
 
 NAME = ProofName.KNOWN_DURATION

@@ -1,7 +1,7 @@
 import pytest
 
 from roofscope.profiling.planning.spec import Implementation, Provider
-from roofscope.profiling.protocol import (
+from roofscope.profiling.supervision.protocol import (
     Cancel,
     Close,
     Event,

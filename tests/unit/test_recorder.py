@@ -12,11 +12,11 @@ import pytest
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype
-from roofscope.profiling.recorder import Recorder
-from roofscope.profiling.reports import CeilingRecorded, CeilingsComplete, OutcomeRecorded
 from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
+from roofscope.profiling.supervision.recorder import Recorder
+from roofscope.profiling.supervision.run_events import CeilingRecorded, CeilingsComplete, OutcomeRecorded
 from roofscope.tests.sessions import CEILINGS, DEVICE, job, measured
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 

@@ -3,28 +3,8 @@
 import msgspec
 import pytest
 
-from roofscope.profiling.effects import Effect, Kill, Send, Spawn, Terminate
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Work, Workload
-from roofscope.profiling.protocol import (
-    PROTOCOL_VERSION,
-    Bye,
-    Cancel,
-    Hello,
-    OutcomeReady,
-    Probe,
-    Run,
-    StageStarted,
-    TaskDone,
-)
-from roofscope.profiling.reports import (
-    Banner,
-    BecameIdle,
-    CeilingsComplete,
-    OutcomeRecorded,
-    Progressed,
-    WorkerLost,
-)
 from roofscope.profiling.results.outcome import (
     BuildInfo,
     Cancelled,
@@ -41,7 +21,27 @@ from roofscope.profiling.results.outcome import (
     TimeStats,
     Verification,
 )
-from roofscope.profiling.supervisor import Supervisor
+from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn, Terminate
+from roofscope.profiling.supervision.protocol import (
+    PROTOCOL_VERSION,
+    Bye,
+    Cancel,
+    Hello,
+    OutcomeReady,
+    Probe,
+    Run,
+    StageStarted,
+    TaskDone,
+)
+from roofscope.profiling.supervision.run_events import (
+    Banner,
+    BecameIdle,
+    CeilingsComplete,
+    OutcomeRecorded,
+    Progressed,
+    WorkerLost,
+)
+from roofscope.profiling.supervision.supervisor import Supervisor
 
 EAGER = Implementation("gelu", Provider.EAGER, "", "hash-eager")
 TRITON = Implementation("gelu", Provider.TRITON, "tiles", "hash-triton")

@@ -7,9 +7,9 @@ import pytest
 
 from roofscope.app.cli.ceilings import show_ceilings
 from roofscope.profiling.devices.host import cpu_device, package_version
-from roofscope.profiling.reports import Progressed, Report
 from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
 from roofscope.profiling.roofline.roofline import Bound, Mix
+from roofscope.profiling.supervision.run_events import Progressed, Report
 from roofscope.tests.worker.test_command_line import keep_ceilings, main
 
 

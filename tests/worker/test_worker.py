@@ -9,21 +9,10 @@ import msgspec
 import pytest
 
 from roofscope.app.cli.progress import carry_out, make_console
-from roofscope.profiling.headless import HeadlessRun
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job, SizeChoice, plan_jobs
 from roofscope.profiling.planning.spec import Dtype, Provider
-from roofscope.profiling.protocol import Run, Trace
-from roofscope.profiling.reports import (
-    Banner,
-    EnvironmentKnown,
-    OutcomeRecorded,
-    Progressed,
-    Report,
-    TraceRecorded,
-    WorkerLost,
-)
 from roofscope.profiling.results.chrome_trace import read_trace
 from roofscope.profiling.results.outcome import (
     Failed,
@@ -35,8 +24,19 @@ from roofscope.profiling.results.outcome import (
     Skipped,
     Stage,
 )
-from roofscope.profiling.supervisor import Supervisor
-from roofscope.profiling.transport import LocalTarget
+from roofscope.profiling.supervision.headless import HeadlessRun
+from roofscope.profiling.supervision.protocol import Run, Trace
+from roofscope.profiling.supervision.run_events import (
+    Banner,
+    EnvironmentKnown,
+    OutcomeRecorded,
+    Progressed,
+    Report,
+    TraceRecorded,
+    WorkerLost,
+)
+from roofscope.profiling.supervision.supervisor import Supervisor
+from roofscope.profiling.supervision.target import LocalTarget
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 GOOD = REFERENCE

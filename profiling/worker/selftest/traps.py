@@ -8,10 +8,10 @@ from roofscope.profiling.analysis.verdict import flags_of
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job, SizeChoice, plan_jobs
 from roofscope.profiling.planning.spec import Dtype, Provider
-from roofscope.profiling.protocol import OutcomeReady, StageStarted, TraceReady
 from roofscope.profiling.results.outcome import Failed, Flag, Measured, Outcome
 from roofscope.profiling.results.proof import Proof, Row
 from roofscope.profiling.results.session import Point, Session
+from roofscope.profiling.supervision.protocol import OutcomeReady, StageStarted, TraceReady
 from roofscope.profiling.worker.executor import JobExecutor
 from roofscope.profiling.worker.selftest.subject import Subject
 from roofscope.profiling.worker.selftest.trap_sources import HONEST, REFERENCE, SPEC, TRAPS, Trap

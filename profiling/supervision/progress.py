@@ -1,7 +1,7 @@
 """How far the tasks have come since there was last nothing to do."""
 
-from roofscope.profiling.protocol import StageStarted
-from roofscope.profiling.reports import Progressed
+from roofscope.profiling.supervision.protocol import StageStarted
+from roofscope.profiling.supervision.run_events import Progressed
 
 
 class Progress:

@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from roofscope.profiling.protocol import Command
-from roofscope.profiling.reports import Report
+from roofscope.profiling.supervision.protocol import Command
+from roofscope.profiling.supervision.run_events import Report
 
 
 class Spawn(Struct, frozen=True):

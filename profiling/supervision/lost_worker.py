@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from roofscope.profiling.planning.spec import Implementation
-from roofscope.profiling.protocol import Run
 from roofscope.profiling.results.outcome import Failed, FailureKind, Stage
+from roofscope.profiling.supervision.protocol import Run
 
 
 def blame(

@@ -1,6 +1,6 @@
 """What a worker can be asked for."""
 
-from roofscope.profiling.protocol import Probe, Run, SelfTest, Trace
+from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Trace
 
 Task = Run | Probe | SelfTest | Trace
 

@@ -10,11 +10,20 @@ from enum import Enum, auto
 
 import msgspec
 
-from roofscope.profiling.blame import apart, blame
-from roofscope.profiling.effects import Effect, Kill, Send, Spawn, Terminate
 from roofscope.profiling.planning.spec import Implementation
-from roofscope.profiling.progress import Progress
-from roofscope.profiling.protocol import (
+from roofscope.profiling.results.outcome import (
+    Cancelled,
+    Failed,
+    FailureKind,
+    Outcome,
+    SkipKind,
+    Skipped,
+    Stage,
+)
+from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn, Terminate
+from roofscope.profiling.supervision.lost_worker import apart, blame
+from roofscope.profiling.supervision.progress import Progress
+from roofscope.profiling.supervision.protocol import (
     PROTOCOL_VERSION,
     Bye,
     Cancel,
@@ -34,7 +43,7 @@ from roofscope.profiling.protocol import (
     Trace,
     TraceReady,
 )
-from roofscope.profiling.reports import (
+from roofscope.profiling.supervision.run_events import (
     Banner,
     BecameIdle,
     CeilingRecorded,
@@ -46,16 +55,7 @@ from roofscope.profiling.reports import (
     TraceRecorded,
     WorkerLost,
 )
-from roofscope.profiling.results.outcome import (
-    Cancelled,
-    Failed,
-    FailureKind,
-    Outcome,
-    SkipKind,
-    Skipped,
-    Stage,
-)
-from roofscope.profiling.tasks import Task, item_count, task_id, task_label
+from roofscope.profiling.supervision.tasks import Task, item_count, task_id, task_label
 
 START_DEADLINE_S = 120.0  # importing torch from a cold disk takes its time
 CANCEL_GRACE_S = 3.0

@@ -4,7 +4,13 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import package_version
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
-from roofscope.profiling.reports import (
+from roofscope.profiling.results.proof import Proof
+from roofscope.profiling.results.session import Point, TraceInfo, timestamp
+from roofscope.profiling.results.session_writer import SessionStore
+from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
+from roofscope.profiling.roofline.nameplate import nameplate
+from roofscope.profiling.roofline.roofline import Ceiling
+from roofscope.profiling.supervision.run_events import (
     CeilingRecorded,
     CeilingsComplete,
     EnvironmentKnown,
@@ -13,12 +19,6 @@ from roofscope.profiling.reports import (
     Report,
     TraceRecorded,
 )
-from roofscope.profiling.results.proof import Proof
-from roofscope.profiling.results.session import Point, TraceInfo, timestamp
-from roofscope.profiling.results.session_writer import SessionStore
-from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
-from roofscope.profiling.roofline.nameplate import nameplate
-from roofscope.profiling.roofline.roofline import Ceiling
 
 Gain = Point | Ceiling | Proof | TraceInfo
 

@@ -1,0 +1,1 @@
+"""One worker at work: the protocol, the supervisor, and what carries its effects out."""
