@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from roofscope.profiling.planning.spec import TensorSpec as TensorSpec
     from roofscope.profiling.planning.spec import Tolerance as Tolerance
     from roofscope.profiling.planning.spec import WorkFormula as WorkFormula
+    from roofscope.profiling.worker.build.providers.cuda import Argument as Argument
+    from roofscope.profiling.worker.build.providers.cuda import CudaProgram as CudaProgram
+    from roofscope.profiling.worker.build.tensor_map import needs_hopper as needs_hopper
+    from roofscope.profiling.worker.build.tensor_map import tensor_map as tensor_map
     from roofscope.profiling.worker.failures import Refusal as Refusal
-    from roofscope.profiling.worker.providers.cuda import Argument as Argument
-    from roofscope.profiling.worker.providers.cuda import CudaProgram as CudaProgram
-    from roofscope.profiling.worker.tensor_map import needs_hopper as needs_hopper
-    from roofscope.profiling.worker.tensor_map import tensor_map as tensor_map
 
 __version__ = "0.1.0"
 
 _SPEC = "roofscope.profiling.planning.spec"
-_CUDA = "roofscope.profiling.worker.providers.cuda"
-_TENSOR_MAP = "roofscope.profiling.worker.tensor_map"
+_CUDA = "roofscope.profiling.worker.build.providers.cuda"
+_TENSOR_MAP = "roofscope.profiling.worker.build.tensor_map"
 _HOMES = {
     **dict.fromkeys(("Axis", "Dtype", "Element", "Fill", "KernelSpec", "Multiply", "Pipe"), _SPEC),
     **dict.fromkeys(("Preset", "TensorSpec", "Tolerance", "WorkFormula"), _SPEC),

@@ -16,7 +16,7 @@ from triton.testing import do_bench
 from roofscope.profiling.analysis.agreement import Agreement
 from roofscope.profiling.planning.catalog import Kernel, load_module, scan
 from roofscope.profiling.planning.spec import Implementation, Provider, Workload
-from roofscope.profiling.worker import providers
+from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.environment import read_environment
 from roofscope.profiling.worker.failures import Refusal
 from roofscope.profiling.worker.inputs import InputMaker

@@ -272,11 +272,11 @@ def _import_compiler(job: Job) -> None:
     """Before a job's modules and buffers are there, which must not be overlooked with it."""
     if all(version.provider is not Provider.COMPILE for version in job.implementations):
         return
-    if "roofscope.profiling.worker.providers.compile" not in sys.modules:
+    if "roofscope.profiling.worker.build.providers.compile" not in sys.modules:
         from roofscope.profiling.worker.garbage import overlook_imports
 
         with suppress(ImportError):  # the build says so
-            import roofscope.profiling.worker.providers.compile  # noqa: F401  # pyright: ignore[reportUnusedImport]
+            import roofscope.profiling.worker.build.providers.compile  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
             overlook_imports()
 

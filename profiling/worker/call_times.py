@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from roofscope.profiling.worker.build.providers import Tensors
 from roofscope.profiling.worker.gpu_clock import GpuClock
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
-from roofscope.profiling.worker.providers import Tensors
 
 Call = Callable[..., Tensors]
 _CALIBRATION_CALLS = 64

@@ -6,12 +6,12 @@ from roofscope.profiling.analysis.agreement import Meanwhile
 from roofscope.profiling.planning.plan import Job, Quality
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.outcome import Energy, FailureKind, Flag, Measured, Method, Verification
+from roofscope.profiling.worker.build.providers import Built
 from roofscope.profiling.worker.call_times import single_calls
 from roofscope.profiling.worker.energy import measure_energy
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
 from roofscope.profiling.worker.instruments import Instruments
-from roofscope.profiling.worker.providers import Built
 from roofscope.profiling.worker.repeats import fingerprint, remembers
 from roofscope.profiling.worker.rounds import Turn
 from roofscope.profiling.worker.timing import GraphTimer, host_seconds

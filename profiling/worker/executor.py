@@ -16,7 +16,8 @@ from roofscope.profiling.planning.plan import Job, Regime
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.outcome import Outcome, Stage, Verification
 from roofscope.profiling.supervision.protocol import OutcomeReady, StageStarted, TraceReady
-from roofscope.profiling.worker import providers
+from roofscope.profiling.worker.build import providers
+from roofscope.profiling.worker.build.providers import BuildRequest, Built
 from roofscope.profiling.worker.checking import Checker, Contender
 from roofscope.profiling.worker.failures import (
     BuildError,
@@ -31,7 +32,6 @@ from roofscope.profiling.worker.free_memory import free_bytes
 from roofscope.profiling.worker.freeze import ActivityCounter
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, sets_on
 from roofscope.profiling.worker.instruments import Instruments
-from roofscope.profiling.worker.providers import BuildRequest, Built
 from roofscope.profiling.worker.reference import load_reference
 from roofscope.profiling.worker.rounds import STOP_RULES, Turn, measure, warm_up, warm_up_rule
 from roofscope.profiling.worker.tracing import record_trace

@@ -21,7 +21,7 @@ class GpuClock:
     """Marks and spins on one GPU. Raises Refusal where cuda.core is missing."""
 
     def __init__(self, device: torch.device) -> None:
-        from roofscope.profiling.worker.providers import cuda
+        from roofscope.profiling.worker.build.providers import cuda
 
         architecture = cuda.architecture_of(torch.cuda.get_device_capability(device))
         self._program = cuda.CudaProgram(_SOURCE, Dtype.FLOAT32, architecture, device)

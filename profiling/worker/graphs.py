@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+from roofscope.profiling.worker.build.providers import Tensors
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
-from roofscope.profiling.worker.providers import Tensors
 
 Call = Callable[..., Tensors]
 

@@ -148,7 +148,7 @@ def load_probes(device: torch.device) -> tuple[Probes | None, str]:
     gpu = cast(GpuProperties, torch.cuda.get_device_properties(device))  # pyright: ignore[reportUnknownMemberType]
     try:
         # Here, because the module asks for cuda.core, which may be missing.
-        from roofscope.profiling.worker.providers.cuda import CudaProgram, architecture_of
+        from roofscope.profiling.worker.build.providers.cuda import CudaProgram, architecture_of
 
         architecture = architecture_of((gpu.major, gpu.minor))
         program = CudaProgram(SOURCE, None, architecture, device)

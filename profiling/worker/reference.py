@@ -3,9 +3,9 @@
 import traceback
 
 from roofscope.profiling.planning.catalog import Kernel, load_module, told
+from roofscope.profiling.worker.build.providers import run_of
 from roofscope.profiling.worker.failures import BuildError
 from roofscope.profiling.worker.inputs import Derive
-from roofscope.profiling.worker.providers import run_of
 from roofscope.profiling.worker.verify import Call
 
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from roofscope.profiling.worker.build.providers import Tensors
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.providers import Tensors
 
 Call = Callable[..., Tensors]
 

@@ -8,7 +8,7 @@ import sys
 import torch
 
 from roofscope.profiling.planning.spec import Provider, Workload
-from roofscope.profiling.worker import providers
+from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.failures import Refusal
 from roofscope.tests.kernels.cases import CATALOG, random_inputs
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Workload
-from roofscope.profiling.worker import providers
+from roofscope.profiling.worker.build import providers
 from roofscope.tests.kernels.cases import CATALOG, as_tuple, random_inputs, reference, relative_error
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's own, while it compiles

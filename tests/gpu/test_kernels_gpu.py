@@ -10,7 +10,7 @@ import torch
 
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.spec import Dtype, Implementation, Pipe, Provider, Workload
-from roofscope.profiling.worker import providers
+from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.failures import Refusal
 from roofscope.profiling.worker.inputs import as_tuple
 from roofscope.tests.kernels.cases import (

@@ -33,7 +33,7 @@ def load(stem: str) -> Any:
 
 
 def program(stem: str, dtype: Dtype) -> Any:
-    from roofscope.profiling.worker.providers import cuda
+    from roofscope.profiling.worker.build.providers import cuda
 
     architecture = cuda.architecture_of(torch.cuda.get_device_capability())
     return cuda.CudaProgram(FOLDER / f"{stem}.cu", dtype, architecture, torch.device("cuda", 0))

@@ -10,10 +10,12 @@ from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.tests.kernels.cases import CATALOG, random_inputs, reference, relative_error
 
-pytest.importorskip("roofscope.profiling.worker.providers.cuda", reason="cuda.core is not installed here")
+pytest.importorskip(
+    "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
+)
 
 from roofscope.kernels.shared import wgmma_attention, wgmma_matmul
-from roofscope.profiling.worker.providers import cuda
+from roofscope.profiling.worker.build.providers import cuda
 
 pytestmark = pytest.mark.skipif(
     not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0),

@@ -7,7 +7,7 @@ import torch
 
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Workload
 from roofscope.profiling.results.outcome import BuildInfo
-from roofscope.profiling.worker import providers
+from roofscope.profiling.worker.build import providers
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # torch's own, while it compiles
 

@@ -16,7 +16,7 @@ from roofscope.profiling.worker.failures import Refusal
 from roofscope.tests.kernels.cases import implementations, name_of, random_inputs
 
 cuda = pytest.importorskip(
-    "roofscope.profiling.worker.providers.cuda", reason="cuda.core is not installed here"
+    "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
 )
 
 CAPABILITIES = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)]

@@ -10,7 +10,7 @@ from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.worker.failures import BuildError, Unavailable
 
 cuda_ext = pytest.importorskip(
-    "roofscope.profiling.worker.providers.cuda_ext", reason="torch cannot build extensions here"
+    "roofscope.profiling.worker.build.providers.cuda_ext", reason="torch cannot build extensions here"
 )
 
 TEXTBOOK = LIBRARY / "gelu" / "cuda_ext_textbook.cu"

@@ -119,7 +119,7 @@ def machine_code(cubin: bytes, folder: Path) -> str:
 @pytest.mark.parametrize("dtype", [Dtype.FLOAT16, Dtype.BFLOAT16], ids=str)
 def test_mma_feeds_the_tensor_cores_by_asynchronous_16_byte_copies(dtype: Dtype, tmp_path: Path) -> None:
     cuda = pytest.importorskip(
-        "roofscope.profiling.worker.providers.cuda", reason="cuda.core is not installed here"
+        "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
     )
     code = machine_code(cuda.compile_source(FOLDER / "cuda_mma.cu", dtype, "sm_80").code, tmp_path)
     product = "HMMA.16816.F32.BF16" if dtype is Dtype.BFLOAT16 else "HMMA.16816.F32 "
@@ -129,7 +129,7 @@ def test_mma_feeds_the_tensor_cores_by_asynchronous_16_byte_copies(dtype: Dtype,
 
 def test_ffma_keeps_float32_off_the_tensor_cores(tmp_path: Path) -> None:
     cuda = pytest.importorskip(
-        "roofscope.profiling.worker.providers.cuda", reason="cuda.core is not installed here"
+        "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
     )
     code = machine_code(cuda.compile_source(FOLDER / "cuda_ffma.cu", Dtype.FLOAT32, "sm_90a").code, tmp_path)
     assert "FFMA" in code

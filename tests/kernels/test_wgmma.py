@@ -10,13 +10,15 @@ import torch
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.spec import Dtype
 
-pytest.importorskip("roofscope.profiling.worker.providers.cuda", reason="cuda.core is not installed here")
+pytest.importorskip(
+    "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
+)
 
 from roofscope.kernels.shared.wgmma_attention import heads_of_group
 from roofscope.kernels.shared.wgmma_matmul import TILES, choose
+from roofscope.profiling.worker.build.providers import cuda
+from roofscope.profiling.worker.build.tensor_map import needs_hopper
 from roofscope.profiling.worker.failures import Refusal
-from roofscope.profiling.worker.providers import cuda
-from roofscope.profiling.worker.tensor_map import needs_hopper
 
 MULTIPROCESSORS = 132
 HOPPER_BYTES = 232_448  # shared memory a block may have

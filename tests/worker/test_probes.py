@@ -111,7 +111,7 @@ def test_tile_is_told_in_words() -> None:
 
 def cubin(capability: tuple[int, int]) -> bytes:
     cuda = pytest.importorskip(
-        "roofscope.profiling.worker.providers.cuda", reason="cuda.core is not installed here"
+        "roofscope.profiling.worker.build.providers.cuda", reason="cuda.core is not installed here"
     )
     return cuda.compile_source(SOURCE, None, cuda.architecture_of(capability)).code
 

@@ -9,11 +9,11 @@ import torch
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype, Workload
-from roofscope.profiling.worker import providers
+from roofscope.profiling.worker.build import providers
+from roofscope.profiling.worker.build.providers import BuildRequest
 from roofscope.profiling.worker.gpu_clock import GpuClock
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.probes import Probes
-from roofscope.profiling.worker.providers import BuildRequest
 from roofscope.profiling.worker.selftest.subject import Call, Subject
 
 _SPINS_S = (5e-6, 20e-6, 100e-6)

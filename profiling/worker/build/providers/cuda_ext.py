@@ -20,8 +20,8 @@ from torch.utils import cpp_extension
 from roofscope.profiling.devices import host
 from roofscope.profiling.paths import cache_folder
 from roofscope.profiling.results.outcome import BuildInfo
+from roofscope.profiling.worker.build.providers import BuildRequest, Built, Tensors
 from roofscope.profiling.worker.failures import BuildError, Unavailable
-from roofscope.profiling.worker.providers import BuildRequest, Built, Tensors
 
 # As an operator of its own namespace: pybind11 behind nvcc takes minutes where this takes half of one.
 _UNIT = """\

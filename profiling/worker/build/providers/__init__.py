@@ -93,21 +93,21 @@ def build(request: BuildRequest) -> Built:
     # Imported on use: a machine without triton or cuda.core still runs the other providers.
     match request.implementation.provider:
         case Provider.EAGER:
-            from roofscope.profiling.worker.providers import eager as provider
+            from roofscope.profiling.worker.build.providers import eager as provider
         case Provider.COMPILE:
-            from roofscope.profiling.worker.providers import compile as provider
+            from roofscope.profiling.worker.build.providers import compile as provider
         case Provider.TRITON:
             _require_gpu(request, "Triton")
-            from roofscope.profiling.worker.providers import triton as provider
+            from roofscope.profiling.worker.build.providers import triton as provider
         case Provider.CUDA:
             _require_gpu(request, "CUDA C++")
-            from roofscope.profiling.worker.providers import cuda as provider
+            from roofscope.profiling.worker.build.providers import cuda as provider
         case Provider.CUDA_EXT:
             _require_gpu(request, "CUDA C++")
-            from roofscope.profiling.worker.providers import cuda_ext as provider
+            from roofscope.profiling.worker.build.providers import cuda_ext as provider
         case Provider.LIBRARY:
             _require_gpu(request, "Library")
-            from roofscope.profiling.worker.providers import library as provider
+            from roofscope.profiling.worker.build.providers import library as provider
     return provider.build(request)
 
 

@@ -20,8 +20,8 @@ from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.outcome import BuildInfo
+from roofscope.profiling.worker.build.providers import BuildRequest, Built, Tensors, run_of
 from roofscope.profiling.worker.failures import BuildError, Refusal, Unavailable
-from roofscope.profiling.worker.providers import BuildRequest, Built, Tensors, run_of
 
 try:
     core: Any = importlib.import_module("cuda.core")

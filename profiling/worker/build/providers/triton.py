@@ -6,8 +6,8 @@ from typing import Any
 
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.results.outcome import BuildInfo
+from roofscope.profiling.worker.build.providers import BuildRequest, Built, FirstCall, run_of
 from roofscope.profiling.worker.failures import Unavailable
-from roofscope.profiling.worker.providers import BuildRequest, Built, FirstCall, run_of
 
 try:
     from triton import knobs

@@ -1,0 +1,1 @@
+"""From an implementation's files to a callable."""
