@@ -20,9 +20,9 @@ from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.environment import read_environment
 from roofscope.profiling.worker.failures import Refusal
 from roofscope.profiling.worker.inputs import InputMaker
-from roofscope.profiling.worker.instruments import Instruments
 from roofscope.profiling.worker.selftest.subject import Subject
-from roofscope.profiling.worker.tracing import profile_turn
+from roofscope.profiling.worker.timing.instruments import Instruments
+from roofscope.profiling.worker.timing.profiler import profile_turn
 
 SHORTEST_S, LONGEST_S = 2e-6, 5e-3  # between them a kernel's time is held against the others
 

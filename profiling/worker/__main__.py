@@ -48,7 +48,7 @@ from roofscope.profiling.supervision.protocol import (
 from roofscope.profiling.supervision.tasks import Task, task_id
 
 if TYPE_CHECKING:  # torch is imported after the reader thread is up: a parent that dies meanwhile is noticed
-    from roofscope.profiling.worker.instruments import Instruments
+    from roofscope.profiling.worker.timing.instruments import Instruments
 
 
 class Channel:
@@ -193,7 +193,7 @@ class Worker:
         return device
 
     def _instruments_of(self, device: Device) -> "Instruments":
-        from roofscope.profiling.worker.instruments import Instruments
+        from roofscope.profiling.worker.timing.instruments import Instruments
 
         if device.uuid not in self._instruments:
             self._instruments[device.uuid] = Instruments(device)

@@ -12,7 +12,7 @@ from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
 from roofscope.profiling.roofline.roofline import Source
 from roofscope.profiling.worker.free_memory import free_bytes
 from roofscope.profiling.worker.probes import Probes, load_probes
-from roofscope.profiling.worker.telemetry import state_reader
+from roofscope.profiling.worker.timing.telemetry import state_reader
 
 MIB = 2**20
 _NOISE_COUNT = 2**20  # elements; every array is a whole number of copies of one noise

@@ -7,15 +7,15 @@ from roofscope.profiling.planning.plan import Job, Quality
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.outcome import Energy, FailureKind, Flag, Measured, Method, Verification
 from roofscope.profiling.worker.build.providers import Built
-from roofscope.profiling.worker.call_times import single_calls
-from roofscope.profiling.worker.energy import measure_energy
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
-from roofscope.profiling.worker.instruments import Instruments
 from roofscope.profiling.worker.repeats import fingerprint, remembers
-from roofscope.profiling.worker.rounds import Turn
-from roofscope.profiling.worker.timing import GraphTimer, host_seconds
-from roofscope.profiling.worker.tracing import Profile, profile_turn
+from roofscope.profiling.worker.timing.blocks import GraphTimer, host_seconds
+from roofscope.profiling.worker.timing.energy import measure_energy
+from roofscope.profiling.worker.timing.instruments import Instruments
+from roofscope.profiling.worker.timing.profiler import Profile, profile_turn
+from roofscope.profiling.worker.timing.rounds import Turn
+from roofscope.profiling.worker.timing.single_calls import single_calls
 from roofscope.profiling.worker.verify import Verifier
 
 _HOST_CALLS_S = 0.1

@@ -31,10 +31,10 @@ from roofscope.profiling.worker.failures import (
 from roofscope.profiling.worker.free_memory import free_bytes
 from roofscope.profiling.worker.freeze import ActivityCounter
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, sets_on
-from roofscope.profiling.worker.instruments import Instruments
 from roofscope.profiling.worker.reference import load_reference
-from roofscope.profiling.worker.rounds import STOP_RULES, Turn, measure, warm_up, warm_up_rule
-from roofscope.profiling.worker.tracing import record_trace
+from roofscope.profiling.worker.timing.instruments import Instruments
+from roofscope.profiling.worker.timing.profiler import record_trace
+from roofscope.profiling.worker.timing.rounds import STOP_RULES, Turn, measure, warm_up, warm_up_rule
 from roofscope.profiling.worker.verify import Verifier
 
 Item = TypeVar("Item")

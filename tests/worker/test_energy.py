@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("torch")
 
 from roofscope.profiling.results.outcome import Energy
-from roofscope.profiling.worker.energy import PowerSample, mean_power_w, measure_energy
+from roofscope.profiling.worker.timing.energy import PowerSample, mean_power_w, measure_energy
 
 REPLAY_S = 0.01
 CALLS = 5

@@ -9,9 +9,9 @@ import torch
 from roofscope.profiling.analysis.statistics import QUICK_STOP, WarmUpRule
 from roofscope.profiling.devices.device import DeviceState
 from roofscope.profiling.results.outcome import Discard, Method
-from roofscope.profiling.worker import rounds
-from roofscope.profiling.worker.rounds import Turn, measure, warm_up
-from roofscope.profiling.worker.timing import BlockReading
+from roofscope.profiling.worker.timing import rounds
+from roofscope.profiling.worker.timing.blocks import BlockReading
+from roofscope.profiling.worker.timing.rounds import Turn, measure, warm_up
 
 
 class ScriptedTimer:

@@ -13,11 +13,11 @@ from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.worker.failures import CancelRequested
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.instruments import Instruments
 from roofscope.profiling.worker.repeats import fingerprint, remembers
 from roofscope.profiling.worker.selftest import course, nsight_compute, traps
 from roofscope.profiling.worker.selftest.subject import Subject
 from roofscope.profiling.worker.selftest.trap_sources import HONEST, TRAPS, Trap
+from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.tests.worker.test_command_line import main
 
 

@@ -11,10 +11,10 @@ from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype, Workload
 from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.build.providers import BuildRequest
-from roofscope.profiling.worker.gpu_clock import GpuClock
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.probes import Probes
 from roofscope.profiling.worker.selftest.subject import Call, Subject
+from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 
 _SPINS_S = (5e-6, 20e-6, 100e-6)
 _MULTIPLY_ADDS = ((512, "1 ms"), (2560, "5 ms"))  # rounds; milliseconds on GPUs with 128 lanes and 2 GHz

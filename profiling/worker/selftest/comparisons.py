@@ -15,8 +15,8 @@ from roofscope.profiling.analysis.statistics import (
 )
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.rounds import Turn, measure, warm_up
 from roofscope.profiling.worker.selftest.subject import Call, Subject
+from roofscope.profiling.worker.timing.rounds import Turn, measure, warm_up
 
 COMPARISONS = 100
 _WITH_OWN_OUTPUTS = 20

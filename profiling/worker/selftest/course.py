@@ -14,7 +14,6 @@ from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.worker.executor import DeviceFault, require_sound
 from roofscope.profiling.worker.failures import CancelRequested
-from roofscope.profiling.worker.instruments import Instruments
 from roofscope.profiling.worker.selftest import (
     caches,
     comparisons,
@@ -26,6 +25,7 @@ from roofscope.profiling.worker.selftest import (
     traps,
 )
 from roofscope.profiling.worker.selftest.subject import Subject
+from roofscope.profiling.worker.timing.instruments import Instruments
 
 
 class Act(Struct, frozen=True):

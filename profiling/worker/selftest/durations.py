@@ -7,10 +7,10 @@ import torch
 
 from roofscope.profiling.analysis.selftest_limits import judge_durations, skipped
 from roofscope.profiling.results.proof import Proof, ProofName
-from roofscope.profiling.worker.call_times import single_calls
-from roofscope.profiling.worker.gpu_clock import GpuClock
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.selftest.subject import Call, Subject
+from roofscope.profiling.worker.timing.gpu_clock import GpuClock
+from roofscope.profiling.worker.timing.single_calls import single_calls
 
 DURATIONS_S = (2e-6, 5e-6, 10e-6, 20e-6, 50e-6, 100e-6, 1000e-6)
 _SINGLE_CALLS = 64

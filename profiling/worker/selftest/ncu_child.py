@@ -5,10 +5,10 @@ import sys
 import torch
 
 from roofscope.profiling.worker.environment import read_environment
-from roofscope.profiling.worker.instruments import Instruments
 from roofscope.profiling.worker.selftest.cases import cases_for_counters, known_durations
 from roofscope.profiling.worker.selftest.nsight_compute import CALLS
 from roofscope.profiling.worker.selftest.subject import Subject
+from roofscope.profiling.worker.timing.instruments import Instruments
 
 
 def main(device_id: str) -> None:

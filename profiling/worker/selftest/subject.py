@@ -11,8 +11,8 @@ from roofscope.profiling.worker import memory_ceilings
 from roofscope.profiling.worker.bench import Bench
 from roofscope.profiling.worker.build.providers import Tensors
 from roofscope.profiling.worker.inputs import InputSet, sets_on
-from roofscope.profiling.worker.instruments import Instruments
-from roofscope.profiling.worker.rounds import Turn, measure, warm_up
+from roofscope.profiling.worker.timing.instruments import Instruments
+from roofscope.profiling.worker.timing.rounds import Turn, measure, warm_up
 
 Call = Callable[..., Tensors]
 

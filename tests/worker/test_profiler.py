@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("torch")
 
 from roofscope.profiling.results.outcome import ProfiledKernel
-from roofscope.profiling.worker.tracing import Span, kernels_of, own_seconds
+from roofscope.profiling.worker.timing.profiler import Span, kernels_of, own_seconds
 
 
 def test_kernels_one_after_the_other_keep_their_durations() -> None:

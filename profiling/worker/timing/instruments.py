@@ -7,14 +7,14 @@ import torch
 
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.worker.build.providers import Tensors
-from roofscope.profiling.worker.call_times import calibrate_offset
-from roofscope.profiling.worker.energy import energy_reader
 from roofscope.profiling.worker.garbage import keep_out_of_captures
-from roofscope.profiling.worker.gpu_clock import gpu_clock
-from roofscope.profiling.worker.graphs import OutputPool
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.telemetry import state_reader
-from roofscope.profiling.worker.timing import BLOCK_S, BlockTimer, make_timer
+from roofscope.profiling.worker.timing.blocks import BLOCK_S, BlockTimer, make_timer
+from roofscope.profiling.worker.timing.energy import energy_reader
+from roofscope.profiling.worker.timing.gpu_clock import gpu_clock
+from roofscope.profiling.worker.timing.graphs import OutputPool
+from roofscope.profiling.worker.timing.single_calls import calibrate_offset
+from roofscope.profiling.worker.timing.telemetry import state_reader
 
 
 class Instruments:

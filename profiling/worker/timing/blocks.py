@@ -11,9 +11,9 @@ import torch
 
 from roofscope.profiling.results.outcome import Method
 from roofscope.profiling.worker.build.providers import Tensors
-from roofscope.profiling.worker.gpu_clock import GpuClock
-from roofscope.profiling.worker.graphs import OutputPool
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
+from roofscope.profiling.worker.timing.gpu_clock import GpuClock
+from roofscope.profiling.worker.timing.graphs import OutputPool
 
 Call = Callable[..., Tensors]
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import torch
 
 from roofscope.profiling.worker.build.providers import Tensors
-from roofscope.profiling.worker.gpu_clock import GpuClock
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
+from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 
 Call = Callable[..., Tensors]
 _CALIBRATION_CALLS = 64

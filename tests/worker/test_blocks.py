@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from roofscope.profiling.worker import timing
-from roofscope.profiling.worker.timing import BlockReading
+from roofscope.profiling.worker.timing import blocks
+from roofscope.profiling.worker.timing.blocks import BlockReading
 
 FIRST_S, LATER_S = 1.5, 0.5e-3
 
@@ -28,7 +28,7 @@ class FakePair:
 
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    monkeypatch.setattr(timing, "_EventPair", FakePair)
+    monkeypatch.setattr(blocks, "_EventPair", FakePair)
     return []
 
 
@@ -38,7 +38,7 @@ def _estimate(called: list[int]) -> float:
         return x
 
     sets = [(torch.tensor(value),) for value in (0, 1)]
-    return timing._estimate_s(call, sets, torch.device("cuda"), None)  # pyright: ignore[reportPrivateUsage]
+    return blocks._estimate_s(call, sets, torch.device("cuda"), None)  # pyright: ignore[reportPrivateUsage]
 
 
 def test_calls_that_compile_are_timed_again(called: list[int]) -> None:

@@ -14,10 +14,10 @@ from torch.profiler import ProfilerActivity, profile
 from roofscope.profiling.analysis.agreement import Meanwhile
 from roofscope.profiling.results.outcome import ProfiledKernel
 from roofscope.profiling.worker.build.providers import Tensors
-from roofscope.profiling.worker.gpu_clock import OWN_PREFIX
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.rounds import ReadState, Turn
-from roofscope.profiling.worker.timing import BlockReading
+from roofscope.profiling.worker.timing.blocks import BlockReading
+from roofscope.profiling.worker.timing.gpu_clock import OWN_PREFIX
+from roofscope.profiling.worker.timing.rounds import ReadState, Turn
 
 Call = Callable[..., Tensors]
 _TRACED_CALLS = 5

@@ -22,7 +22,7 @@ from roofscope.profiling.analysis.statistics import (
 from roofscope.profiling.devices.device import DeviceState
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.results.outcome import Discard, Evidence, TimeStats
-from roofscope.profiling.worker.timing import BlockReading, BlockTimer
+from roofscope.profiling.worker.timing.blocks import BlockReading, BlockTimer
 
 STOP_RULES = {Quality.QUICK: QUICK_STOP, Quality.EXACT: EXACT_STOP}
 _MOST_ROUNDS = 2000
