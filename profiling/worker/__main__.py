@@ -213,7 +213,7 @@ class Worker:
         carry_out(command.proofs, instruments, report, announce, check_cancelled)
 
     def _probe(self, command: Probe, device: Device) -> None:
-        from roofscope.profiling.worker.ceilings import measure_ceilings
+        from roofscope.profiling.worker.ceilings.measure import measure_ceilings
 
         def report(ceiling: Ceiling) -> None:
             self._channel.emit(CeilingReady(command.id, ceiling))

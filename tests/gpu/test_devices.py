@@ -8,7 +8,7 @@ from roofscope.profiling.devices.device import Device, DeviceKind  # noqa: E402
 from roofscope.profiling.devices.nvml import NvmlReader, same_gpu  # noqa: E402
 from roofscope.profiling.roofline.nameplate import nameplate  # noqa: E402
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Roofline, Source  # noqa: E402
-from roofscope.profiling.worker.ceilings import measure_ceilings  # noqa: E402
+from roofscope.profiling.worker.ceilings.measure import measure_ceilings  # noqa: E402
 from roofscope.profiling.worker.environment import read_environment  # noqa: E402
 
 

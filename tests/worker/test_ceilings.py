@@ -8,8 +8,13 @@ torch = pytest.importorskip("torch")
 from roofscope.profiling.devices import host  # noqa: E402
 from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState  # noqa: E402
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source  # noqa: E402
-from roofscope.profiling.worker import bench, ceilings, compute_ceilings, environment  # noqa: E402
-from roofscope.profiling.worker.bench import Reading, Timing  # noqa: E402
+from roofscope.profiling.worker import environment
+from roofscope.profiling.worker.ceilings import (
+    compute,  # noqa: E402
+    measure,
+    testbed,
+)
+from roofscope.profiling.worker.ceilings.testbed import Reading, Timing  # noqa: E402
 
 GIB = 2**30
 
@@ -18,14 +23,14 @@ GIB = 2**30
 def small_cpu(monkeypatch: pytest.MonkeyPatch) -> Device:
     """This CPU, probed with small arrays and few blocks: the figures are rough but real."""
     pace = replace(
-        bench.PACES[DeviceKind.CPU],
+        testbed.PACES[DeviceKind.CPU],
         block_s=1e-3,
         budget_s=0.01,
         least_repeats=3,
         matmul_sides=(64, 128),
         passes=1,
     )
-    monkeypatch.setitem(bench.PACES, DeviceKind.CPU, pace)
+    monkeypatch.setitem(testbed.PACES, DeviceKind.CPU, pace)
     return replace(host.cpu_device(), last_level_cache_bytes=2**20)
 
 
@@ -37,7 +42,7 @@ def probe(device: Device, *, stop_after: int = 1000) -> tuple[list[Ceiling], lis
         assert deadline_s > 0
         announced.append(detail)
 
-    ceilings.measure_ceilings(device, found.append, lambda: len(found) >= stop_after, announce)
+    measure.measure_ceilings(device, found.append, lambda: len(found) >= stop_after, announce)
     return found, announced
 
 
@@ -69,9 +74,9 @@ def test_stop_ends_the_probe_at_once(small_cpu: Device) -> None:
 
 def test_bandwidth_counts_the_bytes_moved(small_cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = 0.5
-    monkeypatch.setattr(bench.Bench, "seconds_per_call", lambda *_: seconds)
+    monkeypatch.setattr(testbed.Bench, "seconds_per_call", lambda *_: seconds)
     found, _ = probe(small_cpu, stop_after=4)
-    size = bench.array_bytes(small_cpu, 64 * GIB)
+    size = testbed.array_bytes(small_cpu, 64 * GIB)
     assert size == 64 * 2**20
     moved = {ceiling.mix: ceiling.value * seconds / size for ceiling in found}
     assert moved == {Mix.READ: 1, Mix.WRITE: 1, Mix.COPY: 2, Mix.TRIAD: 3}
@@ -80,7 +85,7 @@ def test_bandwidth_counts_the_bytes_moved(small_cpu: Device, monkeypatch: pytest
 def test_matmul_counts_two_flops_a_multiply_and_add(
     small_cpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench.Bench, "seconds_per_call", lambda *_: 1e-3)
+    monkeypatch.setattr(testbed.Bench, "seconds_per_call", lambda *_: 1e-3)
     found, _ = probe(small_cpu)
     values = {ceiling.bound: ceiling.value for ceiling in found if ceiling.mix is None}
     assert values[Bound.FP32] == pytest.approx(2 * 128**3 / 1e-3)
@@ -92,7 +97,7 @@ class Play:
     def __init__(self, *passes: list[Reading]) -> None:
         self._passes = iter(passes)
 
-    def __call__(self, _bench: bench.Bench) -> list[Reading]:
+    def __call__(self, _bench: testbed.Bench) -> list[Reading]:
         return next(self._passes)
 
 
@@ -101,17 +106,17 @@ def reading(value: float, source: Source = Source.MEASURED_BURST, clock_hz: floa
     return Reading(value, "Played.", Timing((1.0,), (state,)), source)
 
 
-def play(monkeypatch: pytest.MonkeyPatch, *measurements: ceilings.Measurement) -> None:
-    monkeypatch.setattr(ceilings, "MEASUREMENTS", measurements)
+def play(monkeypatch: pytest.MonkeyPatch, *measurements: measure.Measurement) -> None:
+    monkeypatch.setattr(measure, "MEASUREMENTS", measurements)
 
 
 def test_the_best_of_two_passes_counts(small_cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy moment in either pass must not pass for the machine's limit."""
-    monkeypatch.setitem(bench.PACES, DeviceKind.CPU, replace(bench.PACES[DeviceKind.CPU], passes=2))
+    monkeypatch.setitem(testbed.PACES, DeviceKind.CPU, replace(testbed.PACES[DeviceKind.CPU], passes=2))
     play(
         monkeypatch,
-        ceilings.Measurement(Bound.FP32, Play([reading(1e9)], [reading(3e9)])),
-        ceilings.Measurement(Bound.BF16, Play([reading(5e9)], [reading(2e9)])),
+        measure.Measurement(Bound.FP32, Play([reading(1e9)], [reading(3e9)])),
+        measure.Measurement(Bound.BF16, Play([reading(5e9)], [reading(2e9)])),
     )
     found, announced = probe(small_cpu)
     assert [(ceiling.bound, ceiling.value) for ceiling in found] == [(Bound.FP32, 3e9), (Bound.BF16, 5e9)]
@@ -121,26 +126,26 @@ def test_the_best_of_two_passes_counts(small_cpu: Device, monkeypatch: pytest.Mo
 def test_one_ceiling_that_fails_takes_no_other_with_it(
     small_cpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_bench: bench.Bench) -> list[Reading]:
+    def refuse(_bench: testbed.Bench) -> list[Reading]:
         raise RuntimeError("cuBLAS has no such kernel\nand more")
 
     play(
         monkeypatch,
-        ceilings.Measurement(Bound.FP8, refuse),
-        ceilings.Measurement(Bound.FP32, Play([reading(1e9)])),
+        measure.Measurement(Bound.FP8, refuse),
+        measure.Measurement(Bound.FP32, Play([reading(1e9)])),
     )
     found: list[Ceiling] = []
     said: list[str] = []
-    ceilings.measure_ceilings(small_cpu, found.append, lambda: False, lambda *_: None, said.append)
+    measure.measure_ceilings(small_cpu, found.append, lambda: False, lambda *_: None, said.append)
     assert [ceiling.bound for ceiling in found] == [Bound.FP32]
     assert said == [f"The FP8 ceiling of {small_cpu.name} was not measured: cuBLAS has no such kernel"]
 
 
 def test_memory_filled_by_others_ends_the_probe(small_cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run_out(_bench: bench.Bench) -> list[Reading]:
+    def run_out(_bench: testbed.Bench) -> list[Reading]:
         raise torch.cuda.OutOfMemoryError("no")
 
-    play(monkeypatch, ceilings.Measurement(Bound.DRAM, run_out, Mix.READ))
+    play(monkeypatch, measure.Measurement(Bound.DRAM, run_out, Mix.READ))
     with pytest.raises(torch.cuda.OutOfMemoryError):
         probe(small_cpu)
 
@@ -151,14 +156,14 @@ def test_the_nameplate_follows_the_clock_held_under_sustained_load(
     burst, sustained = reading(8e14, clock_hz=1.98e9), reading(6e14, Source.MEASURED_SUSTAINED, 1.4e9)
     play(
         monkeypatch,
-        ceilings.Measurement(Bound.DRAM, Play([reading(4e12)]), Mix.COPY),
-        ceilings.Measurement(Bound.DRAM, Play([reading(5e12)]), Mix.READ),
-        ceilings.Measurement(Bound.FP32, Play([reading(6e13, clock_hz=1.9e9)])),
-        ceilings.Measurement(Bound.BF16, Play([burst, sustained])),
+        measure.Measurement(Bound.DRAM, Play([reading(4e12)]), Mix.COPY),
+        measure.Measurement(Bound.DRAM, Play([reading(5e12)]), Mix.READ),
+        measure.Measurement(Bound.FP32, Play([reading(6e13, clock_hz=1.9e9)])),
+        measure.Measurement(Bound.BF16, Play([burst, sustained])),
     )
     # The nameplate asks for nothing but the facts of the device: an H200 whose probe is played.
     h200 = Device("cpu", DeviceKind.CUDA, "NVIDIA H200", "GPU-1", 16896, 132, (9, 0), bus_width_bits=6016)
-    monkeypatch.setattr(ceilings, "Bench", lambda _device, stop: bench.Bench(small_cpu, stop))
+    monkeypatch.setattr(measure, "Bench", lambda _device, stop: testbed.Bench(small_cpu, stop))
     found, _ = probe(h200)
     held = {ceiling.bound: ceiling.value for ceiling in found if ceiling.source is Source.NAMEPLATE_HELD}
     assert held == {
@@ -182,7 +187,7 @@ def test_timing_tells_the_middle_of_the_fastest_and_the_state() -> None:
 
 @pytest.mark.parametrize("multiprocessors", [40, 58, 82, 108, 128, 132, 142, 148, 170])
 def test_whole_waves_leave_no_multiprocessor_idle(multiprocessors: int) -> None:
-    shape = compute_ceilings.whole_waves(multiprocessors, 4096)
+    shape = compute.whole_waves(multiprocessors, 4096)
     tiles = shape.m // 128 * (shape.n // 256)
     assert (shape.m % 128, shape.n % 256, tiles % multiprocessors) == (0, 0, 0)
     # Long, thin outputs read more than they compute.
@@ -190,7 +195,7 @@ def test_whole_waves_leave_no_multiprocessor_idle(multiprocessors: int) -> None:
 
 
 def fail_under_high_precision() -> None:
-    with compute_ceilings.float32_matmul_precision("high"):
+    with compute.float32_matmul_precision("high"):
         assert torch.get_float32_matmul_precision() == "high"
         raise ZeroDivisionError
 
@@ -220,11 +225,11 @@ def test_arrays_exceed_the_cache_within_the_memory(
     kind: DeviceKind, cache: int | None, free: int, expected: int
 ) -> None:
     device = Device("x", kind, "Some device", "x-1", last_level_cache_bytes=cache)
-    assert bench.array_bytes(device, free) == expected
+    assert testbed.array_bytes(device, free) == expected
 
 
 def test_small_arrays_are_owned_up_to(small_cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench, "array_bytes", lambda *_: 4 * 2**20)
+    monkeypatch.setattr(testbed, "array_bytes", lambda *_: 4 * 2**20)
     found, _ = probe(replace(small_cpu, last_level_cache_bytes=2 * 2**20), stop_after=1)
     assert "too small" in found[0].method
     found, _ = probe(replace(small_cpu, last_level_cache_bytes=2**20), stop_after=1)

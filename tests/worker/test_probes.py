@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from roofscope.profiling.roofline.roofline import Mix  # noqa: E402
-from roofscope.profiling.worker.probes import SOURCE, TILES, Probes, Tile  # noqa: E402
+from roofscope.profiling.worker.ceilings.probes import SOURCE, TILES, Probes, Tile  # noqa: E402
 
 CAPABILITIES = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)]
 CPU = torch.device("cpu")

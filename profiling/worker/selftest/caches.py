@@ -4,8 +4,8 @@ import torch
 
 from roofscope.profiling.analysis.selftest_limits import judge_cold, skipped
 from roofscope.profiling.results.proof import Proof, ProofName
+from roofscope.profiling.worker.ceilings.probes import PACK_BYTES, RESIDENT_PACKS, Probes
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.probes import PACK_BYTES, RESIDENT_PACKS, Probes
 from roofscope.profiling.worker.selftest.subject import Call, Subject
 
 _PART = 1 / 4

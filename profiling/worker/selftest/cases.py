@@ -11,8 +11,8 @@ from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype, Workload
 from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.build.providers import BuildRequest
+from roofscope.profiling.worker.ceilings.probes import Probes
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.probes import Probes
 from roofscope.profiling.worker.selftest.subject import Call, Subject
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 

@@ -11,8 +11,8 @@ import torch
 from roofscope.profiling.analysis.selftest_limits import Rate, judge_work
 from roofscope.profiling.results.proof import Proof, Row, Unit
 from roofscope.profiling.roofline.roofline import Mix
-from roofscope.profiling.worker import compute_ceilings, memory_ceilings
-from roofscope.profiling.worker.probes import Probes
+from roofscope.profiling.worker.ceilings import compute, memory
+from roofscope.profiling.worker.ceilings.probes import Probes
 from roofscope.profiling.worker.selftest.subject import Call, Subject
 
 _FMA_ROUNDS = 1024  # 2 ms on a GPU with 128 lanes a multiprocessor
@@ -36,7 +36,7 @@ def _copy(subject: Subject) -> Rate:
     """The best of some ways to copy, as the ceiling is: what some kernel reaches."""
     bench = subject.bench
     try:
-        ceiling = memory_ceilings.copy(bench)[0]
+        ceiling = memory.copy(bench)[0]
         probes, _ = bench.own_kernels
         _, source, target = bench.arrays()
         ways: list[tuple[int, Callable[[], object]]] = [
@@ -51,7 +51,7 @@ def _copy(subject: Subject) -> Rate:
 
 
 def _multiply_add(subject: Subject, probes: Probes) -> Rate:
-    ceiling = compute_ceilings.fp32(subject.bench)[0]
+    ceiling = compute.fp32(subject.bench)[0]
     flop_count = probes.multiply_add(np.float32, _FMA_ROUNDS)
     anything = subject.noise(1)
     seconds = _headline_s(subject, lambda: probes.multiply_add(np.float32, _FMA_ROUNDS), anything)
@@ -61,7 +61,7 @@ def _multiply_add(subject: Subject, probes: Probes) -> Rate:
 
 
 def _product(subject: Subject) -> Rate:
-    ceiling = compute_ceilings.fp32(subject.bench)[0]
+    ceiling = compute.fp32(subject.bench)[0]
     a, b = subject.noise(_CPU_SIDE, _CPU_SIDE), subject.noise(_CPU_SIDE, _CPU_SIDE)
     seconds = _headline_s(subject, lambda: torch.mm(a, b), a)
     rate = 2 * _CPU_SIDE**3 / seconds

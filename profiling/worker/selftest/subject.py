@@ -7,9 +7,9 @@ import torch
 
 from roofscope.profiling.analysis.statistics import StopRule, WarmUpRule
 from roofscope.profiling.devices.device import DeviceKind
-from roofscope.profiling.worker import memory_ceilings
-from roofscope.profiling.worker.bench import Bench
 from roofscope.profiling.worker.build.providers import Tensors
+from roofscope.profiling.worker.ceilings import memory
+from roofscope.profiling.worker.ceilings.testbed import Bench
 from roofscope.profiling.worker.inputs import InputSet, sets_on
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.rounds import Turn, measure, warm_up
@@ -46,7 +46,7 @@ class Subject:
     def read_ceiling(self) -> float:
         """DRAM read rate in byte/s, measured now."""
         try:
-            return memory_ceilings.read(self.bench)[0].value
+            return memory.read(self.bench)[0].value
         finally:
             self.bench.release_arrays()
 

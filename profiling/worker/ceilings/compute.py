@@ -11,7 +11,7 @@ import torch
 from msgspec import Struct
 
 from roofscope.profiling.roofline.roofline import Source
-from roofscope.profiling.worker.bench import Bench, Reading, Timing
+from roofscope.profiling.worker.ceilings.testbed import Bench, Reading, Timing
 
 _FMA_ROUNDS = 1024  # 2 ms on an H200: launch and tail are then 0.2 %
 _TILE = (128, 256)  # of the output, as the fastest kernels of cuBLAS cut it

@@ -10,8 +10,8 @@ import torch
 
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.roofline.roofline import Mix
-from roofscope.profiling.worker.bench import MIB, Bench, Reading
-from roofscope.profiling.worker.probes import PACK_BYTES, Sweep
+from roofscope.profiling.worker.ceilings.probes import PACK_BYTES, Sweep
+from roofscope.profiling.worker.ceilings.testbed import MIB, Bench, Reading
 
 # Working sets of the L2 sweep, in parts of the cache: it serves large ones from both of its halves, and
 # next to its full size other data takes its share.

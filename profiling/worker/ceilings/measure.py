@@ -14,8 +14,8 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.roofline.nameplate import nameplate_held
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source
-from roofscope.profiling.worker import compute_ceilings, memory_ceilings
-from roofscope.profiling.worker.bench import Bench, Reading
+from roofscope.profiling.worker.ceilings import compute, memory
+from roofscope.profiling.worker.ceilings.testbed import Bench, Reading
 
 _DEADLINE_S = 60.0  # of one ceiling, which takes some seconds
 
@@ -34,17 +34,17 @@ class Measurement(Struct, frozen=True):
 
 
 MEASUREMENTS = (
-    Measurement(Bound.DRAM, memory_ceilings.copy, Mix.COPY),
-    Measurement(Bound.DRAM, memory_ceilings.read, Mix.READ),
-    Measurement(Bound.DRAM, memory_ceilings.write, Mix.WRITE),
-    Measurement(Bound.DRAM, memory_ceilings.triad, Mix.TRIAD),
-    Measurement(Bound.L2, memory_ceilings.resident_read, Mix.READ),
-    Measurement(Bound.FP32, compute_ceilings.fp32),
-    Measurement(Bound.FP64, compute_ceilings.fp64),
-    Measurement(Bound.TF32, compute_ceilings.tf32),
-    Measurement(Bound.FP16, compute_ceilings.fp16),
-    Measurement(Bound.BF16, compute_ceilings.bf16),
-    Measurement(Bound.FP8, compute_ceilings.fp8),
+    Measurement(Bound.DRAM, memory.copy, Mix.COPY),
+    Measurement(Bound.DRAM, memory.read, Mix.READ),
+    Measurement(Bound.DRAM, memory.write, Mix.WRITE),
+    Measurement(Bound.DRAM, memory.triad, Mix.TRIAD),
+    Measurement(Bound.L2, memory.resident_read, Mix.READ),
+    Measurement(Bound.FP32, compute.fp32),
+    Measurement(Bound.FP64, compute.fp64),
+    Measurement(Bound.TF32, compute.tf32),
+    Measurement(Bound.FP16, compute.fp16),
+    Measurement(Bound.BF16, compute.bf16),
+    Measurement(Bound.FP8, compute.fp8),
 )
 
 

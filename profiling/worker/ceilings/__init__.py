@@ -1,0 +1,1 @@
+"""What the device can do at most: memory and arithmetic, measured on a testbed of their own."""
