@@ -103,7 +103,7 @@ class Worker:
     def serve(self) -> str | None:
         """Until told to close. Returns why the worker must end by itself, if it must."""
         from roofscope.profiling.worker.device_lock import DeviceBusy
-        from roofscope.profiling.worker.executor import DeviceFault
+        from roofscope.profiling.worker.job.executor import DeviceFault
 
         while True:
             command = self._channel.next_command()
@@ -122,8 +122,8 @@ class Worker:
     def _carry_out(self, command: Task) -> str:
         """Returns one sentence when the task failed as a whole, else nothing."""
         from roofscope.profiling.worker.device_lock import DeviceBusy
-        from roofscope.profiling.worker.executor import DeviceFault
         from roofscope.profiling.worker.failures import CancelRequested
+        from roofscope.profiling.worker.job.executor import DeviceFault
 
         try:
             device = self._device(
@@ -146,8 +146,8 @@ class Worker:
         """Raises DeviceFault where what went wrong has left the device unusable for the next task."""
         import torch
 
-        from roofscope.profiling.worker.executor import DeviceFault, require_sound
         from roofscope.profiling.worker.failures import CancelRequested
+        from roofscope.profiling.worker.job.executor import DeviceFault, require_sound
 
         try:
             self._perform(command, device)
@@ -158,8 +158,8 @@ class Worker:
             raise
 
     def _perform(self, command: Task, device: Device) -> None:
-        from roofscope.profiling.worker.executor import JobExecutor
         from roofscope.profiling.worker.failures import CancelRequested
+        from roofscope.profiling.worker.job.executor import JobExecutor
 
         def check_cancelled() -> None:
             if self._channel.is_cancelled(command):

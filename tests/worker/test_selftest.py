@@ -13,7 +13,7 @@ from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.worker.failures import CancelRequested
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.repeats import fingerprint, remembers
+from roofscope.profiling.worker.job.memoization import fingerprint, remembers
 from roofscope.profiling.worker.selftest import course, nsight_compute, traps
 from roofscope.profiling.worker.selftest.subject import Subject
 from roofscope.profiling.worker.selftest.trap_sources import HONEST, TRAPS, Trap

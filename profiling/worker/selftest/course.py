@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from roofscope.profiling.analysis.selftest_limits import LIMITS
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.results.session import timestamp
-from roofscope.profiling.worker.executor import DeviceFault, require_sound
 from roofscope.profiling.worker.failures import CancelRequested
+from roofscope.profiling.worker.job.executor import DeviceFault, require_sound
 from roofscope.profiling.worker.selftest import (
     caches,
     comparisons,

@@ -12,7 +12,7 @@ from roofscope.profiling.results.outcome import Failed, Flag, Measured, Outcome
 from roofscope.profiling.results.proof import Proof, Row
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.supervision.protocol import OutcomeReady, StageStarted, TraceReady
-from roofscope.profiling.worker.executor import JobExecutor
+from roofscope.profiling.worker.job.executor import JobExecutor
 from roofscope.profiling.worker.selftest.subject import Subject
 from roofscope.profiling.worker.selftest.trap_sources import HONEST, REFERENCE, SPEC, TRAPS, Trap
 

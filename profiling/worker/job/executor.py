@@ -18,7 +18,6 @@ from roofscope.profiling.results.outcome import Outcome, Stage, Verification
 from roofscope.profiling.supervision.protocol import OutcomeReady, StageStarted, TraceReady
 from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.build.providers import BuildRequest, Built
-from roofscope.profiling.worker.checking import Checker, Contender
 from roofscope.profiling.worker.failures import (
     BuildError,
     CancelRequested,
@@ -29,13 +28,14 @@ from roofscope.profiling.worker.failures import (
     has_broken_capture,
 )
 from roofscope.profiling.worker.free_memory import free_bytes
-from roofscope.profiling.worker.freeze import ActivityCounter
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, sets_on
-from roofscope.profiling.worker.reference import load_reference
+from roofscope.profiling.worker.job.activity import ActivityCounter
+from roofscope.profiling.worker.job.check_stage import Checker, Contender
+from roofscope.profiling.worker.job.reference import load_reference
+from roofscope.profiling.worker.job.verify import Verifier
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.profiler import record_trace
 from roofscope.profiling.worker.timing.rounds import STOP_RULES, Turn, measure, warm_up, warm_up_rule
-from roofscope.profiling.worker.verify import Verifier
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")

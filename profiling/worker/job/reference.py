@@ -6,7 +6,7 @@ from roofscope.profiling.planning.catalog import Kernel, load_module, told
 from roofscope.profiling.worker.build.providers import run_of
 from roofscope.profiling.worker.failures import BuildError
 from roofscope.profiling.worker.inputs import Derive
-from roofscope.profiling.worker.verify import Call
+from roofscope.profiling.worker.job.verify import Call
 
 
 def load_reference(kernel: Kernel) -> tuple[Call, Derive | None]:

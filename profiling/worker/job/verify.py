@@ -10,7 +10,7 @@ from roofscope.profiling.results.outcome import FailureKind, Verification
 from roofscope.profiling.worker.build.providers import Tensors
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, as_tuple, widened
-from roofscope.profiling.worker.repeats import same_bits
+from roofscope.profiling.worker.job.memoization import same_bits
 
 Call = Callable[..., Tensors]
 

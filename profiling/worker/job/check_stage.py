@@ -9,14 +9,14 @@ from roofscope.profiling.results.outcome import Energy, FailureKind, Flag, Measu
 from roofscope.profiling.worker.build.providers import Built
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
-from roofscope.profiling.worker.repeats import fingerprint, remembers
+from roofscope.profiling.worker.job.memoization import fingerprint, remembers
+from roofscope.profiling.worker.job.verify import Verifier
 from roofscope.profiling.worker.timing.blocks import GraphTimer, host_seconds
 from roofscope.profiling.worker.timing.energy import measure_energy
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.profiler import Profile, profile_turn
 from roofscope.profiling.worker.timing.rounds import Turn
 from roofscope.profiling.worker.timing.single_calls import single_calls
-from roofscope.profiling.worker.verify import Verifier
 
 _HOST_CALLS_S = 0.1
 _MOST_HOST_CALLS = 50

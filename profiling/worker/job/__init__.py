@@ -1,0 +1,1 @@
+"""One job from its build to its check."""
