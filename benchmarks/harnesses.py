@@ -20,7 +20,7 @@ from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.environment import read_environment
 from roofscope.profiling.worker.failures import Refusal
 from roofscope.profiling.worker.inputs import InputMaker
-from roofscope.profiling.worker.selftest.subject import Subject
+from roofscope.profiling.worker.selftest.rig import Subject
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.profiler import profile_turn
 

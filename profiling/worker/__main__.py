@@ -202,7 +202,7 @@ class Worker:
     def _prove(
         self, command: SelfTest, instruments: "Instruments", check_cancelled: Callable[[], None]
     ) -> None:
-        from roofscope.profiling.worker.selftest.course import carry_out
+        from roofscope.profiling.worker.selftest.runner import carry_out
 
         def report(proof: Proof) -> None:
             self._channel.emit(ProofReady(command.id, proof))
@@ -247,7 +247,7 @@ def main() -> int:
     from roofscope.profiling.worker.environment import read_environment
 
     environment = read_environment()
-    from roofscope.profiling.worker.garbage import overlook_imports
+    from roofscope.profiling.worker.gc_policy import overlook_imports
 
     overlook_imports()
     channel.emit(Hello(PROTOCOL_VERSION, environment, catalog.hash))
@@ -273,7 +273,7 @@ def _import_compiler(job: Job) -> None:
     if all(version.provider is not Provider.COMPILE for version in job.implementations):
         return
     if "roofscope.profiling.worker.build.providers.compile" not in sys.modules:
-        from roofscope.profiling.worker.garbage import overlook_imports
+        from roofscope.profiling.worker.gc_policy import overlook_imports
 
         with suppress(ImportError):  # the build says so
             import roofscope.profiling.worker.build.providers.compile  # noqa: F401  # pyright: ignore[reportUnusedImport]

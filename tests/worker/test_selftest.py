@@ -14,8 +14,8 @@ from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.worker.failures import CancelRequested
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.job.memoization import fingerprint, remembers
-from roofscope.profiling.worker.selftest import course, nsight_compute, traps
-from roofscope.profiling.worker.selftest.subject import Subject
+from roofscope.profiling.worker.selftest import nsight_compute, runner, traps
+from roofscope.profiling.worker.selftest.rig import Subject
 from roofscope.profiling.worker.selftest.trap_sources import HONEST, TRAPS, Trap
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.tests.worker.test_command_line import main
@@ -100,14 +100,14 @@ def test_a_proof_that_breaks_fails_and_takes_no_other_with_it(
         raise RuntimeError("no such luck\nmore")
 
     first, second = ProofName.KNOWN_DURATION, ProofName.PROFILER
-    monkeypatch.setitem(course.COURSE, first, course.Act(broken, 1.0))
+    monkeypatch.setitem(runner.COURSE, first, runner.Act(broken, 1.0))
     proofs: list[Proof] = []
     announced: list[str] = []
 
     def announce(detail: str, _: float) -> None:
         announced.append(detail)
 
-    course.carry_out((second, first), Instruments(cpu_device()), proofs.append, announce, lambda: None)
+    runner.carry_out((second, first), Instruments(cpu_device()), proofs.append, announce, lambda: None)
     assert [(proof.name, proof.passed) for proof in proofs] == [(first, False), (second, None)]
     assert proofs[0].finding == "Could not be carried out: no such luck"
     assert "this is a CPU" in proofs[1].reason_skipped
@@ -119,7 +119,7 @@ def test_a_cancelled_self_test_ends_at_once() -> None:
         raise CancelRequested
 
     with pytest.raises(CancelRequested):
-        course.carry_out((), Instruments(cpu_device()), pytest.fail, lambda *_: None, cancelled)
+        runner.carry_out((), Instruments(cpu_device()), pytest.fail, lambda *_: None, cancelled)
 
 
 NCU = """==PROF== Connected to process 17

@@ -6,7 +6,7 @@ from roofscope.profiling.analysis.selftest_limits import judge_cold, skipped
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.ceilings.probes import PACK_BYTES, RESIDENT_PACKS, Probes
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.selftest.subject import Call, Subject
+from roofscope.profiling.worker.selftest.rig import Call, Subject
 
 _PART = 1 / 4
 _MANY_LAPS = 9

@@ -13,7 +13,7 @@ from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.build.providers import BuildRequest
 from roofscope.profiling.worker.ceilings.probes import Probes
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.selftest.subject import Call, Subject
+from roofscope.profiling.worker.selftest.rig import Call, Subject
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 
 _SPINS_S = (5e-6, 20e-6, 100e-6)

@@ -15,7 +15,7 @@ from roofscope.profiling.analysis.statistics import (
 )
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.selftest.subject import Call, Subject
+from roofscope.profiling.worker.selftest.rig import Call, Subject
 from roofscope.profiling.worker.timing.rounds import Turn, measure, warm_up
 
 COMPARISONS = 100

@@ -8,7 +8,7 @@ import torch
 from roofscope.profiling.analysis.selftest_limits import judge_durations, skipped
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.selftest.subject import Call, Subject
+from roofscope.profiling.worker.selftest.rig import Call, Subject
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 from roofscope.profiling.worker.timing.single_calls import single_calls
 

@@ -9,7 +9,7 @@ import torch
 from roofscope.profiling.analysis.selftest_limits import PLANTED_SLEEP_S, Quiet, judge_noise, skipped
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.selftest.subject import STOP, Subject
+from roofscope.profiling.worker.selftest.rig import STOP, Subject
 from roofscope.profiling.worker.timing.blocks import QueueTimer, host_seconds
 from roofscope.profiling.worker.timing.rounds import Turn, measure
 

@@ -13,7 +13,7 @@ from roofscope.profiling.results.proof import Proof, Row, Unit
 from roofscope.profiling.roofline.roofline import Mix
 from roofscope.profiling.worker.ceilings import compute, memory
 from roofscope.profiling.worker.ceilings.probes import Probes
-from roofscope.profiling.worker.selftest.subject import Call, Subject
+from roofscope.profiling.worker.selftest.rig import Call, Subject
 
 _FMA_ROUNDS = 1024  # 2 ms on a GPU with 128 lanes a multiprocessor
 _TILES = 3  # of our copy kernel's, those with one access a thread

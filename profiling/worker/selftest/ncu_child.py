@@ -7,7 +7,7 @@ import torch
 from roofscope.profiling.worker.environment import read_environment
 from roofscope.profiling.worker.selftest.cases import cases_for_counters, known_durations
 from roofscope.profiling.worker.selftest.nsight_compute import CALLS
-from roofscope.profiling.worker.selftest.subject import Subject
+from roofscope.profiling.worker.selftest.rig import Subject
 from roofscope.profiling.worker.timing.instruments import Instruments
 
 

@@ -15,7 +15,7 @@ from roofscope.profiling.analysis.selftest_limits import judge_agreement, skippe
 from roofscope.profiling.paths import module_command
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.selftest.cases import Case, cases_for_counters, known_durations
-from roofscope.profiling.worker.selftest.subject import Subject
+from roofscope.profiling.worker.selftest.rig import Subject
 from roofscope.profiling.worker.timing.profiler import profile_turn
 
 CALLS = 12  # of each case under ncu

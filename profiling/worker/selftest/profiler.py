@@ -9,7 +9,7 @@ from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.free_memory import free_bytes
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.selftest.cases import Case, single_kernels
-from roofscope.profiling.worker.selftest.subject import Subject
+from roofscope.profiling.worker.selftest.rig import Subject
 from roofscope.profiling.worker.timing.profiler import profile_turn
 
 _MOST_OF_MEMORY = 4  # a case may take a quarter of what is free

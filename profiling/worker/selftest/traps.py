@@ -13,7 +13,7 @@ from roofscope.profiling.results.proof import Proof, Row
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.supervision.protocol import OutcomeReady, StageStarted, TraceReady
 from roofscope.profiling.worker.job.executor import JobExecutor
-from roofscope.profiling.worker.selftest.subject import Subject
+from roofscope.profiling.worker.selftest.rig import Subject
 from roofscope.profiling.worker.selftest.trap_sources import HONEST, REFERENCE, SPEC, TRAPS, Trap
 
 # Flags that tell a reader that the time is not that of the work.

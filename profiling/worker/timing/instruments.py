@@ -7,7 +7,7 @@ import torch
 
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.worker.build.providers import Tensors
-from roofscope.profiling.worker.garbage import keep_out_of_captures
+from roofscope.profiling.worker.gc_policy import keep_out_of_captures
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.timing.blocks import BLOCK_S, BlockTimer, make_timer
 from roofscope.profiling.worker.timing.energy import energy_reader

@@ -24,7 +24,7 @@ from roofscope.profiling.worker.selftest import (
     profiler,
     traps,
 )
-from roofscope.profiling.worker.selftest.subject import Subject
+from roofscope.profiling.worker.selftest.rig import Subject
 from roofscope.profiling.worker.timing.instruments import Instruments
 
 

@@ -5,7 +5,7 @@ import gc
 import pytest
 import torch
 
-from roofscope.profiling.worker import garbage
+from roofscope.profiling.worker import gc_policy
 
 
 class Capture:
@@ -26,8 +26,8 @@ class Capture:
 @pytest.fixture
 def uncollected(monkeypatch: pytest.MonkeyPatch) -> type[Capture]:
     monkeypatch.setattr(torch.cuda, "graph", Capture)
-    garbage.keep_out_of_captures()
-    garbage.keep_out_of_captures()  # as a second worker in a process would
+    gc_policy.keep_out_of_captures()
+    gc_policy.keep_out_of_captures()  # as a second worker in a process would
     return torch.cuda.graph  # pyright: ignore[reportReturnType]
 
 
