@@ -8,7 +8,8 @@ import torch
 
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Workload
-from roofscope.profiling.worker.build.providers import BuildRequest, build, library
+from roofscope.profiling.worker.build.contract import BuildRequest
+from roofscope.profiling.worker.build.providers import build, library
 from roofscope.profiling.worker.failures import Unavailable
 from roofscope.tests.kernels.cases import CATALOG, implementations, name_of
 

@@ -10,7 +10,7 @@ from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState  
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source  # noqa: E402
 from roofscope.profiling.worker import environment
 from roofscope.profiling.worker.ceilings import (
-    compute,  # noqa: E402
+    compute,
     measure,
     testbed,
 )

@@ -6,7 +6,7 @@ from roofscope.profiling.analysis.agreement import Meanwhile
 from roofscope.profiling.planning.plan import Job, Quality
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.outcome import Energy, FailureKind, Flag, Measured, Method, Verification
-from roofscope.profiling.worker.build.providers import Built
+from roofscope.profiling.worker.build.contract import Built
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
 from roofscope.profiling.worker.job.memoization import fingerprint, remembers

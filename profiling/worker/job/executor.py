@@ -17,7 +17,7 @@ from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.outcome import Outcome, Stage, Verification
 from roofscope.profiling.supervision.protocol import OutcomeReady, StageStarted, TraceReady
 from roofscope.profiling.worker.build import providers
-from roofscope.profiling.worker.build.providers import BuildRequest, Built
+from roofscope.profiling.worker.build.contract import BuildRequest, Built
 from roofscope.profiling.worker.failures import (
     BuildError,
     CancelRequested,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from roofscope.profiling.worker.build.providers import Tensors
+from roofscope.profiling.worker.build.contract import Tensors
 from roofscope.profiling.worker.inputs import InputSet
 
 Call = Callable[..., Tensors]

@@ -3,7 +3,7 @@
 import traceback
 
 from roofscope.profiling.planning.catalog import Kernel, load_module, told
-from roofscope.profiling.worker.build.providers import run_of
+from roofscope.profiling.worker.build.contract import run_of
 from roofscope.profiling.worker.failures import BuildError
 from roofscope.profiling.worker.inputs import Derive
 from roofscope.profiling.worker.job.verify import Call

@@ -7,7 +7,7 @@ import torch
 
 from roofscope.profiling.planning.spec import KernelSpec, Workload, size_text
 from roofscope.profiling.results.outcome import FailureKind, Verification
-from roofscope.profiling.worker.build.providers import Tensors
+from roofscope.profiling.worker.build.contract import Tensors
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, as_tuple, widened
 from roofscope.profiling.worker.job.memoization import same_bits

@@ -10,7 +10,7 @@ from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype, Workload
 from roofscope.profiling.worker.build import providers
-from roofscope.profiling.worker.build.providers import BuildRequest
+from roofscope.profiling.worker.build.contract import BuildRequest
 from roofscope.profiling.worker.ceilings.probes import Probes
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.selftest.rig import Call, Subject

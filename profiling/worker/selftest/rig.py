@@ -7,7 +7,7 @@ import torch
 
 from roofscope.profiling.analysis.statistics import StopRule, WarmUpRule
 from roofscope.profiling.devices.device import DeviceKind
-from roofscope.profiling.worker.build.providers import Tensors
+from roofscope.profiling.worker.build.contract import Tensors
 from roofscope.profiling.worker.ceilings import memory
 from roofscope.profiling.worker.ceilings.testbed import Bench
 from roofscope.profiling.worker.inputs import InputSet, sets_on

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import torch
 
 from roofscope.profiling.results.outcome import Method
-from roofscope.profiling.worker.build.providers import Tensors
+from roofscope.profiling.worker.build.contract import Tensors
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 from roofscope.profiling.worker.timing.graphs import OutputPool

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from roofscope.profiling.worker.build.providers import Tensors
+from roofscope.profiling.worker.build.contract import Tensors
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
 
 Call = Callable[..., Tensors]

@@ -6,7 +6,7 @@ from functools import cached_property
 import torch
 
 from roofscope.profiling.devices.device import Device
-from roofscope.profiling.worker.build.providers import Tensors
+from roofscope.profiling.worker.build.contract import Tensors
 from roofscope.profiling.worker.gc_policy import keep_out_of_captures
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.timing.blocks import BLOCK_S, BlockTimer, make_timer

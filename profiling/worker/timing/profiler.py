@@ -13,7 +13,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from roofscope.profiling.analysis.agreement import Meanwhile
 from roofscope.profiling.results.outcome import ProfiledKernel
-from roofscope.profiling.worker.build.providers import Tensors
+from roofscope.profiling.worker.build.contract import Tensors
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.timing.blocks import BlockReading
 from roofscope.profiling.worker.timing.gpu_clock import OWN_PREFIX

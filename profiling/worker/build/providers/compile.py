@@ -15,7 +15,7 @@ from torch._dynamo.utils import counters
 
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.results.outcome import BuildInfo
-from roofscope.profiling.worker.build.providers import BuildRequest, Built, Tensors, run_of
+from roofscope.profiling.worker.build.contract import BuildRequest, Built, Tensors, run_of
 from roofscope.profiling.worker.inputs import as_tuple
 
 Call = Callable[..., Tensors]

@@ -20,7 +20,7 @@ from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.outcome import BuildInfo
-from roofscope.profiling.worker.build.providers import BuildRequest, Built, Tensors, run_of
+from roofscope.profiling.worker.build.contract import BuildRequest, Built, Tensors, run_of
 from roofscope.profiling.worker.failures import BuildError, Refusal, Unavailable
 
 try:

@@ -20,7 +20,7 @@ from torch.utils import cpp_extension
 from roofscope.profiling.devices import host
 from roofscope.profiling.paths import cache_folder
 from roofscope.profiling.results.outcome import BuildInfo
-from roofscope.profiling.worker.build.providers import BuildRequest, Built, Tensors
+from roofscope.profiling.worker.build.contract import BuildRequest, Built, Tensors
 from roofscope.profiling.worker.failures import BuildError, Unavailable
 
 # As an operator of its own namespace: pybind11 behind nvcc takes minutes where this takes half of one.

@@ -2,7 +2,7 @@
 
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.results.outcome import BuildInfo
-from roofscope.profiling.worker.build.providers import BuildRequest, Built, run_of
+from roofscope.profiling.worker.build.contract import BuildRequest, Built, run_of
 
 
 def build(request: BuildRequest) -> Built:

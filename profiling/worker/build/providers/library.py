@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.results.outcome import BuildInfo
-from roofscope.profiling.worker.build.providers import BuildRequest, Built, FirstCall, run_of
+from roofscope.profiling.worker.build.contract import BuildRequest, Built, FirstCall, run_of
 from roofscope.profiling.worker.failures import Unavailable
 
 _PEERS = {"liger_kernel": "Liger-Kernel"}  # what the group `peers` installs, by the name it is imported by

@@ -6,7 +6,7 @@ from typing import Any
 
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.results.outcome import BuildInfo
-from roofscope.profiling.worker.build.providers import BuildRequest, Built, FirstCall, run_of
+from roofscope.profiling.worker.build.contract import BuildRequest, Built, FirstCall, run_of
 from roofscope.profiling.worker.failures import Unavailable
 
 try:

@@ -1,0 +1,88 @@
+"""What a provider is asked for and what it gives, and what providers share."""
+
+import inspect
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import torch
+
+from roofscope.profiling.planning.spec import Implementation, Workload
+from roofscope.profiling.results.outcome import BuildInfo
+from roofscope.profiling.worker.failures import BuildError
+
+Tensors = torch.Tensor | tuple[torch.Tensor, ...]
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """What a provider builds, and for which device."""
+
+    implementation: Implementation
+    folder: Path
+    workload: Workload
+    device: torch.device
+    inputs: tuple[str, ...] = ()  # names of the spec's, to see whether ``run`` takes them; none: not asked
+
+
+@dataclass(frozen=True)
+class Built:
+    """``call`` takes the spec's inputs in order and returns its outputs.
+
+    ``info`` is read once the call is settled: compilers that work at the first call know no
+    registers before it.
+    """
+
+    call: Callable[..., Tensors]
+    info: Callable[[], BuildInfo]
+
+
+class FirstCall:
+    """A callable whose compiler works at its first call; ``seconds`` is how long that one took.
+
+    ``witness`` is entered for that call alone.
+    """
+
+    def __init__(
+        self, run: Callable[..., Tensors], witness: AbstractContextManager[object] | None = None
+    ) -> None:
+        self._run = run
+        self._witness = witness or nullcontext()
+        self.seconds = 0.0
+
+    def __call__(self, *inputs: torch.Tensor) -> Tensors:
+        if self.seconds:
+            return self._run(*inputs)
+        started = time.perf_counter()
+        with self._witness:
+            outputs = self._run(*inputs)
+        self.seconds = time.perf_counter() - started
+        return outputs
+
+
+def run_of(module: ModuleType, *arguments: str) -> Callable[..., Tensors]:
+    """A file's ``run``. Raises BuildError where there is none, or it cannot take these arguments.
+
+    Asked before the first call: a TypeError of the call itself looks like one of ours.
+    """
+    run: Callable[..., Tensors] | None = getattr(module, "run", None)
+    name = Path(module.__file__ or "").name
+    if not callable(run):
+        raise BuildError(f"{name} has no function run; it must compute the kernel's outputs.", "")
+    try:
+        signature = inspect.signature(run)
+    except ValueError:  # of some callables written in C it is not known
+        return run
+    try:
+        if arguments:
+            signature.bind(*arguments)
+    except TypeError as error:
+        code = getattr(inspect.unwrap(run), "__code__", None)
+        where = f"{name}:{code.co_firstlineno}" if code else name
+        raise BuildError(
+            f"{where}: run cannot be called with ({', '.join(arguments)}): {error}.", ""
+        ) from None
+    return run
