@@ -17,6 +17,7 @@ from roofscope.profiling.analysis.agreement import Agreement
 from roofscope.profiling.planning.catalog import Kernel, load_module, scan
 from roofscope.profiling.planning.spec import Implementation, Provider, Workload
 from roofscope.profiling.worker.build import providers
+from roofscope.profiling.worker.build.contract import BuildRequest
 from roofscope.profiling.worker.environment import read_environment
 from roofscope.profiling.worker.failures import Refusal
 from roofscope.profiling.worker.inputs import InputMaker
@@ -84,7 +85,7 @@ def compare(subject: Subject, case: Case) -> Agreement | None:
     byte_count = kernel.spec.work_at(workload.sizes, workload.dtype).byte_count
     sets = subject.sets(lambda: maker.make(workload.sizes), byte_count)
     try:
-        request = providers.BuildRequest(implementation, kernel.folder, workload, subject.torch_device)
+        request = BuildRequest(implementation, kernel.folder, workload, subject.torch_device)
         call = providers.build(request).call
         [turn] = subject.measured((call, sets))
     except Refusal:

@@ -9,6 +9,7 @@ import torch
 
 from roofscope.profiling.planning.spec import Provider, Workload
 from roofscope.profiling.worker.build import providers
+from roofscope.profiling.worker.build.contract import BuildRequest
 from roofscope.profiling.worker.failures import Refusal
 from roofscope.tests.kernels.cases import CATALOG, random_inputs
 
@@ -26,9 +27,7 @@ def main(name: str) -> None:
                 inputs = random_inputs(kernel, sizes, dtype, device="cuda")
                 workload = Workload(name, dtype, sizes)
                 try:
-                    providers.build(providers.BuildRequest(version, kernel.folder, workload, device)).call(
-                        *inputs
-                    )
+                    providers.build(BuildRequest(version, kernel.folder, workload, device)).call(*inputs)
                 except Refusal as refusal:
                     sys.stdout.write(f"refused: {version.stem} {dtype} {sizes}: {refusal}\n")
                     continue

@@ -5,6 +5,7 @@ import torch
 
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Workload
 from roofscope.profiling.worker.build import providers
+from roofscope.profiling.worker.build.contract import BuildRequest, Built
 from roofscope.tests.kernels.cases import CATALOG, as_tuple, random_inputs, reference, relative_error
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's own, while it compiles
@@ -13,12 +14,12 @@ MODES = ("default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagrap
 REPLAYING = MODES[1:3]
 
 
-def built(name: str, mode: str) -> providers.Built:
+def built(name: str, mode: str) -> Built:
     kernel = CATALOG.kernel(name)
     assert kernel is not None
     version = Implementation(name, Provider.COMPILE, mode, "hash")
     workload = Workload(name, Dtype.FLOAT32, {})
-    return providers.build(providers.BuildRequest(version, kernel.folder, workload, torch.device("cuda", 0)))
+    return providers.build(BuildRequest(version, kernel.folder, workload, torch.device("cuda", 0)))
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -11,6 +11,7 @@ import torch
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.spec import Dtype, Implementation, Pipe, Provider, Workload
 from roofscope.profiling.worker.build import providers
+from roofscope.profiling.worker.build.contract import BuildRequest
 from roofscope.profiling.worker.failures import Refusal
 from roofscope.profiling.worker.inputs import as_tuple
 from roofscope.tests.kernels.cases import (
@@ -58,7 +59,7 @@ pytestmark = [
 def built(kernel: Kernel, version: Implementation, dtype: Dtype) -> Call:
     """Build as the worker does. A refusal, now or at a call, skips the test."""
     workload = Workload(kernel.spec.name, dtype, {})
-    request = providers.BuildRequest(version, kernel.folder, workload, torch.device("cuda", 0))
+    request = BuildRequest(version, kernel.folder, workload, torch.device("cuda", 0))
     try:
         run = providers.build(request).call
     except Refusal as refusal:

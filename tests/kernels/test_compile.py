@@ -8,6 +8,7 @@ import torch
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Workload
 from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.build import providers
+from roofscope.profiling.worker.build.contract import BuildRequest, Built
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # torch's own, while it compiles
 
@@ -22,11 +23,11 @@ def run(x):
 """
 
 
-def built(folder: Path, source: str, mode: str = "default") -> providers.Built:
+def built(folder: Path, source: str, mode: str = "default") -> Built:
     (folder / "eager.py").write_text(source)
     version = Implementation("toy", Provider.COMPILE, mode, "hash")
     workload = Workload("toy", Dtype.FLOAT32, {})
-    return providers.build(providers.BuildRequest(version, folder, workload, torch.device("cpu")))
+    return providers.build(BuildRequest(version, folder, workload, torch.device("cpu")))
 
 
 def counts(info: BuildInfo) -> tuple[int | None, int | None, int | None]:
