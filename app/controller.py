@@ -7,9 +7,9 @@ import msgspec
 from PySide6.QtCore import QObject, Signal
 
 from roofscope.app.availability import Availability
-from roofscope.app.formatting import counted_text
 from roofscope.app.models.plan_choice import Checked, PlanChoice, newest, plan
 from roofscope.app.models.session_model import SessionModel
+from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.session_keeper import SessionKeeper
 from roofscope.app.worker_link import WorkerLink
 from roofscope.profiling.devices.device import Device

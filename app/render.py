@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QApplication
 
 from roofscope.app.models.selection import Selection
 from roofscope.app.models.session_model import SessionModel
+from roofscope.app.presentation.tokens import Scheme
 from roofscope.app.theme import apply_theme
-from roofscope.app.tokens import Scheme
 from roofscope.app.views.roofline_chart import RooflineChart
 from roofscope.profiling.results.session import Session
 

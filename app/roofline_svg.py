@@ -18,15 +18,15 @@ from roofscope.app.models.chart_strip import StripScene, strip_of
 from roofscope.app.models.chart_ticks import Tick, log_ticks
 from roofscope.app.models.chart_view import Box, Font, Pair, Text, View
 from roofscope.app.models.text_width import text_width
-from roofscope.app.svg_elements import SIZE, SMALL, svg_marker, svg_placed, svg_rect, svg_text, svg_warning
-from roofscope.app.tokens import (
+from roofscope.app.presentation.tokens import (
     DARK,
     LIGHT,
     PROVIDER_NAMES,
     SOURCE_DASHES,
     Theme,
 )
-from roofscope.app.verdict_text import ceiling_text
+from roofscope.app.presentation.verdict_text import ceiling_text
+from roofscope.app.svg_elements import SIZE, SMALL, svg_marker, svg_placed, svg_rect, svg_text, svg_warning
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Session
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSettings
 
-from roofscope.app.tokens import Scheme
+from roofscope.app.presentation.tokens import Scheme
 
 _LAYOUT_VERSION = 1  # raise when docks are renamed or rearranged: an older layout is then forgotten
 _RECENT_COUNT = 8

@@ -4,7 +4,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from roofscope.app.models.chart_layout import MARKER
 from roofscope.app.models.chart_view import Box, Text
-from roofscope.app.tokens import MARKER_CORNERS, PROVIDER_COLOURS, PROVIDER_MARKERS, Theme
+from roofscope.app.presentation.tokens import MARKER_CORNERS, PROVIDER_COLOURS, PROVIDER_MARKERS, Theme
 from roofscope.profiling.planning.spec import Provider
 
 SIZE = 12.0

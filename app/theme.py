@@ -4,7 +4,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
-from roofscope.app.tokens import DARK, LIGHT, Scheme, Theme
+from roofscope.app.presentation.tokens import DARK, LIGHT, Scheme, Theme
 
 __all__ = ["DARK", "LIGHT", "Scheme", "Theme", "ThemeSwitch", "apply_theme", "palette_of"]
 

@@ -10,13 +10,13 @@ from PySide6.QtWidgets import QMessageBox
 from roofscope.app.background import Background
 from roofscope.app.commands import CommandId
 from roofscope.app.controller import Controller
-from roofscope.app.exporting import ExportError, export
-from roofscope.app.formatting import counted_text
 from roofscope.app.models.library_model import LibraryModel
 from roofscope.app.models.point_table import PointTable
 from roofscope.app.models.selection import Selection
 from roofscope.app.models.session_model import SessionModel
 from roofscope.app.plan_watch import PlanWatch
+from roofscope.app.presentation.export import ExportError, export
+from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.settings import Settings
 from roofscope.app.theme import ThemeSwitch
 from roofscope.app.views.doctor_dialog import DoctorDialog

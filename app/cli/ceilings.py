@@ -7,7 +7,7 @@ from rich.table import Table
 
 from roofscope.app.cli.errors import DONE, SOME_FAILED
 from roofscope.app.cli.progress import carry_out, make_console
-from roofscope.app.formatting import bandwidth_text, flop_rate_text
+from roofscope.app.presentation.formatting import bandwidth_text, flop_rate_text
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import package_version
 from roofscope.profiling.paths import LIBRARY

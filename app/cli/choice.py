@@ -8,7 +8,7 @@ from typing import TypeVar
 import typer
 
 from roofscope.app.cli.errors import refuse, unknown
-from roofscope.app.plan_words import DTYPE_TEXTS, parse_dtype, parse_size_list
+from roofscope.app.presentation.words import DTYPE_TEXTS, parse_dtype, parse_size_list
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.paths import SUFFIX, Places, new_session_path
 from roofscope.profiling.planning.catalog import Catalog, Kernel, spec_paths

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from roofscope.app.formatting import duration_text
+from roofscope.app.presentation.formatting import duration_text
 from roofscope.profiling.results.outcome import Failed
 from roofscope.profiling.supervision.headless import HeadlessRun
 from roofscope.profiling.supervision.run_events import Banner, OutcomeRecorded, Progressed, Report, WorkerLost

@@ -9,8 +9,8 @@ from rich.table import Table
 
 from roofscope.app.cli.errors import DONE, SOME_FAILED
 from roofscope.app.cli.progress import carry_out, make_console
-from roofscope.app.formatting import duration_text
-from roofscope.app.proof_text import figure_text, finding_text, verdict_word
+from roofscope.app.presentation.formatting import duration_text
+from roofscope.app.presentation.proof_text import figure_text, finding_text, verdict_word
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan

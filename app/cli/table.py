@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from roofscope.app.formatting import (
+from roofscope.app.presentation.formatting import (
     MISSING,
     bandwidth_text,
     break_even_text,
@@ -20,7 +20,7 @@ from roofscope.app.formatting import (
     spread_time_text,
     time_text,
 )
-from roofscope.app.verdict_text import WARNING_FLAGS
+from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.break_even import BreakEven
 from roofscope.profiling.analysis.verdict import flags_of, verdict
 from roofscope.profiling.planning.spec import Provider

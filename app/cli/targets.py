@@ -4,7 +4,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from roofscope.app.cli.errors import refuse
-from roofscope.app.exporting import SUFFIXES
+from roofscope.app.presentation.export import SUFFIXES
 from roofscope.profiling.paths import SUFFIX
 
 

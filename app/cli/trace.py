@@ -11,7 +11,7 @@ from roofscope.app.cli.errors import DONE, SOME_FAILED, refuse, unknown
 from roofscope.app.cli.export import load_or_refuse
 from roofscope.app.cli.progress import carry_out, make_console
 from roofscope.app.cli.targets import check_target, check_writable, unwritable
-from roofscope.app.formatting import percent_text, time_text
+from roofscope.app.presentation.formatting import percent_text, time_text
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.plan import Job

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from roofscope.app.models.chart_scene import RoofLine
 from roofscope.app.models.chart_view import Box, Font, Pair, Text, View, boxes_along, free
-from roofscope.app.verdict_text import ceiling_text
+from roofscope.app.presentation.verdict_text import ceiling_text
 from roofscope.profiling.roofline.roofline import Bound, Ceiling
 
 _GAP = 6.0  # pixels between a line and its text

@@ -1,8 +1,8 @@
 """The words round a roofline: title, legend and foot, the same on the screen and in files."""
 
-from roofscope.app.formatting import counted_text, memory_text, power_text
 from roofscope.app.models.chart_scene import ChartScene, Target
-from roofscope.app.verdict_text import distance_text
+from roofscope.app.presentation.formatting import counted_text, memory_text, power_text
+from roofscope.app.presentation.verdict_text import distance_text
 from roofscope.profiling.analysis.export import VERSIONED_PACKAGES, version
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Session

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from roofscope.app.formatting import intensity_text
 from roofscope.app.models.ceiling_texts import LineShape, compute_texts, memory_texts
 from roofscope.app.models.chart_caption import target_text
 from roofscope.app.models.chart_scene import ChartScene, RidgePoint, RoofLine
 from roofscope.app.models.chart_view import Box, Font, Pair, Text, View, boxes_along, free
-from roofscope.app.verdict_text import ceiling_name
+from roofscope.app.presentation.formatting import intensity_text
+from roofscope.app.presentation.verdict_text import ceiling_name
 from roofscope.profiling.roofline.roofline import Bound, Source
 
 MARKER = 11.0  # pixels across

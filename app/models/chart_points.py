@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from roofscope.app.formatting import sizes_text
-from roofscope.app.verdict_text import WARNING_FLAGS
+from roofscope.app.presentation.formatting import sizes_text
+from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import flags_of, limiting_roof
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype, Provider

@@ -4,7 +4,7 @@ import math
 
 from msgspec import Struct
 
-from roofscope.app.formatting import tick_text
+from roofscope.app.presentation.formatting import tick_text
 
 _ONE_TWO_FIVE = tuple(math.log10(value) for value in (1, 2, 5))
 _ALL_DIGITS = tuple(math.log10(value) for value in range(1, 10))

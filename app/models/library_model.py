@@ -5,7 +5,7 @@ from enum import IntEnum
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from roofscope.app.search_text import implementation_text, spellings
+from roofscope.app.presentation.search_text import implementation_text, spellings
 from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.plan import by_default, tour
 from roofscope.profiling.planning.spec import Implementation, Provider

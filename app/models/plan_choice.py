@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from roofscope.app.plan_words import parse_sizes
+from roofscope.app.presentation.words import parse_sizes
 from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from roofscope.app.formatting import count_text, percent_text, time_text
+from roofscope.app.presentation.formatting import count_text, percent_text, time_text
 from roofscope.profiling.results.chrome_trace import TraceRow, TraceSummary
 
 Index = QModelIndex | QPersistentModelIndex

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from roofscope.app.tokens import Theme
+from roofscope.app.presentation.tokens import Theme
 from roofscope.app.views.icons import icon, icon_pixmap
 from roofscope.app.views.style import card, label
 from roofscope.profiling.supervision.run_events import WorkerLost

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QMenu, QToolButton
 
 from roofscope.app.models.chart_caption import SPREAD_TEXT, count_line, providers_of
 from roofscope.app.models.chart_scene import ChartOptions, ChartScene
-from roofscope.app.tokens import PROVIDER_NAMES, Theme
+from roofscope.app.presentation.tokens import PROVIDER_NAMES, Theme
 from roofscope.app.views.elided_label import ElidedLabel
 from roofscope.app.views.icons import provider_icon
 from roofscope.app.views.style import choice_box

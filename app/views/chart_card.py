@@ -5,7 +5,8 @@ from html import escape
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
-from roofscope.app.formatting import (
+from roofscope.app.presentation.comparison import SpeedUp
+from roofscope.app.presentation.formatting import (
     bandwidth_text,
     flop_rate_text,
     intensity_text,
@@ -13,9 +14,13 @@ from roofscope.app.formatting import (
     spread_time_text,
     time_text,
 )
-from roofscope.app.models.comparison import SpeedUp
-from roofscope.app.tokens import PROVIDER_NAMES, Theme
-from roofscope.app.verdict_text import ceiling_name, ceiling_value_text, distance_text, verdict_sentence
+from roofscope.app.presentation.tokens import PROVIDER_NAMES, Theme
+from roofscope.app.presentation.verdict_text import (
+    ceiling_name,
+    ceiling_value_text,
+    distance_text,
+    verdict_sentence,
+)
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Ceiling

@@ -5,7 +5,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 
 from roofscope.app.models.chart_view import Box
-from roofscope.app.tokens import Theme
+from roofscope.app.presentation.tokens import Theme
 
 _LEFT = 12.0
 _TOP = 8.0

@@ -14,7 +14,7 @@ from roofscope.app.models.chart_points import ChartPoint
 from roofscope.app.models.chart_scene import ChartScene
 from roofscope.app.models.chart_ticks import log_ticks
 from roofscope.app.models.chart_view import Box, Text, View
-from roofscope.app.tokens import SOURCE_DASHES, Theme
+from roofscope.app.presentation.tokens import SOURCE_DASHES, Theme
 from roofscope.app.views.chart_heading import Heading
 from roofscope.app.views.chart_marks import draw_marker, draw_warning
 from roofscope.app.views.plotting import pg

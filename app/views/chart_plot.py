@@ -23,7 +23,7 @@ from roofscope.app.models.chart_scene import ChartScene, Range
 from roofscope.app.models.chart_spread import spread
 from roofscope.app.models.chart_ticks import log_ticks
 from roofscope.app.models.chart_view import Box, Font, View
-from roofscope.app.tokens import Theme
+from roofscope.app.presentation.tokens import Theme
 from roofscope.app.views.chart_heading import Heading
 from roofscope.app.views.chart_layers import BackLayer, FrontLayer
 from roofscope.app.views.chart_marks import marker_path

@@ -11,8 +11,8 @@ from roofscope.app.models.chart_layout import MARKER
 from roofscope.app.models.chart_strip import StripScene
 from roofscope.app.models.chart_ticks import log_ticks
 from roofscope.app.models.chart_view import Box, View
-from roofscope.app.tokens import Theme
-from roofscope.app.verdict_text import ceiling_text
+from roofscope.app.presentation.tokens import Theme
+from roofscope.app.presentation.verdict_text import ceiling_text
 from roofscope.app.views.chart_marks import draw_marker, draw_warning
 
 _LANE = 24

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QTableView
 
-from roofscope.app.models.point_columns import COLUMNS
-from roofscope.app.models.point_row import PointRow
+from roofscope.app.presentation.point_columns import COLUMNS
+from roofscope.app.presentation.point_row import PointRow
 
 _MAX_WIDTH = 320
 _LEAST_WIDTHS = {"Kernel": 100, "Implementation": 132, "Size": 84}  # of those that can be told when elided

@@ -12,14 +12,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from roofscope.app.detail_facts import sections
-from roofscope.app.models.fact import Section
-from roofscope.app.models.point_row import PointRow
 from roofscope.app.models.point_table import PointTable
 from roofscope.app.models.selection import Selection
 from roofscope.app.models.session_model import SessionModel
-from roofscope.app.tokens import Theme
-from roofscope.app.verdict_text import verdict_sentence
+from roofscope.app.presentation.detail_facts import sections
+from roofscope.app.presentation.fact import Section
+from roofscope.app.presentation.point_row import PointRow
+from roofscope.app.presentation.tokens import Theme
+from roofscope.app.presentation.verdict_text import verdict_sentence
 from roofscope.app.views.call_histogram import CallHistogram
 from roofscope.app.views.gauge_bars import NAME_WIDTH, GaugeBars
 from roofscope.app.views.sample_strip import SampleStrip

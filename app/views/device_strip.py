@@ -4,7 +4,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from roofscope.app.device_source import DeviceSource
-from roofscope.app.formatting import (
+from roofscope.app.presentation.formatting import (
     MISSING,
     clock_text,
     memory_text,

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from roofscope.app.tokens import Theme
+from roofscope.app.presentation.tokens import Theme
 from roofscope.app.views.icons import icon_pixmap
 from roofscope.app.views.proof_pane import ProofPane
 from roofscope.app.views.style import as_pane, label

@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from roofscope.app.models.fact import Gauge
+from roofscope.app.presentation.fact import Gauge
 
 NAME_WIDTH = 94  # of the column of names, here and in the facts below
 _GAP = 12

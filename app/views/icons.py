@@ -6,7 +6,7 @@ from PySide6.QtCore import QByteArray, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap, QPolygonF
 from PySide6.QtSvg import QSvgRenderer
 
-from roofscope.app.tokens import MARKER_CORNERS, PROVIDER_MARKERS, Marker, Theme
+from roofscope.app.presentation.tokens import MARKER_CORNERS, PROVIDER_MARKERS, Marker, Theme
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.spec import Provider
 

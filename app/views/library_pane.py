@@ -13,8 +13,8 @@ from PySide6.QtWidgets import (
 )
 
 from roofscope.app.models.library_model import LibraryModel, LibraryRole
-from roofscope.app.search_text import is_found
-from roofscope.app.tokens import Theme
+from roofscope.app.presentation.search_text import is_found
+from roofscope.app.presentation.tokens import Theme
 from roofscope.app.views.icons import provider_icon
 from roofscope.app.views.style import NothingFound, as_pane, label
 from roofscope.profiling.planning.spec import Provider

@@ -9,7 +9,7 @@ from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QToolBar, QVBoxLayout, QWidget
 
 from roofscope.app.commands import COMMANDS, Actions, CommandId, Menu
-from roofscope.app.tokens import Scheme, Theme
+from roofscope.app.presentation.tokens import Scheme, Theme
 from roofscope.app.views.cards import CardColumn
 from roofscope.app.views.detail_pane import LEAST_WIDTH, DetailPane
 from roofscope.app.views.device_strip import DeviceStrip

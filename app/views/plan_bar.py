@@ -18,9 +18,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from roofscope.app.formatting import duration_text
 from roofscope.app.models.plan_choice import PRESETS, PlanChoice
-from roofscope.app.plan_words import DTYPE_TEXTS
+from roofscope.app.presentation.formatting import duration_text
+from roofscope.app.presentation.words import DTYPE_TEXTS
 from roofscope.app.views.elided_label import ElidedLabel
 from roofscope.app.views.style import label, set_state
 from roofscope.profiling.devices.device import Device, DeviceKind

@@ -12,10 +12,10 @@ from PySide6.QtWidgets import (
 )
 
 from roofscope.app.controller import Controller
-from roofscope.app.formatting import duration_text
 from roofscope.app.models.session_model import SessionModel
-from roofscope.app.proof_text import figure_text, finding_text, verdict_word
-from roofscope.app.tokens import Theme
+from roofscope.app.presentation.formatting import duration_text
+from roofscope.app.presentation.proof_text import figure_text, finding_text, verdict_word
+from roofscope.app.presentation.tokens import Theme
 from roofscope.app.views.icons import icon_pixmap
 from roofscope.app.views.style import as_pane, label
 from roofscope.profiling.devices.device import Device

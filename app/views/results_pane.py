@@ -15,13 +15,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from roofscope.app.formatting import counted_text
-from roofscope.app.models.point_columns import COLUMNS
 from roofscope.app.models.point_table import PointRole, PointTable
 from roofscope.app.models.selection import Selection
 from roofscope.app.models.session_model import SessionModel
-from roofscope.app.table_text import html_table, markdown_table, tab_separated
-from roofscope.app.tokens import PROVIDER_NAMES, Theme
+from roofscope.app.presentation.formatting import counted_text
+from roofscope.app.presentation.point_columns import COLUMNS
+from roofscope.app.presentation.table_text import html_table, markdown_table, tab_separated
+from roofscope.app.presentation.tokens import PROVIDER_NAMES, Theme
 from roofscope.app.views.column_widths import MARK_COLUMN, NAME_COLUMNS, ColumnWidths
 from roofscope.app.views.elided_label import ElidedLabel
 from roofscope.app.views.icons import provider_icon

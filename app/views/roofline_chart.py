@@ -12,11 +12,11 @@ from roofscope.app.models.chart_caption import summary
 from roofscope.app.models.chart_points import ChartPoint, all_points, chart_point
 from roofscope.app.models.chart_scene import ChartOptions, ChartScene, build_scene
 from roofscope.app.models.chart_strip import strip_of
-from roofscope.app.models.comparison import SpeedUp
 from roofscope.app.models.selection import Selection
 from roofscope.app.models.session_model import SessionModel
-from roofscope.app.tokens import Theme
-from roofscope.app.verdict_text import verdict_sentence
+from roofscope.app.presentation.comparison import SpeedUp
+from roofscope.app.presentation.tokens import Theme
+from roofscope.app.presentation.verdict_text import verdict_sentence
 from roofscope.app.views.chart_bar import ChartBar
 from roofscope.app.views.chart_card import HoverCard
 from roofscope.app.views.chart_files import ChartPicture, copy_chart, write_png

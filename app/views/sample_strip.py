@@ -4,8 +4,8 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from roofscope.app.formatting import time_text
-from roofscope.app.tokens import Theme
+from roofscope.app.presentation.formatting import time_text
+from roofscope.app.presentation.tokens import Theme
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import TimeStats
 

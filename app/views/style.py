@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from roofscope.app.tokens import Theme
+from roofscope.app.presentation.tokens import Theme
 from roofscope.profiling.paths import ASSETS
 
 _LEAST_CHARACTERS = 7

@@ -17,10 +17,10 @@ from PySide6.QtWidgets import (
 )
 
 from roofscope.app.background import Background
-from roofscope.app.formatting import count_text
 from roofscope.app.models.selection import Selection
 from roofscope.app.models.session_model import SessionModel
 from roofscope.app.models.trace_table import TraceTable
+from roofscope.app.presentation.formatting import count_text
 from roofscope.app.views.elided_label import ElidedLabel
 from roofscope.app.views.style import action_button, as_pane, placeholder
 from roofscope.profiling.results.chrome_trace import TraceError, TraceSummary, read_trace, unpack

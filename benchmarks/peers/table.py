@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from roofscope.app.formatting import (
+from roofscope.app.presentation.formatting import (
     bandwidth_text,
     flop_rate_text,
     percent_text,

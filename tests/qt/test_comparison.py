@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from roofscope.app.models.comparison import Baselines
+from roofscope.app.presentation.comparison import Baselines
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.outcome import TimeStats

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from roofscope.app import formatting as f
+from roofscope.app.presentation import formatting as f
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from roofscope.app.detail_facts import sections
-from roofscope.app.models.point_row import point_rows
+from roofscope.app.presentation.detail_facts import sections
+from roofscope.app.presentation.point_row import point_rows
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.planning.spec import Provider, Work
 from roofscope.profiling.results.outcome import Discard

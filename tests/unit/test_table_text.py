@@ -1,6 +1,6 @@
 """Copied tables, as other programs read them."""
 
-from roofscope.app.table_text import html_table, markdown_table, tab_separated
+from roofscope.app.presentation.table_text import html_table, markdown_table, tab_separated
 
 TABLE = [["Name", "Time", "Note"], ["a|b", "1 µs", ""], ["<c>", "2\n µs", ""]]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from roofscope.app.tokens import DARK, LIGHT, PROVIDER_COLOURS, PROVIDER_MARKERS, Theme, contrast
+from roofscope.app.presentation.tokens import DARK, LIGHT, PROVIDER_COLOURS, PROVIDER_MARKERS, Theme, contrast
 from roofscope.profiling.planning.spec import Provider
 
 

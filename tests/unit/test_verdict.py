@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from roofscope.app.verdict_text import distance_text, verdict_sentence
+from roofscope.app.presentation.verdict_text import distance_text, verdict_sentence
 from roofscope.profiling.analysis.agreement import Meanwhile
 from roofscope.profiling.analysis.verdict import VerdictKind, flags_of, limiting_roof, verdict
 from roofscope.profiling.devices.device import DeviceKind

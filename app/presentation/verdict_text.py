@@ -1,6 +1,12 @@
 """The judgement of a point as one sentence, for the details pane, the hover card and reports."""
 
-from roofscope.app.formatting import bandwidth_text, flop_rate_text, percent_text, ratio_text, time_short_text
+from roofscope.app.presentation.formatting import (
+    bandwidth_text,
+    flop_rate_text,
+    percent_text,
+    ratio_text,
+    time_short_text,
+)
 from roofscope.profiling.analysis.verdict import CEILING_UNCERTAINTY, Verdict, VerdictKind
 from roofscope.profiling.results.outcome import Cancelled, Failed, Flag, Skipped
 from roofscope.profiling.results.session import Point

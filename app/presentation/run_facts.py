@@ -2,7 +2,9 @@
 
 import statistics
 
-from roofscope.app.formatting import (
+from roofscope.app.presentation.comparison import SpeedUp
+from roofscope.app.presentation.fact import Fact, Gauge, Section, section
+from roofscope.app.presentation.formatting import (
     clock_range_text,
     clock_text,
     count_text,
@@ -15,9 +17,7 @@ from roofscope.app.formatting import (
     temperature_text,
     time_text,
 )
-from roofscope.app.models.comparison import SpeedUp
-from roofscope.app.models.fact import Fact, Gauge, Section, section
-from roofscope.app.models.point_row import PointRow
+from roofscope.app.presentation.point_row import PointRow
 from roofscope.profiling.analysis.agreement import is_longer
 from roofscope.profiling.analysis.statistics import INTERVAL_NOTE, Interval, unstable_because
 from roofscope.profiling.devices.device import Device, DeviceKind

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from roofscope.app.models.comparison import Baselines, SpeedUp
+from roofscope.app.presentation.comparison import Baselines, SpeedUp
 from roofscope.profiling.analysis.break_even import BreakEven
 from roofscope.profiling.analysis.verdict import Verdict, verdict
 from roofscope.profiling.planning.spec import Provider

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from roofscope.app.formatting import interval_text, range_text, ratio_text
+from roofscope.app.presentation.formatting import interval_text, range_text, ratio_text
 from roofscope.profiling.analysis.comparison import compared
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point

@@ -2,7 +2,8 @@
 
 import re
 
-from roofscope.app.formatting import (
+from roofscope.app.presentation.fact import Fact, Section, section
+from roofscope.app.presentation.formatting import (
     bandwidth_text,
     break_even_text,
     count_text,
@@ -14,10 +15,9 @@ from roofscope.app.formatting import (
     time_text,
     traffic_text,
 )
-from roofscope.app.models.fact import Fact, Section, section
-from roofscope.app.models.point_row import PointRow
-from roofscope.app.models.run_facts import device_section, energy_section, time_section
-from roofscope.app.verdict_text import ceiling_name, ceiling_value_text
+from roofscope.app.presentation.point_row import PointRow
+from roofscope.app.presentation.run_facts import device_section, energy_section, time_section
+from roofscope.app.presentation.verdict_text import ceiling_name, ceiling_value_text
 from roofscope.profiling.analysis.export import VERSIONED_PACKAGES, version
 from roofscope.profiling.analysis.verdict import Verdict
 from roofscope.profiling.results.outcome import Failed, Measured

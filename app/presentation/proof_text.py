@@ -1,6 +1,6 @@
 """The self-test in words and figures, for the terminal and the window."""
 
-from roofscope.app.formatting import (
+from roofscope.app.presentation.formatting import (
     MISSING,
     bandwidth_text,
     flop_rate_text,

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from roofscope.app.formatting import MISSING
+from roofscope.app.presentation.formatting import MISSING
 
 
 class Fact(Struct, frozen=True):

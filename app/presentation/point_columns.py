@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from roofscope.app.formatting import (
+from roofscope.app.models.chart_points import SHORT_DTYPES
+from roofscope.app.presentation.formatting import (
     MISSING,
     bandwidth_text,
     break_even_text,
@@ -18,8 +19,7 @@ from roofscope.app.formatting import (
     spread_time_text,
     time_text,
 )
-from roofscope.app.models.chart_points import SHORT_DTYPES
-from roofscope.app.models.point_row import PointRow, reason_text, status_text
+from roofscope.app.presentation.point_row import PointRow, reason_text, status_text
 from roofscope.profiling.analysis.statistics import INTERVAL_NOTE
 from roofscope.profiling.results.outcome import BuildInfo, Measured
 
