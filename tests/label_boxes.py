@@ -1,7 +1,7 @@
 """Where labels of a chart stand, for tests that none covers another."""
 
-from roofscope.app.models.chart_labels import PointLabel
-from roofscope.app.models.chart_view import Box, Font, View
+from roofscope.app.presentation.roofline.geometry import Box, Font, View
+from roofscope.app.presentation.roofline.point_labels import PointLabel
 
 
 def label_box(label: PointLabel, view: View, font: Font) -> Box:

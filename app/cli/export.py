@@ -6,7 +6,7 @@ from pathlib import Path
 
 from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.targets import check_target, unwritable
-from roofscope.app.roofline_svg import roofline_svg
+from roofscope.app.presentation.roofline.svg import roofline_svg
 from roofscope.profiling.analysis.export import csv_report, json_report
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import SessionError, load

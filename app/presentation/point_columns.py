@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from roofscope.app.models.chart_points import SHORT_DTYPES
 from roofscope.app.presentation.formatting import (
     MISSING,
     bandwidth_text,
@@ -20,6 +19,7 @@ from roofscope.app.presentation.formatting import (
     time_text,
 )
 from roofscope.app.presentation.point_row import PointRow, reason_text, status_text
+from roofscope.app.presentation.roofline.points import SHORT_DTYPES
 from roofscope.profiling.analysis.statistics import INTERVAL_NOTE
 from roofscope.profiling.results.outcome import BuildInfo, Measured
 

@@ -1,7 +1,7 @@
 """What a search looks through: names in every spelling that people type."""
 
-from roofscope.app.models.chart_points import SHORT_DTYPES
 from roofscope.app.presentation.formatting import sizes_text
+from roofscope.app.presentation.roofline.points import SHORT_DTYPES
 from roofscope.app.presentation.words import DTYPE_TEXTS
 from roofscope.profiling.planning.spec import Implementation, Workload
 

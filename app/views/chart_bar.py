@@ -7,8 +7,8 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
 
-from roofscope.app.models.chart_caption import SPREAD_TEXT, count_line, providers_of
-from roofscope.app.models.chart_scene import ChartOptions, ChartScene
+from roofscope.app.presentation.roofline.caption import SPREAD_TEXT, count_line, providers_of
+from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene
 from roofscope.app.presentation.tokens import PROVIDER_NAMES, Theme
 from roofscope.app.views.elided_label import ElidedLabel
 from roofscope.app.views.icons import provider_icon

@@ -11,8 +11,8 @@ from PySide6.QtCore import QBuffer, QIODevice, QMimeData, QSaveFile
 from PySide6.QtGui import QGuiApplication, QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
-from roofscope.app.models.chart_scene import ChartOptions, Range
-from roofscope.app.roofline_svg import roofline_svg
+from roofscope.app.presentation.roofline.scene import ChartOptions, Range
+from roofscope.app.presentation.roofline.svg import roofline_svg
 from roofscope.profiling.analysis.export import csv_report
 from roofscope.profiling.results.session import Session
 

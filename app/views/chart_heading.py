@@ -4,7 +4,7 @@ from msgspec import Struct
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 
-from roofscope.app.models.chart_view import Box
+from roofscope.app.presentation.roofline.geometry import Box
 from roofscope.app.presentation.tokens import Theme
 
 _LEFT = 12.0

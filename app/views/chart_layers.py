@@ -6,14 +6,14 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
-from roofscope.app.models.ceiling_texts import LineShape
-from roofscope.app.models.chart_caption import NO_CEILINGS_TEXT, empty_text, target_text
-from roofscope.app.models.chart_labels import PointLabel
-from roofscope.app.models.chart_layout import MARKER, ChartLayout
-from roofscope.app.models.chart_points import ChartPoint
-from roofscope.app.models.chart_scene import ChartScene
-from roofscope.app.models.chart_ticks import log_ticks
-from roofscope.app.models.chart_view import Box, Text, View
+from roofscope.app.presentation.roofline.caption import NO_CEILINGS_TEXT, empty_text, target_text
+from roofscope.app.presentation.roofline.ceiling_labels import LineShape
+from roofscope.app.presentation.roofline.geometry import Box, Text, View
+from roofscope.app.presentation.roofline.layout import MARKER, ChartLayout
+from roofscope.app.presentation.roofline.point_labels import PointLabel
+from roofscope.app.presentation.roofline.points import ChartPoint
+from roofscope.app.presentation.roofline.scene import ChartScene
+from roofscope.app.presentation.roofline.ticks import log_ticks
 from roofscope.app.presentation.tokens import SOURCE_DASHES, Theme
 from roofscope.app.views.chart_heading import Heading
 from roofscope.app.views.chart_marks import draw_marker, draw_warning

@@ -3,7 +3,7 @@
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
 
-from roofscope.app.models.chart_layout import MARKER
+from roofscope.app.presentation.roofline.layout import MARKER
 from roofscope.app.presentation.tokens import MARKER_CORNERS, PROVIDER_MARKERS, Theme
 from roofscope.profiling.planning.spec import Provider
 

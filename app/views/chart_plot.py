@@ -14,15 +14,15 @@ from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent
 from PySide6.QtWidgets import QWidget
 
-from roofscope.app.models.ceiling_texts import LineShape
-from roofscope.app.models.chart_caption import INTENSITY_TITLE, RATE_TITLE
-from roofscope.app.models.chart_labels import PointLabel, place_labels
-from roofscope.app.models.chart_layout import MARKER, ChartLayout, lay_out
-from roofscope.app.models.chart_points import ChartPoint
-from roofscope.app.models.chart_scene import ChartScene, Range
-from roofscope.app.models.chart_spread import spread
-from roofscope.app.models.chart_ticks import log_ticks
-from roofscope.app.models.chart_view import Box, Font, View
+from roofscope.app.presentation.roofline.caption import INTENSITY_TITLE, RATE_TITLE
+from roofscope.app.presentation.roofline.ceiling_labels import LineShape
+from roofscope.app.presentation.roofline.geometry import Box, Font, View
+from roofscope.app.presentation.roofline.layout import MARKER, ChartLayout, lay_out
+from roofscope.app.presentation.roofline.point_labels import PointLabel, place_labels
+from roofscope.app.presentation.roofline.points import ChartPoint
+from roofscope.app.presentation.roofline.scene import ChartScene, Range
+from roofscope.app.presentation.roofline.spread import spread
+from roofscope.app.presentation.roofline.ticks import log_ticks
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.views.chart_heading import Heading
 from roofscope.app.views.chart_layers import BackLayer, FrontLayer

@@ -6,11 +6,11 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from roofscope.app.models.chart_caption import STRIP_TITLE
-from roofscope.app.models.chart_layout import MARKER
-from roofscope.app.models.chart_strip import StripScene
-from roofscope.app.models.chart_ticks import log_ticks
-from roofscope.app.models.chart_view import Box, View
+from roofscope.app.presentation.roofline.caption import STRIP_TITLE
+from roofscope.app.presentation.roofline.geometry import Box, View
+from roofscope.app.presentation.roofline.layout import MARKER
+from roofscope.app.presentation.roofline.strip import StripScene
+from roofscope.app.presentation.roofline.ticks import log_ticks
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.presentation.verdict_text import ceiling_text
 from roofscope.app.views.chart_marks import draw_marker, draw_warning

@@ -8,13 +8,13 @@ from PySide6.QtCore import QPoint, QPointF, QSize, Qt, QTimer
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
-from roofscope.app.models.chart_caption import summary
-from roofscope.app.models.chart_points import ChartPoint, all_points, chart_point
-from roofscope.app.models.chart_scene import ChartOptions, ChartScene, build_scene
-from roofscope.app.models.chart_strip import strip_of
 from roofscope.app.models.selection import Selection
 from roofscope.app.models.session_model import SessionModel
 from roofscope.app.presentation.comparison import SpeedUp
+from roofscope.app.presentation.roofline.caption import summary
+from roofscope.app.presentation.roofline.points import ChartPoint, all_points, chart_point
+from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, build_scene
+from roofscope.app.presentation.roofline.strip import strip_of
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.presentation.verdict_text import verdict_sentence
 from roofscope.app.views.chart_bar import ChartBar

@@ -52,7 +52,7 @@ def test_import_contracts_hold() -> None:
             [
                 "main",
                 *modules("app/cli/*.py"),
-                "roofscope.app.roofline_svg",
+                "roofscope.app.presentation.roofline.svg",
                 "roofscope.app.presentation.verdict_text",
             ],
             ENGINES + WINDOW[:-1],

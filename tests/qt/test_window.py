@@ -26,7 +26,7 @@ from pytestqt.qtbot import QtBot
 
 from roofscope.app.application import Application
 from roofscope.app.commands import CommandId
-from roofscope.app.models.chart_caption import target_text
+from roofscope.app.presentation.roofline.caption import target_text
 from roofscope.app.presentation.tokens import DARK, LIGHT
 from roofscope.app.views.chart_card import point_html
 from roofscope.app.views.roofline_chart import RooflineChart

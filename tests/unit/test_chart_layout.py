@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from roofscope.app.models.chart_labels import place_labels
-from roofscope.app.models.chart_layout import MARKER, lay_out
-from roofscope.app.models.chart_points import all_points
-from roofscope.app.models.chart_scene import ChartOptions, ChartScene, Range, build_scene
-from roofscope.app.models.chart_view import Box, Font, View, boxes_along, free
-from roofscope.app.models.text_width import text_width
+from roofscope.app.presentation.roofline.geometry import Box, Font, View, boxes_along, free
+from roofscope.app.presentation.roofline.layout import MARKER, lay_out
+from roofscope.app.presentation.roofline.point_labels import place_labels
+from roofscope.app.presentation.roofline.points import all_points
+from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, Range, build_scene
+from roofscope.app.presentation.roofline.text_width import text_width
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.roofline.roofline import Bound, Mix, Source
 from roofscope.tests.label_boxes import label_box

@@ -5,11 +5,11 @@ import math
 import msgspec
 import pytest
 
-from roofscope.app.models.chart_caption import EMPTY_TEXT, FILTERED_TEXT, UNTIMED_TEXT, empty_text
-from roofscope.app.models.chart_points import ChartPoint, StripPoint, all_points
-from roofscope.app.models.chart_scene import ChartOptions, Range, build_scene
-from roofscope.app.models.chart_strip import strip_of
-from roofscope.app.models.chart_ticks import log_ticks
+from roofscope.app.presentation.roofline.caption import EMPTY_TEXT, FILTERED_TEXT, UNTIMED_TEXT, empty_text
+from roofscope.app.presentation.roofline.points import ChartPoint, StripPoint, all_points
+from roofscope.app.presentation.roofline.scene import ChartOptions, Range, build_scene
+from roofscope.app.presentation.roofline.strip import strip_of
+from roofscope.app.presentation.roofline.ticks import log_ticks
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype, Provider, WorkFormula
 from roofscope.profiling.results.outcome import Flag, Measured

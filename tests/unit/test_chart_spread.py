@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from roofscope.app.models.chart_points import all_points
-from roofscope.app.models.chart_scene import ChartOptions, Range, build_scene
-from roofscope.app.models.chart_spread import spread
-from roofscope.app.models.chart_view import Box, View
+from roofscope.app.presentation.roofline.geometry import Box, View
+from roofscope.app.presentation.roofline.points import all_points
+from roofscope.app.presentation.roofline.scene import ChartOptions, Range, build_scene
+from roofscope.app.presentation.roofline.spread import spread
 from roofscope.tests.sessions import make_session
 
 MARKER = 11.0

@@ -8,10 +8,10 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from roofscope.app.models.chart_points import all_points
-from roofscope.app.models.chart_scene import ChartOptions, Range, build_scene
+from roofscope.app.presentation.roofline.points import all_points
+from roofscope.app.presentation.roofline.scene import ChartOptions, Range, build_scene
+from roofscope.app.presentation.roofline.svg import roofline_svg
 from roofscope.app.presentation.tokens import DARK, LIGHT, PROVIDER_COLOURS
-from roofscope.app.roofline_svg import roofline_svg
 from roofscope.profiling.results.session import Session
 from roofscope.tests.sessions import empty_session, make_session
 from roofscope.tests.unit.test_chart_scene import make_unstable, session_with_copy

@@ -7,17 +7,26 @@ import math
 from functools import partial
 from xml.sax.saxutils import escape
 
-from roofscope.app.models import chart_caption as caption
-from roofscope.app.models.chart_caption import target_text
-from roofscope.app.models.chart_labels import PointLabel, place_labels
-from roofscope.app.models.chart_layout import MARKER, ChartLayout, lay_out
-from roofscope.app.models.chart_points import ChartPoint, all_points
-from roofscope.app.models.chart_scene import ChartOptions, ChartScene, Range, Target, build_scene
-from roofscope.app.models.chart_spread import spread
-from roofscope.app.models.chart_strip import StripScene, strip_of
-from roofscope.app.models.chart_ticks import Tick, log_ticks
-from roofscope.app.models.chart_view import Box, Font, Pair, Text, View
-from roofscope.app.models.text_width import text_width
+from roofscope.app.presentation.roofline import caption as caption
+from roofscope.app.presentation.roofline.caption import target_text
+from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, Text, View
+from roofscope.app.presentation.roofline.layout import MARKER, ChartLayout, lay_out
+from roofscope.app.presentation.roofline.point_labels import PointLabel, place_labels
+from roofscope.app.presentation.roofline.points import ChartPoint, all_points
+from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, Range, Target, build_scene
+from roofscope.app.presentation.roofline.spread import spread
+from roofscope.app.presentation.roofline.strip import StripScene, strip_of
+from roofscope.app.presentation.roofline.svg_elements import (
+    SIZE,
+    SMALL,
+    svg_marker,
+    svg_placed,
+    svg_rect,
+    svg_text,
+    svg_warning,
+)
+from roofscope.app.presentation.roofline.text_width import text_width
+from roofscope.app.presentation.roofline.ticks import Tick, log_ticks
 from roofscope.app.presentation.tokens import (
     DARK,
     LIGHT,
@@ -26,7 +35,6 @@ from roofscope.app.presentation.tokens import (
     Theme,
 )
 from roofscope.app.presentation.verdict_text import ceiling_text
-from roofscope.app.svg_elements import SIZE, SMALL, svg_marker, svg_placed, svg_rect, svg_text, svg_warning
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Session
 

@@ -10,7 +10,13 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from roofscope.app.models.chart_points import ChartPoint, PointGroup, StripPoint, grouped, newest_first
+from roofscope.app.presentation.roofline.points import (
+    ChartPoint,
+    PointGroup,
+    StripPoint,
+    grouped,
+    newest_first,
+)
 from roofscope.profiling.analysis.verdict import MEASURED_IN, Verdict, verdict
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype

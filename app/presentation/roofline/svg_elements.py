@@ -2,8 +2,8 @@
 
 from xml.sax.saxutils import escape, quoteattr
 
-from roofscope.app.models.chart_layout import MARKER
-from roofscope.app.models.chart_view import Box, Text
+from roofscope.app.presentation.roofline.geometry import Box, Text
+from roofscope.app.presentation.roofline.layout import MARKER
 from roofscope.app.presentation.tokens import MARKER_CORNERS, PROVIDER_COLOURS, PROVIDER_MARKERS, Theme
 from roofscope.profiling.planning.spec import Provider
 

@@ -1,7 +1,7 @@
 """The words round a roofline: title, legend and foot, the same on the screen and in files."""
 
-from roofscope.app.models.chart_scene import ChartScene, Target
 from roofscope.app.presentation.formatting import counted_text, memory_text, power_text
+from roofscope.app.presentation.roofline.scene import ChartScene, Target
 from roofscope.app.presentation.verdict_text import distance_text
 from roofscope.profiling.analysis.export import VERSIONED_PACKAGES, version
 from roofscope.profiling.planning.spec import Provider

@@ -6,8 +6,8 @@ from itertools import chain
 
 from msgspec import Struct
 
-from roofscope.app.models.chart_scene import RoofLine
-from roofscope.app.models.chart_view import Box, Font, Pair, Text, View, boxes_along, free
+from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, Text, View, boxes_along, free
+from roofscope.app.presentation.roofline.scene import RoofLine
 from roofscope.app.presentation.verdict_text import ceiling_text
 from roofscope.profiling.roofline.roofline import Bound, Ceiling
 

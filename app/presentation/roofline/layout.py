@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from roofscope.app.models.ceiling_texts import LineShape, compute_texts, memory_texts
-from roofscope.app.models.chart_caption import target_text
-from roofscope.app.models.chart_scene import ChartScene, RidgePoint, RoofLine
-from roofscope.app.models.chart_view import Box, Font, Pair, Text, View, boxes_along, free
 from roofscope.app.presentation.formatting import intensity_text
+from roofscope.app.presentation.roofline.caption import target_text
+from roofscope.app.presentation.roofline.ceiling_labels import LineShape, compute_texts, memory_texts
+from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, Text, View, boxes_along, free
+from roofscope.app.presentation.roofline.scene import ChartScene, RidgePoint, RoofLine
 from roofscope.app.presentation.verdict_text import ceiling_name
 from roofscope.profiling.roofline.roofline import Bound, Source
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roofscope.app.models.chart_points import ChartPoint, PointGroup
-from roofscope.app.models.chart_scene import ChartScene, Range
-from roofscope.app.models.chart_view import Pair, View
+from roofscope.app.presentation.roofline.geometry import Pair, View
+from roofscope.app.presentation.roofline.points import ChartPoint, PointGroup
+from roofscope.app.presentation.roofline.scene import ChartScene, Range
 from roofscope.profiling.planning.spec import Provider
 
 _ORDER = {provider: index for index, provider in enumerate(Provider)}

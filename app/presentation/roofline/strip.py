@@ -4,8 +4,8 @@ import math
 
 from msgspec import Struct
 
-from roofscope.app.models.chart_points import StripPoint
-from roofscope.app.models.chart_scene import ChartScene, Range
+from roofscope.app.presentation.roofline.points import StripPoint
+from roofscope.app.presentation.roofline.scene import ChartScene, Range
 from roofscope.profiling.roofline.roofline import Bound, Ceiling
 
 

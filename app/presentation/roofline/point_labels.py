@@ -7,10 +7,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from roofscope.app.models.chart_layout import MARKER
-from roofscope.app.models.chart_points import PointGroup
-from roofscope.app.models.chart_scene import ChartScene
-from roofscope.app.models.chart_view import Box, Font, View, boxes_along
+from roofscope.app.presentation.roofline.geometry import Box, Font, View, boxes_along
+from roofscope.app.presentation.roofline.layout import MARKER
+from roofscope.app.presentation.roofline.points import PointGroup
+from roofscope.app.presentation.roofline.scene import ChartScene
 
 MOST_LABELS = 100
 _MOST_TESTED = 9000  # slots, about 30 ms: a crowd must not hold up the window

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from roofscope.app.models.chart_scene import Range
+from roofscope.app.presentation.roofline.scene import Range
 
 Pair = tuple[float, float]
 
