@@ -4,11 +4,11 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QApplication
 
-from roofscope.app.models.selection import Selection
-from roofscope.app.models.session_model import SessionModel
 from roofscope.app.presentation.tokens import Scheme
-from roofscope.app.theme import apply_theme
 from roofscope.app.views.roofline_chart import RooflineChart
+from roofscope.app.window.selection import Selection
+from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.theme import apply_theme
 from roofscope.profiling.results.session import Session
 
 _SIZE = (1280, 800)

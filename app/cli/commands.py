@@ -216,7 +216,7 @@ def _open_window(files: list[Path]) -> int:
     if pyside and found.state is CheckState.MISSING:  # before Qt is loaded, which would abort
         refuse(f"{found.finding.rstrip('.')}: {found.fix}")
     try:
-        from roofscope.app.application import run_window
+        from roofscope.app.window.application import run_window
     except ImportError as error:
         refuse(f"The window cannot start ({error}); run `main.py doctor`, or install the `window` group.")
     return run_window(files)

@@ -6,11 +6,11 @@ from enum import IntEnum
 import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from roofscope.app.models.session_model import SessionModel
 from roofscope.app.presentation.comparison import SpeedUp
 from roofscope.app.presentation.point_columns import COLUMNS, Column
 from roofscope.app.presentation.point_row import PointRow, point_rows, reason_text
 from roofscope.app.presentation.search_text import implementation_text, is_found, workload_text
+from roofscope.app.window.session_model import SessionModel
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Failed
 from roofscope.profiling.results.session import Point

@@ -3,7 +3,6 @@
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
-from roofscope.app.device_source import DeviceSource
 from roofscope.app.presentation.formatting import (
     MISSING,
     clock_text,
@@ -14,6 +13,7 @@ from roofscope.app.presentation.formatting import (
 )
 from roofscope.app.views.elided_label import ElidedLabel
 from roofscope.app.views.style import label
+from roofscope.app.window.device_source import DeviceSource
 from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
 
 _PERIOD_MS = 1000

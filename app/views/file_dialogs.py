@@ -6,7 +6,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from roofscope.app.settings import Settings
+from roofscope.app.window.settings import Settings
 from roofscope.profiling.paths import SUFFIX
 
 _SESSIONS = f"Roofscope sessions (*{SUFFIX})"

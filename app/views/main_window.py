@@ -8,7 +8,6 @@ from PySide6.QtCore import QByteArray, QEvent, Qt, Signal
 from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QToolBar, QVBoxLayout, QWidget
 
-from roofscope.app.commands import COMMANDS, Actions, CommandId, Menu
 from roofscope.app.presentation.tokens import Scheme, Theme
 from roofscope.app.views.cards import CardColumn
 from roofscope.app.views.detail_pane import LEAST_WIDTH, DetailPane
@@ -21,6 +20,7 @@ from roofscope.app.views.results_pane import ResultsPane
 from roofscope.app.views.roofline_chart import RooflineChart
 from roofscope.app.views.style import as_pane, window_style
 from roofscope.app.views.trace_pane import TracePane
+from roofscope.app.window.commands import COMMANDS, Actions, CommandId, Menu
 
 SCHEME_COMMANDS = {
     CommandId.THEME_SYSTEM: Scheme.SYSTEM,

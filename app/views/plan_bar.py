@@ -18,11 +18,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from roofscope.app.models.plan_choice import PRESETS, PlanChoice
 from roofscope.app.presentation.formatting import duration_text
 from roofscope.app.presentation.words import DTYPE_TEXTS
 from roofscope.app.views.elided_label import ElidedLabel
 from roofscope.app.views.style import label, set_state
+from roofscope.app.window.plan_choice import PRESETS, PlanChoice
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype

@@ -8,8 +8,6 @@ from PySide6.QtCore import QPoint, QPointF, QSize, Qt, QTimer
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
-from roofscope.app.models.selection import Selection
-from roofscope.app.models.session_model import SessionModel
 from roofscope.app.presentation.comparison import SpeedUp
 from roofscope.app.presentation.roofline.caption import summary
 from roofscope.app.presentation.roofline.points import ChartPoint, all_points, chart_point
@@ -22,6 +20,8 @@ from roofscope.app.views.chart_card import HoverCard
 from roofscope.app.views.chart_files import ChartPicture, copy_chart, write_png
 from roofscope.app.views.chart_plot import RooflinePlot
 from roofscope.app.views.chart_strip_view import ChartStripView
+from roofscope.app.window.selection import Selection
+from roofscope.app.window.session_model import SessionModel
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.roofline.roofline import Ceiling

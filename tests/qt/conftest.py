@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from roofscope.app.application import Application, build_window
+from roofscope.app.window.application import Application, build_window
 from roofscope.profiling.devices.device import Device, DeviceState
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.paths import Places, module_command

@@ -70,7 +70,7 @@ import signal, sys
 from pathlib import Path
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
-from roofscope.app.application import run_window
+from roofscope.app.window.application import run_window
 
 run = QApplication.exec
 

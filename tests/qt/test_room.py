@@ -9,9 +9,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
-from roofscope.app.commands import CommandId
 from roofscope.app.presentation.point_columns import COLUMNS
-from roofscope.app.runtime_folder import give_qt_a_runtime_folder
+from roofscope.app.window.commands import CommandId
+from roofscope.app.window.runtime_folder import give_qt_a_runtime_folder
 from roofscope.profiling.paths import ASSETS
 from roofscope.tests.qt.conftest import OpenWindow
 

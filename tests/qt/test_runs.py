@@ -11,8 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
-from roofscope.app.application import Application
-from roofscope.app.commands import CommandId
+from roofscope.app.window.application import Application
+from roofscope.app.window.commands import CommandId
 from roofscope.profiling.paths import LIBRARY, Places
 from roofscope.profiling.results.outcome import Cancelled, Failed, FailureKind, Measured
 from roofscope.profiling.results.session import Session
@@ -274,7 +274,7 @@ def test_a_read_only_session_is_left_as_it_is(
 ):
     # Tests may run as root, who may write anything: ask as a user would be answered.
     monkeypatch.setattr(
-        "roofscope.app.session_keeper.os.access", lambda path, mode: Path(path) != session_file
+        "roofscope.app.window.session_keeper.os.access", lambda path, mode: Path(path) != session_file
     )
     application = open_window(session_file)
     before = session_file.read_bytes()

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.tokens import contrast
-from roofscope.app.theme import DARK, LIGHT, Scheme, Theme, ThemeSwitch, apply_theme, palette_of
+from roofscope.app.window.theme import DARK, LIGHT, Scheme, Theme, ThemeSwitch, apply_theme, palette_of
 
 
 def test_applying_a_scheme_colours_widgets_that_exist_already(qtbot: QtBot, qapp: QApplication) -> None:

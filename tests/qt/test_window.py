@@ -24,12 +24,12 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from roofscope.app.application import Application
-from roofscope.app.commands import CommandId
 from roofscope.app.presentation.roofline.caption import target_text
 from roofscope.app.presentation.tokens import DARK, LIGHT
 from roofscope.app.views.chart_card import point_html
 from roofscope.app.views.roofline_chart import RooflineChart
+from roofscope.app.window.application import Application
+from roofscope.app.window.commands import CommandId
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.paths import ASSETS, Places

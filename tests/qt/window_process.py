@@ -10,7 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
-from roofscope.app.application import Application, build_window
+from roofscope.app.window.application import Application, build_window
 from roofscope.profiling.paths import Places
 from roofscope.tests.qt.conftest import FakeDevices, FakeTarget
 

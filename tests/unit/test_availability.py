@@ -1,6 +1,6 @@
 """Why an implementation cannot run here."""
 
-from roofscope.app.availability import Availability
+from roofscope.app.window.availability import Availability
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.planning.spec import Implementation, Provider
 

@@ -82,7 +82,9 @@ def test_a_window_that_would_abort_is_refused_before_qt_is_loaded(
     aborts = doctor.check_window("6.12.0", (3, 11))
     monkeypatch.setattr(commands, "check_window", lambda *_: aborts)
     monkeypatch.setattr(commands, "has_screen", lambda: True)
-    monkeypatch.setitem(sys.modules, "roofscope.app.application", None)  # importing it fails, in other words
+    monkeypatch.setitem(
+        sys.modules, "roofscope.app.window.application", None
+    )  # importing it fails, in other words
     with pytest.raises(typer.Exit) as refused:
         commands.start(typer.Context(typer.main.get_command(commands.cli)))
     assert refused.value.exit_code == 2

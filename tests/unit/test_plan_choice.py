@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from roofscope.app.models.plan_choice import PlanChoice, dtypes_hint, plan, sizes_hint
 from roofscope.app.presentation.words import parse_sizes
+from roofscope.app.window.plan_choice import PlanChoice, dtypes_hint, plan, sizes_hint
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job, PlanError
 from roofscope.profiling.planning.spec import Dtype

@@ -6,9 +6,9 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
 
 from roofscope.app.models.library_model import LibraryModel
-from roofscope.app.models.plan_choice import dtypes_hint, plan, sizes_hint
 from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.views.plan_bar import PlanBar
+from roofscope.app.window.plan_choice import dtypes_hint, plan, sizes_hint
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.planning.plan import PlanError
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import msgspec
 from PySide6.QtCore import QObject, Signal
 
-from roofscope.app.availability import Availability
-from roofscope.app.models.plan_choice import Checked, PlanChoice, newest, plan
-from roofscope.app.models.session_model import SessionModel
 from roofscope.app.presentation.formatting import counted_text
-from roofscope.app.session_keeper import SessionKeeper
-from roofscope.app.worker_link import WorkerLink
+from roofscope.app.window.availability import Availability
+from roofscope.app.window.plan_choice import Checked, PlanChoice, newest, plan
+from roofscope.app.window.session_keeper import SessionKeeper
+from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.plan import Job, PlanError

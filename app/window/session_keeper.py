@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from roofscope.app.models.session_model import SessionModel
+from roofscope.app.window.session_model import SessionModel
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import environment
 from roofscope.profiling.paths import new_session_path

@@ -9,20 +9,8 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
-from roofscope.app.availability import Availability
-from roofscope.app.background import Background
-from roofscope.app.commands import Actions, CommandId
-from roofscope.app.controller import Controller
-from roofscope.app.device_source import DeviceSource, LocalDevices
 from roofscope.app.models.library_model import LibraryModel
 from roofscope.app.models.point_table import PointTable
-from roofscope.app.models.selection import Selection
-from roofscope.app.models.session_model import SessionModel
-from roofscope.app.plan_watch import PlanWatch
-from roofscope.app.runtime_folder import give_qt_a_runtime_folder
-from roofscope.app.session_keeper import SessionKeeper
-from roofscope.app.settings import Settings
-from roofscope.app.theme import ThemeSwitch
 from roofscope.app.views.cards import CardColumn
 from roofscope.app.views.detail_pane import DetailPane
 from roofscope.app.views.device_strip import DeviceStrip
@@ -33,8 +21,20 @@ from roofscope.app.views.plan_bar import PlanBar
 from roofscope.app.views.results_pane import ResultsPane
 from roofscope.app.views.roofline_chart import RooflineChart
 from roofscope.app.views.trace_pane import TracePane
-from roofscope.app.window_commands import WindowCommands
-from roofscope.app.worker_link import WorkerLink
+from roofscope.app.window.availability import Availability
+from roofscope.app.window.background import Background
+from roofscope.app.window.commands import Actions, CommandId
+from roofscope.app.window.controller import Controller
+from roofscope.app.window.device_source import DeviceSource, LocalDevices
+from roofscope.app.window.plan_watch import PlanWatch
+from roofscope.app.window.runtime_folder import give_qt_a_runtime_folder
+from roofscope.app.window.selection import Selection
+from roofscope.app.window.session_keeper import SessionKeeper
+from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.settings import Settings
+from roofscope.app.window.theme import ThemeSwitch
+from roofscope.app.window.window_commands import WindowCommands
+from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.devices.discovery import default_device
 from roofscope.profiling.paths import LIBRARY, Places
