@@ -50,7 +50,7 @@ def _write_json(session: Session, path: Path) -> None:
 def _write_png(session: Session, path: Path) -> None:
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     try:
-        from roofscope.app.render import render_roofline_png
+        from roofscope.app.window.chart.render import render_roofline_png
     except ImportError as error:
         refuse(f"A PNG needs Qt, which is not here ({error}); export --svg, or install the `window` group.")
     render_roofline_png(session, path)

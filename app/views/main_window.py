@@ -17,9 +17,9 @@ from roofscope.app.views.icons import application_icon, icon
 from roofscope.app.views.library_pane import LibraryPane
 from roofscope.app.views.plan_bar import PlanBar
 from roofscope.app.views.results_pane import ResultsPane
-from roofscope.app.views.roofline_chart import RooflineChart
 from roofscope.app.views.style import as_pane, window_style
 from roofscope.app.views.trace_pane import TracePane
+from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.commands import COMMANDS, Actions, CommandId, Menu
 
 SCHEME_COMMANDS = {

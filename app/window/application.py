@@ -19,10 +19,10 @@ from roofscope.app.views.library_pane import LibraryPane
 from roofscope.app.views.main_window import MainWindow, Panes
 from roofscope.app.views.plan_bar import PlanBar
 from roofscope.app.views.results_pane import ResultsPane
-from roofscope.app.views.roofline_chart import RooflineChart
 from roofscope.app.views.trace_pane import TracePane
 from roofscope.app.window.availability import Availability
 from roofscope.app.window.background import Background
+from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.commands import Actions, CommandId
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.device_source import DeviceSource, LocalDevices

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from pytestqt.qtbot import QtBot
 
-from roofscope.app.views.roofline_chart import RooflineChart
+from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.theme import DARK, LIGHT

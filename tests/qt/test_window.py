@@ -26,9 +26,9 @@ from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.roofline.caption import target_text
 from roofscope.app.presentation.tokens import DARK, LIGHT
-from roofscope.app.views.chart_card import point_html
-from roofscope.app.views.roofline_chart import RooflineChart
 from roofscope.app.window.application import Application
+from roofscope.app.window.chart.hover_card import point_html
+from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.commands import CommandId
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.devices.host import cpu_device

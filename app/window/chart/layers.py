@@ -15,9 +15,9 @@ from roofscope.app.presentation.roofline.points import ChartPoint
 from roofscope.app.presentation.roofline.scene import ChartScene
 from roofscope.app.presentation.roofline.ticks import log_ticks
 from roofscope.app.presentation.tokens import SOURCE_DASHES, Theme
-from roofscope.app.views.chart_heading import Heading
-from roofscope.app.views.chart_marks import draw_marker, draw_warning
-from roofscope.app.views.plotting import pg
+from roofscope.app.window.chart.heading import Heading
+from roofscope.app.window.chart.markers import draw_marker, draw_warning
+from roofscope.app.window.chart.plotting import pg
 
 
 class Layer(pg.GraphicsObject):

@@ -5,7 +5,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication
 
 from roofscope.app.presentation.tokens import Scheme
-from roofscope.app.views.roofline_chart import RooflineChart
+from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.theme import apply_theme

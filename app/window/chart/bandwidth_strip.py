@@ -13,7 +13,7 @@ from roofscope.app.presentation.roofline.strip import StripScene
 from roofscope.app.presentation.roofline.ticks import log_ticks
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.presentation.verdict_text import ceiling_text
-from roofscope.app.views.chart_marks import draw_marker, draw_warning
+from roofscope.app.window.chart.markers import draw_marker, draw_warning
 
 _LANE = 24
 _TOP, _BOTTOM, _LEFT, _RIGHT = 24, 22, 76, 22

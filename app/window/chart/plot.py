@@ -24,10 +24,10 @@ from roofscope.app.presentation.roofline.scene import ChartScene, Range
 from roofscope.app.presentation.roofline.spread import spread
 from roofscope.app.presentation.roofline.ticks import log_ticks
 from roofscope.app.presentation.tokens import Theme
-from roofscope.app.views.chart_heading import Heading
-from roofscope.app.views.chart_layers import BackLayer, FrontLayer
-from roofscope.app.views.chart_marks import marker_path
-from roofscope.app.views.plotting import pg
+from roofscope.app.window.chart.heading import Heading
+from roofscope.app.window.chart.layers import BackLayer, FrontLayer
+from roofscope.app.window.chart.markers import marker_path
+from roofscope.app.window.chart.plotting import pg
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.roofline.roofline import Ceiling
 

@@ -15,11 +15,11 @@ from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, 
 from roofscope.app.presentation.roofline.strip import strip_of
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.presentation.verdict_text import verdict_sentence
-from roofscope.app.views.chart_bar import ChartBar
-from roofscope.app.views.chart_card import HoverCard
-from roofscope.app.views.chart_files import ChartPicture, copy_chart, write_png
-from roofscope.app.views.chart_plot import RooflinePlot
-from roofscope.app.views.chart_strip_view import ChartStripView
+from roofscope.app.window.chart.bandwidth_strip import ChartStripView
+from roofscope.app.window.chart.files import ChartPicture, copy_chart, write_png
+from roofscope.app.window.chart.filter_bar import ChartBar
+from roofscope.app.window.chart.hover_card import HoverCard
+from roofscope.app.window.chart.plot import RooflinePlot
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.profiling.analysis.verdict import verdict
