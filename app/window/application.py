@@ -9,29 +9,29 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
-from roofscope.app.models.library_model import LibraryModel
-from roofscope.app.models.point_table import PointTable
-from roofscope.app.views.cards import CardColumn
-from roofscope.app.views.detail_pane import DetailPane
-from roofscope.app.views.device_strip import DeviceStrip
-from roofscope.app.views.file_dialogs import FileDialogs
-from roofscope.app.views.library_pane import LibraryPane
-from roofscope.app.views.main_window import MainWindow, Panes
-from roofscope.app.views.plan_bar import PlanBar
-from roofscope.app.views.results_pane import ResultsPane
-from roofscope.app.views.trace_pane import TracePane
 from roofscope.app.window.availability import Availability
 from roofscope.app.window.background import Background
 from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.commands import Actions, CommandId
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.device_source import DeviceSource, LocalDevices
+from roofscope.app.window.panes.cards import CardColumn
+from roofscope.app.window.panes.detail import DetailPane
+from roofscope.app.window.panes.device_strip import DeviceStrip
+from roofscope.app.window.panes.library import LibraryPane
+from roofscope.app.window.panes.plan_bar import PlanBar
+from roofscope.app.window.panes.results import ResultsPane
+from roofscope.app.window.panes.trace import TracePane
 from roofscope.app.window.plan_watch import PlanWatch
 from roofscope.app.window.runtime_folder import give_qt_a_runtime_folder
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_keeper import SessionKeeper
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.settings import Settings
+from roofscope.app.window.shell.file_dialogs import FileDialogs
+from roofscope.app.window.shell.main_window import MainWindow, Panes
+from roofscope.app.window.tables.library_model import LibraryModel
+from roofscope.app.window.tables.point_table import PointTable
 from roofscope.app.window.theme import ThemeSwitch
 from roofscope.app.window.window_commands import WindowCommands
 from roofscope.app.window.worker_link import WorkerLink

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
 
-from roofscope.app.models.library_model import LibraryModel
 from roofscope.app.presentation.formatting import counted_text
-from roofscope.app.views.plan_bar import PlanBar
+from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.plan_choice import dtypes_hint, plan, sizes_hint
+from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.planning.plan import PlanError
 

@@ -7,22 +7,22 @@ from typing import Protocol
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMessageBox
 
-from roofscope.app.models.library_model import LibraryModel
-from roofscope.app.models.point_table import PointTable
 from roofscope.app.presentation.export import ExportError, export
 from roofscope.app.presentation.formatting import counted_text
-from roofscope.app.views.doctor_dialog import DoctorDialog
-from roofscope.app.views.file_dialogs import FileDialogs
-from roofscope.app.views.main_window import SCHEME_COMMANDS, MainWindow, Panes
-from roofscope.app.views.proof_pane import ProofPane
-from roofscope.app.views.shortcuts_dialog import ShortcutsDialog
 from roofscope.app.window.background import Background
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.controller import Controller
+from roofscope.app.window.panes.proof import ProofPane
 from roofscope.app.window.plan_watch import PlanWatch
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.settings import Settings
+from roofscope.app.window.shell.doctor_dialog import DoctorDialog
+from roofscope.app.window.shell.file_dialogs import FileDialogs
+from roofscope.app.window.shell.main_window import SCHEME_COMMANDS, MainWindow, Panes
+from roofscope.app.window.shell.shortcuts_dialog import ShortcutsDialog
+from roofscope.app.window.tables.library_model import LibraryModel
+from roofscope.app.window.tables.point_table import PointTable
 from roofscope.app.window.theme import ThemeSwitch
 from roofscope.profiling.doctor import examine
 from roofscope.profiling.results.session import Point

@@ -4,8 +4,8 @@ from collections import Counter
 
 from PySide6.QtGui import QKeySequence
 
-from roofscope.app.views.shortcuts_dialog import ShortcutsDialog
 from roofscope.app.window.commands import COMMANDS, CommandId
+from roofscope.app.window.shell.shortcuts_dialog import ShortcutsDialog
 from roofscope.tests.qt.conftest import OpenWindow
 
 

@@ -5,10 +5,10 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
 
-from roofscope.app.models.library_model import LibraryModel, LibraryRole
-from roofscope.app.models.point_table import PointRole, PointTable
 from roofscope.app.presentation.point_columns import COLUMNS
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.tables.library_model import LibraryModel, LibraryRole
+from roofscope.app.window.tables.point_table import PointRole, PointTable
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.plan import TOUR, by_default
 from roofscope.profiling.planning.spec import Implementation, Provider

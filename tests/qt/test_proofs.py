@@ -3,10 +3,10 @@
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
-from roofscope.app.views.doctor_dialog import DoctorDialog
-from roofscope.app.views.proof_pane import ProofPane
 from roofscope.app.window.application import Application
 from roofscope.app.window.commands import CommandId
+from roofscope.app.window.panes.proof import ProofPane
+from roofscope.app.window.shell.doctor_dialog import DoctorDialog
 from roofscope.profiling.results.proof import ProofName
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.qt.conftest import OpenWindow

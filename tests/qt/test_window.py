@@ -478,7 +478,7 @@ def _belongs_to_qt(widget: QWidget) -> bool:
 
 
 def test_the_doctor_opens_at_once_and_fills(open_window: OpenWindow, qtbot: QtBot):
-    from roofscope.app.views.doctor_dialog import DoctorDialog
+    from roofscope.app.window.shell.doctor_dialog import DoctorDialog
 
     application = open_window()
     application.window.actions_of[CommandId.DOCTOR].trigger()

@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QMenu, QToolButton
 from roofscope.app.presentation.roofline.caption import SPREAD_TEXT, count_line, providers_of
 from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene
 from roofscope.app.presentation.tokens import PROVIDER_NAMES, Theme
-from roofscope.app.views.elided_label import ElidedLabel
-from roofscope.app.views.icons import provider_icon
-from roofscope.app.views.style import choice_box
+from roofscope.app.window.widgets.elided_label import ElidedLabel
+from roofscope.app.window.widgets.icons import provider_icon
+from roofscope.app.window.widgets.style import choice_box
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Source

@@ -17,9 +17,9 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from roofscope.app.presentation.tokens import Theme
-from roofscope.app.views.icons import icon_pixmap
-from roofscope.app.views.proof_pane import ProofPane
-from roofscope.app.views.style import as_pane, label
+from roofscope.app.window.panes.proof import ProofPane
+from roofscope.app.window.widgets.icons import icon_pixmap
+from roofscope.app.window.widgets.style import as_pane, label
 from roofscope.profiling.doctor import Check, CheckState
 
 _ICONS = {

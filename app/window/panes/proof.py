@@ -14,10 +14,10 @@ from PySide6.QtWidgets import (
 from roofscope.app.presentation.formatting import duration_text
 from roofscope.app.presentation.proof_text import figure_text, finding_text, verdict_word
 from roofscope.app.presentation.tokens import Theme
-from roofscope.app.views.icons import icon_pixmap
-from roofscope.app.views.style import as_pane, label
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.widgets.icons import icon_pixmap
+from roofscope.app.window.widgets.style import as_pane, label
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.results.proof import Proof, ProofName, Row
 from roofscope.profiling.supervision.run_events import Progressed

@@ -12,18 +12,18 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from roofscope.app.models.point_table import PointTable
 from roofscope.app.presentation.detail_facts import sections
 from roofscope.app.presentation.fact import Section
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.presentation.verdict_text import verdict_sentence
-from roofscope.app.views.call_histogram import CallHistogram
-from roofscope.app.views.gauge_bars import NAME_WIDTH, GaugeBars
-from roofscope.app.views.sample_strip import SampleStrip
-from roofscope.app.views.style import action_button, as_pane, label, placeholder, set_state
+from roofscope.app.window.panes.call_histogram import CallHistogram
+from roofscope.app.window.panes.gauge_bars import NAME_WIDTH, GaugeBars
+from roofscope.app.window.panes.sample_strip import SampleStrip
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.tables.point_table import PointTable
+from roofscope.app.window.widgets.style import action_button, as_pane, label, placeholder, set_state
 from roofscope.profiling.results.outcome import Failed
 
 LEAST_WIDTH = 272  # pixels: the gauges and both buttons, with a scroll bar

@@ -12,11 +12,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from roofscope.app.models.library_model import LibraryModel, LibraryRole
 from roofscope.app.presentation.search_text import is_found
 from roofscope.app.presentation.tokens import Theme
-from roofscope.app.views.icons import provider_icon
-from roofscope.app.views.style import NothingFound, as_pane, label
+from roofscope.app.window.tables.library_model import LibraryModel, LibraryRole
+from roofscope.app.window.widgets.icons import provider_icon
+from roofscope.app.window.widgets.style import NothingFound, as_pane, label
 from roofscope.profiling.planning.spec import Provider
 
 _MARK_SIZE = 14

@@ -20,9 +20,9 @@ from PySide6.QtWidgets import (
 
 from roofscope.app.presentation.formatting import duration_text
 from roofscope.app.presentation.words import DTYPE_TEXTS
-from roofscope.app.views.elided_label import ElidedLabel
-from roofscope.app.views.style import label, set_state
 from roofscope.app.window.plan_choice import PRESETS, PlanChoice
+from roofscope.app.window.widgets.elided_label import ElidedLabel
+from roofscope.app.window.widgets.style import label, set_state
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype

@@ -15,17 +15,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from roofscope.app.models.point_table import PointRole, PointTable
 from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.presentation.point_columns import COLUMNS
 from roofscope.app.presentation.table_text import html_table, markdown_table, tab_separated
 from roofscope.app.presentation.tokens import PROVIDER_NAMES, Theme
-from roofscope.app.views.column_widths import MARK_COLUMN, NAME_COLUMNS, ColumnWidths
-from roofscope.app.views.elided_label import ElidedLabel
-from roofscope.app.views.icons import provider_icon
-from roofscope.app.views.style import NothingFound, as_pane, choice_box, label, placeholder
+from roofscope.app.window.panes.column_widths import MARK_COLUMN, NAME_COLUMNS, ColumnWidths
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.tables.point_table import PointRole, PointTable
+from roofscope.app.window.widgets.elided_label import ElidedLabel
+from roofscope.app.window.widgets.icons import provider_icon
+from roofscope.app.window.widgets.style import NothingFound, as_pane, choice_box, label, placeholder
 from roofscope.profiling.analysis.export import VERSIONED_PACKAGES, version
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point, Session

@@ -9,18 +9,18 @@ from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QToolBar, QVBoxLayout, QWidget
 
 from roofscope.app.presentation.tokens import Scheme, Theme
-from roofscope.app.views.cards import CardColumn
-from roofscope.app.views.detail_pane import LEAST_WIDTH, DetailPane
-from roofscope.app.views.device_strip import DeviceStrip
-from roofscope.app.views.elided_label import ElidedLabel
-from roofscope.app.views.icons import application_icon, icon
-from roofscope.app.views.library_pane import LibraryPane
-from roofscope.app.views.plan_bar import PlanBar
-from roofscope.app.views.results_pane import ResultsPane
-from roofscope.app.views.style import as_pane, window_style
-from roofscope.app.views.trace_pane import TracePane
 from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.commands import COMMANDS, Actions, CommandId, Menu
+from roofscope.app.window.panes.cards import CardColumn
+from roofscope.app.window.panes.detail import LEAST_WIDTH, DetailPane
+from roofscope.app.window.panes.device_strip import DeviceStrip
+from roofscope.app.window.panes.library import LibraryPane
+from roofscope.app.window.panes.plan_bar import PlanBar
+from roofscope.app.window.panes.results import ResultsPane
+from roofscope.app.window.panes.trace import TracePane
+from roofscope.app.window.widgets.elided_label import ElidedLabel
+from roofscope.app.window.widgets.icons import application_icon, icon
+from roofscope.app.window.widgets.style import as_pane, window_style
 
 SCHEME_COMMANDS = {
     CommandId.THEME_SYSTEM: Scheme.SYSTEM,

@@ -1,0 +1,1 @@
+"""The window's frame and its dialogs."""

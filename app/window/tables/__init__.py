@@ -1,0 +1,1 @@
+"""Qt's item models over plain values; each is tested alone."""
