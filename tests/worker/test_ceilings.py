@@ -8,12 +8,8 @@ torch = pytest.importorskip("torch")
 from roofscope.profiling.devices import host  # noqa: E402
 from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState  # noqa: E402
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source  # noqa: E402
-from roofscope.profiling.worker import environment
-from roofscope.profiling.worker.ceilings import (
-    compute,
-    measure,
-    testbed,
-)
+from roofscope.profiling.worker import environment  # noqa: E402
+from roofscope.profiling.worker.ceilings import compute, measure, testbed  # noqa: E402
 from roofscope.profiling.worker.ceilings.testbed import Reading, Timing  # noqa: E402
 
 GIB = 2**30

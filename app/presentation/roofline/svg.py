@@ -7,7 +7,7 @@ import math
 from functools import partial
 from xml.sax.saxutils import escape
 
-from roofscope.app.presentation.roofline import caption as caption
+from roofscope.app.presentation.roofline import caption
 from roofscope.app.presentation.roofline.caption import target_text
 from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, Text, View
 from roofscope.app.presentation.roofline.layout import MARKER, ChartLayout, lay_out

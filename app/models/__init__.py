@@ -1,1 +1,0 @@
-"""Qt item models over plain values; each is tested alone."""

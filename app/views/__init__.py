@@ -1,1 +1,0 @@
-"""Widgets. Each takes its models and emits intents; none writes to the store."""
