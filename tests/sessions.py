@@ -9,6 +9,7 @@ from pathlib import Path
 from zlib import crc32
 
 from roofscope.profiling.devices.device import Device, DeviceKind
+from roofscope.profiling.devices.environment import Environment, Package
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import (
     Axis,
@@ -27,7 +28,6 @@ from roofscope.profiling.planning.spec import (
 from roofscope.profiling.results.outcome import (
     BuildInfo,
     Cancelled,
-    Environment,
     Evidence,
     Failed,
     FailureKind,
@@ -35,7 +35,6 @@ from roofscope.profiling.results.outcome import (
     Measured,
     Method,
     Outcome,
-    Package,
     ProfiledKernel,
     SkipKind,
     Skipped,

@@ -11,10 +11,10 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from roofscope.app.presentation.formatting import duration_text
 from roofscope.profiling.results.outcome import Failed
 from roofscope.profiling.supervision.headless import HeadlessRun
+from roofscope.profiling.supervision.protocol import Task
 from roofscope.profiling.supervision.run_events import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
 from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.profiling.supervision.target import LocalTarget
-from roofscope.profiling.supervision.tasks import Task
 
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 

@@ -17,11 +17,10 @@ from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.roofline.roofline import Source
-from roofscope.profiling.supervision.protocol import Probe, Run
+from roofscope.profiling.supervision.protocol import Probe, Run, Task
 from roofscope.profiling.supervision.recorder import Recorder
 from roofscope.profiling.supervision.run_events import Report
 from roofscope.profiling.supervision.supervisor import Supervisor
-from roofscope.profiling.supervision.tasks import Task
 
 _MEASURED = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED)
 

@@ -21,7 +21,7 @@ from roofscope.app.presentation.formatting import (
     time_text,
 )
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
-from roofscope.profiling.analysis.break_even import BreakEven
+from roofscope.profiling.analysis.comparison import BreakEven
 from roofscope.profiling.analysis.verdict import flags_of, verdict
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from roofscope.app.presentation.comparison import Baselines, SpeedUp
-from roofscope.profiling.analysis.break_even import BreakEven
+from roofscope.profiling.analysis.comparison import BreakEven
 from roofscope.profiling.analysis.verdict import Verdict, verdict
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped

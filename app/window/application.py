@@ -14,7 +14,7 @@ from roofscope.app.window.background import Background
 from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.commands import Actions, CommandId
 from roofscope.app.window.controller import Controller
-from roofscope.app.window.device_source import DeviceSource, LocalDevices
+from roofscope.app.window.device_source import DeviceSource
 from roofscope.app.window.panes.cards import CardColumn
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
@@ -36,7 +36,7 @@ from roofscope.app.window.theme import ThemeSwitch
 from roofscope.app.window.window_commands import WindowCommands
 from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import DeviceKind
-from roofscope.profiling.devices.discovery import default_device
+from roofscope.profiling.devices.discovery import LocalDevices, default_device
 from roofscope.profiling.paths import LIBRARY, Places
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.results.session import Session, timestamp

@@ -21,9 +21,8 @@ from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Point, TraceInfo
 from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.roofline.roofline import Ceiling
-from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Trace
+from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Task, Trace
 from roofscope.profiling.supervision.run_events import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
-from roofscope.profiling.supervision.tasks import Task
 
 
 class Controller(QObject):

@@ -2,9 +2,9 @@
 
 from PySide6.QtCore import QObject, Signal
 
+from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import KernelSpec
-from roofscope.profiling.results.outcome import Environment
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Point, Session, TraceInfo
 from roofscope.profiling.roofline.roofline import Ceiling

@@ -9,7 +9,14 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signa
 
 from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn, Terminate
 from roofscope.profiling.supervision.headless import describe_exit
-from roofscope.profiling.supervision.protocol import Event, LineDecoder, ProtocolError, encode, event_decoder
+from roofscope.profiling.supervision.protocol import (
+    Event,
+    LineDecoder,
+    ProtocolError,
+    Task,
+    encode,
+    event_decoder,
+)
 from roofscope.profiling.supervision.run_events import (
     Banner,
     BecameIdle,
@@ -25,7 +32,6 @@ from roofscope.profiling.supervision.run_events import (
 )
 from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.profiling.supervision.target import LocalTarget
-from roofscope.profiling.supervision.tasks import Task
 
 _TICK_MS = 200
 _LOG_TAIL_BYTES = 8000

@@ -17,13 +17,12 @@ from rich.console import Console
 from roofscope.app.cli.run import record_jobs
 from roofscope.benchmarks.peers.rows import ROWS, Row
 from roofscope.benchmarks.peers.table import OURS, Line, contenders, judgements, markdown
-from roofscope.profiling.analysis.export import version
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.discovery import default_device, local_devices
 from roofscope.profiling.paths import Places, new_session_path
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job, SizeChoice, plan_jobs
-from roofscope.profiling.results.session import Session
+from roofscope.profiling.results.session import Session, version
 from roofscope.profiling.results.session_reader import load
 
 _PACKAGES = ("torch", "triton", "liger-kernel", "nvidia-cudnn-cu13", "nvidia-cublas")

@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from roofscope.profiling.results.outcome import Meanwhile
+
 TOLERANCE = 0.03
 TOLERANCE_S = 1e-6
 
@@ -9,24 +11,6 @@ TOLERANCE_S = 1e-6
 def is_longer(one_s: float, other_s: float) -> bool:
     """Whether ``one_s`` is longer than ``other_s`` by more than the tolerance: 3 % of it, or 1 us."""
     return one_s - other_s > max(TOLERANCE * other_s, TOLERANCE_S)
-
-
-class Meanwhile(Struct, frozen=True):
-    """A call while another instrument looked on, by the headline's own method."""
-
-    seconds: float
-    clock_ratio: float | None = None  # the SM clock then, over the headline's
-
-    def pairs(self, other_s: float, headline_s: float) -> tuple[tuple[float, float], ...]:
-        """What is the same where the instrument is right: a time of the slowed replays, or cycles.
-
-        What slows a call lengthens its kernels, or the gaps between them, which are in no kernel's time:
-        that lies anywhere from the headline to what the headline's method reads meanwhile.
-        """
-        low_s, high_s = sorted((headline_s, self.seconds))
-        slowed_s = min(max(other_s, low_s), high_s)
-        in_cycles = ((other_s * self.clock_ratio, headline_s),) if self.clock_ratio else ()
-        return ((other_s, slowed_s), *in_cycles)
 
 
 class Agreement(Struct, frozen=True):

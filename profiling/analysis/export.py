@@ -10,10 +10,10 @@ import math
 
 import msgspec
 
-from roofscope.profiling.analysis.break_even import BreakEven
+from roofscope.profiling.analysis.comparison import BreakEven
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped
-from roofscope.profiling.results.session import Point, Session
+from roofscope.profiling.results.session import Point, Session, version
 from roofscope.profiling.roofline.roofline import Ceiling
 
 Cell = str | int | float | bool | None
@@ -206,12 +206,6 @@ def _plain(cell: Cell) -> str:
     if cell is None:
         return ""
     return repr(cell) if isinstance(cell, float) else str(cell)
-
-
-def version(session: Session, package: str) -> str | None:
-    """The version of a package where the points were measured."""
-    packages = session.environment.packages if session.environment else ()
-    return next((found.version for found in packages if found.name == package), None)
 
 
 COLUMNS = (

@@ -66,3 +66,29 @@ class DeviceState(Struct, frozen=True):
     utilization: float | None = None  # 0 to 1
     memory_used_bytes: int | None = None
     event_reasons: tuple[str, ...] = ()  # why the clock is held down, in words
+
+
+# FP32 lanes per multiprocessor: _ConvertSMVer2Cores in NVIDIA's cuda-samples, Common/helper_cuda.h.
+_LANES = {
+    **dict.fromkeys(((7, 0), (7, 2), (7, 5), (8, 0)), 64),
+    **dict.fromkeys(
+        (
+            (8, 6),
+            (8, 7),
+            (8, 9),
+            (9, 0),
+            (10, 0),
+            (10, 1),
+            (10, 3),
+            (11, 0),
+            (12, 0),
+            (12, 1),
+        ),
+        128,
+    ),
+}
+
+
+def lanes_per_multiprocessor(compute_capability: tuple[int, int] | None) -> int | None:
+    """FP32 lanes of one multiprocessor; None for a compute capability not known here."""
+    return _LANES.get(compute_capability) if compute_capability else None

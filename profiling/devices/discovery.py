@@ -1,18 +1,42 @@
-"""The devices of this machine, without torch."""
+"""The devices of this machine and their live state, without torch."""
 
-from roofscope.profiling.devices.device import Device, DeviceKind
-from roofscope.profiling.devices.host import cpu_device
+from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
+from roofscope.profiling.devices.host import cpu_device, cpu_state
 from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable
+
+
+class LocalDevices:
+    """The GPUs that NVML shows to this process, and the CPU."""
+
+    def __init__(self) -> None:
+        self._reader: NvmlReader | None = None
+
+    def find(self) -> tuple[Device, ...]:
+        try:
+            self._reader = NvmlReader()
+        except NvmlUnavailable:
+            # No news: a machine without a GPU is a normal one, and the doctor tells why.
+            return (cpu_device(),)
+        return (*self._reader.devices(), cpu_device())
+
+    def state(self, device: Device) -> DeviceState:
+        if device.kind is DeviceKind.CPU:
+            return cpu_state()
+        return self._reader.state(device.uuid) if self._reader else DeviceState()
+
+    def close(self) -> None:
+        if self._reader:
+            self._reader.close()
+            self._reader = None
 
 
 def local_devices() -> tuple[Device, ...]:
     """GPUs in torch's order, then the CPU."""
+    source = LocalDevices()
     try:
-        with NvmlReader() as reader:
-            gpus = reader.devices()
-    except NvmlUnavailable:
-        gpus = ()
-    return (*gpus, cpu_device())
+        return source.find()
+    finally:
+        source.close()
 
 
 def default_device(devices: tuple[Device, ...]) -> Device:

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 
 from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
-from roofscope.profiling.results.outcome import Environment, Package
+from roofscope.profiling.devices.environment import Environment, Package
 
 CPU_ID = "cpu"
 _CPUINFO = Path("/proc/cpuinfo")

@@ -12,9 +12,14 @@ from typing import Any, Protocol, Self, TypeVar, cast
 
 from msgspec import Struct
 
-from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState, GpuProcess
+from roofscope.profiling.devices.device import (
+    Device,
+    DeviceKind,
+    DeviceState,
+    GpuProcess,
+    lanes_per_multiprocessor,
+)
 from roofscope.profiling.devices.visible_gpus import GpuIdentity, visible_gpus
-from roofscope.profiling.roofline.nameplate import lanes_per_multiprocessor
 
 _CLOCK_SM = 1  # NVML_CLOCK_SM
 _CLOCK_MEMORY = 2  # NVML_CLOCK_MEM

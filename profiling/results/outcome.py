@@ -4,9 +4,6 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from roofscope.profiling.analysis.agreement import Meanwhile
-from roofscope.profiling.devices.device import Device
-
 
 class Stage(StrEnum):
     """The stages of a job, in order."""
@@ -109,6 +106,24 @@ class Energy(Struct, frozen=True):
     calls: int  # in that time
 
 
+class Meanwhile(Struct, frozen=True):
+    """A call while another instrument looked on, by the headline's own method."""
+
+    seconds: float
+    clock_ratio: float | None = None  # the SM clock then, over the headline's
+
+    def pairs(self, other_s: float, headline_s: float) -> tuple[tuple[float, float], ...]:
+        """What is the same where the instrument is right: a time of the slowed replays, or cycles.
+
+        What slows a call lengthens its kernels, or the gaps between them, which are in no kernel's time:
+        that lies anywhere from the headline to what the headline's method reads meanwhile.
+        """
+        low_s, high_s = sorted((headline_s, self.seconds))
+        slowed_s = min(max(other_s, low_s), high_s)
+        in_cycles = ((other_s * self.clock_ratio, headline_s),) if self.clock_ratio else ()
+        return ((other_s, slowed_s), *in_cycles)
+
+
 class Flag(StrEnum):
     """Something a reader of the point must know."""
 
@@ -192,22 +207,3 @@ class Cancelled(Struct, frozen=True, tag="cancelled"):
 
 
 Outcome = Measured | Skipped | Failed | Cancelled
-
-
-class Package(Struct, frozen=True):
-    name: str
-    version: str
-
-
-class Environment(Struct, frozen=True):
-    """Where outcomes come from."""
-
-    host: str
-    operating_system: str
-    python: str
-    packages: tuple[Package, ...]
-    devices: tuple[Device, ...]
-    missing: tuple[str, ...] = ()  # one sentence per capability that is not here
-
-    def device(self, device_id: str) -> Device | None:
-        return next((device for device in self.devices if device.id == device_id), None)

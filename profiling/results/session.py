@@ -7,10 +7,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from roofscope.profiling.devices.device import Device
+from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
-from roofscope.profiling.results.outcome import Environment, Measured, Outcome
+from roofscope.profiling.results.outcome import Measured, Outcome
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Roofline, compute_bound
 
@@ -90,3 +91,9 @@ class Session(Struct):
         """The compute pipe that bounds a point."""
         spec = self.specs[point.implementation.kernel]
         return compute_bound(spec.pipe, point.job.workload.dtype, spec.multiplies)
+
+
+def version(session: Session, package: str) -> str | None:
+    """The version of a package where the points were measured."""
+    packages = session.environment.packages if session.environment else ()
+    return next((found.version for found in packages if found.name == package), None)

@@ -7,11 +7,12 @@ from typing import TypeVar
 
 import msgspec
 
+from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.paths import SUFFIX
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
-from roofscope.profiling.results.outcome import Environment, Outcome
+from roofscope.profiling.results.outcome import Outcome
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Point, Session, TraceInfo
 from roofscope.profiling.roofline.roofline import Ceiling

@@ -14,10 +14,11 @@ from typing import Self
 
 import msgspec
 
+from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
-from roofscope.profiling.results.outcome import Environment, Measured, Outcome
+from roofscope.profiling.results.outcome import Measured, Outcome
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Point, TraceInfo, timestamp
 from roofscope.profiling.results.session_reader import APPLICATION_ID, FORMAT_VERSION, SessionError, connect

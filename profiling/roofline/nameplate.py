@@ -10,7 +10,7 @@ import re
 
 from msgspec import Struct
 
-from roofscope.profiling.devices.device import Device, DeviceKind
+from roofscope.profiling.devices.device import Device, DeviceKind, lanes_per_multiprocessor
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Source
 
 
@@ -88,31 +88,6 @@ RATED_CLOCKS = (
     RatedClock(r"\bb200$", 1965e6, 1860e6),  # data sheet 75 and 2250
     RatedClock(r"rtx 5090$", 2407e6),  # white paper 104.8
 )
-
-# FP32 lanes per multiprocessor: _ConvertSMVer2Cores in NVIDIA's cuda-samples, Common/helper_cuda.h.
-_LANES = {
-    **dict.fromkeys(((7, 0), (7, 2), (7, 5), (8, 0)), 64),
-    **dict.fromkeys(
-        (
-            (8, 6),
-            (8, 7),
-            (8, 9),
-            (9, 0),
-            (10, 0),
-            (10, 1),
-            (10, 3),
-            (11, 0),
-            (12, 0),
-            (12, 1),
-        ),
-        128,
-    ),
-}
-
-
-def lanes_per_multiprocessor(compute_capability: tuple[int, int] | None) -> int | None:
-    """FP32 lanes of one multiprocessor; None for a compute capability not known here."""
-    return _LANES.get(compute_capability) if compute_capability else None
 
 
 def tensor_class(device: Device) -> TensorClass | None:

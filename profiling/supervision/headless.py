@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable
 from typing import IO
 
 from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn, Terminate
-from roofscope.profiling.supervision.protocol import Event, ProtocolError, encode, event_decoder
+from roofscope.profiling.supervision.protocol import Event, ProtocolError, Task, encode, event_decoder
 from roofscope.profiling.supervision.run_events import Banner, BecameIdle, Report
 from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.profiling.supervision.target import LocalTarget
-from roofscope.profiling.supervision.tasks import Task
 
 _TICK_S = 0.1
 _LOG_TAIL_BYTES = 8000

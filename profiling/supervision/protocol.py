@@ -8,9 +8,10 @@ from typing import Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
+from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation
-from roofscope.profiling.results.outcome import Environment, Outcome, Stage
+from roofscope.profiling.results.outcome import Outcome, Stage
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.roofline.roofline import Ceiling
 
@@ -59,7 +60,26 @@ class Close(Struct, frozen=True, tag="close"):
     pass
 
 
-Command = Open | Run | Probe | SelfTest | Trace | Cancel | Close
+Task = Run | Probe | SelfTest | Trace
+Command = Open | Task | Cancel | Close
+
+
+def task_id(task: Task) -> str:
+    """By which the worker knows it."""
+    return task.id if isinstance(task, Probe | SelfTest) else task.job.id
+
+
+def task_label(task: Task) -> str:
+    """What the task does, for whoever watches its progress."""
+    match task:
+        case Run(job=job):
+            return job.workload.label
+        case Trace(job=job):
+            return f"trace of {job.workload.label}"
+        case Probe(device=device):
+            return f"ceilings of {device}"
+        case SelfTest(device=device):
+            return f"self-test on {device}"
 
 
 class Hello(Struct, frozen=True, tag="hello"):

@@ -22,7 +22,6 @@ from roofscope.profiling.results.outcome import (
 )
 from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn, Terminate
 from roofscope.profiling.supervision.lost_worker import apart, blame
-from roofscope.profiling.supervision.progress import Progress
 from roofscope.profiling.supervision.protocol import (
     PROTOCOL_VERSION,
     Bye,
@@ -39,9 +38,12 @@ from roofscope.profiling.supervision.protocol import (
     Run,
     SelfTest,
     StageStarted,
+    Task,
     TaskDone,
     Trace,
     TraceReady,
+    task_id,
+    task_label,
 )
 from roofscope.profiling.supervision.run_events import (
     Banner,
@@ -50,12 +52,13 @@ from roofscope.profiling.supervision.run_events import (
     CeilingsComplete,
     EnvironmentKnown,
     OutcomeRecorded,
+    Progress,
     Progressed,
     ProofRecorded,
     TraceRecorded,
     WorkerLost,
+    item_count,
 )
-from roofscope.profiling.supervision.tasks import Task, item_count, task_id, task_label
 
 START_DEADLINE_S = 120.0  # importing torch from a cold disk takes its time
 CANCEL_GRACE_S = 3.0

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from roofscope.profiling.devices.device import Device, DeviceKind
+from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.results.outcome import Environment, Stage
+from roofscope.profiling.results.outcome import Stage
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.supervision.protocol import (
@@ -40,12 +41,13 @@ from roofscope.profiling.supervision.protocol import (
     Run,
     SelfTest,
     StageStarted,
+    Task,
     TaskDone,
     Trace,
     command_decoder,
     encode,
+    task_id,
 )
-from roofscope.profiling.supervision.tasks import Task, task_id
 
 if TYPE_CHECKING:  # torch is imported after the reader thread is up: a parent that dies meanwhile is noticed
     from roofscope.profiling.worker.timing.instruments import Instruments

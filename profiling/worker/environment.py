@@ -5,14 +5,15 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Protocol, cast
 
+import psutil
 import torch
 from msgspec.structs import replace
 
 from roofscope.profiling.devices import host
-from roofscope.profiling.devices.device import Device, DeviceKind
+from roofscope.profiling.devices.device import Device, DeviceKind, lanes_per_multiprocessor
+from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable, same_gpu
-from roofscope.profiling.results.outcome import Environment
-from roofscope.profiling.roofline.nameplate import lanes_per_multiprocessor, nameplate_gap
+from roofscope.profiling.roofline.nameplate import nameplate_gap
 
 
 def read_environment() -> Environment:
@@ -145,3 +146,12 @@ def _missing_tools(*, has_gpu: bool) -> Iterator[str]:
 
 def _users(has_gpu: bool) -> str:
     return "Triton and torch.compile need" if has_gpu else "torch.compile needs"
+
+
+def free_bytes(device: Device) -> int:
+    """Bytes: what is free of a GPU, and what torch holds of it unused; of a CPU what the container allows."""
+    if device.kind is DeviceKind.CUDA:
+        free, _ = torch.cuda.mem_get_info(device.id)
+        return free + torch.cuda.memory_reserved(device.id) - torch.cuda.memory_allocated(device.id)
+    available = psutil.virtual_memory().available
+    return min(available, device.memory_bytes or available)

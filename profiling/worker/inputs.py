@@ -7,8 +7,8 @@ import torch
 from roofscope.profiling.devices.device import CACHE_LAPS, Device
 from roofscope.profiling.planning.spec import Dtype, Element, Fill, KernelSpec, evaluate
 from roofscope.profiling.results.outcome import FailureKind
+from roofscope.profiling.worker.environment import free_bytes
 from roofscope.profiling.worker.failures import WrongResult
-from roofscope.profiling.worker.free_memory import free_bytes
 
 InputSet = tuple[torch.Tensor, ...]
 Derive = Callable[..., Sequence[torch.Tensor]]

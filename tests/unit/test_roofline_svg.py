@@ -137,6 +137,6 @@ def test_the_selected_point_shows_what_is_left_to_its_roof(number: int) -> None:
 
 def test_no_qt_is_needed() -> None:
     code = (
-        "import sys, app.roofline_svg; print([m for m in sys.modules if m.startswith(('PySide6', 'torch'))])"
+        "import sys, roofscope.app.presentation.roofline.svg; print([m for m in sys.modules if m.startswith(('PySide6', 'torch'))])"
     )
     assert run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from roofscope.profiling.analysis.agreement import Agreement, Meanwhile
+from roofscope.profiling.analysis.agreement import Agreement
 from roofscope.profiling.analysis.selftest_limits import (
     LIMITS,
     PLANTED_SLEEP_S,
@@ -22,6 +22,7 @@ from roofscope.profiling.analysis.selftest_limits import (
     skipped,
 )
 from roofscope.profiling.analysis.statistics import Comparison
+from roofscope.profiling.results.outcome import Meanwhile
 from roofscope.profiling.results.proof import Proof, ProofName, Row, Unit
 
 KNOWN_S = (2e-6, 5e-6, 10e-6, 20e-6, 50e-6, 100e-6, 1000e-6)

@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
+from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Work, Workload
 from roofscope.profiling.results.outcome import (
     BuildInfo,
     Cancelled,
-    Environment,
     Evidence,
     Failed,
     FailureKind,

@@ -4,11 +4,10 @@ import msgspec
 import pytest
 
 from roofscope.app.presentation.verdict_text import distance_text, verdict_sentence
-from roofscope.profiling.analysis.agreement import Meanwhile
 from roofscope.profiling.analysis.verdict import VerdictKind, flags_of, limiting_roof, verdict
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.planning.spec import Dtype
-from roofscope.profiling.results.outcome import Flag, Measured, Outcome, ProfiledKernel
+from roofscope.profiling.results.outcome import Flag, Meanwhile, Measured, Outcome, ProfiledKernel
 from roofscope.profiling.results.session import Point, Session
 from roofscope.tests import sessions
 

@@ -9,8 +9,8 @@ torch = pytest.importorskip("torch")
 
 from roofscope.profiling.devices import host  # noqa: E402
 from roofscope.profiling.devices.device import Device, DeviceKind  # noqa: E402
+from roofscope.profiling.devices.environment import Environment  # noqa: E402
 from roofscope.profiling.devices.nvml import NvmlUnavailable  # noqa: E402
-from roofscope.profiling.results.outcome import Environment  # noqa: E402
 from roofscope.profiling.worker import environment  # noqa: E402
 
 

@@ -26,9 +26,9 @@ from roofscope.app.window.tables.point_table import PointRole, PointTable
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.icons import provider_icon
 from roofscope.app.window.widgets.style import NothingFound, as_pane, choice_box, label, placeholder
-from roofscope.profiling.analysis.export import VERSIONED_PACKAGES, version
+from roofscope.profiling.analysis.export import VERSIONED_PACKAGES
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.results.session import Point, Session
+from roofscope.profiling.results.session import Point, Session, version
 
 _STATE_COLUMNS = {i for i, column in enumerate(COLUMNS) if column.title in ("Time", "Status")}
 _EMPTY_TEXT = "No results yet.\nTick kernels in the library and press Run (F5) to measure them."

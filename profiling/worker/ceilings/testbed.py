@@ -11,7 +11,7 @@ from msgspec import Struct
 from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
 from roofscope.profiling.roofline.roofline import Source
 from roofscope.profiling.worker.ceilings.probes import Probes, load_probes
-from roofscope.profiling.worker.free_memory import free_bytes
+from roofscope.profiling.worker.environment import free_bytes
 from roofscope.profiling.worker.timing.telemetry import state_reader
 
 MIB = 2**20

@@ -2,10 +2,17 @@
 
 from dataclasses import dataclass
 
-from roofscope.profiling.analysis.agreement import Meanwhile
 from roofscope.profiling.planning.plan import Job, Quality
 from roofscope.profiling.planning.spec import Implementation
-from roofscope.profiling.results.outcome import Energy, FailureKind, Flag, Measured, Method, Verification
+from roofscope.profiling.results.outcome import (
+    Energy,
+    FailureKind,
+    Flag,
+    Meanwhile,
+    Measured,
+    Method,
+    Verification,
+)
 from roofscope.profiling.worker.build.contract import Built
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet

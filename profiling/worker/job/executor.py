@@ -18,6 +18,7 @@ from roofscope.profiling.results.outcome import Outcome, Stage, Verification
 from roofscope.profiling.supervision.protocol import OutcomeReady, StageStarted, TraceReady
 from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.build.contract import BuildRequest, Built
+from roofscope.profiling.worker.environment import free_bytes
 from roofscope.profiling.worker.failures import (
     BuildError,
     CancelRequested,
@@ -27,7 +28,6 @@ from roofscope.profiling.worker.failures import (
     classify,
     has_broken_capture,
 )
-from roofscope.profiling.worker.free_memory import free_bytes
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, sets_on
 from roofscope.profiling.worker.job.activity import ActivityCounter
 from roofscope.profiling.worker.job.check_stage import Checker, Contender

@@ -6,7 +6,7 @@ from typing import Any
 from roofscope.profiling.analysis.agreement import Agreement
 from roofscope.profiling.analysis.selftest_limits import judge_agreement, skipped
 from roofscope.profiling.results.proof import Proof, ProofName
-from roofscope.profiling.worker.free_memory import free_bytes
+from roofscope.profiling.worker.environment import free_bytes
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.selftest.cases import Case, single_kernels
 from roofscope.profiling.worker.selftest.rig import Subject

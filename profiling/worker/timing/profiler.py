@@ -11,8 +11,7 @@ import torch
 from torch._C._autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
-from roofscope.profiling.analysis.agreement import Meanwhile
-from roofscope.profiling.results.outcome import ProfiledKernel
+from roofscope.profiling.results.outcome import Meanwhile, ProfiledKernel
 from roofscope.profiling.worker.build.contract import Tensors
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.timing.blocks import BlockReading

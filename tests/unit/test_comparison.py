@@ -5,7 +5,7 @@ import math
 import msgspec
 
 from roofscope.app.presentation.formatting import MISSING, break_even_text
-from roofscope.profiling.analysis.break_even import BreakEven
+from roofscope.profiling.analysis.comparison import BreakEven
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.results.session import Point
