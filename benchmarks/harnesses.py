@@ -21,7 +21,7 @@ from roofscope.profiling.worker.build.contract import BuildRequest
 from roofscope.profiling.worker.environment import read_environment
 from roofscope.profiling.worker.failures import Refusal
 from roofscope.profiling.worker.inputs import InputMaker
-from roofscope.profiling.worker.selftest.rig import Subject
+from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.profiler import profile_turn
 
@@ -49,14 +49,14 @@ def main(arguments: Sequence[str]) -> int:
     if device is None:
         print("There is no CUDA GPU here; CUPTI and do_bench time GPU kernels.", file=sys.stderr)
         return 2
-    subject = Subject(Instruments(device), lambda: None)
+    rig = Rig(Instruments(device), lambda: None)
     print(f"{device.name}, torch {torch.__version__}, driver {device.driver_version}\n")
     print("| call | headline us | CUPTI us | | headline meanwhile us | clock meanwhile | do_bench us | |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     found: list[Agreement] = []
-    with torch.cuda.device(subject.torch_device):
+    with torch.cuda.device(rig.torch_device):
         for case in cases(chosen.kernels, chosen.dtype, chosen.preset):
-            agreement = compare(subject, case)
+            agreement = compare(rig, case)
             torch.cuda.empty_cache()
             if agreement and agreement.is_judged:
                 found.append(agreement)
@@ -77,20 +77,20 @@ def cases(kernels: Sequence[str], dtypes: Sequence[str], presets: Sequence[str])
                     yield Case(kernel, implementation, Workload(kernel.spec.name, dtype, preset.sizes))
 
 
-def compare(subject: Subject, case: Case) -> Agreement | None:
+def compare(rig: Rig, case: Case) -> Agreement | None:
     """None where the implementation refuses."""
     kernel, implementation, workload = case
     derive = getattr(load_module(kernel.folder / "reference.py"), "derive", None)
-    maker = InputMaker(kernel.spec, workload.dtype, subject.torch_device, seed=2026, derive=derive)
+    maker = InputMaker(kernel.spec, workload.dtype, rig.torch_device, seed=2026, derive=derive)
     byte_count = kernel.spec.work_at(workload.sizes, workload.dtype).byte_count
-    sets = subject.sets(lambda: maker.make(workload.sizes), byte_count)
+    sets = rig.sets(lambda: maker.make(workload.sizes), byte_count)
     try:
-        request = BuildRequest(implementation, kernel.folder, workload, subject.torch_device)
+        request = BuildRequest(implementation, kernel.folder, workload, rig.torch_device)
         call = providers.build(request).call
-        [turn] = subject.measured((call, sets))
+        [turn] = rig.measured((call, sets))
     except Refusal:
         return None
-    profile = profile_turn(turn, subject.instruments.read_state)
+    profile = profile_turn(turn, rig.instruments.read_state)
     headline_s = turn.interval.median
     common_s = float(do_bench(lambda: call(*sets[0]), return_mode="median")) * 1e-3
     size = " x ".join(map(str, workload.sizes.values()))

@@ -13,7 +13,7 @@ LIBRARY = PACKAGE / "kernels"
 SUFFIX = ".roofscope"  # of a session's file
 
 
-class Places(Struct, frozen=True):
+class UserPaths(Struct, frozen=True):
     """Folders and files of one user; tests and screenshots give temporary ones. None may exist yet."""
 
     sessions: Path  # runs are written here
@@ -27,7 +27,7 @@ class Places(Struct, frozen=True):
         return self.assets / "sessions" / "h200.roofscope"
 
     @classmethod
-    def of_user(cls) -> "Places":
+    def of_user(cls) -> "UserPaths":
         return cls(
             sessions=platformdirs.user_data_path("roofscope", appauthor=False) / "sessions",
             settings=platformdirs.user_config_path("roofscope", appauthor=False) / "window.ini",

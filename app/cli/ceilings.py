@@ -17,7 +17,7 @@ from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
 from roofscope.profiling.roofline.nameplate import nameplate, nameplate_gap
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Source
 from roofscope.profiling.supervision.protocol import Probe
-from roofscope.profiling.supervision.run_events import CeilingRecorded, CeilingsComplete, Report
+from roofscope.profiling.supervision.run_events import CeilingArrived, CeilingsComplete, RunEvent
 from roofscope.profiling.supervision.supervisor import Supervisor
 
 
@@ -47,9 +47,9 @@ def _measure(
     """What a probe finds, kept for later only when it went through to its end; and whether it was stopped."""
     found: list[Ceiling] = []
 
-    def handle(report: Report) -> None:
+    def handle(report: RunEvent) -> None:
         match report:
-            case CeilingRecorded(ceiling=ceiling):
+            case CeilingArrived(ceiling=ceiling):
                 found.append(ceiling)
             case CeilingsComplete():
                 cache.save(key, found)

@@ -10,7 +10,7 @@ import typer
 from roofscope.app.cli.errors import refuse, unknown
 from roofscope.app.presentation.words import DTYPE_TEXTS, parse_dtype, parse_size_list
 from roofscope.profiling.devices.device import Device, DeviceKind
-from roofscope.profiling.paths import SUFFIX, Places, new_session_path
+from roofscope.profiling.paths import SUFFIX, UserPaths, new_session_path
 from roofscope.profiling.planning.catalog import Catalog, Kernel, spec_paths
 from roofscope.profiling.planning.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
 from roofscope.profiling.planning.spec import Dtype, Provider
@@ -24,7 +24,7 @@ def choose_session(out: Path | None) -> Path:
     Only under its own suffix: the picture of ``a.svg`` would be written over the session.
     """
     if out is None:
-        return new_session_path(Places.of_user().sessions)
+        return new_session_path(UserPaths.of_user().sessions)
     if out.suffix != SUFFIX:
         refuse(f"{out} does not end in {SUFFIX}; name a session file, such as {out.stem or 'a'}{SUFFIX}.")
     return out

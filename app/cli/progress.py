@@ -12,7 +12,13 @@ from roofscope.app.presentation.formatting import duration_text
 from roofscope.profiling.results.outcome import Failed
 from roofscope.profiling.supervision.headless import HeadlessRun
 from roofscope.profiling.supervision.protocol import Task
-from roofscope.profiling.supervision.run_events import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
+from roofscope.profiling.supervision.run_events import (
+    Banner,
+    OutcomeArrived,
+    Progressed,
+    RunEvent,
+    WorkerLost,
+)
 from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.profiling.supervision.target import LocalTarget
 
@@ -28,7 +34,7 @@ def carry_out(
     console: Console,
     supervisor: Supervisor,
     tasks: Iterable[Task],
-    handle: Callable[[Report], str | None],
+    handle: Callable[[RunEvent], str | None],
 ) -> bool:
     """Work until the tasks are done, or stopped by Ctrl+C, SIGTERM or SIGHUP; returns whether they were.
 
@@ -46,14 +52,14 @@ def carry_out(
     with progress:
         bar = progress.add_task("starting the worker", total=1, left="")
 
-        told = ""
+        text = ""
 
-        def on_report(report: Report) -> None:
-            nonlocal told
+        def on_report(report: RunEvent) -> None:
+            nonlocal text
             if line := handle(report):
                 progress.console.print(line, highlight=False)
-                told = _message_of(report)
-            if isinstance(report, WorkerLost) and report.message == told:
+                text = _message_of(report)
+            if isinstance(report, WorkerLost) and report.message == text:
                 return  # with its log, as the outcome of the one to blame
             _show(progress, bar, report)
 
@@ -87,16 +93,16 @@ def _stopped_by_signals(run: HeadlessRun) -> Generator[None]:
             signal.signal(number, handler)
 
 
-def _message_of(report: Report) -> str:
+def _message_of(report: RunEvent) -> str:
     """Why an implementation failed."""
     match report:
-        case OutcomeRecorded(outcome=Failed(message=message)):
+        case OutcomeArrived(outcome=Failed(message=message)):
             return message
         case _:
             return ""
 
 
-def _show(progress: Progress, bar: TaskID, report: Report) -> None:
+def _show(progress: Progress, bar: TaskID, report: RunEvent) -> None:
     match report:
         case Progressed():
             words = [report.item, str(report.stage or ""), report.detail]

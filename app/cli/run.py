@@ -19,7 +19,7 @@ from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.roofline.roofline import Source
 from roofscope.profiling.supervision.protocol import Probe, Run, Task
 from roofscope.profiling.supervision.recorder import Recorder
-from roofscope.profiling.supervision.run_events import Report
+from roofscope.profiling.supervision.run_events import RunEvent
 from roofscope.profiling.supervision.supervisor import Supervisor
 
 _MEASURED = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED)
@@ -77,7 +77,7 @@ def record_jobs(
         if fresh_ceilings or not any(ceiling.source in _MEASURED for ceiling in known):
             tasks.append(Probe("ceilings", device.id))  # last: half a minute, and no time needs them
 
-        def handle(report: Report) -> str | None:
+        def handle(report: RunEvent) -> str | None:
             gained = recorder.handle(report)
             if not isinstance(gained, Point):
                 return None

@@ -19,7 +19,7 @@ from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.protocol import SelfTest
 from roofscope.profiling.supervision.recorder import Recorder
-from roofscope.profiling.supervision.run_events import Report
+from roofscope.profiling.supervision.run_events import RunEvent
 from roofscope.profiling.supervision.supervisor import Supervisor
 
 _SIGNS = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[yellow]–[/]"}
@@ -34,7 +34,7 @@ def run_selftest(device: Device, path: Path, names: Sequence[ProofName] = ()) ->
     with SessionStore.create(path) as store:
         recorder = Recorder(store, catalog, device, CeilingCache(console.print))
 
-        def handle(report: Report) -> str | None:
+        def handle(report: RunEvent) -> str | None:
             gained = recorder.handle(report)
             if not isinstance(gained, Proof):
                 return None

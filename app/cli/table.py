@@ -91,10 +91,10 @@ def _print_modes(console: Console, session: Session) -> None:
         table.add_column(header, justify="right" if number else "left", no_wrap=True)
     break_even = BreakEven(session.points)
     for heading, points in groupby(compiled, lambda point: f"{point.job.workload.kernel} {_workload(point)}"):
-        compared = [point for point in points if modes[point.job.id] > 1]
-        if compared:
+        compare = [point for point in points if modes[point.job.id] > 1]
+        if compare:
             table.add_row(f"[bold]{escape(heading)}[/]")
-        for point in compared:
+        for point in compare:
             table.add_row(*_mode_row(point, break_even))
     if table.row_count:
         console.print(table, highlight=False)

@@ -23,7 +23,7 @@ from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.protocol import Trace
 from roofscope.profiling.supervision.recorder import Recorder
-from roofscope.profiling.supervision.run_events import EnvironmentKnown, Report
+from roofscope.profiling.supervision.run_events import EnvironmentKnown, RunEvent
 from roofscope.profiling.supervision.supervisor import Supervisor
 
 _ROWS = 10
@@ -54,7 +54,7 @@ def record_trace(
         with SessionStore.append(path) as store:
             recorder = Recorder(store, catalog, device, CeilingCache(console.print))
 
-            def handle(report: Report) -> None:
+            def handle(report: RunEvent) -> None:
                 if isinstance(report, EnvironmentKnown):
                     return  # the session knows its environment
                 gained = recorder.handle(report)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from roofscope.app.presentation.formatting import interval_text, range_text, ratio_text
-from roofscope.profiling.analysis.comparison import compared
+from roofscope.profiling.analysis.comparison import compare
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point
 
@@ -44,12 +44,12 @@ class SpeedUp(Struct, frozen=True):
         if self.is_baseline:
             return "this is the baseline"
         if self.ratio < _MUCH_SLOWER:
-            told = f"{ratio_text(1 / self.ratio)} slower, 95 % CI {range_text(1 / self.high, 1 / self.low)}"
+            text = f"{ratio_text(1 / self.ratio)} slower, 95 % CI {range_text(1 / self.high, 1 / self.low)}"
         else:
-            told = f"{ratio_text(self.ratio)}, 95 % CI {range_text(self.low, self.high)}"
+            text = f"{ratio_text(self.ratio)}, 95 % CI {range_text(self.low, self.high)}"
         if not self.distinguishable:
-            told = f"{NOT_DISTINGUISHABLE} ({told})"
-        return told if self.common_rounds else f"{told}, separate runs"
+            text = f"{NOT_DISTINGUISHABLE} ({text})"
+        return text if self.common_rounds else f"{text}, separate runs"
 
     @property
     def origin(self) -> str:
@@ -87,9 +87,9 @@ class Baselines:
         if pinned := self._pinned.get(_comparable(point)):
             return pinned
         known = self._of_workload.get(_comparable(point), [])
-        rivals = [other for other in known if other.job == point.job]
+        of_same_job = [other for other in known if other.job == point.job]
         return min(
-            rivals or [other for other in known if other.job == known[-1].job], key=_time, default=None
+            of_same_job or [other for other in known if other.job == known[-1].job], key=_time, default=None
         )
 
     def speed_up(self, point: Point) -> SpeedUp | None:
@@ -101,7 +101,7 @@ class Baselines:
         if baseline.number == point.number:
             return SpeedUp(1.0, 1.0, 1.0, baseline, is_baseline=True)
         in_turn = point.job == baseline.job
-        found, rounds = compared(baseline.measured.time, point.measured.time, in_turn=in_turn)
+        found, rounds = compare(baseline.measured.time, point.measured.time, in_turn=in_turn)
         return SpeedUp(found.ratio, found.low, found.high, baseline, common_rounds=rounds)
 
 

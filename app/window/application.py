@@ -37,7 +37,7 @@ from roofscope.app.window.window_commands import WindowCommands
 from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.devices.discovery import LocalDevices, default_device
-from roofscope.profiling.paths import LIBRARY, Places
+from roofscope.profiling.paths import LIBRARY, UserPaths
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.results.session import Session, timestamp
 from roofscope.profiling.roofline.cache import CeilingCache
@@ -51,7 +51,7 @@ def run_window(argv_files: Sequence[Path] = ()) -> int:
     app = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(app, QApplication)
     QCoreApplication.setApplicationName("Roofscope")
-    application = build_window(app, Places.of_user())
+    application = build_window(app, UserPaths.of_user())
     application.start(argv_files)
     application.window.show()
     # Ctrl+C in the terminal closes as the mouse does; the strip's timer gives Python its turn. Not in the
@@ -64,7 +64,7 @@ def run_window(argv_files: Sequence[Path] = ()) -> int:
 
 def build_window(
     app: QApplication,
-    places: Places,
+    paths: UserPaths,
     *,
     source: DeviceSource | None = None,
     target: LocalTarget | None = None,
@@ -74,7 +74,7 @@ def build_window(
 
     ``kernel_roots`` are folders of kernels besides the program's own.
     """
-    return Application(app, places, source or LocalDevices(), target or LocalTarget(), tuple(kernel_roots))
+    return Application(app, paths, source or LocalDevices(), target or LocalTarget(), tuple(kernel_roots))
 
 
 class Application(QObject):
@@ -83,17 +83,17 @@ class Application(QObject):
     def __init__(
         self,
         app: QApplication,
-        places: Places,
+        paths: UserPaths,
         source: DeviceSource,
         target: LocalTarget,
         kernel_roots: tuple[Path, ...],
     ) -> None:
         super().__init__()
-        self._places = places
+        self._paths = paths
         self._source = source
-        self.settings = Settings(places.settings)
+        self.settings = Settings(paths.settings)
         self.background = Background(self)
-        self.model = SessionModel(Session(places.sessions / "none.roofscope", timestamp()), self)
+        self.model = SessionModel(Session(paths.sessions / "none.roofscope", timestamp()), self)
         self.selection = Selection(self)
         self.theme_switch = ThemeSwitch(app, self.settings.scheme)
         catalog = scan((LIBRARY, *kernel_roots))
@@ -104,9 +104,9 @@ class Application(QObject):
         keeper = SessionKeeper(
             self.model,
             lambda: self.controller.catalog,
-            CeilingCache(self._notice, places.ceilings),
-            places.sessions,
-            places.assets,
+            CeilingCache(self._notice, paths.ceilings),
+            paths.sessions,
+            paths.assets,
         )
         self.controller = Controller(
             self.model,
@@ -129,14 +129,14 @@ class Application(QObject):
             keeper.why_new,
             self,
         )
-        self.commands = WindowCommands(self, FileDialogs(self.window, self.settings), places.example)
+        self.commands = WindowCommands(self, FileDialogs(self.window, self.settings), paths.example)
         self._join()
 
     def start(self, files: Sequence[Path] = ()) -> None:
         """Show the file asked for, else the last session, else the example, and look for devices."""
         self._restore_layout()
         recent = [path for path in self.settings.recent_sessions if path.is_file()]
-        example = [self._places.example] if self._places.example.is_file() else []
+        example = [self._paths.example] if self._paths.example.is_file() else []
         candidates = [Path(file) for file in files] or [*recent[:1], *example[:1]][:1]
         if not (candidates and self.controller.open(candidates[0])):
             self.controller.new_session(None)

@@ -22,7 +22,13 @@ from roofscope.profiling.results.session import Point, TraceInfo
 from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Task, Trace
-from roofscope.profiling.supervision.run_events import Banner, OutcomeRecorded, Progressed, Report, WorkerLost
+from roofscope.profiling.supervision.run_events import (
+    Banner,
+    OutcomeArrived,
+    Progressed,
+    RunEvent,
+    WorkerLost,
+)
 
 
 class Controller(QObject):
@@ -140,12 +146,12 @@ class Controller(QObject):
 
     def probe(self, device: Device) -> None:
         """Measure the device's ceilings anew."""
-        if self._begin_anew(device):
+        if self._begin_with_new_catalog(device):
             self._submit([Probe("ceilings", device.id)])
 
     def prove(self, device: Device) -> None:
         """Carry the self-test out on the device; its proofs go into the session."""
-        if self._begin_anew(device):
+        if self._begin_with_new_catalog(device):
             self._is_proving = True
             self._submit([SelfTest("selftest", device.id)])
 
@@ -201,7 +207,7 @@ class Controller(QObject):
         self._link.close()
         self._keeper.close()
 
-    def _begin_anew(self, device: Device) -> bool:
+    def _begin_with_new_catalog(self, device: Device) -> bool:
         """With the kernels as they are now; not while a run is under way."""
         if self._is_running:
             return False
@@ -251,14 +257,14 @@ class Controller(QObject):
 
     # Reports of the worker
 
-    def _record(self, report: Report) -> None:
+    def _record(self, report: RunEvent) -> None:
         if self._device is None:
             return
-        if isinstance(report, OutcomeRecorded):
+        if isinstance(report, OutcomeArrived):
             self._note_outcome(report)
         self._try(lambda: self._commit(report))
 
-    def _commit(self, report: Report) -> None:
+    def _commit(self, report: RunEvent) -> None:
         assert self._device is not None
         recorder, _ = self._keeper.recorder_for(self._device)
         gained = recorder.handle(report)
@@ -277,12 +283,12 @@ class Controller(QObject):
             case None:
                 self._learn_environment(report)
 
-    def _learn_environment(self, report: Report) -> None:
+    def _learn_environment(self, report: RunEvent) -> None:
         environment = getattr(report, "environment", None)
         if environment is not None and self._device is not None:
             self._model.know_environment(environment, self._device.id)
 
-    def _note_outcome(self, report: OutcomeRecorded) -> None:
+    def _note_outcome(self, report: OutcomeArrived) -> None:
         if not isinstance(report.outcome, Cancelled):
             self._unfinished.pop((report.job.id, report.implementation.key), None)
         if self._device and self._availability.learn(self._device, report.implementation, report.outcome):

@@ -5,9 +5,7 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
 from roofscope.app.presentation.tokens import DARK, LIGHT, Scheme, Theme
-
-__all__ = ["DARK", "LIGHT", "Scheme", "Theme", "ThemeSwitch", "apply_theme", "palette_of"]
-
+from roofscope.app.window.style_sheet import application_style
 
 _HAS_STYLE = "roofscopeHasStyle"
 
@@ -51,7 +49,7 @@ def apply_theme(app: QApplication, scheme: Scheme | str) -> Theme:
         app.setStyle("Fusion")
         app.setProperty(_HAS_STYLE, True)
     app.setPalette(palette_of(theme))
-    app.setStyleSheet(_style_sheet(theme))
+    app.setStyleSheet(application_style(theme))
     return theme
 
 
@@ -94,34 +92,3 @@ def _resolve(app: QApplication, scheme: Scheme) -> Theme:
         dark = app.styleHints().colorScheme() is Qt.ColorScheme.Dark
         return DARK if dark else LIGHT
     return DARK if scheme is Scheme.DARK else LIGHT
-
-
-def _style_sheet(theme: Theme) -> str:
-    return f"""
-QToolTip {{ background: {theme.raised}; color: {theme.text}; border: 1px solid {theme.border}; padding: 5px }}
-QSplitter::handle {{ background: {theme.window}; }}
-QMainWindow::separator {{ background: {theme.window}; width: 6px; height: 6px; }}
-QDockWidget::title {{ background: {theme.window}; padding: 7px 10px; }}
-QHeaderView::section {{
-  background: {theme.surface}; color: {theme.text_muted}; border: none;
-  border-bottom: 1px solid {theme.border}; padding: 6px 8px;
-}}
-QTableView, QTreeView, QListView {{
-  background: {theme.surface}; border: 1px solid {theme.border}; border-radius: 6px;
-  gridline-color: {theme.grid_major}; outline: none;
-  selection-background-color: {theme.selected_row}; selection-color: {theme.text};
-}}
-QToolButton {{ border: 1px solid transparent; border-radius: 6px; padding: 4px 9px; color: {theme.text}; }}
-QToolButton:hover {{ background: {theme.hover}; }}
-QToolButton:checked {{ background: {theme.selected_row}; border-color: {theme.accent}; }}
-QToolButton:focus {{ border-color: {theme.accent}; }}
-QToolButton:disabled {{ color: {theme.axis}; }}
-QPushButton {{
-  background: {theme.raised}; border: 1px solid {theme.border}; border-radius: 6px; padding: 6px 14px;
-}}
-QPushButton:hover {{ background: {theme.hover}; }}
-QPushButton:focus {{ border-color: {theme.accent}; }}
-QPushButton:default {{ background: {theme.accent}; color: {theme.on_accent}; border-color: {theme.accent}; }}
-QPushButton:disabled {{ background: {theme.window}; color: {theme.axis}; border-color: {theme.border}; }}
-QStatusBar::item {{ border: none; }}
-"""

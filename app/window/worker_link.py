@@ -20,14 +20,14 @@ from roofscope.profiling.supervision.protocol import (
 from roofscope.profiling.supervision.run_events import (
     Banner,
     BecameIdle,
-    CeilingRecorded,
+    CeilingArrived,
     CeilingsComplete,
     EnvironmentKnown,
-    OutcomeRecorded,
+    OutcomeArrived,
     Progressed,
-    ProofRecorded,
-    Report,
-    TraceRecorded,
+    ProofArrived,
+    RunEvent,
+    TraceArrived,
     WorkerLost,
 )
 from roofscope.profiling.supervision.supervisor import Supervisor
@@ -130,21 +130,21 @@ class WorkerLink(QObject):
                 case report:
                     self._emit(report)
 
-    def _emit(self, report: Report) -> None:
+    def _emit(self, report: RunEvent) -> None:
         match report:
             case EnvironmentKnown():
                 self.environment_known.emit(report)
             case Progressed():
                 self.progressed.emit(report)
-            case OutcomeRecorded():
+            case OutcomeArrived():
                 self.outcome_recorded.emit(report)
-            case CeilingRecorded():
+            case CeilingArrived():
                 self.ceiling_recorded.emit(report)
             case CeilingsComplete():
                 self.ceilings_complete.emit(report)
-            case ProofRecorded():
+            case ProofArrived():
                 self.proof_recorded.emit(report)
-            case TraceRecorded():
+            case TraceArrived():
                 self.trace_recorded.emit(report)
             case WorkerLost():
                 self.worker_lost.emit(report)

@@ -16,10 +16,10 @@ from rich.console import Console
 
 from roofscope.app.cli.run import record_jobs
 from roofscope.benchmarks.peers.rows import ROWS, Row
-from roofscope.benchmarks.peers.table import OURS, Line, contenders, judgements, markdown
+from roofscope.benchmarks.peers.table import OURS, Line, candidates, judgements, markdown
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.discovery import default_device, local_devices
-from roofscope.profiling.paths import Places, new_session_path
+from roofscope.profiling.paths import UserPaths, new_session_path
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job, SizeChoice, plan_jobs
 from roofscope.profiling.results.session import Session, version
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
         reason = "No row has such a kernel." if not rows else "There is no CUDA GPU here to compare on."
         print(reason, file=sys.stderr)
         return 2
-    lines, session = measure(rows, device, chosen.session or new_session_path(Places.of_user().sessions))
+    lines, session = measure(rows, device, chosen.session or new_session_path(UserPaths.of_user().sessions))
     print(heading(session, arguments))
     print("\n".join(markdown(lines, session)))
     return 1 if any(_falls_short(line, session) for line in lines) else 0
@@ -79,7 +79,7 @@ def _job(row: Row, catalog: Catalog, device: Device, number: int) -> Job:
         device=device.id,
         dtypes=[row.dtype],
         size_choices=[SizeChoice("large", row.sizes)],
-        stems=contenders(kernel, row.dtype),
+        stems=candidates(kernel, row.dtype),
         first_id=number,
     )
     return job

@@ -22,7 +22,7 @@ from roofscope.benchmarks.peers.goals import (
     judged_by_ratio,
 )
 from roofscope.benchmarks.peers.rows import Row
-from roofscope.profiling.analysis.comparison import compared
+from roofscope.profiling.analysis.comparison import compare
 from roofscope.profiling.analysis.statistics import Comparison
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.planning.catalog import Kernel
@@ -68,7 +68,7 @@ class Line(Struct, frozen=True):
         return next((p for p in self.points if p.measured and p.implementation.stem == stem), None)
 
 
-def contenders(kernel: Kernel, dtype: Dtype) -> tuple[str, ...]:
+def candidates(kernel: Kernel, dtype: Dtype) -> tuple[str, ...]:
     """Stems of what a row compares: our good versions, eager, torch.compile's default mode, the libraries."""
     stems = {found.stem for found in kernel.implementations}
     out = set(_BEFORE_HOPPER) if "cuda_wgmma" in stems and dtype is not Dtype.FLOAT32 else set[str]()
@@ -96,7 +96,7 @@ def _judge(goal: Goal, line: Line, session: Session) -> Judgement:
             return judged_by_ceiling(goal, rate, ceiling_of(session, mix))
         case AtLeast(peer=peer, ours=ours):
             mine = line.fastest(*([Provider(ours)] if ours else OURS))
-            found = compare(line.of(peer) if peer else line.fastest(*PEERS), mine)
+            found = peer_over_ours(line.of(peer) if peer else line.fastest(*PEERS), mine)
             if found is None:
                 return judged_by_ratio(goal, None)
             return judged_by_ratio(goal, found.ratio, found.low, found.high)
@@ -109,12 +109,12 @@ def ceiling_of(session: Session, mix: Mix) -> float | None:
     return next((c.value for c in bursts if c.mix is mix), None)
 
 
-def compare(peer: Point | None, mine: Point | None) -> Comparison | None:
+def peer_over_ours(peer: Point | None, mine: Point | None) -> Comparison | None:
     """The peer's time over ours: within rounds where one run timed both, else of the medians."""
     if peer is None or mine is None or peer.measured is None or mine.measured is None:
         return None
     # Another job, once a worker was lost and a fresh one took the rest.
-    found, _ = compared(peer.measured.time, mine.measured.time, in_turn=peer.job == mine.job)
+    found, _ = compare(peer.measured.time, mine.measured.time, in_turn=peer.job == mine.job)
     return found
 
 
@@ -143,7 +143,7 @@ def _cells(line: Line, session: Session) -> Iterator[str]:
     judged = verdict(best, session) if best else None
     yield _rate(best, memory=not judged or judged.limiter is None or judged.limiter.bound.is_memory)
     yield percent_text(judged.fraction_of_roof if judged else None)
-    found = compare(line.fastest(*PEERS), best)
+    found = peer_over_ours(line.fastest(*PEERS), best)
     yield f"{found.ratio:.3f} ({range_text(found.low, found.high)})" if found else ""
     results = judgements(line, session)
     yield "; ".join(result.goal.text for result in results)

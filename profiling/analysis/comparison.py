@@ -11,7 +11,7 @@ from roofscope.profiling.results.session import Point
 _LEAST_ROUNDS = 3  # fewer ratios have no spread to speak of
 
 
-def compared(one: TimeStats, other: TimeStats, *, in_turn: bool) -> tuple[Comparison, int]:
+def compare(one: TimeStats, other: TimeStats, *, in_turn: bool) -> tuple[Comparison, int]:
     """The time of ``one`` over that of ``other``, and the rounds this rests on.
 
     By rounds where one run timed both in turn, so that what drifts for both cancels; else by medians, and
@@ -49,7 +49,7 @@ class BreakEven:
         eager, measured = self._eager.get(point.job.id), point.measured
         if eager is None or measured is None or measured is eager:
             return None
-        if not compared(eager.time, measured.time, in_turn=True)[0].distinguishable:
+        if not compare(eager.time, measured.time, in_turn=True)[0].distinguishable:
             return None
         saved_s = eager.time.median_s - measured.time.median_s
         return math.ceil(measured.build.compile_s / saved_s) if saved_s > 0 else math.inf

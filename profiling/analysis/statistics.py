@@ -108,21 +108,22 @@ class StopRule(Struct, frozen=True):
         """8, 10, 13, 16, 20, 25 ... rounds: each a quarter more than the one before."""
         return _is_checkpoint(rounds, self.first_checkpoint)
 
-    def is_met(self, rivals: Sequence[Progress]) -> bool:
+    def is_met(self, implementations: Sequence[Progress]) -> bool:
         """Whether every interval is narrow enough, but for those that the cap would not mend.
 
         Only widths count, never whether a difference shows: who stops at the first difference finds one.
         Widths fall with the root of the time. One that says so little even at the cap is given up after a
         quarter of it, which leaves it twice as wide: its calm rivals, if there are any, need not wait for it.
         """
-        are_narrow = [rival.width <= self.half_width for rival in rivals]
+        are_narrow = [one.width <= self.half_width for one in implementations]
         return any(are_narrow) and all(
-            is_narrow or self._is_hopeless(rival) for is_narrow, rival in zip(are_narrow, rivals, strict=True)
+            is_narrow or self._is_hopeless(one)
+            for is_narrow, one in zip(are_narrow, implementations, strict=True)
         )
 
-    def _is_hopeless(self, rival: Progress) -> bool:
-        at_cap = rival.width * math.sqrt(rival.spent_s / self.cap_s)
-        is_known = rival.blocks >= self.hopeless_after and rival.spent_s >= self.cap_s / 4
+    def _is_hopeless(self, one: Progress) -> bool:
+        at_cap = one.width * math.sqrt(one.spent_s / self.cap_s)
+        is_known = one.blocks >= self.hopeless_after and one.spent_s >= self.cap_s / 4
         return is_known and at_cap > self.hopeless
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.spec import Implementation, KernelSpec, Provider
-from roofscope.profiling.planning.spec_check import fault_of
+from roofscope.profiling.planning.spec_check import spec_error
 
 SHARED = LIBRARY / "shared"  # what several kernels use
 _ROLES = ("__init__", "spec", "reference", "eager", "autograd")
@@ -125,12 +125,14 @@ def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
     try:
         spec = load_module(folder / "spec.py").SPEC
     except Exception as error:  # noqa: BLE001 - whatever a user's file raises must not take the program down
-        return CatalogProblem(str(folder), f"{folder.name}/spec.py cannot be used: {told(error)}.")
+        return CatalogProblem(
+            str(folder), f"{folder.name}/spec.py cannot be used: {describe_load_error(error)}."
+        )
     if not isinstance(spec, KernelSpec) or spec.name != folder.name:
         return CatalogProblem(
             str(folder), f"{folder.name}/spec.py must define SPEC, a KernelSpec named {folder.name!r}."
         )
-    if fault := fault_of(spec):
+    if fault := spec_error(spec):
         return CatalogProblem(str(folder), f"{folder.name}/spec.py cannot be used: {fault}.")
     if not (folder / _JUDGE).is_file():
         return CatalogProblem(
@@ -151,7 +153,7 @@ def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
     return Kernel(spec, folder, tuple(implementations), contents, judge)
 
 
-def told(error: Exception) -> str:
+def describe_load_error(error: Exception) -> str:
     """What a file of a user raised as it was loaded, in a clause."""
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {error.msg}"

@@ -7,7 +7,7 @@ import msgspec
 from roofscope.profiling.planning.spec import Dtype, FormulaError, KernelSpec, size_text
 
 
-def fault_of(spec: KernelSpec) -> str | None:
+def spec_error(spec: KernelSpec) -> str | None:
     """What is wrong with a spec, in a clause; None if nothing is.
 
     A class of msgspec takes whatever it is called with, and checks types only where it reads a file.

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from roofscope.profiling.supervision.protocol import Command
-from roofscope.profiling.supervision.run_events import Report
+from roofscope.profiling.supervision.run_events import RunEvent
 
 
 class Spawn(Struct, frozen=True):
@@ -22,4 +22,4 @@ class Kill(Struct, frozen=True):
     """End the worker's process group."""
 
 
-Effect = Spawn | Send | Terminate | Kill | Report
+Effect = Spawn | Send | Terminate | Kill | RunEvent

@@ -13,7 +13,7 @@ from typing import IO
 
 from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn, Terminate
 from roofscope.profiling.supervision.protocol import Event, ProtocolError, Task, encode, event_decoder
-from roofscope.profiling.supervision.run_events import Banner, BecameIdle, Report
+from roofscope.profiling.supervision.run_events import Banner, BecameIdle, RunEvent
 from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.profiling.supervision.target import LocalTarget
 
@@ -25,7 +25,7 @@ class HeadlessRun:
     """Runs tasks to their end in the calling thread."""
 
     def __init__(
-        self, supervisor: Supervisor, on_report: Callable[[Report], None], target: LocalTarget
+        self, supervisor: Supervisor, on_report: Callable[[RunEvent], None], target: LocalTarget
     ) -> None:
         self._supervisor = supervisor
         self._on_report = on_report

@@ -9,7 +9,7 @@ from roofscope.profiling.results.outcome import Failed, FailureKind, Stage
 from roofscope.profiling.supervision.protocol import Run
 
 
-def blame(
+def failure_of_lost_worker(
     run: Run, implementation: Implementation, stage: Stage, timed_out: bool, description: str, log_tail: str
 ) -> Failed:
     """What the implementation whose turn it was failed of. ``description``: such as "killed by SIGKILL"."""
@@ -30,6 +30,6 @@ def blame(
     )
 
 
-def apart(run: Run, left: Sequence[Implementation]) -> list[Run]:
+def one_run_each(run: Run, left: Sequence[Implementation]) -> list[Run]:
     """A run for each of those that were measured in turn: whoever loses the worker again is then known."""
     return [Run(msgspec.structs.replace(run.job, implementations=(one,))) for one in left]

@@ -11,13 +11,13 @@ from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
 from roofscope.profiling.roofline.nameplate import nameplate
 from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.supervision.run_events import (
-    CeilingRecorded,
+    CeilingArrived,
     CeilingsComplete,
     EnvironmentKnown,
-    OutcomeRecorded,
-    ProofRecorded,
-    Report,
-    TraceRecorded,
+    OutcomeArrived,
+    ProofArrived,
+    RunEvent,
+    TraceArrived,
 )
 
 Gain = Point | Ceiling | Proof | TraceInfo
@@ -45,25 +45,25 @@ class Recorder:
             self.store.add_ceiling(ceiling)
         return ceilings
 
-    def handle(self, report: Report) -> Gain | None:
+    def handle(self, report: RunEvent) -> Gain | None:
         """Commit a report; returns what the session gained, if anything. Raises SessionError."""
         match report:
             case EnvironmentKnown(environment=environment):
                 self.store.add_environment(environment, self._device.id)
-            case OutcomeRecorded(job=job, implementation=implementation, outcome=outcome):
+            case OutcomeArrived(job=job, implementation=implementation, outcome=outcome):
                 self._remember(implementation)
                 return self.store.add_outcome(job, implementation, outcome)
-            case CeilingRecorded(ceiling=ceiling):
+            case CeilingArrived(ceiling=ceiling):
                 self._probed.append(ceiling)
                 self.store.add_ceiling(ceiling)
                 return ceiling
             case CeilingsComplete():
                 self._cache.save(self._key(), self._probed)
                 self._probed.clear()  # the window's recorder outlives a probe
-            case ProofRecorded(proof=proof):
+            case ProofArrived(proof=proof):
                 self.store.add_proof(proof)
                 return proof
-            case TraceRecorded(job=job, implementation=implementation, chrome_json_gz=trace):
+            case TraceArrived(job=job, implementation=implementation, chrome_json_gz=trace):
                 self._remember(implementation)
                 return self.store.add_trace(job, implementation, trace)
             case _:

@@ -26,13 +26,13 @@ class Progressed(Struct, frozen=True):
     remaining_s: float | None  # None until one item is over
 
 
-class OutcomeRecorded(Struct, frozen=True):
+class OutcomeArrived(Struct, frozen=True):
     job: Job
     implementation: Implementation
     outcome: Outcome
 
 
-class CeilingRecorded(Struct, frozen=True):
+class CeilingArrived(Struct, frozen=True):
     ceiling: Ceiling
 
 
@@ -42,11 +42,11 @@ class CeilingsComplete(Struct, frozen=True):
     device: str
 
 
-class ProofRecorded(Struct, frozen=True):
+class ProofArrived(Struct, frozen=True):
     proof: Proof
 
 
-class TraceRecorded(Struct, frozen=True):
+class TraceArrived(Struct, frozen=True):
     job: Job
     implementation: Implementation
     chrome_json_gz: bytes
@@ -70,14 +70,14 @@ class BecameIdle(Struct, frozen=True):
     """The queue is empty and nothing is in flight."""
 
 
-Report = (
+RunEvent = (
     EnvironmentKnown
     | Progressed
-    | OutcomeRecorded
-    | CeilingRecorded
+    | OutcomeArrived
+    | CeilingArrived
     | CeilingsComplete
-    | ProofRecorded
-    | TraceRecorded
+    | ProofArrived
+    | TraceArrived
     | WorkerLost
     | Banner
     | BecameIdle

@@ -21,7 +21,7 @@ from roofscope.profiling.results.outcome import (
     Stage,
 )
 from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn, Terminate
-from roofscope.profiling.supervision.lost_worker import apart, blame
+from roofscope.profiling.supervision.lost_worker import failure_of_lost_worker, one_run_each
 from roofscope.profiling.supervision.protocol import (
     PROTOCOL_VERSION,
     Bye,
@@ -48,14 +48,14 @@ from roofscope.profiling.supervision.protocol import (
 from roofscope.profiling.supervision.run_events import (
     Banner,
     BecameIdle,
-    CeilingRecorded,
+    CeilingArrived,
     CeilingsComplete,
     EnvironmentKnown,
-    OutcomeRecorded,
+    OutcomeArrived,
     Progress,
     Progressed,
-    ProofRecorded,
-    TraceRecorded,
+    ProofArrived,
+    TraceArrived,
     WorkerLost,
     item_count,
 )
@@ -130,7 +130,7 @@ class Supervisor:
         if not isinstance(task, Run) or task.job.id not in self._begun:
             return []
         self._progress.done += len(task.job.implementations)
-        return [OutcomeRecorded(task.job, left, Cancelled()) for left in task.job.implementations]
+        return [OutcomeArrived(task.job, left, Cancelled()) for left in task.job.implementations]
 
     def close(self) -> list[Effect]:
         """The watcher goes away: end the worker now."""
@@ -164,13 +164,13 @@ class Supervisor:
             case OutcomeReady(implementation=implementation, outcome=outcome):
                 return [*self._record(implementation, outcome), self._progressed(now)]
             case CeilingReady(ceiling=ceiling):
-                return [CeilingRecorded(ceiling)]
+                return [CeilingArrived(ceiling)]
             case ProofReady(proof=proof):
-                return [ProofRecorded(proof)]
+                return [ProofArrived(proof)]
             case TraceReady(implementation=implementation, chrome_json_gz=trace):
                 if not isinstance(self._current, Trace):
                     return []
-                return [TraceRecorded(self._current.job, implementation, trace)]
+                return [TraceArrived(self._current.job, implementation, trace)]
             case TaskDone(problem=problem):
                 return self._finish(problem, now)
             case Notice(text=text):
@@ -213,7 +213,7 @@ class Supervisor:
         if isinstance(self._current, Run) and in_turn and not bye:
             why = "did not finish in time" if timed_out else f"was lost ({description})"
             message = f"The worker {why} with {len(self._left)} measured in turn; each is run by itself now."
-            self._queue.extendleft(reversed(apart(self._current, self._left)))
+            self._queue.extendleft(reversed(one_run_each(self._current, self._left)))
             self._left = []
         if isinstance(self._current, Run) and self._left and (bye is None or self._left_all):
             blamed = self._stage.implementation if self._stage else None
@@ -222,7 +222,9 @@ class Supervisor:
             if bye:  # a job that breaks the device before any outcome would come back for ever
                 outcome = Failed(FailureKind.DEVICE_FAULT, stage, bye.reason, log_tail)
             else:
-                outcome = blame(self._current, blamed, stage, timed_out, description, log_tail)
+                outcome = failure_of_lost_worker(
+                    self._current, blamed, stage, timed_out, description, log_tail
+                )
             message = outcome.message
             effects += self._record(blamed, outcome)
         if isinstance(self._current, Run) and self._left:
@@ -286,7 +288,7 @@ class Supervisor:
             if why := self._paused.get(implementation):
                 self._progress.done += 1
                 outcome = Skipped(SkipKind.PAUSED, f"{why} It is paused until a file of the kernels changes.")
-                effects.append(OutcomeRecorded(run.job, implementation, outcome))
+                effects.append(OutcomeArrived(run.job, implementation, outcome))
         rest = tuple(i for i in run.job.implementations if i not in self._paused)
         job = msgspec.structs.replace(run.job, implementations=rest)
         return (Run(job) if rest else None), effects
@@ -298,7 +300,7 @@ class Supervisor:
         self._progress.done += 1
         if isinstance(outcome, Failed) and outcome.kind.pauses:
             self._paused[implementation] = outcome.message
-        return [OutcomeRecorded(self._current.job, implementation, outcome)]
+        return [OutcomeArrived(self._current.job, implementation, outcome)]
 
     def _finish(self, problem: str, now: float) -> list[Effect]:
         effects: list[Effect] = [Banner(problem)] if problem else []

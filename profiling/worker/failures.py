@@ -52,6 +52,10 @@ class WrongResult(Exception):
         self.kind = kind
 
 
+class DeviceFault(Exception):
+    """The device's context is broken, or what torch keeps of it; this worker must end."""
+
+
 class CancelRequested(Exception):
     """The parent asked to stop; raised between blocks and stages only."""
 

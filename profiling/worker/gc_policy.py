@@ -43,7 +43,7 @@ class _Uncollected:
             gc.enable()
 
 
-def overlook_imports() -> None:
+def freeze_imports() -> None:
     """Let later collections pass over what is alive now. To be called when that is modules, which stay.
 
     Torch alone is 190 thousand objects, with its compiler 490: a quarter of a second for each collection.

@@ -2,11 +2,12 @@
 
 import ast
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from roofscope.tests.children import python
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,7 +35,7 @@ def modules(pattern: str, without: str = "-") -> list[str]:
 
 def test_import_contracts_hold() -> None:
     """The contracts are in pyproject.toml, under tool.importlinter."""
-    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as lint; lint()"]
+    command = python("from importlinter.cli import lint_imports_command as lint; lint()")
     result = subprocess.run(
         [*command, "--no-logo", "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -63,8 +64,7 @@ def test_import_contracts_hold() -> None:
 def test_a_fresh_interpreter_does_not_load(names: list[str], unwanted: list[str]) -> None:
     assert names
     result = subprocess.run(
-        [sys.executable, "-c", IMPORT, " ".join(names), " ".join(unwanted)],
-        cwd=ROOT,
+        [*python(IMPORT), " ".join(names), " ".join(unwanted)],
         capture_output=True,
         text=True,
         check=False,

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from roofscope.app.window.application import Application, build_window
 from roofscope.profiling.devices.device import Device, DeviceState
 from roofscope.profiling.devices.host import cpu_device
-from roofscope.profiling.paths import Places, module_command
+from roofscope.profiling.paths import UserPaths, module_command
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.supervision.target import LocalTarget
 from roofscope.tests.sessions import DEVICE, ENVIRONMENT, make_session
@@ -45,8 +45,8 @@ class FakeDevices:
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return Places(
+def paths(tmp_path: Path) -> UserPaths:
+    return UserPaths(
         sessions=tmp_path / "sessions",
         settings=tmp_path / "window.ini",
         ceilings=tmp_path / "ceilings",
@@ -63,7 +63,7 @@ def session_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def open_window(qtbot: QtBot, qapp: QApplication, places: Places) -> Iterator[OpenWindow]:
+def open_window(qtbot: QtBot, qapp: QApplication, paths: UserPaths) -> Iterator[OpenWindow]:
     """Opens windows that know their devices, and closes them after the test."""
     opened: list[Application] = []
 
@@ -73,9 +73,9 @@ def open_window(qtbot: QtBot, qapp: QApplication, places: Places) -> Iterator[Op
         devices: FakeDevices | None = None,
         kernel_roots: tuple[Path, ...] = (),
     ) -> Application:
-        target = FakeTarget(mode, str(places.settings.with_name("crashed")))
+        target = FakeTarget(mode, str(paths.settings.with_name("crashed")))
         application = build_window(
-            qapp, places, source=devices or FakeDevices(), target=target, kernel_roots=kernel_roots
+            qapp, paths, source=devices or FakeDevices(), target=target, kernel_roots=kernel_roots
         )
         opened.append(application)
         application.start(files)

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from roofscope.profiling.paths import module_command
 from roofscope.profiling.results.session_reader import SessionError, load
+from roofscope.tests.children import python
 from roofscope.tests.qt.conftest import OpenWindow
 
 DEADLINE_S = 60
@@ -97,7 +97,7 @@ def test_a_closed_window_ends_its_process_in_order(tmp_path: Path, end: str) -> 
     """Qt's destructors have their say here, charts and all: no crash, exit code 0."""
     environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
     ended = subprocess.run(
-        [sys.executable, "-c", _OPEN_AND_END.format(end=end)],
+        python(_OPEN_AND_END.format(end=end)),
         cwd=Path(__file__).parents[2],
         env=environment,
         capture_output=True,

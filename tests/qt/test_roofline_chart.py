@@ -8,10 +8,10 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from pytestqt.qtbot import QtBot
 
+from roofscope.app.presentation.tokens import DARK, LIGHT
 from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
-from roofscope.app.window.theme import DARK, LIGHT
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Source
 from roofscope.tests.label_boxes import label_box

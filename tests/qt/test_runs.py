@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from roofscope.app.window.application import Application
 from roofscope.app.window.commands import CommandId
-from roofscope.profiling.paths import LIBRARY, Places
+from roofscope.profiling.paths import LIBRARY, UserPaths
 from roofscope.profiling.results.outcome import Cancelled, Failed, FailureKind, Measured
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import load
@@ -56,7 +56,7 @@ def card_of(application: Application) -> list[str]:
     return [b.text() for b in application.panes.cards.findChildren(QAbstractButton) if b.text()]
 
 
-def test_f5_measures_what_is_ticked_into_a_file(open_window: OpenWindow, qtbot: QtBot, places: Places):
+def test_f5_measures_what_is_ticked_into_a_file(open_window: OpenWindow, qtbot: QtBot, paths: UserPaths):
     application = open_window()
     count = tick_only(application, "softmax")
     progress: list[tuple[int, int]] = []
@@ -71,7 +71,7 @@ def test_f5_measures_what_is_ticked_into_a_file(open_window: OpenWindow, qtbot: 
     assert progress[-1] == (count + 1, count + 1)  # with the ceilings
     assert not application.panes.plan_bar._progress.isVisible()
     path = application.model.session.path
-    assert path.parent == places.sessions
+    assert path.parent == paths.sessions
     session = load(path)
     assert len(session.points) == count
     assert all(isinstance(point.outcome, Measured) for point in session.points)
@@ -285,11 +285,13 @@ def test_a_read_only_session_is_left_as_it_is(
     assert session_file.read_bytes() == before
 
 
-def test_measure_this_machine_starts_from_the_example(open_window: OpenWindow, qtbot: QtBot, places: Places):
+def test_measure_this_machine_starts_from_the_example(
+    open_window: OpenWindow, qtbot: QtBot, paths: UserPaths
+):
     from roofscope.tests.qt.conftest import write_session
 
-    write_session(places.example)
-    before = places.example.read_bytes()
+    write_session(paths.example)
+    before = paths.example.read_bytes()
     application = open_window()
     button = next(
         b for b in application.panes.cards.findChildren(QAbstractButton) if b.text().startswith("Measure")
@@ -297,8 +299,8 @@ def test_measure_this_machine_starts_from_the_example(open_window: OpenWindow, q
     button.click()
     assert application.controller.is_running
     until_idle(application, qtbot)
-    assert application.model.session.path.parent == places.sessions
-    assert places.example.read_bytes() == before
+    assert application.model.session.path.parent == paths.sessions
+    assert paths.example.read_bytes() == before
     assert "Measure this machine" not in card_of(application)
 
 

@@ -32,7 +32,7 @@ from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.commands import CommandId
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.devices.host import cpu_device
-from roofscope.profiling.paths import ASSETS, Places
+from roofscope.profiling.paths import ASSETS, UserPaths
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Failed, Measured, Skipped
 from roofscope.tests.qt.conftest import FakeDevices, OpenWindow, write_session
@@ -341,8 +341,8 @@ def test_the_strip_reads_the_device(open_window: OpenWindow):
     assert not strip._cells["temperature"].isVisible()
 
 
-def test_the_first_start_shows_the_example(open_window: OpenWindow, places: Places):
-    write_session(places.example)
+def test_the_first_start_shows_the_example(open_window: OpenWindow, paths: UserPaths):
+    write_session(paths.example)
     application = open_window()
     assert application.table.rowCount() == 44
     buttons = [b.text() for b in application.panes.cards.findChildren(QAbstractButton)]
@@ -350,8 +350,8 @@ def test_the_first_start_shows_the_example(open_window: OpenWindow, places: Plac
     assert application.settings.recent_sessions == ()
 
 
-def test_the_last_session_opens_again(open_window: OpenWindow, session_file: Path, places: Places):
-    write_session(places.example)
+def test_the_last_session_opens_again(open_window: OpenWindow, session_file: Path, paths: UserPaths):
+    write_session(paths.example)
     first = open_window(session_file)
     first.window.close()
     assert open_window().model.session.path == session_file

@@ -11,14 +11,14 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from roofscope.app.window.application import Application, build_window
-from roofscope.profiling.paths import Places
+from roofscope.profiling.paths import UserPaths
 from roofscope.tests.qt.conftest import FakeDevices, FakeTarget
 
 
 def main(task: str, folder: Path, files: list[Path]) -> int:
     app = QApplication(["roofscope"])
-    places = Places(folder / "sessions", folder / "window.ini", folder / "ceilings", folder / "assets")
-    application = build_window(app, places, source=FakeDevices(), target=FakeTarget("slow"))
+    paths = UserPaths(folder / "sessions", folder / "window.ini", folder / "ceilings", folder / "assets")
+    application = build_window(app, paths, source=FakeDevices(), target=FakeTarget("slow"))
     application.start(files)
     application.window.show()
     if task == "run":

@@ -14,6 +14,7 @@ from roofscope.profiling import doctor
 from roofscope.profiling.devices.device import Device, DeviceKind, GpuProcess
 from roofscope.profiling.doctor import Check, CheckState
 from roofscope.profiling.planning.catalog import CatalogProblem
+from roofscope.tests.children import python
 
 GPU = Device("cuda:0", DeviceKind.CUDA, "NVIDIA H200", "GPU-1", compute_capability=(9, 0))
 
@@ -40,7 +41,7 @@ def test_examining_imports_neither_torch_nor_qt() -> None:
         "import sys; from roofscope.profiling.doctor import examine; examine();"
         "sys.exit(any(name in sys.modules for name in ('torch', 'triton', 'PySide6')))"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
+    subprocess.run(python(code), check=True)
 
 
 @pytest.mark.parametrize("version", [(3, 11), (3, 12), (3, 14)])

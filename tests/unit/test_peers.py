@@ -8,11 +8,11 @@ from roofscope.benchmarks.peers.rows import ROWS, Row
 from roofscope.benchmarks.peers.table import (
     HEADER,
     Line,
+    candidates,
     ceiling_of,
-    compare,
-    contenders,
     judgements,
     markdown,
+    peer_over_ours,
 )
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
@@ -75,10 +75,10 @@ def test_a_ceiling_is_that_of_dram_and_measured_in_a_burst() -> None:
 
 def test_ratios_are_taken_within_rounds(session: Session) -> None:
     line = line_of(session, (Provider.CUDA, "registers", 1e-3), (Provider.LIBRARY, "liger", 1.1e-3))
-    found = compare(line.of("library_liger"), line.of("cuda_registers"))
+    found = peer_over_ours(line.of("library_liger"), line.of("cuda_registers"))
     assert found is not None
     assert (found.ratio, found.low, found.high) == pytest.approx((1.1, 1.1, 1.1))
-    assert compare(None, line.of("cuda_registers")) is None
+    assert peer_over_ours(None, line.of("cuda_registers")) is None
 
 
 def test_the_best_of_ours_is_held_against_the_peer_named(session: Session) -> None:
@@ -133,7 +133,7 @@ def test_every_row_can_be_planned() -> None:
         assert large is not None
         assert kernel.spec.problem_with({**large.sizes, **row.sizes}) is None
         assert row.dtype in kernel.spec.dtypes
-        stems = contenders(kernel, row.dtype)
+        stems = candidates(kernel, row.dtype)
         named = {goal.peer for goal in row.goals if isinstance(goal, AtLeast) and goal.peer}
         assert named <= set(stems)
         assert not any("naive" in stem or "textbook" in stem for stem in stems)
@@ -142,5 +142,5 @@ def test_every_row_can_be_planned() -> None:
 def test_what_wgmma_replaces_contends_in_float32_only() -> None:
     matmul = scan().kernel("matmul")
     assert matmul is not None
-    assert "cuda_ffma" in contenders(matmul, Dtype.FLOAT32)
-    assert not {"cuda_ffma", "cuda_mma"} & set(contenders(matmul, Dtype.BFLOAT16))
+    assert "cuda_ffma" in candidates(matmul, Dtype.FLOAT32)
+    assert not {"cuda_ffma", "cuda_mma"} & set(candidates(matmul, Dtype.BFLOAT16))

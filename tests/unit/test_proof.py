@@ -11,7 +11,7 @@ from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.supervision.effects import Send
 from roofscope.profiling.supervision.protocol import LineDecoder, ProofReady, SelfTest, encode, event_decoder
-from roofscope.profiling.supervision.run_events import BecameIdle, ProofRecorded
+from roofscope.profiling.supervision.run_events import BecameIdle, ProofArrived
 from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.tests.unit.test_supervisor import hello
 
@@ -80,7 +80,7 @@ def test_the_supervisor_passes_proofs_on_and_survives_a_worker_lost_meanwhile() 
     task = SelfTest("selftest", "cpu")
     supervisor.submit([task], now=0.0)
     assert Send(task) in supervisor.feed(hello(), now=1.0)
-    assert supervisor.feed(ProofReady("selftest", PASSED), now=2.0) == [ProofRecorded(PASSED)]
+    assert supervisor.feed(ProofReady("selftest", PASSED), now=2.0) == [ProofArrived(PASSED)]
     effects = supervisor.exited("killed by SIGSEGV", "", now=3.0)
     assert BecameIdle() in effects  # not tried again: what broke the worker would break the next one
     assert supervisor.is_idle

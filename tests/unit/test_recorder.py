@@ -16,7 +16,7 @@ from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.recorder import Recorder
-from roofscope.profiling.supervision.run_events import CeilingRecorded, CeilingsComplete, OutcomeRecorded
+from roofscope.profiling.supervision.run_events import CeilingArrived, CeilingsComplete, OutcomeArrived
 from roofscope.tests.sessions import CEILINGS, DEVICE, job, measured
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
@@ -37,7 +37,7 @@ def recorder(store: SessionStore, catalog: Catalog) -> Recorder:
     return Recorder(store, catalog, DEVICE, CeilingCache(print, store.path.parent / "ceilings"))
 
 
-def outcome_of(catalog: Catalog) -> OutcomeRecorded:
+def outcome_of(catalog: Catalog) -> OutcomeArrived:
     """A time of the kernel's eager version as this catalog has it."""
     [kernel] = catalog.kernels
     eager = kernel.implementation("eager")
@@ -45,7 +45,7 @@ def outcome_of(catalog: Catalog) -> OutcomeRecorded:
     planned: Job = msgspec.structs.replace(
         job("gelu", Dtype.FLOAT32, "small", "job-1"), implementations=(eager,)
     )
-    return OutcomeRecorded(planned, eager, measured(1e-3))
+    return OutcomeArrived(planned, eager, measured(1e-3))
 
 
 def test_a_source_is_the_one_that_was_planned(store: SessionStore, eager: Path) -> None:
@@ -98,7 +98,7 @@ def test_each_probe_is_kept_by_itself(store: SessionStore, eager: Path) -> None:
     probing = recorder(store, scan([eager.parent.parent]))
     first, second = CEILINGS[:2]
     for ceiling in (first, second):
-        probing.handle(CeilingRecorded(ceiling))
+        probing.handle(CeilingArrived(ceiling))
         probing.handle(CeilingsComplete(DEVICE.id))
     kept = probing.known_ceilings()
     assert second in kept

@@ -1,7 +1,6 @@
 """The roofline as SVG: well-formed, text kept as text, every point and figure in it."""
 
 import re
-import sys
 from subprocess import run
 from xml.etree import ElementTree as ET
 
@@ -13,6 +12,7 @@ from roofscope.app.presentation.roofline.scene import ChartOptions, Range, build
 from roofscope.app.presentation.roofline.svg import roofline_svg
 from roofscope.app.presentation.tokens import DARK, LIGHT, PROVIDER_COLOURS
 from roofscope.profiling.results.session import Session
+from roofscope.tests.children import python
 from roofscope.tests.sessions import empty_session, make_session
 from roofscope.tests.unit.test_chart_scene import make_unstable, session_with_copy
 
@@ -136,7 +136,6 @@ def test_the_selected_point_shows_what_is_left_to_its_roof(number: int) -> None:
 
 
 def test_no_qt_is_needed() -> None:
-    code = (
-        "import sys, roofscope.app.presentation.roofline.svg; print([m for m in sys.modules if m.startswith(('PySide6', 'torch'))])"
-    )
-    assert run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    module = "roofscope.app.presentation.roofline.svg"
+    code = f"import sys, {module}; print([m for m in sys.modules if m.startswith(('PySide6', 'torch'))])"
+    assert run(python(code), capture_output=True, text=True, check=True).stdout == "[]\n"

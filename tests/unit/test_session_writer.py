@@ -5,7 +5,6 @@ import os
 import signal
 import sqlite3
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import SessionError, load, load_trace
 from roofscope.profiling.results.session_writer import SessionStore
+from roofscope.tests.children import python
 from roofscope.tests.sessions import make_session
 
 
@@ -96,7 +96,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_a_writer_killed_in_mid_run_loses_nothing_committed(tmp_path: Path) -> None:
     path = tmp_path / "a.roofscope"
-    died = subprocess.run([sys.executable, "-c", _WRITE_AND_DIE, path], check=False, cwd=Path.cwd())
+    died = subprocess.run([*python(_WRITE_AND_DIE), path], check=False)
     assert died.returncode == -signal.SIGKILL
     assert len(load(path).points) == 5
     with SessionStore.append(path):

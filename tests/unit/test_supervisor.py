@@ -37,7 +37,7 @@ from roofscope.profiling.supervision.run_events import (
     Banner,
     BecameIdle,
     CeilingsComplete,
-    OutcomeRecorded,
+    OutcomeArrived,
     Progressed,
     WorkerLost,
 )
@@ -79,7 +79,7 @@ def sent(effects: list[Effect]) -> list[object]:
 
 
 def recorded(effects: list[Effect]) -> list[tuple[str, Outcome]]:
-    return [(e.implementation.stem, e.outcome) for e in effects if isinstance(e, OutcomeRecorded)]
+    return [(e.implementation.stem, e.outcome) for e in effects if isinstance(e, OutcomeArrived)]
 
 
 def of_kind(effects: list[Effect], kind: type) -> list[object]:

@@ -10,7 +10,7 @@ from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState  
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source  # noqa: E402
 from roofscope.profiling.worker import environment  # noqa: E402
 from roofscope.profiling.worker.ceilings import compute, measure, testbed  # noqa: E402
-from roofscope.profiling.worker.ceilings.testbed import Reading, Timing  # noqa: E402
+from roofscope.profiling.worker.ceilings.testbed import BlockTimes, Reading  # noqa: E402
 
 GIB = 2**30
 
@@ -70,7 +70,7 @@ def test_stop_ends_the_probe_at_once(small_cpu: Device) -> None:
 
 def test_bandwidth_counts_the_bytes_moved(small_cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = 0.5
-    monkeypatch.setattr(testbed.Bench, "seconds_per_call", lambda *_: seconds)
+    monkeypatch.setattr(testbed.Testbed, "seconds_per_call", lambda *_: seconds)
     found, _ = probe(small_cpu, stop_after=4)
     size = testbed.array_bytes(small_cpu, 64 * GIB)
     assert size == 64 * 2**20
@@ -81,7 +81,7 @@ def test_bandwidth_counts_the_bytes_moved(small_cpu: Device, monkeypatch: pytest
 def test_matmul_counts_two_flops_a_multiply_and_add(
     small_cpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(testbed.Bench, "seconds_per_call", lambda *_: 1e-3)
+    monkeypatch.setattr(testbed.Testbed, "seconds_per_call", lambda *_: 1e-3)
     found, _ = probe(small_cpu)
     values = {ceiling.bound: ceiling.value for ceiling in found if ceiling.mix is None}
     assert values[Bound.FP32] == pytest.approx(2 * 128**3 / 1e-3)
@@ -93,13 +93,13 @@ class Play:
     def __init__(self, *passes: list[Reading]) -> None:
         self._passes = iter(passes)
 
-    def __call__(self, _bench: testbed.Bench) -> list[Reading]:
+    def __call__(self, _testbed: testbed.Testbed) -> list[Reading]:
         return next(self._passes)
 
 
 def reading(value: float, source: Source = Source.MEASURED_BURST, clock_hz: float | None = None) -> Reading:
     state = DeviceState(clock_hz=clock_hz, memory_clock_hz=3.2e9)
-    return Reading(value, "Played.", Timing((1.0,), (state,)), source)
+    return Reading(value, "Played.", BlockTimes((1.0,), (state,)), source)
 
 
 def play(monkeypatch: pytest.MonkeyPatch, *measurements: measure.Measurement) -> None:
@@ -122,7 +122,7 @@ def test_the_best_of_two_passes_counts(small_cpu: Device, monkeypatch: pytest.Mo
 def test_one_ceiling_that_fails_takes_no_other_with_it(
     small_cpu: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_bench: testbed.Bench) -> list[Reading]:
+    def refuse(_testbed: testbed.Testbed) -> list[Reading]:
         raise RuntimeError("cuBLAS has no such kernel\nand more")
 
     play(
@@ -138,7 +138,7 @@ def test_one_ceiling_that_fails_takes_no_other_with_it(
 
 
 def test_memory_filled_by_others_ends_the_probe(small_cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run_out(_bench: testbed.Bench) -> list[Reading]:
+    def run_out(_testbed: testbed.Testbed) -> list[Reading]:
         raise torch.cuda.OutOfMemoryError("no")
 
     play(monkeypatch, measure.Measurement(Bound.DRAM, run_out, Mix.READ))
@@ -159,7 +159,7 @@ def test_the_nameplate_follows_the_clock_held_under_sustained_load(
     )
     # The nameplate asks for nothing but the facts of the device: an H200 whose probe is played.
     h200 = Device("cpu", DeviceKind.CUDA, "NVIDIA H200", "GPU-1", 16896, 132, (9, 0), bus_width_bits=6016)
-    monkeypatch.setattr(measure, "Bench", lambda _device, stop: testbed.Bench(small_cpu, stop))
+    monkeypatch.setattr(measure, "Testbed", lambda _device, stop: testbed.Testbed(small_cpu, stop))
     found, _ = probe(h200)
     held = {ceiling.bound: ceiling.value for ceiling in found if ceiling.source is Source.NAMEPLATE_HELD}
     assert held == {
@@ -173,12 +173,12 @@ def test_the_nameplate_follows_the_clock_held_under_sustained_load(
 
 def test_timing_tells_the_middle_of_the_fastest_and_the_state() -> None:
     states = (DeviceState(clock_hz=1e9, power_w=300), DeviceState(clock_hz=3e9), DeviceState())
-    timing = Timing((9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 8.0), states)
+    timing = BlockTimes((9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 8.0), states)
     assert (timing.fastest_s, timing.median_s) == (3.0, 4.0)
     assert timing.fastest_text == "median of the 5 fastest of 7"
     assert (timing.clock_hz, timing.memory_clock_hz, timing.power_w) == (2e9, None, 300)
     assert timing.clock_text == " at 2000 MHz"
-    assert Timing((1.0,)).clock_text == ""
+    assert BlockTimes((1.0,)).clock_text == ""
 
 
 @pytest.mark.parametrize("multiprocessors", [40, 58, 82, 108, 128, 132, 142, 148, 170])

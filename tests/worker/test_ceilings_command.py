@@ -9,7 +9,7 @@ from roofscope.app.cli.ceilings import show_ceilings
 from roofscope.profiling.devices.host import cpu_device, package_version
 from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
 from roofscope.profiling.roofline.roofline import Bound, Mix
-from roofscope.profiling.supervision.run_events import Progressed, Report
+from roofscope.profiling.supervision.run_events import Progressed, RunEvent
 from roofscope.tests.worker.test_command_line import keep_ceilings, main
 
 
@@ -43,7 +43,7 @@ def test_ctrl_c_says_that_it_stopped_and_shows_no_empty_table(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     presses = [signal.SIGINT]
 
-    def press(_progress: object, _bar: object, report: Report) -> None:
+    def press(_progress: object, _bar: object, report: RunEvent) -> None:
         if isinstance(report, Progressed) and report.stage and presses:
             signal.raise_signal(presses.pop())
 

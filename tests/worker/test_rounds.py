@@ -10,8 +10,11 @@ from roofscope.profiling.analysis.statistics import QUICK_STOP, WarmUpRule
 from roofscope.profiling.devices.device import DeviceState
 from roofscope.profiling.results.outcome import Discard, Method
 from roofscope.profiling.worker.timing import rounds
+from roofscope.profiling.worker.timing import turn as turn_module
 from roofscope.profiling.worker.timing.blocks import BlockReading
-from roofscope.profiling.worker.timing.rounds import Turn, measure, warm_up
+from roofscope.profiling.worker.timing.rests import find_rest
+from roofscope.profiling.worker.timing.rounds import measure, warm_up
+from roofscope.profiling.worker.timing.turn import Turn
 
 
 class ScriptedTimer:
@@ -127,7 +130,7 @@ def test_cancelling_ends_it_between_rounds() -> None:
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     found: list[float] = []
-    monkeypatch.setattr(rounds.time, "sleep", found.append)
+    monkeypatch.setattr(turn_module.time, "sleep", found.append)
     return found
 
 
@@ -156,7 +159,7 @@ def test_a_burst_rests_as_long_as_that_raises_the_clock(
     slept: list[float], clocks_mhz: dict[float, float], rest_s: float
 ) -> None:
     one = Turn(SaggingTimer(clocks_mhz, slept))
-    one.find_rest(1980e6, calm)
+    find_rest(one, 1980e6, calm)
     assert one.rest_s == rest_s
 
 
@@ -198,7 +201,7 @@ def _advancing(block: Callable[[], BlockReading], now: list[float]) -> Callable[
 
 
 def test_steps_between_are_looked_at_only_where_the_longest_rest_helps(slept: list[float]) -> None:
-    Turn(SaggingTimer({0.0: 1800, 0.08: 1802}, slept)).find_rest(1980e6, calm)
+    find_rest(Turn(SaggingTimer({0.0: 1800, 0.08: 1802}, slept)), 1980e6, calm)
     assert set(slept) == {0.0, 0.08}
 
 
@@ -227,7 +230,7 @@ def unless_it_rests(enough_s: float) -> Callable[[float], float]:
 
 def capped_after_its_search(slept: list[float], slow_at: Callable[[float], float], since: int = 5) -> Turn:
     one = Turn(CappedTimer(slept, slow_at, since))
-    one.find_rest(1980e6, lambda: CAPPED)
+    find_rest(one, 1980e6, lambda: CAPPED)
     assert (one.rest_s, one.fresh_hz) == (0.0, 1980e6)
     return one
 
@@ -296,6 +299,6 @@ def test_a_sustained_run_does_not_rest(slept: list[float]) -> None:
 
 def test_without_a_clock_nothing_rests(slept: list[float]) -> None:
     one = turn([], "a")
-    one.find_rest(1980e6, calm)
+    find_rest(one, 1980e6, calm)
     assert one.rest_s == 0.0
     assert set(slept) == {0.0}

@@ -1,7 +1,6 @@
 """The self-test on the CPU: traps are caught by the real executor, and the command tells what it found."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,25 +14,26 @@ from roofscope.profiling.worker.failures import CancelRequested
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.job.memoization import fingerprint, remembers
 from roofscope.profiling.worker.selftest import nsight_compute, runner, traps
-from roofscope.profiling.worker.selftest.rig import Subject
+from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.selftest.trap_sources import HONEST, TRAPS, Trap
 from roofscope.profiling.worker.timing.instruments import Instruments
+from roofscope.tests.children import python
 from roofscope.tests.worker.test_command_line import main
 
 
 @pytest.fixture
-def subject() -> Subject:
-    return Subject(Instruments(cpu_device()), lambda: None)
+def rig() -> Rig:
+    return Rig(Instruments(cpu_device()), lambda: None)
 
 
 @pytest.mark.parametrize(
     "name",
     [trap.name for trap in TRAPS if not trap.needs_gpu and trap.name != "tuning"],
 )
-def test_a_planted_cheat_is_caught(subject: Subject, tmp_path: Path, name: str) -> None:
+def test_a_planted_cheat_is_caught(rig: Rig, tmp_path: Path, name: str) -> None:
     trap = next(trap for trap in TRAPS if trap.name == name)
     traps.write(tmp_path, trap)
-    row = traps.try_cheat(subject, scan([tmp_path]), trap)
+    row = traps.try_cheat(rig, scan([tmp_path]), trap)
     assert row.passed, row.note
 
 
@@ -45,18 +45,18 @@ def test_tuning_in_the_timed_region_is_caught(tmp_path: Path) -> None:
         "from roofscope.tests.worker.test_selftest import *\n"
         "trap = next(trap for trap in TRAPS if trap.name == 'tuning')\n"
         "root = Path(sys.argv[1]); traps.write(root, trap)\n"
-        "subject = Subject(Instruments(cpu_device()), lambda: None)\n"
-        "print(traps.try_cheat(subject, scan([root]), trap).note)\n"
+        "rig = Rig(Instruments(cpu_device()), lambda: None)\n"
+        "print(traps.try_cheat(rig, scan([root]), trap).note)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
+    done = subprocess.run([*python(code), tmp_path], capture_output=True, text=True, check=False)
     assert "not settled" in done.stdout, done.stderr
 
 
-def test_a_cheat_that_passes_for_honest_is_told(subject: Subject, tmp_path: Path) -> None:
+def test_a_cheat_that_passes_for_honest_is_told(rig: Rig, tmp_path: Path) -> None:
     """The judge of traps itself: honest work laid out as a trap is not caught."""
     trap = Trap("no_trap", "no trap at all", HONEST)
     traps.write(tmp_path, trap)
-    row = traps.try_cheat(subject, scan([tmp_path]), trap)
+    row = traps.try_cheat(rig, scan([tmp_path]), trap)
     assert row.passed is False
     assert "as if it were honest" in row.note
 
@@ -96,11 +96,11 @@ def test_a_fingerprint_sees_one_changed_element(dtype: torch.dtype) -> None:
 def test_a_proof_that_breaks_fails_and_takes_no_other_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def broken(_: Subject) -> Proof:
+    def broken(_: Rig) -> Proof:
         raise RuntimeError("no such luck\nmore")
 
     first, second = ProofName.KNOWN_DURATION, ProofName.PROFILER
-    monkeypatch.setitem(runner.COURSE, first, runner.Act(broken, 1.0))
+    monkeypatch.setitem(runner.STEPS, first, runner.Step(broken, 1.0))
     proofs: list[Proof] = []
     announced: list[str] = []
 

@@ -29,10 +29,10 @@ from roofscope.profiling.supervision.protocol import Run, Trace
 from roofscope.profiling.supervision.run_events import (
     Banner,
     EnvironmentKnown,
-    OutcomeRecorded,
+    OutcomeArrived,
     Progressed,
-    Report,
-    TraceRecorded,
+    RunEvent,
+    TraceArrived,
     WorkerLost,
 )
 from roofscope.profiling.supervision.supervisor import Supervisor
@@ -117,23 +117,23 @@ def jobs_of(catalog: Catalog, names: list[str]) -> list[Job]:
 class Watched:
     """A headless run that keeps its reports."""
 
-    def __init__(self, root: Path, also: Callable[[Report], None] = lambda _: None) -> None:
+    def __init__(self, root: Path, also: Callable[[RunEvent], None] = lambda _: None) -> None:
         self.catalog = scan([root])
-        self.reports: list[Report] = []
+        self.reports: list[RunEvent] = []
         self._also = also
         # The worker scans the library too: both must know the same kernels.
         supervisor = Supervisor([str(root)], scan([LIBRARY, root]).hash)
         self.run = HeadlessRun(supervisor, self._see, LocalTarget())
 
-    def _see(self, report: Report) -> None:
+    def _see(self, report: RunEvent) -> None:
         self.reports.append(report)
         self._also(report)
 
     @property
     def outcomes(self) -> dict[str, Outcome]:
-        return {r.implementation.kernel: r.outcome for r in self.reports if isinstance(r, OutcomeRecorded)}
+        return {r.implementation.kernel: r.outcome for r in self.reports if isinstance(r, OutcomeArrived)}
 
-    def of_kind(self, kind: type) -> list[Report]:
+    def of_kind(self, kind: type) -> list[RunEvent]:
         return [report for report in self.reports if isinstance(report, kind)]
 
 
@@ -223,8 +223,8 @@ def test_kill_minus_nine_in_mid_run_loses_one_point_only(tmp_path: Path) -> None
         add_toy(tmp_path, name, GOOD)
     killed: list[int] = []
 
-    def kill_after_first(report: Report) -> None:
-        if isinstance(report, OutcomeRecorded) and not killed and watched.run.worker_pid:
+    def kill_after_first(report: RunEvent) -> None:
+        if isinstance(report, OutcomeArrived) and not killed and watched.run.worker_pid:
             killed.append(watched.run.worker_pid)
             os.kill(watched.run.worker_pid, signal.SIGKILL)
 
@@ -239,9 +239,9 @@ def test_kill_minus_nine_in_mid_run_loses_one_point_only(tmp_path: Path) -> None
 def test_what_was_stopped_can_be_run_again_in_the_same_worker(tmp_path: Path) -> None:
     """Under the same id, as the ceilings and the self-test always go."""
     add_toy(tmp_path, "good", GOOD)
-    stopped: list[Report] = []
+    stopped: list[RunEvent] = []
 
-    def stop_once(report: Report) -> None:
+    def stop_once(report: RunEvent) -> None:
         if isinstance(report, Progressed) and report.stage is Stage.BUILD and not stopped:
             stopped.append(report)
             watched.run.press_stop()
@@ -262,11 +262,11 @@ def test_a_run_that_is_told_to_end_as_it_ends_does_end(tmp_path: Path) -> None:
     """Nothing that follows a report in the same step may be lost: the last is that the queue is empty."""
     add_toy(tmp_path, "good", GOOD)
     outcomes: list[Outcome] = []
-    told: list[Report] = []
+    told: list[RunEvent] = []
 
-    def end_with_the_task(report: Report) -> None:
+    def end_with_the_task(report: RunEvent) -> None:
         match report:
-            case OutcomeRecorded(outcome=outcome):
+            case OutcomeArrived(outcome=outcome):
                 outcomes.append(outcome)
             case Progressed(done=1, total=1):
                 told.append(report)
@@ -288,7 +288,7 @@ def test_what_was_edited_since_it_was_planned_is_not_measured(tmp_path: Path, na
     add_toy(tmp_path, "good", GOOD)
     add_toy(tmp_path, "edited", GOOD)
 
-    def edit(report: Report) -> None:
+    def edit(report: RunEvent) -> None:
         if isinstance(report, EnvironmentKnown):  # the worker has read the folders and has no task yet
             file = tmp_path / "edited" / name
             file.write_text(f"{file.read_text()}# edited")
@@ -352,7 +352,7 @@ def test_without_a_gpu_cuda_and_triton_are_refused_with_the_reason(tmp_path: Pat
     )
     watched.run.run(map(Run, jobs))
     watched.run.close()
-    outcomes = [r.outcome for r in watched.reports if isinstance(r, OutcomeRecorded)]
+    outcomes = [r.outcome for r in watched.reports if isinstance(r, OutcomeArrived)]
     assert len(outcomes) == 2
     for outcome in outcomes:
         assert isinstance(outcome, Skipped)
@@ -364,8 +364,8 @@ def test_a_trace_names_what_ran(tmp_path: Path) -> None:
     watched = Watched(tmp_path)
     watched.run.run([Trace(job) for job in jobs_of(watched.catalog, ["good"])])
     watched.run.close()
-    [recorded] = watched.of_kind(TraceRecorded)
-    assert isinstance(recorded, TraceRecorded)
+    [recorded] = watched.of_kind(TraceArrived)
+    assert isinstance(recorded, TraceArrived)
     summary = read_trace(recorded.chrome_json_gz)
     assert any("mul" in row.name for row in summary.rows)
 

@@ -12,7 +12,7 @@ from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene
 from roofscope.app.presentation.tokens import PROVIDER_NAMES, Theme
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.icons import provider_icon
-from roofscope.app.window.widgets.style import choice_box
+from roofscope.app.window.widgets.labels import choice_box
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Source

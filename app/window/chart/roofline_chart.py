@@ -202,10 +202,10 @@ class RooflineChart(QWidget):
     def _describe(self) -> None:
         session, number = self._model.session, self._options.selected
         selected = self._model.point(number) if number is not None else None
-        told = summary(self._scene, session, is_running=self._is_running)
+        text = summary(self._scene, session, is_running=self._is_running)
         if selected:
-            told += f" Selected: {selected.label}. {verdict_sentence(selected, verdict(selected, session))}"
-        self.setAccessibleDescription(told)
+            text += f" Selected: {selected.label}. {verdict_sentence(selected, verdict(selected, session))}"
+        self.setAccessibleDescription(text)
 
     def _moved_by_user(self) -> None:
         self._follows = False

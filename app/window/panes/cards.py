@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.widgets.icons import icon, icon_pixmap
-from roofscope.app.window.widgets.style import card, label
+from roofscope.app.window.widgets.labels import card, label
 from roofscope.profiling.supervision.run_events import WorkerLost
 
 _MOST_NOTICES = 9

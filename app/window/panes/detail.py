@@ -23,7 +23,7 @@ from roofscope.app.window.panes.sample_strip import SampleStrip
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.tables.point_table import PointTable
-from roofscope.app.window.widgets.style import action_button, as_pane, label, placeholder, set_state
+from roofscope.app.window.widgets.labels import action_button, as_pane, label, placeholder, set_state
 from roofscope.profiling.results.outcome import Failed
 
 LEAST_WIDTH = 272  # pixels: the gauges and both buttons, with a scroll bar

@@ -13,7 +13,7 @@ from roofscope.app.presentation.formatting import (
 )
 from roofscope.app.window.device_source import DeviceSource
 from roofscope.app.window.widgets.elided_label import ElidedLabel
-from roofscope.app.window.widgets.style import label
+from roofscope.app.window.widgets.labels import label
 from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
 
 _PERIOD_MS = 1000

@@ -16,7 +16,7 @@ from roofscope.app.presentation.search_text import is_found
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.tables.library_model import LibraryModel, LibraryRole
 from roofscope.app.window.widgets.icons import provider_icon
-from roofscope.app.window.widgets.style import NothingFound, as_pane, label
+from roofscope.app.window.widgets.labels import NothingFound, as_pane, label
 from roofscope.profiling.planning.spec import Provider
 
 _MARK_SIZE = 14

@@ -22,7 +22,7 @@ from roofscope.app.presentation.formatting import duration_text
 from roofscope.app.presentation.words import DTYPE_TEXTS
 from roofscope.app.window.plan_choice import PRESETS, PlanChoice
 from roofscope.app.window.widgets.elided_label import ElidedLabel
-from roofscope.app.window.widgets.style import label, set_state
+from roofscope.app.window.widgets.labels import label, set_state
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype

@@ -17,7 +17,7 @@ from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.widgets.icons import icon_pixmap
-from roofscope.app.window.widgets.style import as_pane, label
+from roofscope.app.window.widgets.labels import as_pane, label
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.results.proof import Proof, ProofName, Row
 from roofscope.profiling.supervision.run_events import Progressed
@@ -183,9 +183,9 @@ def _newest(proofs: tuple[Proof, ...]) -> tuple[Proof, ...]:
 
 def _counts(proofs: tuple[Proof, ...]) -> str:
     counts = {passed: sum(proof.passed is passed for proof in proofs) for passed in (True, False, None)}
-    told = [f"{count} {verdict_word(passed)}" for passed, count in counts.items() if count]
+    text = [f"{count} {verdict_word(passed)}" for passed, count in counts.items() if count]
     when = max(proof.recorded_at for proof in proofs)[:16].replace("T", " ")
-    return f"{', '.join(told)}{f'; last on {when} UTC' if when else ''}."
+    return f"{', '.join(text)}{f'; last on {when} UTC' if when else ''}."
 
 
 def _clear(layout: QVBoxLayout) -> None:

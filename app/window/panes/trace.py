@@ -22,7 +22,7 @@ from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.tables.trace_table import TraceTable
 from roofscope.app.window.widgets.elided_label import ElidedLabel
-from roofscope.app.window.widgets.style import action_button, as_pane, placeholder
+from roofscope.app.window.widgets.labels import action_button, as_pane, placeholder
 from roofscope.profiling.results.chrome_trace import TraceError, TraceSummary, read_trace, unpack
 from roofscope.profiling.results.session import TraceInfo
 from roofscope.profiling.results.session_reader import SessionError, load_trace

@@ -19,7 +19,7 @@ from shiboken6 import isValid
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.panes.proof import ProofPane
 from roofscope.app.window.widgets.icons import icon_pixmap
-from roofscope.app.window.widgets.style import as_pane, label
+from roofscope.app.window.widgets.labels import as_pane, label
 from roofscope.profiling.doctor import Check, CheckState
 
 _ICONS = {

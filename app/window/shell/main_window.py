@@ -18,9 +18,10 @@ from roofscope.app.window.panes.library import LibraryPane
 from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.panes.results import ResultsPane
 from roofscope.app.window.panes.trace import TracePane
+from roofscope.app.window.style_sheet import window_style
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.icons import application_icon, icon
-from roofscope.app.window.widgets.style import as_pane, window_style
+from roofscope.app.window.widgets.labels import as_pane
 
 SCHEME_COMMANDS = {
     CommandId.THEME_SYSTEM: Scheme.SYSTEM,

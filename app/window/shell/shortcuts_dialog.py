@@ -5,7 +5,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialog, QGridLayout, QPushButton, QVBoxLayout, QWidget
 
 from roofscope.app.window.commands import CHART_KEYS, COMMANDS, Command, plain_text
-from roofscope.app.window.widgets.style import label
+from roofscope.app.window.widgets.labels import label
 
 
 class ShortcutsDialog(QDialog):

@@ -11,7 +11,7 @@ import torch
 from msgspec import Struct
 
 from roofscope.profiling.roofline.roofline import Source
-from roofscope.profiling.worker.ceilings.testbed import Bench, Reading, Timing
+from roofscope.profiling.worker.ceilings.testbed import BlockTimes, Reading, Testbed
 
 _FMA_ROUNDS = 1024  # 2 ms on an H200: launch and tail are then 0.2 %
 _TILE = (128, 256)  # of the output, as the fastest kernels of cuBLAS cut it
@@ -70,12 +70,12 @@ def float8_matmul() -> Product:
     return Product("torch._scaled_mm of e4m3 matrices with fast accumulation", make)
 
 
-def fp32(bench: Bench) -> list[Reading]:
+def fp32(testbed: Testbed) -> list[Reading]:
     """One pipe, two uses: multiply-adds without memory, and IEEE matrix products."""
-    product = measure_product(bench, matmul(torch.float32, " in IEEE arithmetic"), held=False)[0]
-    loop = _multiply_add(bench, np.float32)
+    product = measure_product(testbed, matmul(torch.float32, " in IEEE arithmetic"), held=False)[0]
+    loop = _multiply_add(testbed, np.float32)
     if loop is None:
-        _, why_not = bench.own_kernels
+        _, why_not = testbed.own_kernels
         remark = f" No multiply-add loop was tried: {why_not}" if why_not else ""
         return [Reading(product.value, product.method + remark, product.timing)]
     best, other = (loop, product) if loop.value > product.value else (product, loop)
@@ -83,52 +83,52 @@ def fp32(bench: Bench) -> list[Reading]:
     return [Reading(best.value, method, best.timing)]
 
 
-def fp64(bench: Bench) -> list[Reading]:
+def fp64(testbed: Testbed) -> list[Reading]:
     """The vector pipe. Its matrix twin, on GPUs that have one, is another."""
-    if not bench.is_cuda:
+    if not testbed.is_cuda:
         return []
-    loop = _multiply_add(bench, np.float64)
+    loop = _multiply_add(testbed, np.float64)
     if loop:
         return [loop]
-    product = measure_product(bench, matmul(torch.float64), held=False)[0]
-    _, why_not = bench.own_kernels
+    product = measure_product(testbed, matmul(torch.float64), held=False)[0]
+    _, why_not = testbed.own_kernels
     method = f"{product.method} It may use tensor pipes, but no multiply-add loop was tried: {why_not}"
     return [Reading(product.value, method, product.timing)]
 
 
-def fp16(bench: Bench) -> list[Reading]:
-    return measure_product(bench, matmul(torch.float16))
+def fp16(testbed: Testbed) -> list[Reading]:
+    return measure_product(testbed, matmul(torch.float16))
 
 
-def bf16(bench: Bench) -> list[Reading]:
-    if bench.is_cuda and not _has(bench, (8, 0)):
+def bf16(testbed: Testbed) -> list[Reading]:
+    if testbed.is_cuda and not _has(testbed, (8, 0)):
         return []
-    return measure_product(bench, matmul(torch.bfloat16))
+    return measure_product(testbed, matmul(torch.bfloat16))
 
 
-def tf32(bench: Bench) -> list[Reading]:
+def tf32(testbed: Testbed) -> list[Reading]:
     return (
-        measure_product(bench, matmul(torch.float32, " with TF32 allowed"), "high")
-        if _has(bench, (8, 0))
+        measure_product(testbed, matmul(torch.float32, " with TF32 allowed"), "high")
+        if _has(testbed, (8, 0))
         else []
     )
 
 
-def fp8(bench: Bench) -> list[Reading]:
-    return measure_product(bench, float8_matmul()) if _has(bench, (8, 9)) else []
+def fp8(testbed: Testbed) -> list[Reading]:
+    return measure_product(testbed, float8_matmul()) if _has(testbed, (8, 9)) else []
 
 
-def _has(bench: Bench, capability: tuple[int, int]) -> bool:
+def _has(testbed: Testbed, capability: tuple[int, int]) -> bool:
     """BF16 and TF32 came with compute capability 8.0, FP8 with 8.9."""
-    return bench.is_cuda and torch.cuda.get_device_capability(bench.torch_device) >= capability
+    return testbed.is_cuda and torch.cuda.get_device_capability(testbed.torch_device) >= capability
 
 
-def _multiply_add(bench: Bench, real: type[np.float32] | type[np.float64]) -> Reading | None:
-    probes, _ = bench.own_kernels
+def _multiply_add(testbed: Testbed, real: type[np.float32] | type[np.float64]) -> Reading | None:
+    probes, _ = testbed.own_kernels
     if probes is None:
         return None
     flop_count = probes.multiply_add(real, _FMA_ROUNDS)
-    timing = bench.time_blocks(lambda: probes.multiply_add(real, _FMA_ROUNDS))
+    timing = testbed.time_blocks(lambda: probes.multiply_add(real, _FMA_ROUNDS))
     method = (
         f"A loop of {real.__name__} multiply-adds in registers on every lane, "
         f"{timing.fastest_text} runs{timing.clock_text}."
@@ -137,44 +137,44 @@ def _multiply_add(bench: Bench, real: type[np.float32] | type[np.float64]) -> Re
 
 
 def measure_product(
-    bench: Bench, product: Product, precision: str = "highest", *, held: bool = True
+    testbed: Testbed, product: Product, precision: str = "highest", *, held: bool = True
 ) -> list[Reading]:
     """The best shape in a burst and, where the pace has time for it, that shape under held load."""
     with float32_matmul_precision(precision):
-        bursts = [(_burst(bench, product, shape), shape) for shape in _shapes(bench, product)]
+        bursts = [(_burst(testbed, product, shape), shape) for shape in _shapes(testbed, product)]
         best, shape = max(bursts, key=lambda burst: burst[0].value)
-        if not (held and bench.pace.held_s):
+        if not (held and testbed.pace.held_s):
             return [best]
-        return [best, _sustained(bench, product, shape)]
+        return [best, _sustained(testbed, product, shape)]
 
 
-def _burst(bench: Bench, product: Product, shape: Shape) -> Reading:
-    timing = bench.time_blocks(product.make(bench.torch_device, shape), bench.pace.pause_s)
+def _burst(testbed: Testbed, product: Product, shape: Shape) -> Reading:
+    timing = testbed.time_blocks(product.make(testbed.torch_device, shape), testbed.pace.pause_s)
     method = (
         f"{product.name}, {shape}, uniform in [-1, 1], {timing.fastest_text} short runs{timing.clock_text}."
     )
     return Reading(shape.flop_count / timing.fastest_s, method, timing)
 
 
-def _sustained(bench: Bench, product: Product, shape: Shape) -> Reading:
-    timing = bench.hold(product.make(bench.torch_device, shape))
+def _sustained(testbed: Testbed, product: Product, shape: Shape) -> Reading:
+    timing = testbed.hold(product.make(testbed.torch_device, shape))
     method = (
-        f"{product.name}, {shape}, uniform in [-1, 1], held for {bench.pace.held_s:g} s "
-        f"after {bench.pace.settle_s:g} s{timing.clock_text}{_power_text(timing)}."
+        f"{product.name}, {shape}, uniform in [-1, 1], held for {testbed.pace.held_s:g} s "
+        f"after {testbed.pace.settle_s:g} s{timing.clock_text}{_power_text(timing)}."
     )
     return Reading(shape.flop_count / timing.times_s[0], method, timing, Source.MEASURED_SUSTAINED)
 
 
-def _power_text(timing: Timing) -> str:
+def _power_text(timing: BlockTimes) -> str:
     return f" and {timing.power_w:.0f} W" if timing.power_w else ""
 
 
-def _shapes(bench: Bench, product: Product) -> list[Shape]:
+def _shapes(testbed: Testbed, product: Product) -> list[Shape]:
     """The largest square that the user's patience allows, its half, and whole waves of tiles."""
-    side = _largest_side(bench, product)
-    squares = [Shape(s, s, s) for s in bench.pace.matmul_sides if s in (side // 2, side)]
-    count = bench.device.multiprocessor_count
-    if not bench.is_cuda or not count:
+    side = _largest_side(testbed, product)
+    squares = [Shape(s, s, s) for s in testbed.pace.matmul_sides if s in (side // 2, side)]
+    count = testbed.device.multiprocessor_count
+    if not testbed.is_cuda or not count:
         return squares
     waves = whole_waves(count, side)
     # A small matrix on a large GPU has no eight waves.
@@ -189,14 +189,14 @@ def whole_waves(multiprocessor_count: int, k: int) -> Shape:
     return Shape(rows * _TILE[0], tiles // rows * _TILE[1], k)
 
 
-def _largest_side(bench: Bench, product: Product) -> int:
-    for side in bench.pace.matmul_sides[:-1]:
-        call = product.make(bench.torch_device, Shape(side, side, side))
+def _largest_side(testbed: Testbed, product: Product) -> int:
+    for side in testbed.pace.matmul_sides[:-1]:
+        call = product.make(testbed.torch_device, Shape(side, side, side))
         call()
         # Twice the side is eight times the work. The least of three: a busy moment must not settle the size.
-        if 8 * min(bench.seconds_per_call(call, 2) for _ in range(3)) > bench.pace.matmul_call_s:
+        if 8 * min(testbed.seconds_per_call(call, 2) for _ in range(3)) > testbed.pace.matmul_call_s:
             return side
-    return bench.pace.matmul_sides[-1]
+    return testbed.pace.matmul_sides[-1]
 
 
 @contextmanager

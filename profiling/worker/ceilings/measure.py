@@ -15,7 +15,7 @@ from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.roofline.nameplate import nameplate_held
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source
 from roofscope.profiling.worker.ceilings import compute, memory
-from roofscope.profiling.worker.ceilings.testbed import Bench, Reading
+from roofscope.profiling.worker.ceilings.testbed import Reading, Testbed
 
 _DEADLINE_S = 60.0  # of one ceiling, which takes some seconds
 
@@ -24,7 +24,7 @@ class Measurement(Struct, frozen=True):
     """One ceiling: what it bounds, and the function that measures it, in a burst and perhaps sustained."""
 
     bound: Bound
-    measure: Callable[[Bench], list[Reading]]
+    measure: Callable[[Testbed], list[Reading]]
     mix: Mix | None = None
 
     @property
@@ -65,11 +65,11 @@ def measure_ceilings(
     could not be measured. Returns early once ``should_stop()``. Raises OutOfMemoryError when other
     processes fill the GPU, and what torch raises when the device is broken.
     """
-    bench = Bench(device, should_stop)
+    testbed = Testbed(device, should_stop)
     held: set[Bound] = set()
-    with torch.cuda.device(bench.torch_device) if bench.is_cuda else nullcontext():
+    with torch.cuda.device(testbed.torch_device) if testbed.is_cuda else nullcontext():
         try:
-            for measurement, readings in _survey(bench, should_stop, announce, notify):
+            for measurement, readings in _survey(testbed, should_stop, announce, notify):
                 for reading in readings:
                     report(_ceiling(device, measurement, reading))
                 if readings and measurement.bound not in held:
@@ -77,25 +77,25 @@ def measure_ceilings(
                     for ceiling in _held(device, measurement.bound, readings[-1]):
                         report(ceiling)
         finally:
-            bench.release_arrays()
+            testbed.release_arrays()
 
 
 def _survey(
-    bench: Bench,
+    testbed: Testbed,
     should_stop: Callable[[], bool],
     announce: Callable[[str, float], None],
     notify: Callable[[str], None],
 ) -> Iterator[tuple[Measurement, list[Reading]]]:
     """Each measurement with its readings, in the last pass; each the best over all passes."""
     best: dict[tuple[Bound, Mix | None, Source], Reading] = {}
-    for passes_left in reversed(range(bench.pace.passes)):
+    for passes_left in reversed(range(testbed.pace.passes)):
         for measurement in MEASUREMENTS:
             if should_stop():
                 return
             if measurement.bound is not Bound.DRAM:
-                bench.release_arrays()
+                testbed.release_arrays()
             announce(measurement.detail, _DEADLINE_S)
-            readings = _measure(bench, measurement, notify)
+            readings = _measure(testbed, measurement, notify)
             if should_stop():  # a reading cut short by the user is no ceiling
                 return
             for reading in readings:
@@ -108,18 +108,18 @@ def _survey(
                 )
 
 
-def _measure(bench: Bench, measurement: Measurement, notify: Callable[[str], None]) -> list[Reading]:
+def _measure(testbed: Testbed, measurement: Measurement, notify: Callable[[str], None]) -> list[Reading]:
     """The readings of one ceiling. One that fails takes no other with it, unless the device is broken."""
     try:
-        return measurement.measure(bench)
+        return measurement.measure(testbed)
     except torch.cuda.OutOfMemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - drivers and libraries refuse in ways of their own
-        if bench.is_cuda:
+        if testbed.is_cuda:
             torch.cuda.synchronize()  # raises again where the device itself is broken
         traceback.print_exc()
         first_line = (str(error).strip() or type(error).__name__).splitlines()[0]
-        notify(f"The {measurement.detail} ceiling of {bench.device.name} was not measured: {first_line}")
+        notify(f"The {measurement.detail} ceiling of {testbed.device.name} was not measured: {first_line}")
         return []
 
 

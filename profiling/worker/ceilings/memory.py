@@ -11,7 +11,7 @@ import torch
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.roofline.roofline import Mix
 from roofscope.profiling.worker.ceilings.probes import PACK_BYTES, Sweep
-from roofscope.profiling.worker.ceilings.testbed import MIB, Bench, Reading
+from roofscope.profiling.worker.ceilings.testbed import MIB, Reading, Testbed
 
 # Working sets of the L2 sweep, in parts of the cache: it serves large ones from both of its halves, and
 # next to its full size other data takes its share.
@@ -19,8 +19,8 @@ _L2_PARTS = (1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4)
 _L2_BYTES = 16 * 1024 * MIB  # read in one launch: 3 ms at 5 TB/s
 
 
-def read(bench: Bench) -> list[Reading]:
-    arrays = bench.arrays()
+def read(testbed: Testbed) -> list[Reading]:
+    arrays = testbed.arrays()
     # In turn: what one pass leaves in the cache must not serve the next.
     sources = cycle(arrays)
     size = arrays[0].nbytes
@@ -28,48 +28,48 @@ def read(bench: Bench) -> list[Reading]:
         Sweep("torch.sum", size, lambda: torch.sum(next(sources))),
         Sweep("torch.amax", size, lambda: torch.amax(next(sources))),
     )
-    return _best(bench, Mix.READ, by_torch)
+    return _best(testbed, Mix.READ, by_torch)
 
 
-def write(bench: Bench) -> list[Reading]:
-    a, _, _ = bench.arrays()
-    return _best(bench, Mix.WRITE, (Sweep("Tensor.fill_", a.nbytes, lambda: a.fill_(0.5)),))
+def write(testbed: Testbed) -> list[Reading]:
+    a, _, _ = testbed.arrays()
+    return _best(testbed, Mix.WRITE, (Sweep("Tensor.fill_", a.nbytes, lambda: a.fill_(0.5)),))
 
 
-def copy(bench: Bench) -> list[Reading]:
+def copy(testbed: Testbed) -> list[Reading]:
     # A GPU's copy_ may take the copy engine; an elementwise kernel is what kernels compare with.
-    _, b, c = bench.arrays()
+    _, b, c = testbed.arrays()
     by_torch = (
         Sweep("torch.neg", 2 * b.nbytes, lambda: torch.neg(b, out=c)),
         Sweep("Tensor.copy_", 2 * b.nbytes, lambda: c.copy_(b)),
     )
-    return _best(bench, Mix.COPY, by_torch)
+    return _best(testbed, Mix.COPY, by_torch)
 
 
-def triad(bench: Bench) -> list[Reading]:
-    a, b, c = bench.arrays()
+def triad(testbed: Testbed) -> list[Reading]:
+    a, b, c = testbed.arrays()
     by_torch = Sweep("torch.add(a, b, alpha)", 3 * a.nbytes, lambda: torch.add(a, b, alpha=0.5, out=c))
-    return _best(bench, Mix.TRIAD, (by_torch,))
+    return _best(testbed, Mix.TRIAD, (by_torch,))
 
 
-def resident_read(bench: Bench) -> list[Reading]:
+def resident_read(testbed: Testbed) -> list[Reading]:
     """Reads of working sets that fit L2, past L1; the best of several sizes. Needs our own kernel."""
-    probes, _ = bench.own_kernels
-    cache_bytes = bench.device.last_level_cache_bytes
+    probes, _ = testbed.own_kernels
+    cache_bytes = testbed.device.last_level_cache_bytes
     if probes is None or not cache_bytes:
         return []
     lap_bytes = probes.resident_threads * PACK_BYTES
     found: list[Reading] = []
     for packs_per_thread in sorted({max(1, round(part * cache_bytes / lap_bytes)) for part in _L2_PARTS}):
         packs = packs_per_thread * probes.resident_threads
-        data = torch.empty(packs * PACK_BYTES // 4, device=bench.torch_device).uniform_(-1, 1)
+        data = torch.empty(packs * PACK_BYTES // 4, device=testbed.torch_device).uniform_(-1, 1)
         laps = _L2_BYTES // data.nbytes
         byte_count = probes.resident_read(data, packs, laps)
 
         def call(data: torch.Tensor = data, packs: int = packs, laps: int = laps) -> None:
             probes.resident_read(data, packs, laps)
 
-        timing = bench.time_blocks(call)
+        timing = testbed.time_blocks(call)
         method = (
             f"Our kernel reads {data.nbytes / MIB:.0f} MiB {laps} times in one launch, past L1; best of "
             f"working sets from 1/8 to 3/4 of L2, {timing.fastest_text} blocks"
@@ -79,27 +79,27 @@ def resident_read(bench: Bench) -> list[Reading]:
     return [max(found, key=lambda reading: reading.value)]
 
 
-def _best(bench: Bench, mix: Mix, by_torch: Sequence[Sweep]) -> list[Reading]:
+def _best(testbed: Testbed, mix: Mix, by_torch: Sequence[Sweep]) -> list[Reading]:
     """The best of our kernels and torch's, which move the same bytes."""
-    probes, why_not = bench.own_kernels
-    ours = probes.sweeps(mix, bench.arrays()) if probes else []
-    best = max((_sweep(bench, sweep) for sweep in (*ours, *by_torch)), key=lambda reading: reading.value)
+    probes, why_not = testbed.own_kernels
+    ours = probes.sweeps(mix, testbed.arrays()) if probes else []
+    best = max((_sweep(testbed, sweep) for sweep in (*ours, *by_torch)), key=lambda reading: reading.value)
     if not why_not:
         return [best]
     method = f"{best.method} None of our own kernels was tried: {why_not}"
     return [Reading(best.value, method, best.timing)]
 
 
-def _sweep(bench: Bench, sweep: Sweep) -> Reading:
-    size = bench.arrays()[0].nbytes
-    timing = bench.time_blocks(sweep.call)
-    if bench.is_cuda:
+def _sweep(testbed: Testbed, sweep: Sweep) -> Reading:
+    size = testbed.arrays()[0].nbytes
+    timing = testbed.time_blocks(sweep.call)
+    if testbed.is_cuda:
         seconds = timing.median_s
         statistic = f"median of {len(timing.times_s)} blocks, CUDA events"
     else:
         seconds = timing.fastest_s
         statistic = f"{timing.fastest_text} blocks"
-    remark = _cache_remark(bench.device, size)
+    remark = _cache_remark(testbed.device, size)
     method = f"{sweep.name} on arrays of {size / MIB:.0f} MiB, {statistic}{remark}."
     return Reading(sweep.byte_count / seconds, method, timing)
 

@@ -43,7 +43,7 @@ PACES = {
 }
 
 
-class Timing(Struct, frozen=True):
+class BlockTimes(Struct, frozen=True):
     """Seconds a call in each block, in the order measured, and the device's state during them."""
 
     times_s: tuple[float, ...]
@@ -85,11 +85,11 @@ class Reading(Struct, frozen=True):
 
     value: float
     method: str
-    timing: Timing
+    timing: BlockTimes
     source: Source = Source.MEASURED_BURST
 
 
-class Bench:
+class Testbed:
     """One device under measurement, and the arrays that all memory ceilings share."""
 
     def __init__(self, device: Device, should_stop: Callable[[], bool]) -> None:
@@ -125,7 +125,7 @@ class Bench:
         if self.is_cuda:
             torch.cuda.empty_cache()
 
-    def time_blocks(self, call: Callable[[], object], pause_s: float = 0.0) -> Timing:
+    def time_blocks(self, call: Callable[[], object], pause_s: float = 0.0) -> BlockTimes:
         """Time several blocks of calls; cut short when the user stops."""
         call()  # first touch: page faults, cuBLAS handles, lazily loaded kernels
         calls = max(1, round(self.pace.block_s / self.seconds_per_call(call, 2)))
@@ -138,7 +138,7 @@ class Bench:
             over = time.monotonic() - started > self.pace.budget_s
             if over and len(times) >= self.pace.least_repeats:
                 break
-        return Timing(tuple(times), tuple(states))
+        return BlockTimes(tuple(times), tuple(states))
 
     def seconds_per_call(
         self, call: Callable[[], object], calls: int, meanwhile: Callable[[], object] = lambda: None
@@ -161,7 +161,7 @@ class Bench:
         end.synchronize()
         return start.elapsed_time(end) / 1e3 / calls
 
-    def hold(self, call: Callable[[], object]) -> Timing:
+    def hold(self, call: Callable[[], object]) -> BlockTimes:
         """The mean time of a call under a load held for ``held_s``, after ``settle_s`` of the same.
 
         For a GPU. The next batch is queued before the last one ends: the device never rests.
@@ -186,7 +186,7 @@ class Bench:
         work(self.pace.held_s, lambda: states.append(self._read_state()))
         marks[-1].synchronize()
         elapsed_s = marks[settled].elapsed_time(marks[-1]) / 1e3
-        return Timing((elapsed_s / calls / (len(marks) - 1 - settled),), tuple(states))
+        return BlockTimes((elapsed_s / calls / (len(marks) - 1 - settled),), tuple(states))
 
 
 def _mark() -> torch.cuda.Event:

@@ -22,8 +22,8 @@ from roofscope.profiling.worker.timing.blocks import GraphTimer, host_seconds
 from roofscope.profiling.worker.timing.energy import measure_energy
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.profiler import Profile, profile_turn
-from roofscope.profiling.worker.timing.rounds import Turn
 from roofscope.profiling.worker.timing.single_calls import single_calls
+from roofscope.profiling.worker.timing.turn import Turn
 
 _HOST_CALLS_S = 0.1
 _MOST_HOST_CALLS = 50
@@ -33,7 +33,7 @@ _BURSTS = 4  # of single calls, where blocks rest: each as long as a block
 
 
 @dataclass(frozen=True)
-class Contender:
+class Candidate:
     """An implementation that is built, right and settled; its turns fill as it is measured."""
 
     implementation: Implementation
@@ -53,33 +53,33 @@ class Checker:
         self._verifier = verifier
         self._on_gpu = instruments.torch_device.type == "cuda"
 
-    def check(self, contender: Contender, sets: list[InputSet], happened: str) -> Measured:
+    def check(self, candidate: Candidate, sets: list[InputSet], happened: str) -> Measured:
         """The outcome of a measured contender. Raises WrongResult.
 
         ``happened`` says what compiled or allocated while blocks were timed; empty for nothing.
         """
-        turn = contender.turn
+        turn = candidate.turn
         if happened and turn.timer.method is not Method.CUDA_GRAPH:  # a replayed graph can do neither
             raise WrongResult(
                 FailureKind.NOT_SETTLED,
                 f"was not settled when timed ({happened}); let its first calls do that work.",
             )
         self._verify_again(turn, sets)
-        host_s = self._host_s(contender, sets) if self._on_gpu else None
+        host_s = self._host_s(candidate, sets) if self._on_gpu else None
         profile = profile_turn(turn, self._instruments.read_state) if self._on_gpu else None
         return Measured(
             time=turn.stats,
             method=turn.timer.method,
             method_reason=turn.timer.reason,
-            verification=contender.verification,
-            build=contender.built.info(),
+            verification=candidate.verification,
+            build=candidate.built.info(),
             evidence=turn.evidence,
             host_s=host_s,
-            hot=contender.hot.stats if contender.hot and contender.hot.samples_s else None,
+            hot=candidate.hot.stats if candidate.hot and candidate.hot.samples_s else None,
             kernels=profile.kernels if profile else (),
-            flags=self._flags(contender, sets),
+            flags=self._flags(candidate, sets),
             discards=turn.discards,
-            calls_s=self._single_calls(contender, sets),
+            calls_s=self._single_calls(candidate, sets),
             energy=self._energy(turn),
             profiled=self._profiled(turn, profile),
         )
@@ -104,14 +104,14 @@ class Checker:
     def _refresh(self, inputs: InputSet) -> None:
         self._maker.refresh(inputs, self._job.workload.sizes)
 
-    def _flags(self, contender: Contender, sets: list[InputSet]) -> tuple[Flag, ...]:
-        turn = contender.turn
+    def _flags(self, candidate: Candidate, sets: list[InputSet]) -> tuple[Flag, ...]:
+        turn = candidate.turn
         flags: list[Flag] = []
         if turn.unstable_because:
             flags.append(Flag.UNSTABLE)
         # A replayed graph cannot look a result up.
         if turn.timer.method is not Method.CUDA_GRAPH and remembers(
-            contender.built.call, sets, self._refresh, turn.interval.median
+            candidate.built.call, sets, self._refresh, turn.interval.median
         ):
             flags.append(Flag.REMEMBERS)
         return tuple(flags)
@@ -123,15 +123,15 @@ class Checker:
             return None
         return measure_energy(timer.replay, timer.calls_per_block, reader)
 
-    def _host_s(self, contender: Contender, sets: list[InputSet]) -> float:
-        calls = min(max(round(_HOST_CALLS_S / contender.turn.interval.median), 1), _MOST_HOST_CALLS)
-        return host_seconds(contender.built.call, sets[0], calls)
+    def _host_s(self, candidate: Candidate, sets: list[InputSet]) -> float:
+        calls = min(max(round(_HOST_CALLS_S / candidate.turn.interval.median), 1), _MOST_HOST_CALLS)
+        return host_seconds(candidate.built.call, sets[0], calls)
 
-    def _single_calls(self, contender: Contender, sets: list[InputSet]) -> tuple[float, ...]:
-        turn, offset_s = contender.turn, self._instruments.call_offset_s
+    def _single_calls(self, candidate: Candidate, sets: list[InputSet]) -> tuple[float, ...]:
+        turn, offset_s = candidate.turn, self._instruments.call_offset_s
         if turn.timer.method is not Method.CUDA_GRAPH or offset_s is None:
             return ()
-        call = contender.built.call
+        call = candidate.built.call
         # Slow calls get fewer samples: their spread is no mystery, and a minute is a minute.
         count = min(max(round(_SINGLE_CALLS_S / turn.interval.median), 4), _MOST_SINGLE_CALLS)
         if not turn.rest_s:

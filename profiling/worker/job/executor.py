@@ -23,6 +23,7 @@ from roofscope.profiling.worker.failures import (
     BuildError,
     CancelRequested,
     Changed,
+    DeviceFault,
     Refusal,
     TooLarge,
     classify,
@@ -30,12 +31,13 @@ from roofscope.profiling.worker.failures import (
 )
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, sets_on
 from roofscope.profiling.worker.job.activity import ActivityCounter
-from roofscope.profiling.worker.job.check_stage import Checker, Contender
+from roofscope.profiling.worker.job.check_stage import Candidate, Checker
 from roofscope.profiling.worker.job.reference import load_reference
 from roofscope.profiling.worker.job.verify import Verifier
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.profiler import record_trace
-from roofscope.profiling.worker.timing.rounds import STOP_RULES, Turn, measure, warm_up, warm_up_rule
+from roofscope.profiling.worker.timing.rounds import STOP_RULES, measure, warm_up, warm_up_rule
+from roofscope.profiling.worker.timing.turn import Turn
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -52,10 +54,6 @@ _DEADLINE_OF_EACH_S = 30.0  # of those measured in turn: 10 s of exact blocks, w
 _SETTLE_CALLS = 3
 _HOT_ROUNDS = 3
 _DOUBLE = 8
-
-
-class DeviceFault(Exception):
-    """The device's context is broken, or what torch keeps of it; this worker must end."""
 
 
 @dataclass(frozen=True)
@@ -127,19 +125,19 @@ class JobExecutor:
         self._activity = ActivityCounter(self._device)  # by now each provider has imported what it uses
         self._pool = self._instruments.output_pool()
         sets = self._input_sets()
-        contenders = self._each(
+        candidates = self._each(
             prepared, Stage.SETTLE, lambda one: self._settle(one, sets), lambda one: one.implementation
         )
-        if not contenders:
+        if not candidates:
             return
-        happened = self._measured_together(contenders)
+        happened = self._measured_together(candidates)
         if happened is None:
             return
-        for contender in contenders:
-            act = partial(self._checker.check, contender, sets, happened)
-            outcome = self._guarded(contender.implementation, Stage.CHECK, act)
+        for candidate in candidates:
+            act = partial(self._checker.check, candidate, sets, happened)
+            outcome = self._guarded(candidate.implementation, Stage.CHECK, act)
             if outcome:
-                self._conclude(contender.implementation, outcome)
+                self._conclude(candidate.implementation, outcome)
 
     def trace(self) -> None:
         """Record a trace of the job's one implementation. Raises what the build raises."""
@@ -185,13 +183,13 @@ class JobExecutor:
         request = BuildRequest(implementation, self._kernel.folder, self._job.workload, self._device, inputs)
         return providers.build(request)
 
-    def _settle(self, one: _Prepared, sets: list[InputSet]) -> Contender:
+    def _settle(self, one: _Prepared, sets: list[InputSet]) -> Candidate:
         """Make everything that the first calls make, then freeze the timed path."""
         for _ in range(_SETTLE_CALLS):
             one.built.call(*sets[0])
         turn = self._turn(one.built, sets)
         hot = self._turn(one.built, sets[:1]) if self._has_hot_reading() else None
-        return Contender(one.implementation, one.built, one.verification, turn, hot)
+        return Candidate(one.implementation, one.built, one.verification, turn, hot)
 
     def _has_hot_reading(self) -> bool:
         may_be_hot = self._instruments.device.may_keep(self._job.work.byte_count)
@@ -200,27 +198,27 @@ class JobExecutor:
     def _turn(self, built: Built, sets: list[InputSet]) -> Turn:
         return Turn(self._instruments.timer(built.call, sets, self._pool))
 
-    def _measured_together(self, contenders: list[Contender]) -> str | None:
+    def _measured_together(self, candidates: list[Candidate]) -> str | None:
         """As ``_measure``; None when it failed, which ends all of them: who is to blame is not known."""
         try:
-            return self._measure(contenders)
+            return self._measure(candidates)
         except CancelRequested:
             raise
         except Exception as error:  # noqa: BLE001 - a kernel may raise anything
-            self._fail([contender.implementation for contender in contenders], error)
+            self._fail([candidate.implementation for candidate in candidates], error)
             return None
 
-    def _measure(self, contenders: list[Contender]) -> str:
+    def _measure(self, candidates: list[Candidate]) -> str:
         """Fill the contenders' turns; returns what compiled or allocated meanwhile."""
         begin = partial(
             self._start,
             Stage.MEASURE,
-            contenders[0].implementation,
-            f"{len(contenders)} in turn",
-            more_s=_DEADLINE_OF_EACH_S * len(contenders),
+            candidates[0].implementation,
+            f"{len(candidates)} in turn",
+            more_s=_DEADLINE_OF_EACH_S * len(candidates),
         )
         begin()
-        turns = [contender.turn for contender in contenders]
+        turns = [candidate.turn for candidate in candidates]
         read_state = self._instruments.read_state
         full_clock_hz = self._instruments.full_clock_hz if self._job.regime is Regime.BURST else None
         warm_up(turns, warm_up_rule(self._job.quality, self._job.regime), read_state, full_clock_hz)
@@ -228,12 +226,12 @@ class JobExecutor:
         rule, again = STOP_RULES[self._job.quality], begin if self._job.regime is Regime.BURST else None
         measure(turns, rule, read_state, self._check_cancelled, before_longer_rests=again)
         happened = self._activity.read().since(before)
-        for contender in contenders:
-            if contender.hot:
-                contender.hot.rest_s = contender.turn.rest_s
-                contender.hot.timer.block()
+        for candidate in candidates:
+            if candidate.hot:
+                candidate.hot.rest_s = candidate.turn.rest_s
+                candidate.hot.timer.block()
                 for number in range(_HOT_ROUNDS):
-                    contender.hot.take_block(number, read_state)
+                    candidate.hot.take_block(number, read_state)
         return happened
 
     def _guarded(

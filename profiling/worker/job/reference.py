@@ -2,7 +2,7 @@
 
 import traceback
 
-from roofscope.profiling.planning.catalog import Kernel, load_module, told
+from roofscope.profiling.planning.catalog import Kernel, describe_load_error, load_module
 from roofscope.profiling.worker.build.contract import run_of
 from roofscope.profiling.worker.failures import BuildError
 from roofscope.profiling.worker.inputs import Derive
@@ -14,6 +14,8 @@ def load_reference(kernel: Kernel) -> tuple[Call, Derive | None]:
     try:
         module = load_module(kernel.folder / "reference.py")
     except Exception as error:
-        raise BuildError(f"its reference.py cannot be used: {told(error)}", traceback.format_exc()) from error
+        raise BuildError(
+            f"its reference.py cannot be used: {describe_load_error(error)}", traceback.format_exc()
+        ) from error
     run = run_of(module, *(tensor.name for tensor in kernel.spec.inputs))
     return run, getattr(module, "derive", None)

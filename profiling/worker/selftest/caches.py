@@ -6,40 +6,40 @@ from roofscope.profiling.analysis.selftest_limits import judge_cold, skipped
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.ceilings.probes import PACK_BYTES, RESIDENT_PACKS, Probes
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.selftest.rig import Call, Subject
+from roofscope.profiling.worker.selftest.rig import Call, Rig
 
 _PART = 1 / 4
 _MANY_LAPS = 9
 
 
-def prove(subject: Subject) -> Proof:
+def prove(rig: Rig) -> Proof:
     """Rates of one lap over the data, what a launch costs taken off.
 
     A launch takes about a microsecond, a lap over a quarter of L2 about two: the time of a hot lap is the
     slope between one lap and nine in one launch, and the rest of a hot launch is what it costs by itself.
     """
     name = ProofName.COLD_CACHE
-    if not subject.is_cuda:
+    if not rig.is_cuda:
         return skipped(name, "The read is a kernel for NVIDIA GPUs; on a CPU caches are not controlled.")
-    probes, why_not = subject.bench.own_kernels
-    cache_bytes = subject.device.last_level_cache_bytes
+    probes, why_not = rig.testbed.own_kernels
+    cache_bytes = rig.device.last_level_cache_bytes
     if probes is None or not cache_bytes:
         return skipped(name, why_not or "The driver does not tell the size of L2.")
     unit = probes.resident_threads * RESIDENT_PACKS  # the kernel reads whole steps only
     packs = max(1, round(_PART * cache_bytes / (unit * PACK_BYTES))) * unit
     byte_count = packs * PACK_BYTES
-    sets: list[InputSet] = subject.sets(lambda: (subject.noise(byte_count // 4),), byte_count)
+    sets: list[InputSet] = rig.sets(lambda: (rig.noise(byte_count // 4),), byte_count)
     one_lap, many_laps = _read(probes, packs, 1), _read(probes, packs, _MANY_LAPS)
-    hot_s = subject.headline_s(one_lap, sets[:1])
-    hot_lap_s = (subject.headline_s(many_laps, sets[:1]) - hot_s) / (_MANY_LAPS - 1)
-    cold_s = subject.headline_s(one_lap, sets)
+    hot_s = rig.headline_s(one_lap, sets[:1])
+    hot_lap_s = (rig.headline_s(many_laps, sets[:1]) - hot_s) / (_MANY_LAPS - 1)
+    cold_s = rig.headline_s(one_lap, sets)
     launch_s = hot_s - hot_lap_s
     cold_lap_s = cold_s - launch_s
     note = (
         f"{byte_count / 2**20:.1f} MiB; a launch is {hot_s * 1e6:.2f} µs hot and {cold_s * 1e6:.2f} µs cold, "
         f"of which {launch_s * 1e6:.2f} µs are no reading"
     )
-    return judge_cold(byte_count / hot_lap_s, byte_count / cold_lap_s, subject.read_ceiling, note)
+    return judge_cold(byte_count / hot_lap_s, byte_count / cold_lap_s, rig.read_ceiling, note)
 
 
 def _read(probes: Probes, packs: int, laps: int) -> Call:

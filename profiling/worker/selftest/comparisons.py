@@ -15,8 +15,9 @@ from roofscope.profiling.analysis.statistics import (
 )
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.selftest.rig import Call, Subject
-from roofscope.profiling.worker.timing.rounds import Turn, measure, warm_up
+from roofscope.profiling.worker.selftest.rig import Call, Rig
+from roofscope.profiling.worker.timing.rounds import measure, warm_up
+from roofscope.profiling.worker.timing.turn import Turn
 
 COMPARISONS = 100
 _WITH_OWN_OUTPUTS = 20
@@ -37,59 +38,59 @@ _GPU_LENGTH = _Length(0.005, 0.2)
 _CPU_LENGTH = _Length(0.001, 0.04)
 
 
-def prove_same(subject: Subject) -> Proof:
+def prove_same(rig: Rig) -> Proof:
     """The same callable as two implementations.
 
     As in a job both write to the same memory; with outputs of their own, for information, their
     places in memory make them differ in earnest.
     """
-    sets = _sets(subject, _element_count(subject))
-    rivals = (torch.neg, sets), (torch.neg, sets)
-    comparisons = _compare_often(subject, rivals, COMPARISONS)
-    apart = _compare_often(subject, rivals, _WITH_OWN_OUTPUTS, apart=True)
-    return judge_same(comparisons, [("each with its own outputs", apart)])
+    sets = _sets(rig, _element_count(rig))
+    pair = (torch.neg, sets), (torch.neg, sets)
+    comparisons = _compare_often(rig, pair, COMPARISONS)
+    own_outputs = _compare_often(rig, pair, _WITH_OWN_OUTPUTS, own_outputs=True)
+    return judge_same(comparisons, [("each with its own outputs", own_outputs)])
 
 
-def prove_slowdown(subject: Subject) -> Proof:
+def prove_slowdown(rig: Rig) -> Proof:
     """The same callable over 1 % more elements of the same memory."""
-    count = _element_count(subject)
-    sets = _sets(subject, round(count * (1 + PLANTED)))
+    count = _element_count(rig)
+    sets = _sets(rig, round(count * (1 + PLANTED)))
     fewer = [(x[:count],) for (x,) in sets]
-    return judge_slowdown(_compare_often(subject, ((torch.neg, sets), (torch.neg, fewer)), COMPARISONS))
+    return judge_slowdown(_compare_often(rig, ((torch.neg, sets), (torch.neg, fewer)), COMPARISONS))
 
 
-def _element_count(subject: Subject) -> int:
-    return _GPU_COUNT if subject.is_cuda else _CPU_COUNT
+def _element_count(rig: Rig) -> int:
+    return _GPU_COUNT if rig.is_cuda else _CPU_COUNT
 
 
-def _sets(subject: Subject, count: int) -> list[InputSet]:
-    return subject.sets(lambda: (subject.noise(count),), 2 * 4 * count)
+def _sets(rig: Rig, count: int) -> list[InputSet]:
+    return rig.sets(lambda: (rig.noise(count),), 2 * 4 * count)
 
 
 def _compare_often(
-    subject: Subject, rivals: Sequence[tuple[Call, Sequence[InputSet]]], times: int, *, apart: bool = False
+    rig: Rig, pair: Sequence[tuple[Call, Sequence[InputSet]]], times: int, *, own_outputs: bool = False
 ) -> list[Comparison]:
     """Each time with new timers, hence on a GPU new graphs and new outputs, as two runs of a job.
 
     ``apart``: each rival has outputs of its own.
     """
-    read_state = subject.instruments.read_state
-    length = _GPU_LENGTH if subject.is_cuda else _CPU_LENGTH
+    read_state = rig.instruments.read_state
+    length = _GPU_LENGTH if rig.is_cuda else _CPU_LENGTH
     rule = StopRule(EXACT_STOP.half_width, length.cap_s, EXACT_STOP.first_checkpoint)
 
     def make_turns() -> list[Turn]:
-        pool = None if apart else subject.instruments.output_pool()
-        timers = [subject.instruments.timer(call, sets, pool, length.block_s) for call, sets in rivals]
+        pool = None if own_outputs else rig.instruments.output_pool()
+        timers = [rig.instruments.timer(call, sets, pool, length.block_s) for call, sets in pair]
         return [Turn(timer) for timer in timers]
 
     warm_up(make_turns(), QUICK_WARM_UP, read_state)
     comparisons: list[Comparison] = []
     for _ in range(times):
         turns = make_turns()
-        measure(turns, rule, read_state, subject.check_cancelled)
+        measure(turns, rule, read_state, rig.check_cancelled)
         comparisons.append(_compared(*turns))
         del turns
-        if subject.is_cuda:
+        if rig.is_cuda:
             torch.cuda.empty_cache()  # the graphs' memory, else a hundred of them fill the device
     return comparisons
 

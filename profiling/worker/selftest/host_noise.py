@@ -9,9 +9,10 @@ import torch
 from roofscope.profiling.analysis.selftest_limits import PLANTED_SLEEP_S, Quiet, judge_noise, skipped
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.selftest.rig import STOP, Subject
+from roofscope.profiling.worker.selftest.rig import STOP, Rig
 from roofscope.profiling.worker.timing.blocks import QueueTimer, host_seconds
-from roofscope.profiling.worker.timing.rounds import Turn, measure
+from roofscope.profiling.worker.timing.rounds import measure
+from roofscope.profiling.worker.timing.turn import Turn
 
 _COUNT = 2**24  # 33 us on the device: longer than a launch, shorter than the planted wait
 _HOST_CALLS = 50
@@ -19,32 +20,32 @@ _HOST_REPEATS = 5
 _REASON = "Planted, to prove the queue as well as the graph."
 
 
-def prove(subject: Subject) -> Proof:
+def prove(rig: Rig) -> Proof:
     """By the graph and, since not every call can be captured, by the queue."""
-    if not subject.is_cuda:
+    if not rig.is_cuda:
         return skipped(
             ProofName.HOST_NOISE, "On a CPU the host is the device: the time of one is the other's."
         )
-    sets = subject.sets(lambda: (subject.noise(_COUNT),), 8 * _COUNT)
-    plain, noisy = subject.measured((torch.neg, sets), (_noisy, sets))
+    sets = rig.sets(lambda: (rig.noise(_COUNT),), 8 * _COUNT)
+    plain, noisy = rig.measured((torch.neg, sets), (_noisy, sets))
     quiet_s = plain.interval.median
     timers = [
         Quiet(str(plain.timer.method), quiet_s, noisy.interval.median),
-        _by_queue(subject, sets, quiet_s),
+        _by_queue(rig, sets, quiet_s),
     ]
     return judge_noise(timers, _host_s(torch.neg, sets[0]), _host_s(_noisy, sets[0]))
 
 
-def _by_queue(subject: Subject, sets: Sequence[InputSet], estimate_s: float) -> Quiet:
-    clock = subject.instruments.clock
+def _by_queue(rig: Rig, sets: Sequence[InputSet], estimate_s: float) -> Quiet:
+    clock = rig.instruments.clock
     timers = [
         QueueTimer(call, sets, estimate_s, clock, _REASON, launches_per_call=1)
         for call in (torch.neg, _noisy)
     ]
     turns = [Turn(timer) for timer in timers]
     for turn in turns:
-        turn.warm_block(subject.instruments.read_state)
-    measure(turns, STOP, subject.instruments.read_state, subject.check_cancelled)
+        turn.warm_block(rig.instruments.read_state)
+    measure(turns, STOP, rig.instruments.read_state, rig.check_cancelled)
     plain, noisy = turns
     return Quiet(str(noisy.timer.method), plain.interval.median, noisy.interval.median)
 

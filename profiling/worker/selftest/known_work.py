@@ -13,65 +13,65 @@ from roofscope.profiling.results.proof import Proof, Row, Unit
 from roofscope.profiling.roofline.roofline import Mix
 from roofscope.profiling.worker.ceilings import compute, memory
 from roofscope.profiling.worker.ceilings.probes import Probes
-from roofscope.profiling.worker.selftest.rig import Call, Subject
+from roofscope.profiling.worker.selftest.rig import Call, Rig
 
 _FMA_ROUNDS = 1024  # 2 ms on a GPU with 128 lanes a multiprocessor
 _TILES = 3  # of our copy kernel's, those with one access a thread
 _CPU_SIDE = 1024
 
 
-def prove(subject: Subject) -> Proof:
+def prove(rig: Rig) -> Proof:
     """A copy, and a loop of multiply-adds in registers; on a CPU a matrix product instead."""
-    rates = [_copy(subject)]
-    probes, why_not = subject.bench.own_kernels
+    rates = [_copy(rig)]
+    probes, why_not = rig.testbed.own_kernels
     if probes:
-        rates.append(_multiply_add(subject, probes))
-    elif not subject.is_cuda:
-        rates.append(_product(subject))
+        rates.append(_multiply_add(rig, probes))
+    elif not rig.is_cuda:
+        rates.append(_product(rig))
     not_done = [Row("multiply-adds", (), None, why_not)] if why_not else []
     return judge_work(rates, not_done)
 
 
-def _copy(subject: Subject) -> Rate:
+def _copy(rig: Rig) -> Rate:
     """The best of some ways to copy, as the ceiling is: what some kernel reaches."""
-    bench = subject.bench
+    testbed = rig.testbed
     try:
-        ceiling = memory.copy(bench)[0]
-        probes, _ = bench.own_kernels
-        _, source, target = bench.arrays()
+        ceiling = memory.copy(testbed)[0]
+        probes, _ = testbed.own_kernels
+        _, source, target = testbed.arrays()
         ways: list[tuple[int, Callable[[], object]]] = [
             (source.nbytes + target.nbytes, lambda: torch.neg(source, out=target))
         ]
         if probes:
-            ways += [(s.byte_count, s.call) for s in probes.sweeps(Mix.COPY, bench.arrays())[:_TILES]]
-        best = max(byte_count / _headline_s(subject, call, source) for byte_count, call in ways)
+            ways += [(s.byte_count, s.call) for s in probes.sweeps(Mix.COPY, testbed.arrays())[:_TILES]]
+        best = max(byte_count / _headline_s(rig, call, source) for byte_count, call in ways)
     finally:
-        bench.release_arrays()
+        testbed.release_arrays()
     return Rate("copy", Unit.BANDWIDTH, best, ceiling.value, f"Ceiling: {ceiling.method}")
 
 
-def _multiply_add(subject: Subject, probes: Probes) -> Rate:
-    ceiling = compute.fp32(subject.bench)[0]
+def _multiply_add(rig: Rig, probes: Probes) -> Rate:
+    ceiling = compute.fp32(rig.testbed)[0]
     flop_count = probes.multiply_add(np.float32, _FMA_ROUNDS)
-    anything = subject.noise(1)
-    seconds = _headline_s(subject, lambda: probes.multiply_add(np.float32, _FMA_ROUNDS), anything)
+    anything = rig.noise(1)
+    seconds = _headline_s(rig, lambda: probes.multiply_add(np.float32, _FMA_ROUNDS), anything)
     return Rate(
         "multiply-adds", Unit.FLOP_RATE, flop_count / seconds, ceiling.value, f"Ceiling: {ceiling.method}"
     )
 
 
-def _product(subject: Subject) -> Rate:
-    ceiling = compute.fp32(subject.bench)[0]
-    a, b = subject.noise(_CPU_SIDE, _CPU_SIDE), subject.noise(_CPU_SIDE, _CPU_SIDE)
-    seconds = _headline_s(subject, lambda: torch.mm(a, b), a)
+def _product(rig: Rig) -> Rate:
+    ceiling = compute.fp32(rig.testbed)[0]
+    a, b = rig.noise(_CPU_SIDE, _CPU_SIDE), rig.noise(_CPU_SIDE, _CPU_SIDE)
+    seconds = _headline_s(rig, lambda: torch.mm(a, b), a)
     rate = 2 * _CPU_SIDE**3 / seconds
     return Rate("matrix product", Unit.FLOP_RATE, rate, ceiling.value, f"Ceiling: {ceiling.method}")
 
 
-def _headline_s(subject: Subject, act: Callable[[], object], anything: torch.Tensor) -> float:
+def _headline_s(rig: Rig, act: Callable[[], object], anything: torch.Tensor) -> float:
     def act_on(x: torch.Tensor) -> torch.Tensor:
         act()
         return x
 
     call: Call = act_on
-    return subject.headline_s(call, [(anything,)])
+    return rig.headline_s(call, [(anything,)])

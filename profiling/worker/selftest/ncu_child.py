@@ -7,7 +7,7 @@ import torch
 from roofscope.profiling.worker.environment import read_environment
 from roofscope.profiling.worker.selftest.cases import cases_for_counters, known_durations
 from roofscope.profiling.worker.selftest.nsight_compute import CALLS
-from roofscope.profiling.worker.selftest.rig import Subject
+from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.timing.instruments import Instruments
 
 
@@ -16,11 +16,11 @@ def main(device_id: str) -> None:
     device = read_environment().device(device_id)
     if device is None:
         sys.exit(f"There is no device {device_id}.")
-    subject = Subject(Instruments(device), lambda: None)
-    with torch.cuda.device(subject.torch_device):
-        probes, _ = subject.bench.own_kernels
-        for case in (*known_durations(subject), *cases_for_counters(subject, probes)):
-            sets = subject.sets(case.make, case.bytes_per_call)
+    rig = Rig(Instruments(device), lambda: None)
+    with torch.cuda.device(rig.torch_device):
+        probes, _ = rig.testbed.own_kernels
+        for case in (*known_durations(rig), *cases_for_counters(rig, probes)):
+            sets = rig.sets(case.make, case.bytes_per_call)
             # Once each unseen: compiles, loads, and leaves the caches as rotation leaves them.
             kept = [case.call(*inputs) for inputs in sets]
             torch.cuda.synchronize()

@@ -15,7 +15,7 @@ from roofscope.profiling.analysis.selftest_limits import judge_agreement, skippe
 from roofscope.profiling.paths import module_command
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.selftest.cases import Case, cases_for_counters, known_durations
-from roofscope.profiling.worker.selftest.rig import Subject
+from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.timing.profiler import profile_turn
 
 CALLS = 12  # of each case under ncu
@@ -42,25 +42,25 @@ class NcuRefused(Exception):
     """Nsight Compute did not measure; the text is one sentence with the reason."""
 
 
-def prove(subject: Subject) -> Proof:
+def prove(rig: Rig) -> Proof:
     """Kernels of known duration, then five calls, each in this process and in a child under ncu.
 
     A constant that an instrument adds to every kernel says nothing about either: it is taken off.
     """
     name = ProofName.NSIGHT_COMPUTE
-    if not subject.is_cuda:
+    if not rig.is_cuda:
         return skipped(name, "Nsight Compute counts on an NVIDIA GPU; this is a CPU.")
     ncu = find_ncu()
     if ncu is None:
         return skipped(name, "There is no ncu here; install Nsight Compute.")
-    probes, _ = subject.bench.own_kernels
-    spins, cases = known_durations(subject), cases_for_counters(subject, probes)
+    probes, _ = rig.testbed.own_kernels
+    spins, cases = known_durations(rig), cases_for_counters(rig, probes)
     try:
-        counted = durations_of(_run(ncu, subject.device.id), len(spins) + len(cases))
+        counted = durations_of(_run(ncu, rig.device.id), len(spins) + len(cases))
     except NcuRefused as error:
         return skipped(name, str(error))
     pairs = list(zip([*spins, *cases], counted, strict=True))
-    readings = [_read(subject, case, ncu_s) for case, ncu_s in pairs]
+    readings = [_read(rig, case, ncu_s) for case, ncu_s in pairs]
     more_s = [reading.ncu_s - reading.headline_s for reading in readings[: len(spins)]]
     constant_s = statistics.median(more_s) if more_s else 0.0
     found = [
@@ -103,10 +103,10 @@ def _seconds(value: str, unit: str) -> float:
     return float(value.replace(",", "")) * _SECONDS[unit]
 
 
-def _read(subject: Subject, case: Case, ncu_s: float) -> _Reading:
-    sets = subject.sets(case.make, case.bytes_per_call)
-    [turn] = subject.measured((case.call, sets))
-    profile = profile_turn(turn, subject.instruments.read_state)
+def _read(rig: Rig, case: Case, ncu_s: float) -> _Reading:
+    sets = rig.sets(case.make, case.bytes_per_call)
+    [turn] = rig.measured((case.call, sets))
+    profile = profile_turn(turn, rig.instruments.read_state)
     return _Reading(case.label, turn.interval.median, ncu_s, profile.kernel_sum_s or None)
 
 

@@ -9,31 +9,31 @@ from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.environment import free_bytes
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.selftest.cases import Case, single_kernels
-from roofscope.profiling.worker.selftest.rig import Subject
+from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.timing.profiler import profile_turn
 
 _MOST_OF_MEMORY = 4  # a case may take a quarter of what is free
 
 
-def prove(subject: Subject) -> Proof:
+def prove(rig: Rig) -> Proof:
     """Calls of one kernel each, 2 us to 5 ms."""
-    if not subject.is_cuda:
+    if not rig.is_cuda:
         return skipped(ProofName.PROFILER, "CUPTI times the kernels of an NVIDIA GPU; this is a CPU.")
-    probes, _ = subject.bench.own_kernels
+    probes, _ = rig.testbed.own_kernels
     do_bench = _do_bench()
     found: list[Agreement] = []
-    for case in single_kernels(subject, probes):
-        subject.check_cancelled()
-        if case.bytes_per_call * _MOST_OF_MEMORY > free_bytes(subject.device):
+    for case in single_kernels(rig, probes):
+        rig.check_cancelled()
+        if case.bytes_per_call * _MOST_OF_MEMORY > free_bytes(rig.device):
             continue
-        found.append(_compare(subject, case, do_bench))
+        found.append(_compare(rig, case, do_bench))
     return judge_agreement(ProofName.PROFILER, found, "CUPTI", ["triton do_bench"])
 
 
-def _compare(subject: Subject, case: Case, do_bench: Callable[..., Any] | None) -> Agreement:
-    sets = subject.sets(case.make, case.bytes_per_call)
-    [turn] = subject.measured((case.call, sets))
-    profile = profile_turn(turn, subject.instruments.read_state)
+def _compare(rig: Rig, case: Case, do_bench: Callable[..., Any] | None) -> Agreement:
+    sets = rig.sets(case.make, case.bytes_per_call)
+    [turn] = rig.measured((case.call, sets))
+    profile = profile_turn(turn, rig.instruments.read_state)
     is_single = 0.5 < profile.launches < 1.5
     return Agreement(
         case.label,

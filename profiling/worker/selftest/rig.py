@@ -9,10 +9,11 @@ from roofscope.profiling.analysis.statistics import StopRule, WarmUpRule
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.worker.build.contract import Tensors
 from roofscope.profiling.worker.ceilings import memory
-from roofscope.profiling.worker.ceilings.testbed import Bench
+from roofscope.profiling.worker.ceilings.testbed import Testbed
 from roofscope.profiling.worker.inputs import InputSet, sets_on
 from roofscope.profiling.worker.timing.instruments import Instruments
-from roofscope.profiling.worker.timing.rounds import Turn, measure, warm_up
+from roofscope.profiling.worker.timing.rounds import measure, warm_up
+from roofscope.profiling.worker.timing.turn import Turn
 
 Call = Callable[..., Tensors]
 
@@ -22,7 +23,7 @@ _SETTLE_CALLS = 3
 _SEED = 2026
 
 
-class Subject:
+class Rig:
     """One device, its instruments, and what several proofs need of it."""
 
     def __init__(self, instruments: Instruments, check_cancelled: Callable[[], None]) -> None:
@@ -38,17 +39,17 @@ class Subject:
         return self.device.kind is DeviceKind.CUDA
 
     @cached_property
-    def bench(self) -> Bench:
+    def testbed(self) -> Testbed:
         """The probe's instruments: what the headline engine is held against."""
-        return Bench(self.device, self._should_stop)
+        return Testbed(self.device, self._should_stop)
 
     @cached_property
     def read_ceiling(self) -> float:
         """DRAM read rate in byte/s, measured now."""
         try:
-            return memory.read(self.bench)[0].value
+            return memory.read(self.testbed)[0].value
         finally:
-            self.bench.release_arrays()
+            self.testbed.release_arrays()
 
     def noise(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """Uniform in [-1, 1]: zeros draw less power."""

@@ -13,7 +13,7 @@ from roofscope.profiling.results.proof import Proof, Row
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.supervision.protocol import OutcomeReady, StageStarted, TraceReady
 from roofscope.profiling.worker.job.executor import JobExecutor
-from roofscope.profiling.worker.selftest.rig import Subject
+from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.selftest.trap_sources import HONEST, REFERENCE, SPEC, TRAPS, Trap
 
 # Flags that tell a reader that the time is not that of the work.
@@ -21,15 +21,15 @@ _TELLING = frozenset((Flag.PROFILER_DISAGREES, Flag.REMEMBERS, Flag.ABOVE_ROOF))
 _TWIN = Trap("honest", "the honest twin", HONEST)
 
 
-def prove(subject: Subject) -> Proof:
+def prove(rig: Rig) -> Proof:
     """Every trap that this device can be laid on, and an honest kernel that must come through."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         for trap in (*TRAPS, _TWIN):
             write(root, trap)
         catalog = scan([root])
-        cheats = [try_cheat(subject, catalog, trap) for trap in TRAPS]
-        return judge_traps(cheats, _try_honest(subject, catalog))
+        cheats = [try_cheat(rig, catalog, trap) for trap in TRAPS]
+        return judge_traps(cheats, _try_honest(rig, catalog))
 
 
 def write(root: Path, trap: Trap) -> None:
@@ -41,11 +41,11 @@ def write(root: Path, trap: Trap) -> None:
     (folder / "eager.py").write_text(trap.source)
 
 
-def try_cheat(subject: Subject, catalog: Catalog, trap: Trap) -> Row:
+def try_cheat(rig: Rig, catalog: Catalog, trap: Trap) -> Row:
     """Lay one trap; the row says by what it was caught, if it was."""
-    if trap.needs_gpu and not subject.is_cuda:
+    if trap.needs_gpu and not rig.is_cuda:
         return Row(trap.title, (), None, "there are no streams on a CPU")
-    outcome, telling = _run(subject, catalog, trap)
+    outcome, telling = _run(rig, catalog, trap)
     match outcome:
         case Failed(kind=kind, stage=stage):
             return Row(trap.title, (), True, f"refused in its {stage} stage: {kind}")
@@ -57,8 +57,8 @@ def try_cheat(subject: Subject, catalog: Catalog, trap: Trap) -> Row:
             return Row(trap.title, (), False, f"was not tried: {outcome}")
 
 
-def _try_honest(subject: Subject, catalog: Catalog) -> Row:
-    outcome, telling = _run(subject, catalog, _TWIN)
+def _try_honest(rig: Rig, catalog: Catalog) -> Row:
+    outcome, telling = _run(rig, catalog, _TWIN)
     match outcome:
         case Measured(method=method) if not telling:
             return Row(_TWIN.title, (), True, f"measured by {method}")
@@ -70,15 +70,15 @@ def _try_honest(subject: Subject, catalog: Catalog) -> Row:
             return Row(_TWIN.title, (), False, f"was not measured: {outcome}")
 
 
-def _run(subject: Subject, catalog: Catalog, trap: Trap) -> tuple[Outcome | None, tuple[Flag, ...]]:
+def _run(rig: Rig, catalog: Catalog, trap: Trap) -> tuple[Outcome | None, tuple[Flag, ...]]:
     """The outcome, and the flags of its point that tell of a cheat."""
     kernel = catalog.kernel(trap.name)
     assert kernel is not None
     jobs = plan_jobs(
         [kernel],
-        device=subject.device.id,
+        device=rig.device.id,
         dtypes=[Dtype.FLOAT32],
-        size_choices=[SizeChoice(str(subject.device.kind))],
+        size_choices=[SizeChoice(str(rig.device.kind))],
         providers=[Provider.EAGER],
     )
     found: list[OutcomeReady] = []
@@ -87,7 +87,7 @@ def _run(subject: Subject, catalog: Catalog, trap: Trap) -> tuple[Outcome | None
         if isinstance(event, OutcomeReady):
             found.append(event)
 
-    JobExecutor(jobs[0], catalog, subject.instruments, watch, subject.check_cancelled).run()
+    JobExecutor(jobs[0], catalog, rig.instruments, watch, rig.check_cancelled).run()
     if not found:
         return None, ()
     return found[0].outcome, _telling_flags(jobs[0], found[0])

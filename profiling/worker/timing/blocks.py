@@ -122,7 +122,7 @@ class GraphTimer:
     def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
         self._graph.replay()
         torch.cuda.synchronize()
-        return tuple(output.look() for output in self._outputs)
+        return tuple(output.tensor() for output in self._outputs)
 
     def replay(self) -> None:
         """Queue a block's work and return; for whoever needs the device busy, not timed."""

@@ -12,7 +12,7 @@ from roofscope.profiling.worker.inputs import InputSet, as_tuple
 Call = Callable[..., Tensors]
 
 
-class Lent(NamedTuple):
+class OutputView(NamedTuple):
     """Where a graph leaves an output: an address and a layout, no ownership of the memory."""
 
     address: int
@@ -23,12 +23,12 @@ class Lent(NamedTuple):
     device: torch.device
 
     @classmethod
-    def of(cls, output: torch.Tensor) -> "Lent":
+    def of(cls, output: torch.Tensor) -> "OutputView":
         last = sum((size - 1) * step for size, step in zip(output.shape, output.stride(), strict=True))
         byte_count = (last + 1) * output.element_size() if output.numel() else 0
         return cls(output.data_ptr(), byte_count, output.shape, output.stride(), output.dtype, output.device)
 
-    def look(self) -> torch.Tensor:
+    def tensor(self) -> torch.Tensor:
         """The output as it lies there now. Valid until another graph of the pool is replayed."""
         if not self.byte_count:
             return torch.empty(self.shape, dtype=self.dtype, device=self.device)
@@ -39,11 +39,11 @@ class Lent(NamedTuple):
 class _Bytes:
     """Memory under the CUDA array interface, version 3; it knows no bfloat16, so bytes."""
 
-    def __init__(self, lent: Lent) -> None:
+    def __init__(self, view: OutputView) -> None:
         self.__cuda_array_interface__: dict[str, Any] = {
-            "shape": (lent.byte_count,),
+            "shape": (view.byte_count,),
             "typestr": "|u1",
-            "data": (lent.address, False),
+            "data": (view.address, False),
             "version": 3,
         }
 
@@ -69,7 +69,7 @@ class OutputPool:
 
     def capture(
         self, call: Call, sets: Sequence[InputSet], calls: int
-    ) -> tuple[torch.cuda.CUDAGraph, tuple[Lent, ...]]:
+    ) -> tuple[torch.cuda.CUDAGraph, tuple[OutputView, ...]]:
         """A graph of calls in turn over the sets, and where the first set's outputs lie.
 
         Each set has its own outputs. Raises RuntimeError where a graph cannot capture the call.
@@ -80,7 +80,7 @@ class OutputPool:
 
     def _capture(
         self, call: Call, sets: Sequence[InputSet], calls: int
-    ) -> tuple[torch.cuda.CUDAGraph, tuple[Lent, ...]]:
+    ) -> tuple[torch.cuda.CUDAGraph, tuple[OutputView, ...]]:
         graph = torch.cuda.CUDAGraph()
         outputs: list[tuple[torch.Tensor, ...]] = [() for _ in sets]
         torch.cuda.synchronize()
@@ -91,7 +91,7 @@ class OutputPool:
                 outputs[index % len(sets)] = ()
                 outputs[index % len(sets)] = as_tuple(call(*sets[index % len(sets)]))
         torch.cuda.synchronize()
-        return graph, tuple(Lent.of(output) for output in outputs[0])
+        return graph, tuple(OutputView.of(output) for output in outputs[0])
 
     @contextmanager
     def _capturing(self, graph: torch.cuda.CUDAGraph) -> Generator[None]:

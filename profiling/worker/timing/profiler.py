@@ -16,7 +16,7 @@ from roofscope.profiling.worker.build.contract import Tensors
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.timing.blocks import BlockReading
 from roofscope.profiling.worker.timing.gpu_clock import OWN_PREFIX
-from roofscope.profiling.worker.timing.rounds import ReadState, Turn
+from roofscope.profiling.worker.timing.turn import ReadState, Turn
 
 Call = Callable[..., Tensors]
 _TRACED_CALLS = 5

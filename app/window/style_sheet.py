@@ -1,16 +1,41 @@
-"""Style of the window's own widgets, by their object names; the theme styles Qt's."""
-
-from collections.abc import Callable
-
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+"""The style sheets: what a palette cannot reach."""
 
 from roofscope.app.presentation.tokens import Theme
 from roofscope.profiling.paths import ASSETS
 
-_LEAST_CHARACTERS = 7
 _ICONS = ASSETS / "icons"
+
+
+def application_style(theme: Theme) -> str:
+    """A style sheet for every widget of the application."""
+    return f"""
+QToolTip {{ background: {theme.raised}; color: {theme.text}; border: 1px solid {theme.border}; padding: 5px }}
+QSplitter::handle {{ background: {theme.window}; }}
+QMainWindow::separator {{ background: {theme.window}; width: 6px; height: 6px; }}
+QDockWidget::title {{ background: {theme.window}; padding: 7px 10px; }}
+QHeaderView::section {{
+  background: {theme.surface}; color: {theme.text_muted}; border: none;
+  border-bottom: 1px solid {theme.border}; padding: 6px 8px;
+}}
+QTableView, QTreeView, QListView {{
+  background: {theme.surface}; border: 1px solid {theme.border}; border-radius: 6px;
+  gridline-color: {theme.grid_major}; outline: none;
+  selection-background-color: {theme.selected_row}; selection-color: {theme.text};
+}}
+QToolButton {{ border: 1px solid transparent; border-radius: 6px; padding: 4px 9px; color: {theme.text}; }}
+QToolButton:hover {{ background: {theme.hover}; }}
+QToolButton:checked {{ background: {theme.selected_row}; border-color: {theme.accent}; }}
+QToolButton:focus {{ border-color: {theme.accent}; }}
+QToolButton:disabled {{ color: {theme.axis}; }}
+QPushButton {{
+  background: {theme.raised}; border: 1px solid {theme.border}; border-radius: 6px; padding: 6px 14px;
+}}
+QPushButton:hover {{ background: {theme.hover}; }}
+QPushButton:focus {{ border-color: {theme.accent}; }}
+QPushButton:default {{ background: {theme.accent}; color: {theme.on_accent}; border-color: {theme.accent}; }}
+QPushButton:disabled {{ background: {theme.window}; color: {theme.axis}; border-color: {theme.border}; }}
+QStatusBar::item {{ border: none; }}
+"""
 
 
 def window_style(theme: Theme) -> str:
@@ -106,93 +131,3 @@ QMenu::icon {{ padding-left: 8px; }}
 def _image(name: str, theme: Theme) -> str:
     """A style sheet tints no image, so each theme has its own."""
     return (_ICONS / f"{name}-on-{theme.name}.svg").as_posix()
-
-
-def label(text: str = "", role: str = "", *, wraps: bool = False) -> QLabel:
-    """A label with one of the roles above; its text can be selected where it wraps."""
-    made = QLabel(text)
-    made.setTextFormat(Qt.TextFormat.PlainText)
-    made.setIndent(0)
-    if role:
-        made.setProperty("role", role)
-    if wraps:
-        made.setWordWrap(True)
-        made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        made.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
-    return made
-
-
-def choice_box(name: str, tip: str) -> QComboBox:
-    """A box as wide as its longest entry where there is room, and far narrower where there is none."""
-    box = QComboBox()
-    box.setAccessibleName(name)
-    box.setToolTip(tip)
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-    box.setMinimumContentsLength(_LEAST_CHARACTERS)  # else the longest entry is its least width
-    return box
-
-
-def as_pane(widget: QWidget) -> None:
-    """Give a widget the surface that panes have."""
-    widget.setObjectName("pane")
-    widget.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-
-
-def card(state: str) -> QFrame:
-    frame = QFrame()
-    frame.setProperty("role", "card")
-    frame.setProperty("state", state)
-    return frame
-
-
-def set_state(widget: QWidget, state: str) -> None:
-    """Give the style another state, such as "bad"."""
-    if widget.property("state") != state:
-        widget.setProperty("state", state)
-        widget.style().unpolish(widget)
-        widget.style().polish(widget)
-
-
-class NothingFound(QWidget):
-    """What a list says when its filter matches nothing, with a way out."""
-
-    def __init__(self, what: str, clear: Callable[[], object]) -> None:
-        super().__init__()
-        self._what = what
-        self._text = placeholder("")
-        button = QPushButton("Clear the filter")
-        button.setAccessibleName(f"Clear the filter: {what}")
-        button.clicked.connect(clear)
-        layout = QVBoxLayout(self)
-        layout.addStretch(1)
-        layout.addWidget(self._text)
-        layout.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
-        layout.addStretch(1)
-
-    def tell(self, filter_text: str) -> None:
-        self._text.setText(f"No {self._what} matches “{filter_text.strip()}”.")
-
-
-def action_button(action: QAction) -> QPushButton:
-    """A button that is the action: its words, its tool tip, enabled as it is."""
-    button = QPushButton()
-    _show_action(action, button)
-    button.setEnabled(action.isEnabled())
-    button.clicked.connect(action.trigger)
-    action.enabledChanged.connect(button.setEnabled)
-    action.changed.connect(lambda: _show_action(action, button))
-    return button
-
-
-def _show_action(action: QAction, button: QPushButton) -> None:
-    button.setText(action.text().replace("&", ""))
-    button.setAccessibleName(button.text())
-    button.setToolTip(action.toolTip())
-
-
-def placeholder(text: str) -> QLabel:
-    """What an empty pane says to do next."""
-    made = label(text, "muted", wraps=True)
-    made.setAlignment(Qt.AlignmentFlag.AlignCenter)
-    made.setMargin(24)
-    return made

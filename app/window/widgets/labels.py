@@ -1,0 +1,99 @@
+"""Labels, buttons and frames as every pane has them; the style sheet knows their roles."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+_LEAST_CHARACTERS = 7
+
+
+def label(text: str = "", role: str = "", *, wraps: bool = False) -> QLabel:
+    """A label with one of the roles above; its text can be selected where it wraps."""
+    made = QLabel(text)
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setIndent(0)
+    if role:
+        made.setProperty("role", role)
+    if wraps:
+        made.setWordWrap(True)
+        made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        made.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+    return made
+
+
+def choice_box(name: str, tip: str) -> QComboBox:
+    """A box as wide as its longest entry where there is room, and far narrower where there is none."""
+    box = QComboBox()
+    box.setAccessibleName(name)
+    box.setToolTip(tip)
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+    box.setMinimumContentsLength(_LEAST_CHARACTERS)  # else the longest entry is its least width
+    return box
+
+
+def as_pane(widget: QWidget) -> None:
+    """Give a widget the surface that panes have."""
+    widget.setObjectName("pane")
+    widget.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+
+def card(state: str) -> QFrame:
+    frame = QFrame()
+    frame.setProperty("role", "card")
+    frame.setProperty("state", state)
+    return frame
+
+
+def set_state(widget: QWidget, state: str) -> None:
+    """Give the style another state, such as "bad"."""
+    if widget.property("state") != state:
+        widget.setProperty("state", state)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
+class NothingFound(QWidget):
+    """What a list says when its filter matches nothing, with a way out."""
+
+    def __init__(self, what: str, clear: Callable[[], object]) -> None:
+        super().__init__()
+        self._what = what
+        self._text = placeholder("")
+        button = QPushButton("Clear the filter")
+        button.setAccessibleName(f"Clear the filter: {what}")
+        button.clicked.connect(clear)
+        layout = QVBoxLayout(self)
+        layout.addStretch(1)
+        layout.addWidget(self._text)
+        layout.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addStretch(1)
+
+    def tell(self, filter_text: str) -> None:
+        self._text.setText(f"No {self._what} matches “{filter_text.strip()}”.")
+
+
+def action_button(action: QAction) -> QPushButton:
+    """A button that is the action: its words, its tool tip, enabled as it is."""
+    button = QPushButton()
+    _show_action(action, button)
+    button.setEnabled(action.isEnabled())
+    button.clicked.connect(action.trigger)
+    action.enabledChanged.connect(button.setEnabled)
+    action.changed.connect(lambda: _show_action(action, button))
+    return button
+
+
+def _show_action(action: QAction, button: QPushButton) -> None:
+    button.setText(action.text().replace("&", ""))
+    button.setAccessibleName(button.text())
+    button.setToolTip(action.toolTip())
+
+
+def placeholder(text: str) -> QLabel:
+    """What an empty pane says to do next."""
+    made = label(text, "muted", wraps=True)
+    made.setAlignment(Qt.AlignmentFlag.AlignCenter)
+    made.setMargin(24)
+    return made

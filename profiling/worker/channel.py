@@ -1,0 +1,61 @@
+"""The worker's end of the conversation with its parent."""
+
+import os
+import queue
+import signal
+import sys
+import threading
+
+from roofscope.profiling.supervision.protocol import (
+    Cancel,
+    Command,
+    Event,
+    ProtocolError,
+    Task,
+    command_decoder,
+    encode,
+    task_id,
+)
+
+
+class Channel:
+    """Both directions of the conversation, and the cancel flag that may arrive at any time."""
+
+    def __init__(self, output_fd: int) -> None:
+        self._output_fd = output_fd
+        self._lock = threading.Lock()
+        self._commands: queue.Queue[Command] = queue.Queue()
+        self._cancelled: set[str] = set()
+
+    def emit(self, event: Event) -> None:
+        data = encode(event)
+        with self._lock:
+            while data:
+                data = data[os.write(self._output_fd, data) :]
+
+    def next_command(self) -> Command:
+        return self._commands.get()
+
+    def is_cancelled(self, task: Task) -> bool:
+        return task_id(task) in self._cancelled
+
+    def read_commands(self) -> None:
+        """Body of the reader thread. The end of stdin means that the parent is gone: end too."""
+        decoder = command_decoder()
+        while data := os.read(0, 1 << 16):
+            try:
+                for command in decoder.feed(data):
+                    if isinstance(command, Cancel):
+                        self._cancelled.add(command.id)
+                        continue
+                    if isinstance(command, Task):
+                        # One of the same name may have been cancelled before: "ceilings", "selftest".
+                        self._cancelled.discard(task_id(command))
+                    self._commands.put(command)
+            except ProtocolError as error:
+                sys.stderr.write(f"{error}\n")
+        kill_group()
+
+
+def kill_group() -> None:
+    os.killpg(os.getpgrp(), signal.SIGKILL)

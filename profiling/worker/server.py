@@ -1,0 +1,194 @@
+"""Carries the parent's commands out, one at a time, on devices that nobody else measures on meanwhile."""
+
+import gc
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import IO
+
+import torch
+
+from roofscope.profiling.devices.device import Device, DeviceKind
+from roofscope.profiling.devices.environment import Environment
+from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.planning.plan import Job
+from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.outcome import Stage
+from roofscope.profiling.results.proof import Proof
+from roofscope.profiling.roofline.roofline import Ceiling
+from roofscope.profiling.supervision.protocol import (
+    Bye,
+    Cancel,
+    CeilingReady,
+    Close,
+    Notice,
+    Open,
+    Probe,
+    ProofReady,
+    Run,
+    SelfTest,
+    StageStarted,
+    Task,
+    TaskDone,
+    Trace,
+    task_id,
+)
+from roofscope.profiling.worker.ceilings.measure import measure_ceilings
+from roofscope.profiling.worker.channel import Channel
+from roofscope.profiling.worker.device_lock import DeviceBusy, lock_device
+from roofscope.profiling.worker.failures import CancelRequested, DeviceFault
+from roofscope.profiling.worker.gc_policy import freeze_imports
+from roofscope.profiling.worker.job.executor import JobExecutor, require_sound
+from roofscope.profiling.worker.selftest.runner import carry_out
+from roofscope.profiling.worker.timing.instruments import Instruments
+
+
+class Server:
+    """Carries out commands, one at a time."""
+
+    def __init__(self, channel: Channel, catalog: Catalog, environment: Environment) -> None:
+        self._channel = channel
+        self._catalog = catalog
+        self._environment = environment
+        self._locks: dict[str, IO[str]] = {}
+        self._instruments: dict[str, Instruments] = {}
+
+    def serve(self) -> str | None:
+        """Until told to close. Returns why the worker must end by itself, if it must."""
+        while True:
+            command = self._channel.next_command()
+            if isinstance(command, Close | Open | Cancel):
+                return None
+            try:
+                problem = self._carry_out(command)
+            except DeviceFault as error:
+                self._channel.emit(Bye(str(error), restart=True))
+                return str(error)
+            except DeviceBusy as error:
+                self._channel.emit(Bye(str(error), restart=False))
+                return str(error)
+            self._channel.emit(TaskDone(task_id(command), problem))
+
+    def _carry_out(self, command: Task) -> str:
+        """Returns one sentence when the task failed as a whole, else nothing."""
+        try:
+            device = self._device(
+                command.device if isinstance(command, Probe | SelfTest) else command.job.device
+            )
+            with _current(device):
+                self._perform_soundly(command, device)
+        except CancelRequested:
+            return ""
+        except (DeviceFault, DeviceBusy):
+            raise
+        except Exception as error:  # noqa: BLE001 - the queue goes on after a task that fails as a whole
+            traceback.print_exc()
+            return f"{_label(command)} failed: {str(error).strip() or type(error).__name__}"
+        finally:
+            _release_memory()
+        return ""
+
+    def _perform_soundly(self, command: Task, device: Device) -> None:
+        """Raises DeviceFault where what went wrong has left the device unusable for the next task."""
+        try:
+            self._perform(command, device)
+        except (CancelRequested, DeviceFault):
+            raise
+        except Exception as error:
+            require_sound(torch.device(device.id), error, _label(command))
+            raise
+
+    def _perform(self, command: Task, device: Device) -> None:
+        def check_cancelled() -> None:
+            if self._channel.is_cancelled(command):
+                raise CancelRequested
+
+        match command:
+            case Probe():
+                self._probe(command, device)
+            case SelfTest():
+                self._prove(command, self._instruments_of(device), check_cancelled)
+            case Run(job=job) | Trace(job=job):
+                _import_compiler(job)
+                emit = self._channel.emit
+                executor = JobExecutor(
+                    job, self._catalog, self._instruments_of(device), emit, check_cancelled
+                )
+                if isinstance(command, Trace):
+                    executor.trace()
+                else:
+                    executor.run()
+
+    def _device(self, device_id: str) -> Device:
+        device = self._environment.device(device_id)
+        if device is None:
+            known = ", ".join(device.id for device in self._environment.devices)
+            raise ValueError(f"there is no device {device_id!r}; there are {known}.")
+        if device.uuid not in self._locks:
+            self._locks[device.uuid] = lock_device(device.uuid, device.name)
+        return device
+
+    def _instruments_of(self, device: Device) -> Instruments:
+        if device.uuid not in self._instruments:
+            self._instruments[device.uuid] = Instruments(device)
+        return self._instruments[device.uuid]
+
+    def _prove(
+        self, command: SelfTest, instruments: Instruments, check_cancelled: Callable[[], None]
+    ) -> None:
+        def report(proof: Proof) -> None:
+            self._channel.emit(ProofReady(command.id, proof))
+
+        def announce(detail: str, deadline_s: float) -> None:
+            self._channel.emit(StageStarted(command.id, Stage.MEASURE, deadline_s, None, detail))
+
+        carry_out(command.proofs, instruments, report, announce, check_cancelled)
+
+    def _probe(self, command: Probe, device: Device) -> None:
+        def report(ceiling: Ceiling) -> None:
+            self._channel.emit(CeilingReady(command.id, ceiling))
+
+        def announce(detail: str, deadline_s: float) -> None:
+            self._channel.emit(StageStarted(command.id, Stage.MEASURE, deadline_s, None, detail))
+
+        def notify(text: str) -> None:
+            self._channel.emit(Notice(text))
+
+        measure_ceilings(device, report, lambda: self._channel.is_cancelled(command), announce, notify)
+
+
+def _current(device: Device) -> AbstractContextManager[object]:
+    """Makes a GPU torch's current one: events, streams, captures and Triton's launches go by that."""
+    return torch.cuda.device(device.id) if device.kind is DeviceKind.CUDA else nullcontext()
+
+
+def _import_compiler(job: Job) -> None:
+    """Before a job's modules and buffers are there, which must not be overlooked with it."""
+    if all(version.provider is not Provider.COMPILE for version in job.implementations):
+        return
+    if "roofscope.profiling.worker.build.providers.compile" not in sys.modules:
+        with suppress(ImportError):  # the build says so
+            import roofscope.profiling.worker.build.providers.compile  # noqa: F401  # pyright: ignore[reportUnusedImport]
+
+            freeze_imports()
+
+
+def _label(command: Task) -> str:
+    match command:
+        case Probe(device=device):
+            return f"Measuring the ceilings of {device}"
+        case SelfTest(device=device):
+            return f"The self-test on {device}"
+        case Trace(job=job):
+            return f"The trace of {job.implementations[0].key}"
+        case Run(job=job):
+            return job.workload.label
+
+
+def _release_memory() -> None:
+    """Give a task's memory back before the next one asks how much is free."""
+    gc.collect()
+    if torch.cuda.is_initialized():
+        with suppress(RuntimeError):  # of a broken context: why it broke is the news
+            torch.cuda.empty_cache()

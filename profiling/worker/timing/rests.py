@@ -1,0 +1,83 @@
+"""How long implementations rest before each block, so that all find the clock of a fresh device."""
+
+from collections.abc import Sequence
+
+from roofscope.profiling.worker.timing.turn import ReadState, Turn, median_of_known
+
+LONG_BLOCK_S = 0.2  # warms the device up in one go
+_FULL_CLOCK = 0.985  # of the highest clock: clocks come in steps of nearly 1 %
+_AS_HIGH = 0.99
+_RESTS_S = (0.0, 0.005, 0.02, 0.08)
+_REST_TRIALS = 4
+_LONG_REST_TRIALS = 3  # each a rest of 80 ms
+_SAG = 0.975  # of the clock that a turn found when it looked for its rest
+_HIGHER = 1.01
+_POWER_CAP = "power cap"
+_STEPS_IN_VAIN = 2
+
+
+def find_rest(turn: Turn, full_clock_hz: float, read_state: ReadState, least_s: float = 0.0) -> None:
+    """The shortest rest from ``least_s`` on after which blocks find the highest clock they can.
+
+    A burst is what the device does at the clock it holds when fresh. Large matrix products reach
+    the power cap within a few blocks and lose 15 % of the clock; how much depends on who ran
+    before. Some kernels hold a lower clock however rested the device is: those need none.
+    """
+    turn.rest_s = least_s
+    longer_s = [rest_s for rest_s in _RESTS_S if rest_s > least_s]
+    if not longer_s:
+        return
+    turn.fresh_hz = clock_hz = _clock_after_rests(turn, _REST_TRIALS, read_state)
+    if clock_hz is None or clock_hz >= _FULL_CLOCK * full_clock_hz:
+        return
+    # The longest next: most that hold a low clock hold it then, too, and the steps between need no look.
+    *between_s, longest_s = longer_s
+    turn.rest_s = longest_s
+    turn.fresh_hz = max(clock_hz, _clock_after_rests(turn, _LONG_REST_TRIALS, read_state) or 0.0)
+    wanted_hz = _AS_HIGH * turn.fresh_hz
+    if clock_hz >= wanted_hz:
+        turn.rest_s = least_s
+        return
+    for turn.rest_s in between_s:
+        if (_clock_after_rests(turn, _REST_TRIALS, read_state) or 0.0) >= wanted_hz:
+            return
+    turn.rest_s = longest_s
+
+
+def _clock_after_rests(turn: Turn, trials: int, read_state: ReadState) -> float | None:
+    """The clock of the last two of some blocks, each after a rest; of the first, if that is long."""
+    readings = [turn.warm_block(read_state)]
+    if readings[0].seconds * turn.timer.calls_per_block < LONG_BLOCK_S:
+        readings += [turn.warm_block(read_state) for _ in range(trials - 1)]
+    return median_of_known([reading.clock_hz for reading in readings[-2:]])
+
+
+def has_sagged(turn: Turn) -> bool:
+    """Whether the power cap holds the clock lower than it was found, and longer rests may help.
+
+    The latest blocks tell: it comes half a second into the load. No rest helps a clock that two longer
+    ones did not raise; the first may have been compared with a clock that was still falling.
+    """
+    latest_hz = _latest_hz(turn)
+    if latest_hz is None or turn.fresh_hz is None:
+        return False
+    is_capped = any(_POWER_CAP in state.event_reasons for state in turn.states)
+    is_in_vain = len(turn.held_hz) >= _STEPS_IN_VAIN and latest_hz <= _HIGHER * min(turn.held_hz)
+    return is_capped and latest_hz < _SAG * turn.fresh_hz and not is_in_vain
+
+
+def _latest_hz(turn: Turn) -> float | None:
+    return median_of_known(turn.clocks_hz[-max(len(turn.clocks_hz) // 3, 3) :])
+
+
+def rest_longer(turns: Sequence[Turn]) -> bool:
+    """One step more for all, where the clock of one has sagged and there is one; whether so."""
+    longer_s = next((rest_s for rest_s in _RESTS_S if rest_s > turns[0].rest_s), None)
+    if longer_s is None or not any(has_sagged(turn) for turn in turns):
+        return False
+    for turn in turns:
+        latest_hz = _latest_hz(turn)
+        if has_sagged(turn) and latest_hz is not None:
+            turn.held_hz.append(latest_hz)
+        turn.begin_again(longer_s)
+    return True
