@@ -87,6 +87,21 @@ class Hello(Struct, frozen=True, tag="hello"):
     environment: Environment
     catalog_hash: str
 
+    def problem(self, catalog_hash: str) -> str:
+        """Why this program, with its kernels, cannot work with this worker; "" when it can."""
+        if self.protocol != PROTOCOL_VERSION:
+            return (
+                f"The worker speaks protocol {self.protocol}, this program {PROTOCOL_VERSION}; "
+                "bring both checkouts to the same revision."
+            )
+        if self.catalog_hash != catalog_hash:
+            return (
+                f"The worker's kernels ({self.catalog_hash[:8]}) differ from those here "
+                f"({catalog_hash[:8]}); run again if they were edited just now, else bring both "
+                "checkouts to the same revision."
+            )
+        return ""
+
 
 class StageStarted(Struct, frozen=True, tag="stage"):
     """The task now in flight; the parent kills the worker when the deadline passes."""

@@ -353,3 +353,12 @@ def test_a_worker_closed_in_mid_run_is_neither_blamed_nor_replaced() -> None:
     supervisor.close()
     assert supervisor.exited("killed by SIGKILL", "", now=2.0) == []
     assert supervisor.is_idle
+
+
+def test_a_worker_closed_while_it_starts_is_given_nothing_when_it_says_hello() -> None:
+    supervisor = Supervisor([], "catalog")
+    supervisor.submit([Run(job())], now=0.0)
+    supervisor.close()
+    assert supervisor.feed(hello(), now=1.0) == []
+    assert supervisor.exited("exit code 0", "", now=2.0) == []
+    assert supervisor.is_idle
