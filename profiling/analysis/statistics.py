@@ -203,6 +203,12 @@ def unstable_because(interval: Interval, kept: int, discarded: int) -> str | Non
     return None
 
 
+def median_of_known(values: Sequence[float | None]) -> float | None:
+    """The median of what was read; None where nothing was."""
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
 def autocorrelation(values: Sequence[float]) -> float:
     """Lag-1 autocorrelation, clipped to [0, 0.95]; 0 where the values do not vary."""
     mean = statistics.fmean(values)

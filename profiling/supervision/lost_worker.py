@@ -43,7 +43,8 @@ def loss_of(
         why = "did not finish in time" if end.timed_out else f"was lost ({end.description})"
         message = f"The worker {why} with {len(left)} measured in turn; each is run by itself now."
         return Loss(message, again=tuple(_run_of(task, [one]) for one in left))
-    failed = stage.implementation if stage and stage.implementation in left else left[0]
+    in_turn = stage.implementation if stage else None
+    failed = in_turn if in_turn is not None and in_turn in left else left[0]
     outcome = _failure(task, failed, stage.stage if stage else Stage.BUILD, end)
     rest = [other for other in left if other != failed]
     return Loss(outcome.message, (failed, outcome), (_run_of(task, rest),) if rest else ())

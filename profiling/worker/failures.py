@@ -67,13 +67,13 @@ def classify(error: Exception, *, what: str, stage: Stage, device_is_sound: bool
     if isinstance(error, Refusal):
         return Skipped(error.kind, str(error))
     if not device_is_sound:
-        message = f"{what} broke the GPU's context ({_first_line(error)}); the worker was restarted."
+        message = f"{what} broke the GPU's context ({first_line(error)}); the worker was restarted."
         return Failed(
             FailureKind.DEVICE_FAULT, stage, f"{message} Run it under compute-sanitizer.", _log(error)
         )
     match error:
         case _ if _is_our_own(error):
-            message = f"{what} met an error of Roofscope's own ({_first_line(error)}); please report its log."
+            message = f"{what} met an error of Roofscope's own ({first_line(error)}); please report its log."
             return Failed(FailureKind.INTERNAL, stage, message, _log(error))
         case BuildError():
             return Failed(FailureKind.BUILD_ERROR, stage, f"{what} was not built: {error}", error.log)
@@ -86,9 +86,9 @@ def classify(error: Exception, *, what: str, stage: Stage, device_is_sound: bool
         case _:
             # A compiler that works at the first call fails inside a call, not in the build stage.
             if stage is Stage.BUILD or _is_compiler_error(error):
-                message = f"{what} was not built: {_place(error)}{_first_line(error)}"
+                message = f"{what} was not built: {_place(error)}{first_line(error)}"
                 return Failed(FailureKind.BUILD_ERROR, stage, message, _log(error))
-            message = f"{what} failed in its {stage} stage: {_first_line(error)}"
+            message = f"{what} failed in its {stage} stage: {first_line(error)}"
             return Failed(FailureKind.LAUNCH_ERROR, stage, message, _log(error))
 
 
@@ -133,7 +133,8 @@ def _place(error: BaseException) -> str:
     return ""
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """Of what the error says; its type where it says nothing."""
     text = str(error).strip() or type(error).__name__
     return text.splitlines()[0][:300]
 

@@ -33,6 +33,7 @@ from roofscope.profiling.supervision.protocol import (
     TaskDone,
     Trace,
     task_id,
+    task_label,
 )
 from roofscope.profiling.worker.ceilings.measure import measure_ceilings
 from roofscope.profiling.worker.channel import Channel
@@ -84,7 +85,7 @@ class Server:
             raise
         except Exception as error:  # noqa: BLE001 - the queue goes on after a task that fails as a whole
             traceback.print_exc()
-            return f"{_label(command)} failed: {str(error).strip() or type(error).__name__}"
+            return f"{_subject(command)} failed: {str(error).strip() or type(error).__name__}"
         finally:
             _release_memory()
         return ""
@@ -96,7 +97,7 @@ class Server:
         except (CancelRequested, DeviceFault):
             raise
         except Exception as error:
-            require_sound(torch.device(device.id), error, _label(command))
+            require_sound(torch.device(device.id), error, _subject(command))
             raise
 
     def _perform(self, command: Task, device: Device) -> None:
@@ -174,16 +175,8 @@ def _import_compiler(job: Job) -> None:
             freeze_imports()
 
 
-def _label(command: Task) -> str:
-    match command:
-        case Probe(device=device):
-            return f"Measuring the ceilings of {device}"
-        case SelfTest(device=device):
-            return f"The self-test on {device}"
-        case Trace(job=job):
-            return f"The trace of {job.implementations[0].key}"
-        case Run(job=job):
-            return job.workload.label
+def _subject(command: Task) -> str:
+    return f"The task {task_label(command)!r}"
 
 
 def _release_memory() -> None:

@@ -15,6 +15,7 @@ from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.failures import BuildError
 
 Tensors = torch.Tensor | tuple[torch.Tensor, ...]
+Call = Callable[..., Tensors]  # of a kernel on its inputs
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Built:
     registers before it.
     """
 
-    call: Callable[..., Tensors]
+    call: Call
     info: Callable[[], BuildInfo]
 
 
@@ -46,9 +47,7 @@ class FirstCall:
     ``witness`` is entered for that call alone.
     """
 
-    def __init__(
-        self, run: Callable[..., Tensors], witness: AbstractContextManager[object] | None = None
-    ) -> None:
+    def __init__(self, run: Call, witness: AbstractContextManager[object] | None = None) -> None:
         self._run = run
         self._witness = witness or nullcontext()
         self.seconds = 0.0
@@ -63,12 +62,12 @@ class FirstCall:
         return outputs
 
 
-def run_of(module: ModuleType, *arguments: str) -> Callable[..., Tensors]:
+def run_of(module: ModuleType, *arguments: str) -> Call:
     """A file's ``run``. Raises BuildError where there is none, or it cannot take these arguments.
 
     Asked before the first call: a TypeError of the call itself looks like one of ours.
     """
-    run: Callable[..., Tensors] | None = getattr(module, "run", None)
+    run: Call | None = getattr(module, "run", None)
     name = Path(module.__file__ or "").name
     if not callable(run):
         raise BuildError(f"{name} has no function run; it must compute the kernel's outputs.", "")

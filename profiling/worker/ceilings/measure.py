@@ -16,6 +16,7 @@ from roofscope.profiling.roofline.nameplate import nameplate_held
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source
 from roofscope.profiling.worker.ceilings import compute, memory
 from roofscope.profiling.worker.ceilings.testbed import Reading, Testbed
+from roofscope.profiling.worker.failures import first_line
 
 _DEADLINE_S = 60.0  # of one ceiling, which takes some seconds
 
@@ -118,8 +119,8 @@ def _measure(testbed: Testbed, measurement: Measurement, notify: Callable[[str],
         if testbed.is_cuda:
             torch.cuda.synchronize()  # raises again where the device itself is broken
         traceback.print_exc()
-        first_line = (str(error).strip() or type(error).__name__).splitlines()[0]
-        notify(f"The {measurement.detail} ceiling of {testbed.device.name} was not measured: {first_line}")
+        name = f"{measurement.detail} ceiling of {testbed.device.name}"
+        notify(f"The {name} was not measured: {first_line(error)}")
         return []
 
 

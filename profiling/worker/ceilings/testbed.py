@@ -8,10 +8,12 @@ from statistics import median
 import torch
 from msgspec import Struct
 
+from roofscope.profiling.analysis.statistics import median_of_known
 from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
 from roofscope.profiling.roofline.roofline import Source
 from roofscope.profiling.worker.ceilings.probes import Probes, load_probes
 from roofscope.profiling.worker.environment import free_bytes
+from roofscope.profiling.worker.timing.energy import cuda_mark
 from roofscope.profiling.worker.timing.telemetry import state_reader
 
 MIB = 2**20
@@ -64,15 +66,15 @@ class BlockTimes(Struct, frozen=True):
 
     @property
     def clock_hz(self) -> float | None:
-        return _median([state.clock_hz for state in self.states])
+        return median_of_known([state.clock_hz for state in self.states])
 
     @property
     def memory_clock_hz(self) -> float | None:
-        return _median([state.memory_clock_hz for state in self.states])
+        return median_of_known([state.memory_clock_hz for state in self.states])
 
     @property
     def power_w(self) -> float | None:
-        return _median([state.power_w for state in self.states])
+        return median_of_known([state.power_w for state in self.states])
 
     @property
     def clock_text(self) -> str:
@@ -153,10 +155,10 @@ class Testbed:
                 call()
             return (time.perf_counter() - begin) / calls
         call()  # keeps the GPU busy while the block is queued behind it
-        start = _mark()
+        start = cuda_mark()
         for _ in range(calls):
             call()
-        end = _mark()
+        end = cuda_mark()
         meanwhile()
         end.synchronize()
         return start.elapsed_time(end) / 1e3 / calls
@@ -167,7 +169,7 @@ class Testbed:
         For a GPU. The next batch is queued before the last one ends: the device never rests.
         """
         calls = max(1, round(_HOLD_BATCH_S / self.seconds_per_call(call, 2)))
-        marks = [_mark()]
+        marks = [cuda_mark()]
         states: list[DeviceState] = []
 
         def work(seconds: float, look: Callable[[], object]) -> None:
@@ -175,7 +177,7 @@ class Testbed:
             while True:
                 for _ in range(calls):
                     call()
-                marks.append(_mark())
+                marks.append(cuda_mark())
                 marks[-2].synchronize()
                 look()
                 if time.monotonic() >= until or self._should_stop():
@@ -187,18 +189,6 @@ class Testbed:
         marks[-1].synchronize()
         elapsed_s = marks[settled].elapsed_time(marks[-1]) / 1e3
         return BlockTimes((elapsed_s / calls / (len(marks) - 1 - settled),), tuple(states))
-
-
-def _mark() -> torch.cuda.Event:
-    """An event at the end of what is queued now."""
-    event = torch.cuda.Event(enable_timing=True)
-    event.record()
-    return event
-
-
-def _median(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
 
 
 def array_bytes(device: Device, free_bytes: int) -> int:

@@ -9,10 +9,8 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from roofscope.profiling.worker.build.contract import Tensors
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet
-
-Call = Callable[..., Tensors]
 
 REMEMBERED = 1.5  # times as fast on contents seen before
 _MOST_SETS = 8

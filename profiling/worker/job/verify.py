@@ -1,18 +1,15 @@
 """Is a result right? Against a float64 reference, before any timing and after it."""
 
 import math
-from collections.abc import Callable
 
 import torch
 
 from roofscope.profiling.planning.spec import KernelSpec, Workload, size_text
 from roofscope.profiling.results.outcome import FailureKind, Verification
-from roofscope.profiling.worker.build.contract import Tensors
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, as_tuple, widened
 from roofscope.profiling.worker.job.memoization import same_bits
-
-Call = Callable[..., Tensors]
 
 _STAIN = 85  # of integer outputs, which know no NaN
 

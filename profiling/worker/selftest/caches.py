@@ -4,9 +4,10 @@ import torch
 
 from roofscope.profiling.analysis.selftest_limits import judge_cold, skipped
 from roofscope.profiling.results.proof import Proof, ProofName
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.ceilings.probes import PACK_BYTES, RESIDENT_PACKS, Probes
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.selftest.rig import Call, Rig
+from roofscope.profiling.worker.selftest.rig import Rig
 
 _PART = 1 / 4
 _MANY_LAPS = 9

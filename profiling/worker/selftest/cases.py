@@ -10,10 +10,10 @@ from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype, Workload
 from roofscope.profiling.worker.build import providers
-from roofscope.profiling.worker.build.contract import BuildRequest
+from roofscope.profiling.worker.build.contract import BuildRequest, Call
 from roofscope.profiling.worker.ceilings.probes import Probes
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.selftest.rig import Call, Rig
+from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 
 _SPINS_S = (5e-6, 20e-6, 100e-6)

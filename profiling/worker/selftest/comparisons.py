@@ -14,8 +14,9 @@ from roofscope.profiling.analysis.statistics import (
     ratio_interval,
 )
 from roofscope.profiling.results.proof import Proof
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.selftest.rig import Call, Rig
+from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.timing.rounds import measure, warm_up
 from roofscope.profiling.worker.timing.turn import Turn
 

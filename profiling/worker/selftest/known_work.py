@@ -11,9 +11,10 @@ import torch
 from roofscope.profiling.analysis.selftest_limits import Rate, judge_work
 from roofscope.profiling.results.proof import Proof, Row, Unit
 from roofscope.profiling.roofline.roofline import Mix
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.ceilings import compute, memory
 from roofscope.profiling.worker.ceilings.probes import Probes
-from roofscope.profiling.worker.selftest.rig import Call, Rig
+from roofscope.profiling.worker.selftest.rig import Rig
 
 _FMA_ROUNDS = 1024  # 2 ms on a GPU with 128 lanes a multiprocessor
 _TILES = 3  # of our copy kernel's, those with one access a thread

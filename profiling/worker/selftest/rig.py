@@ -7,15 +7,13 @@ import torch
 
 from roofscope.profiling.analysis.statistics import StopRule, WarmUpRule
 from roofscope.profiling.devices.device import DeviceKind
-from roofscope.profiling.worker.build.contract import Tensors
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.ceilings import memory
 from roofscope.profiling.worker.ceilings.testbed import Testbed
 from roofscope.profiling.worker.inputs import InputSet, sets_on
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.rounds import measure, warm_up
 from roofscope.profiling.worker.timing.turn import Turn
-
-Call = Callable[..., Tensors]
 
 STOP = StopRule(half_width=0.0025, cap_s=1.0, first_checkpoint=13)
 _WARM_UP = WarmUpRule(least_s=0.1, most_s=0.6)

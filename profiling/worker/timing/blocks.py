@@ -10,12 +10,11 @@ from typing import NamedTuple, Protocol
 import torch
 
 from roofscope.profiling.results.outcome import Method
-from roofscope.profiling.worker.build.contract import Tensors
+from roofscope.profiling.worker.build.contract import Call
+from roofscope.profiling.worker.failures import first_line
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 from roofscope.profiling.worker.timing.graphs import OutputPool
-
-Call = Callable[..., Tensors]
 
 BLOCK_S = 0.010  # long against event resolution and launch gaps, short against clock drift
 _MOST_CALLS = 2000  # nodes of one graph: capture costs tens of microseconds each
@@ -235,9 +234,7 @@ def make_timer(
         return GraphTimer(call, sets, estimate_s, clock, pool or OutputPool(), block_s)
     except RuntimeError as error:
         torch.cuda.synchronize()  # raises again where the device itself is broken
-        first = _first_of(error)
-        cause = (str(first).strip() or type(first).__name__).splitlines()[0][:200]
-        reason = f"A CUDA graph could not capture it ({cause})."
+        reason = f"A CUDA graph could not capture it ({first_line(_first_of(error))[:200]})."
     # Not where the capture's error is being handled: what the queued calls raise is another matter.
     return QueueTimer(call, sets, estimate_s, clock, reason, launches_per_call=8)
 

@@ -78,8 +78,8 @@ def energy_reader(device: Device) -> EnergyReader | None:
         return None
 
 
-def cuda_mark() -> Mark:
-    """A mark at the end of what is queued now."""
+def cuda_mark() -> torch.cuda.Event:
+    """An event at the end of what is queued now."""
     event = torch.cuda.Event(enable_timing=True)
     event.record()
     return event

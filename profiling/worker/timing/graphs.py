@@ -1,15 +1,13 @@
 """CUDA graphs of calls, and the memory that the rivals of a job share for their outputs."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import torch
 
-from roofscope.profiling.worker.build.contract import Tensors
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
-
-Call = Callable[..., Tensors]
 
 
 class OutputView(NamedTuple):

@@ -1,12 +1,12 @@
 """What a device is measured with: its clock, its state, its timers. Made once per device."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import torch
 
 from roofscope.profiling.devices.device import Device
-from roofscope.profiling.worker.build.contract import Tensors
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.gc_policy import keep_out_of_captures
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.timing.blocks import BLOCK_S, BlockTimer, make_timer
@@ -44,7 +44,7 @@ class Instruments:
 
     def timer(
         self,
-        call: Callable[..., Tensors],
+        call: Call,
         sets: Sequence[InputSet],
         pool: OutputPool | None = None,
         block_s: float = BLOCK_S,

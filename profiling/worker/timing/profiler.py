@@ -12,13 +12,12 @@ from torch._C._autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
 from roofscope.profiling.results.outcome import Meanwhile, ProfiledKernel
-from roofscope.profiling.worker.build.contract import Tensors
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.timing.blocks import BlockReading
 from roofscope.profiling.worker.timing.gpu_clock import OWN_PREFIX
 from roofscope.profiling.worker.timing.turn import ReadState, Turn
 
-Call = Callable[..., Tensors]
 _TRACED_CALLS = 5
 
 

@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from roofscope.profiling.worker.build.contract import Tensors
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 
-Call = Callable[..., Tensors]
 _CALIBRATION_CALLS = 64
 _KNOWN_S = 20e-6
 

@@ -1,12 +1,17 @@
 """One implementation's part of the measurement: its timer, its blocks and what they rested on."""
 
-import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from roofscope.profiling.analysis.statistics import Interval, Progress, median_interval, unstable_because
+from roofscope.profiling.analysis.statistics import (
+    Interval,
+    Progress,
+    median_interval,
+    median_of_known,
+    unstable_because,
+)
 from roofscope.profiling.devices.device import DeviceState
 from roofscope.profiling.results.outcome import Discard, Evidence, TimeStats
 from roofscope.profiling.worker.timing.blocks import BlockReading, BlockTimer
@@ -114,9 +119,3 @@ class Turn:
     def unstable_because(self) -> str | None:
         kept = len(self.samples_s) + self.given_up
         return unstable_because(self.interval, kept, sum(self.causes.values()))
-
-
-def median_of_known(values: Sequence[float | None]) -> float | None:
-    """The median of what was read; None where nothing was."""
-    known = [value for value in values if value is not None]
-    return statistics.median(known) if known else None

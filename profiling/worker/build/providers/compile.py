@@ -15,10 +15,8 @@ from torch._dynamo.utils import counters
 
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.results.outcome import BuildInfo
-from roofscope.profiling.worker.build.contract import BuildRequest, Built, Tensors, run_of
+from roofscope.profiling.worker.build.contract import BuildRequest, Built, Call, Tensors, run_of
 from roofscope.profiling.worker.inputs import as_tuple
-
-Call = Callable[..., Tensors]
 
 _REPLAYING = ("reduce_overhead", "max_autotune")  # the modes that replay CUDA graphs of their own
 

@@ -10,7 +10,7 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from torch.utils import cpp_extension
 from roofscope.profiling.devices import host
 from roofscope.profiling.paths import cache_folder
 from roofscope.profiling.results.outcome import BuildInfo
-from roofscope.profiling.worker.build.contract import BuildRequest, Built, Tensors
+from roofscope.profiling.worker.build.contract import BuildRequest, Built, Call
 from roofscope.profiling.worker.failures import BuildError, Unavailable
 
 # As an operator of its own namespace: pybind11 behind nvcc takes minutes where this takes half of one.
@@ -42,7 +42,7 @@ def build(request: BuildRequest) -> Built:
     return Built(run, lambda: BuildInfo(compile_s=compile_s, architecture=architecture))
 
 
-def build_extension(source: Path, capability: tuple[int, int], cache: Path) -> Callable[..., Tensors]:
+def build_extension(source: Path, capability: tuple[int, int], cache: Path) -> Call:
     """The source's ``run``. Needs no GPU. Each state of source and headers is built once, into ``cache``."""
     parts = [str(source), str(capability), torch.__version__]
     parts += [path.read_text() for path in (source, *sorted(source.parent.glob("*.cuh")))]
@@ -51,7 +51,7 @@ def build_extension(source: Path, capability: tuple[int, int], cache: Path) -> C
 
 
 @functools.cache
-def _build(source: Path, capability: tuple[int, int], folder: Path) -> Callable[..., Tensors]:
+def _build(source: Path, capability: tuple[int, int], folder: Path) -> Call:
     toolkit, ninja = _tools()
     cpp_extension.CUDA_HOME = str(toolkit)
     if not shutil.which("ninja"):  # torch looks on the PATH only
