@@ -118,7 +118,7 @@ def _mode_row(point: Point, break_even: BreakEven) -> tuple[str, ...]:
 
 
 def _workload(point: Point) -> str:
-    return f"{point.job.workload.dtype} {sizes_text(point.job.workload.sizes)}"
+    return f"{point.job.workload.dtype.label} {sizes_text(point.job.workload.sizes)}"
 
 
 def _flop_rate(point: Point) -> str:

@@ -20,7 +20,6 @@ from roofscope.app.presentation.formatting import (
     time_text,
 )
 from roofscope.app.presentation.point_row import PointRow, reason_text, status_text
-from roofscope.app.presentation.roofline.points import SHORT_DTYPES
 from roofscope.profiling.analysis.statistics import INTERVAL_NOTE
 from roofscope.profiling.results.outcome import BuildInfo, Measured
 
@@ -104,14 +103,7 @@ def _number(
 COLUMNS = (
     _name("Kernel", "What is computed", lambda row: row.point.implementation.kernel),
     _name("Implementation", "Which version of it", lambda row: row.point.implementation.label),
-    Column(
-        "Dtype",
-        "Element type of every tensor",
-        lambda row: SHORT_DTYPES[row.point.job.workload.dtype],
-        lambda row: str(row.point.job.workload.dtype),
-        is_number=False,
-        in_full=lambda row: str(row.point.job.workload.dtype),
-    ),
+    _name("Dtype", "Element type of every tensor", lambda row: row.point.job.workload.dtype.label),
     Column(
         "Size",
         "Sizes along the kernel's axes; sorted by bytes moved",

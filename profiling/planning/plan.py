@@ -153,9 +153,13 @@ def _workloads(
 def _nothing_to_run(kernels: Sequence[Kernel], wanted: Sequence[Dtype]) -> str:
     if any(_dtypes(kernel, wanted) for kernel in kernels):
         return "Nothing to run: no implementation matches the kernels, providers and sizes chosen."
-    known = [f"{kernel.spec.name} has {', '.join(kernel.spec.dtypes)}" for kernel in kernels[:_NAMED]]
+    known = [f"{kernel.spec.name} has {_labels(kernel.spec.dtypes)}" for kernel in kernels[:_NAMED]]
     more = f"; and {len(kernels) - _NAMED} more" if len(kernels) > _NAMED else ""
-    return f"Nothing to run in {', '.join(wanted)}: {'; '.join(known)}{more}."
+    return f"Nothing to run in {_labels(wanted)}: {'; '.join(known)}{more}."
+
+
+def _labels(dtypes: Iterable[Dtype]) -> str:
+    return ", ".join(dtype.label for dtype in dtypes)
 
 
 def _dtypes(kernel: Kernel, wanted: Sequence[Dtype]) -> tuple[Dtype, ...]:

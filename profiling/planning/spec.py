@@ -25,6 +25,11 @@ class Dtype(StrEnum):
         """Bytes per element."""
         return 4 if self is Dtype.FLOAT32 else 2
 
+    @property
+    def label(self) -> str:
+        """For people: ``fp32``, ``bf16``. Data and options have ``float32``."""
+        return f"{'bf' if self is Dtype.BFLOAT16 else 'fp'}{8 * self.itemsize}"
+
 
 class Provider(StrEnum):
     """Who makes the machine code of an implementation."""
@@ -267,7 +272,7 @@ class Workload(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        return f"{self.kernel} {self.dtype} {self.size_label}"
+        return f"{self.kernel} {self.dtype.label} {self.size_label}"
 
 
 # What the libraries call themselves; another one goes by its file's name.

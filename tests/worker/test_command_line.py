@@ -59,7 +59,7 @@ def test_a_sixth_kernel_is_one_folder(tmp_path: Path) -> None:
                 "--provider", "eager", "--provider", "triton", "--size", "n=70000", "--out", out)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     # With a tick, or a "!" where a busy machine leaves its interval wide.
-    assert "doubled / eager PyTorch float32 70000: " in done.stdout
+    assert "doubled / eager PyTorch fp32 70000: " in done.stdout
     session = load(out)
     eager, triton = sorted(session.points, key=lambda point: point.implementation.stem)
     assert isinstance(eager.outcome, Measured)

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from roofscope.app.presentation.formatting import duration_text
-from roofscope.app.presentation.words import DTYPE_TEXTS, parse_sizes
+from roofscope.app.presentation.words import parse_sizes
 from roofscope.app.window.plan_choice import PRESETS, PlanChoice
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.labels import label, set_state
@@ -62,8 +62,7 @@ class PlanBar(QFrame):
         self.device_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.device_box.currentIndexChanged.connect(self._device_chosen)
         self.dtypes = {
-            dtype: _segment(text, f"Measure in {dtype}", on=dtype is Dtype.FLOAT32)
-            for dtype, text in DTYPE_TEXTS.items()
+            dtype: _segment(dtype.label, f"Measure in {dtype}", on=dtype is Dtype.FLOAT32) for dtype in Dtype
         }
         self.presets = {
             name: _segment(_PRESET_TEXTS.get(name, name), f"The kernels' {name} sizes") for name in PRESETS
