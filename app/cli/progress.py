@@ -24,10 +24,12 @@ from roofscope.profiling.supervision.target import LocalTarget
 
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
+_ENDLESS = 100_000  # columns
+
 
 def make_console() -> Console:
-    """A pipe has no width of its own; the usual 80 columns would fold every row."""
-    return Console(width=None if sys.stdout.isatty() else 140)
+    """A pipe has no width of its own, so nothing is folded or left out in one."""
+    return Console(width=None if sys.stdout.isatty() else _ENDLESS)
 
 
 def carry_out(

@@ -6,8 +6,9 @@ from pathlib import Path
 from rich.console import Console
 
 from roofscope.app.cli.errors import DONE, SOME_FAILED
+from roofscope.app.cli.outcome_lines import OutcomeLines
 from roofscope.app.cli.progress import carry_out, make_console
-from roofscope.app.cli.table import outcome_line, print_table
+from roofscope.app.cli.table import print_table
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.plan import Job
@@ -69,6 +70,7 @@ def record_jobs(
 ) -> list[Point]:
     """Measure into a new session file, with a line an outcome. Raises SessionError."""
     points: list[Point] = []
+    lines = OutcomeLines()
     cache = CeilingCache(console.print)
     with SessionStore.create(path) as store:
         recorder = Recorder(store, catalog, device, cache)
@@ -82,7 +84,7 @@ def record_jobs(
             if not isinstance(gained, Point):
                 return None
             points.append(gained)
-            return outcome_line(gained)
+            return lines.of(gained)
 
         carry_out(console, Supervisor(kernel_roots, catalog.hash), tasks, handle)
     return points

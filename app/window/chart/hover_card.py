@@ -100,7 +100,8 @@ def point_html(point: Point, session: Session, theme: Theme, speed_up: SpeedUp |
         rows.append(("Host time", time_text(measured.host_s)))
     chip = f'<span style="color:{theme.provider(provider)}">●</span>'
     title = f"<b>{escape(workload.kernel)}</b> · {escape(point.implementation.label)}"
-    about = f"{PROVIDER_NAMES[provider]} · {workload.dtype.label} · {sizes_text(workload.sizes)} · {point.job.regime}"
+    parts = (PROVIDER_NAMES[provider], workload.dtype.label, sizes_text(workload.sizes), point.job.regime)
+    about = " · ".join(parts)
     flags = ", ".join(judged.flags)
     warning = f'<div style="color:{theme.warning}; margin-top:4px">{escape(flags)}</div>' if flags else ""
     sentence = escape(verdict_sentence(point, judged))
