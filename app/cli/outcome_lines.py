@@ -1,5 +1,6 @@
 """Outcomes as lines: one as each arrives, and the skips at the end."""
 
+import textwrap
 from collections.abc import Iterable
 
 from rich.markup import escape
@@ -17,12 +18,15 @@ from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Ski
 from roofscope.profiling.results.session import Point
 
 _LOG_LINES = 5
+_INDENT = "    "
+_NO_BREAK = "\u00a0"
 
 
 class OutcomeLines:
     """The lines of one run. A reason that held for an implementation of the same provider is not repeated."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
+        self._width = width
         self._said: set[tuple[Provider, str]] = set()
 
     def of(self, point: Point) -> str | None:
@@ -32,18 +36,19 @@ class OutcomeLines:
             if reason in self._said:
                 return None
             self._said.add(reason)
-        return outcome_line(point)
+        return outcome_line(point, self._width)
 
 
-def outcome_line(point: Point) -> str:
-    """One outcome, as rich markup."""
+def outcome_line(point: Point, width: int) -> str:
+    """One outcome, as rich markup. Figures go below the name where both are too long for one line."""
     where = escape(f"{point.label} {workload_text(point)}")
     match point.outcome:
         case Measured(time=time, flags=flags):
             sign = "[green]✓[/]" if WARNING_FLAGS.isdisjoint(flags) else "[yellow]![/]"
             text = spread_time_text(time.median_s, time.low_s, time.high_s)
             rates = [bandwidth_text(point.achieved_bandwidth), rate_text(point)]
-            return f"{sign} {where}: {', '.join([text, *(rate for rate in rates if rate != MISSING)])}"
+            figures = [text, *(rate for rate in rates if rate != MISSING)]
+            return f"{sign} {where}:{_figures(figures, width, width - len(f'! {where}:'))}"
         case Skipped(message=message):
             return f"[dim]– {where}: {escape(message)}[/]"
         case Failed(message=message, kind=kind, log=log):
@@ -79,7 +84,17 @@ def _skipped(provider: Provider, points: list[Point]) -> str:
     return points[0].label if len(points) == 1 else f"{provider}: {len(points)} implementations"
 
 
+def _figures(figures: list[str], width: int, room: int) -> str:
+    """After the name, or in lines of their own, parted between figures only."""
+    line = f" {', '.join(figures)}"
+    if len(line) <= room:
+        return line
+    glued = ", ".join(figure.replace(" ", _NO_BREAK) for figure in figures)
+    below = textwrap.wrap(glued, width, initial_indent=_INDENT, subsequent_indent=_INDENT)
+    return "\n" + "\n".join(below).replace(_NO_BREAK, " ")
+
+
 def _end_of(log: str) -> str:
     """What a compiler or Python said last, which is where it names the line at fault."""
     lines = [line for line in log.splitlines() if line.strip()][-_LOG_LINES:]
-    return "".join(f"\n    [dim]{escape(line)}[/]" for line in lines)
+    return "".join(f"\n{_INDENT}[dim]{escape(line)}[/]" for line in lines)

@@ -6,7 +6,10 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Task as ProgressTask
+from rich.table import Column
+from rich.text import Text
 
 from roofscope.app.presentation.formatting import duration_text
 from roofscope.profiling.results.outcome import Failed
@@ -27,9 +30,29 @@ _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 _ENDLESS = 100_000  # columns
 
 
+class _Description(ProgressColumn):
+    """Gives way first, with the bar, so that the wait keeps its unit."""
+
+    def render(self, task: ProgressTask) -> Text:
+        return Text(task.description, no_wrap=True, overflow="ellipsis")
+
+
 def make_console() -> Console:
     """A pipe has no width of its own, so nothing is folded or left out in one."""
     return Console(width=None if sys.stdout.isatty() else _ENDLESS)
+
+
+def make_progress(console: Console) -> Progress:
+    """One line that leaves nothing behind."""
+    return Progress(
+        TextColumn("{task.completed:.0f} of {task.total:.0f}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(table_column=Column(no_wrap=True)),
+        TextColumn("{task.fields[left]}"),
+        _Description(),
+        console=console,
+        transient=True,
+    )
 
 
 def carry_out(
@@ -42,15 +65,7 @@ def carry_out(
 
     ``handle`` sees every report; the line it may return, rich markup, is printed above the bar.
     """
-    progress = Progress(
-        TextColumn("{task.completed:.0f} of {task.total:.0f}"),
-        BarColumn(bar_width=24),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-        TextColumn("{task.description}", markup=False),
-        console=console,
-        transient=True,
-    )
+    progress = make_progress(console)
     with progress:
         bar = progress.add_task("starting the worker", total=1, left="")
 

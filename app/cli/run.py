@@ -70,7 +70,7 @@ def record_jobs(
 ) -> list[Point]:
     """Measure into a new session file, with a line an outcome. Raises SessionError."""
     points: list[Point] = []
-    lines = OutcomeLines()
+    lines = OutcomeLines(console.width)
     cache = CeilingCache(console.print)
     with SessionStore.create(path) as store:
         recorder = Recorder(store, catalog, device, cache)

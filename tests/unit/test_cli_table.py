@@ -41,10 +41,10 @@ from roofscope.tests.sessions import make_session, measured
 POINT = next(point for point in make_session().points if point.measured)
 
 
-def printed(outcome: Outcome) -> str:
+def printed(outcome: Outcome, width: int = 200) -> str:
     text = io.StringIO()
-    line = outcome_line(msgspec.structs.replace(POINT, outcome=outcome))
-    Console(file=text, width=200).print(line, highlight=False)
+    line = outcome_line(msgspec.structs.replace(POINT, outcome=outcome), width)
+    Console(file=text, width=width).print(line, highlight=False)
     return text.getvalue()
 
 
@@ -65,6 +65,15 @@ def test_only_a_time_that_means_something_gets_a_tick() -> None:
     assert ": 1.000 ms ± 0.60 %," in printed(steady)
     assert printed(wide).startswith("!")
     assert ": 1.000 ms (130 µs to 7.8 ms)," in printed(wide)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+def test_a_line_too_long_is_parted_between_figures_only(width: int) -> None:
+    figures = printed(measured(1e-3)).strip().split(": ")[1].split(", ")
+    assert len(figures) == 3
+    lines = printed(measured(1e-3), width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert all(any(figure in line for line in lines) for figure in figures)
 
 
 RECORDED = ("h200", "h200-gelu", "h200-tour")
@@ -197,10 +206,10 @@ def test_the_skips_of_a_provider_are_one_line() -> None:
 
 
 def test_while_a_run_goes_on_a_reason_is_given_once_a_provider() -> None:
-    lines = OutcomeLines()
+    lines = OutcomeLines(200)
     first = skipped(Provider.TRITON, "online")
-    assert lines.of(first) == outcome_line(first)
+    assert lines.of(first) == outcome_line(first, 200)
     assert lines.of(skipped(Provider.TRITON, "tiles")) is None
     assert lines.of(skipped(Provider.CUDA, "naive")) is not None
     assert lines.of(skipped(Provider.TRITON, "tiles", Skipped(SkipKind.PAUSED, "It hung."))) is not None
-    assert lines.of(POINT) == lines.of(POINT) == outcome_line(POINT)
+    assert lines.of(POINT) == lines.of(POINT) == outcome_line(POINT, 200)
