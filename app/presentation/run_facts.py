@@ -142,7 +142,7 @@ def _profiler(measured: Measured) -> tuple[Fact, ...]:
         tip = "The kernel's time as CUPTI gives it, against the device time"
         profiled = measured.profiled
         if profiled and is_longer(profiled.seconds, span_s):
-            tip += f". The profiler slows this kernel: {time_text(profiled.seconds)} while it looks on"
+            tip += f". The profiler slows this kernel: {time_text(profiled.seconds)} while it records"
         return (Fact("Profiler", text, tip),)
     gap_s = span_s - sum_s
     gaps = f"{time_text(gap_s)}, {percent_text(gap_s / span_s)} of the time" if gap_s > 0 else "none"

@@ -54,8 +54,8 @@ def run_window(argv_files: Sequence[Path] = ()) -> int:
     application = build_window(app, UserPaths.of_user())
     application.start(argv_files)
     application.window.show()
-    # Ctrl+C in the terminal closes as the mouse does; the strip's timer gives Python its turn. Not in the
-    # midst of what that interrupts: a report may be half told.
+    # Ctrl+C in the terminal closes as the mouse does; the strip's timer gives Python its turn. Not at
+    # once: the signal may interrupt the handling of a report.
     window = application.window
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, lambda _number, _frame: QTimer.singleShot(0, window, window.close))

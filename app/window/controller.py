@@ -134,7 +134,7 @@ class Controller(QObject):
             self._submit([*self._probe_if_needed(device), *(Run(job) for job in jobs)])
 
     def probe(self, device: Device) -> None:
-        """Measure the device's ceilings anew."""
+        """Measure the device's ceilings again."""
         if self._begin_with_new_catalog(device):
             self._submit([Probe("ceilings", device.id)])
 

@@ -33,7 +33,7 @@ def loss_of(
     """The implementation in flight failed; the rest of its job, ``left`` without an outcome, is run again.
 
     Of those measured in turn nobody knows which it was, so each is run by itself. A worker that announced its
-    end had outcomes to give before it: the job goes on. Without any, the same job would end each worker anew.
+    end had outcomes to give before it: the job goes on. Without any, the same job would end each new worker.
     """
     if not isinstance(task, Run) or not left:
         return Loss(end.bye.reason if end.bye else f"The worker was lost ({end.description}).")

@@ -70,7 +70,7 @@ def task_id(task: Task) -> str:
 
 
 def task_label(task: Task) -> str:
-    """What the task does, for whoever watches its progress."""
+    """What the task does, for a reader of the progress line."""
     match task:
         case Run(job=job):
             return job.workload.label

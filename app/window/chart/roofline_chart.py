@@ -179,7 +179,7 @@ class RooflineChart(QWidget):
         added = chart_point(point, self._model.session)
         if added is not None and not self._are_points_stale:
             self._points.append(added)
-        if not self._refresh_soon.isActive():  # else a fast stream would put the drawing off for ever
+        if not self._refresh_soon.isActive():  # else a fast stream would put the drawing off without end
             self._refresh_soon.start()
 
     def _select(self, number: int | None) -> None:

@@ -83,7 +83,7 @@ class PointTable(QAbstractTableModel):
         self.refresh()
 
     def refresh(self) -> None:
-        """Read the session anew, keeping order, filter and the views' current rows."""
+        """Read the session again, keeping order, filter and the views' current rows."""
         self.layoutAboutToBeChanged.emit()
         old_indexes = self.persistentIndexList()
         numbers = [self.point_at(index.row()).number for index in old_indexes]
