@@ -8,7 +8,7 @@ from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Measured, TimeStats
 from roofscope.profiling.results.session import Point
 
-_LEAST_ROUNDS = 3  # fewer ratios have no spread to speak of
+_LEAST_ROUNDS = 3  # fewer ratios give no usable spread
 
 
 class SpeedUp(Comparison, frozen=True):
@@ -22,8 +22,8 @@ class SpeedUp(Comparison, frozen=True):
 def compare(one: TimeStats, other: TimeStats, *, in_turn: bool) -> tuple[Comparison, int]:
     """The time of ``one`` over that of ``other``, and the rounds this rests on.
 
-    By rounds where one run timed both in turn, so that what drifts for both cancels; else by medians, and
-    the rounds are 0.
+    It pairs rounds where one run timed both in turn, so that drift common to both cancels; else it takes the
+    medians, and the rounds are 0.
     """
     one_s, other_s = one.paired_with(other) if in_turn else ([], [])
     if len(one_s) >= _LEAST_ROUNDS:
@@ -32,7 +32,7 @@ def compare(one: TimeStats, other: TimeStats, *, in_turn: bool) -> tuple[Compari
 
 
 def _of_medians(one: TimeStats, other: TimeStats) -> Comparison:
-    """The two errors are independent: their logarithms add in squares, each side by itself."""
+    """The two errors are independent, so their logarithms add in squares, each side by itself."""
     ratio = one.median_s / other.median_s
     down = math.hypot(math.log(one.low_s / one.median_s), math.log(other.high_s / other.median_s))
     up = math.hypot(math.log(one.high_s / one.median_s), math.log(other.low_s / other.median_s))
@@ -93,7 +93,7 @@ class Baselines:
 
 
 class BreakEven:
-    """Against the eager version of the same job."""
+    """After how many calls compiling pays against the eager implementation of the same job."""
 
     def __init__(self, points: Iterable[Point]) -> None:
         self._eager: dict[str, Measured] = {
@@ -103,9 +103,10 @@ class BreakEven:
         }
 
     def calls(self, point: Point) -> float | None:
-        """By device time. Infinite where nothing is saved; None for eager itself or without it.
+        """Calls, by device time. Infinite where nothing is saved; None for eager itself and without it.
 
-        None also where the interval of their ratio holds 1: whether a call saves anything is not known.
+        Also None where the interval of their ratio holds 1, because it is not known whether a call saves
+        time.
         """
         eager, measured = self._eager.get(point.job.id), point.measured
         if eager is None or measured is None or measured is eager:

@@ -1,4 +1,4 @@
-"""A kernel's judge: its ``reference.py``, which a user may have written."""
+"""A kernel's ``reference.py``, which decides what is correct and which a user may have written."""
 
 import traceback
 

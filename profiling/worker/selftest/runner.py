@@ -1,4 +1,4 @@
-"""Carries the proofs out one after the other; one that breaks takes no other with it."""
+"""Carries out the proofs one after the other; if one breaks, the others go on."""
 
 import time
 import traceback

@@ -1,4 +1,4 @@
-"""What a device is measured with: its clock, its state, its timers. Made once per device."""
+"""The instruments of a device: its clock, its state, its timers. They are made once per device."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -39,7 +39,7 @@ class Instruments:
         return self.device.max_clock_hz if self.torch_device.type == "cuda" else None
 
     def output_pool(self) -> OutputPool | None:
-        """Memory for the outputs of rivals; None on a CPU."""
+        """Memory for the outputs of a job's implementations; None on a CPU."""
         return OutputPool() if self.torch_device.type == "cuda" else None
 
     def timer(
@@ -49,5 +49,5 @@ class Instruments:
         pool: OutputPool | None = None,
         block_s: float = BLOCK_S,
     ) -> BlockTimer:
-        """The best timer for this call here; rivals to be compared share a pool."""
+        """The best timer for this call here; implementations to be compared share a pool."""
         return make_timer(call, sets, self.torch_device, self.clock, pool, block_s)

@@ -1,7 +1,8 @@
 """CUDA C++ extensions of PyTorch: a ``.cu`` with a host function ``run``, built by nvcc and ninja.
 
-For sources as PyTorch's tutorials have them, ``torch::Tensor run(torch::Tensor x)``. The build takes half a
-minute and is kept for the next time; where nvcc is not needed, the ``cuda`` provider is the better one.
+It takes sources as PyTorch's tutorials have them, ``torch::Tensor run(torch::Tensor x)``. The build takes
+half a minute and is kept for the next time. The ``cuda`` provider needs no nvcc and is the better choice
+where it suffices.
 """
 
 import fcntl
@@ -23,7 +24,7 @@ from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.build.contract import BuildRequest, Built, Call
 from roofscope.profiling.worker.failures import BuildError, Unavailable
 
-# As an operator of its own namespace: pybind11 behind nvcc takes minutes where this takes half of one.
+# An operator in a namespace of its own builds in half a minute; pybind11 behind nvcc takes minutes.
 _UNIT = """\
 #include "{source}"
 #include <torch/library.h>
@@ -54,13 +55,13 @@ def build_extension(source: Path, capability: tuple[int, int], cache: Path) -> C
 def _build(source: Path, capability: tuple[int, int], folder: Path) -> Call:
     toolkit, ninja = _tools()
     cpp_extension.CUDA_HOME = str(toolkit)
-    if not shutil.which("ninja"):  # torch looks on the PATH only
+    if not shutil.which("ninja"):  # torch searches only the PATH
         os.environ["PATH"] = os.pathsep.join([str(Path(ninja).parent), os.environ["PATH"]])
     folder.mkdir(parents=True, exist_ok=True)
     name = f"roofscope_{folder.name}"
     unit = folder / "unit.cu"
     with _locked(folder):
-        if not unit.exists():  # ninja builds anew what is newer than its result
+        if not unit.exists():  # ninja rebuilds what is newer than its result
             unit.write_text(_UNIT.format(source=source, name=name))
         try:
             cpp_extension.load(
@@ -78,7 +79,7 @@ def _build(source: Path, capability: tuple[int, int], folder: Path) -> Call:
 
 @contextmanager
 def _locked(folder: Path) -> Generator[None]:
-    """One build at a time. The lock that torch took up to 2.11 at least outlives a build that is killed."""
+    """Allow one build at a time. Torch's own lock, at least up to 2.11, outlives a build that is killed."""
     with (folder / "building").open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         (folder / "lock").unlink(missing_ok=True)
