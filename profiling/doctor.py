@@ -162,15 +162,13 @@ def check_triton(version: str | None, platform: str) -> Check:
     if version:
         return Check("Triton", CheckState.OK, f"Triton {version}")
     fix = "uv sync" if platform == "linux" else "Triton exists for Linux only; run Roofscope there."
-    return Check("Triton", CheckState.MISSING, "Triton is not installed; its versions are left out.", fix)
+    return Check("Triton", CheckState.MISSING, "Triton is not installed; its kernels are left out.", fix)
 
 
 def check_cuda_cpp(cuda_core: str | None, nvrtc_found: str | None) -> Check:
     name = "CUDA C++ (cuda-core, NVRTC)"
     if cuda_core is None:
-        return Check(
-            name, CheckState.MISSING, "cuda-core is not installed; CUDA versions are left out.", "uv sync"
-        )
+        return Check(name, CheckState.MISSING, "cuda-core is not installed; CUDA C++ is left out.", "uv sync")
     if nvrtc_found is None:
         return Check(
             name,
@@ -187,7 +185,9 @@ def check_extensions(toolkit: Path | None, ninja: str | None) -> Check:
     if toolkit and ninja:
         return Check(name, CheckState.OK, f"{toolkit}, {ninja}")
     fix = "`uv pip install ninja`" if toolkit else "the CUDA toolkit, or CUDA_HOME if it is elsewhere,"
-    return Check(name, CheckState.OK, f"left out, and only `cuda_ext` versions need them: {fix} brings them")
+    return Check(
+        name, CheckState.OK, f"left out, and only `cuda_ext` implementations need them: {fix} brings them"
+    )
 
 
 def check_peers(liger: str | None) -> Check:

@@ -1,4 +1,4 @@
-"""Our best versions beside eager, torch.compile and other people's kernels, each row with its goal.
+"""Our best implementations beside eager, torch.compile and other people's kernels, each row with its goal.
 
     python3 main.py -m roofscope.benchmarks.peers [KERNEL ...] [--session FILE]
 

@@ -69,7 +69,7 @@ class Line(Struct, frozen=True):
 
 
 def candidates(kernel: Kernel, dtype: Dtype) -> tuple[str, ...]:
-    """Stems of what a row compares: our good versions, eager, torch.compile's default mode, the libraries."""
+    """Stems of what a row compares: our good ones, eager, torch.compile's default mode, the libraries."""
     stems = {found.stem for found in kernel.implementations}
     out = set(_BEFORE_HOPPER) if "cuda_wgmma" in stems and dtype is not Dtype.FLOAT32 else set[str]()
     return tuple(

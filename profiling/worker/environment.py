@@ -133,9 +133,9 @@ def _no_cuda_device(described: Sequence[Device], warned: Sequence[str]) -> str:
 
 def _missing_tools(*, has_gpu: bool) -> Iterator[str]:
     if has_gpu and not host.package_version("triton"):
-        yield "Triton is not installed, so Triton and torch.compile versions are left out; run `uv sync`."
+        yield "Triton is not installed, so Triton and torch.compile are left out; run `uv sync`."
     if has_gpu and not host.package_version("cuda-core"):
-        yield "cuda-core is not installed, so CUDA C++ versions are left out; run `uv sync`."
+        yield "cuda-core is not installed, so CUDA C++ implementations are left out; run `uv sync`."
     if has_gpu and not host.c_compiler():
         yield "No C compiler was found, which Triton needs for its launchers; install gcc or set CC."
     if not host.cxx_compiler():

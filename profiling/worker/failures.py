@@ -61,7 +61,7 @@ class CancelRequested(Exception):
 
 
 def classify(error: Exception, *, what: str, stage: Stage, device_is_sound: bool) -> Failed | Skipped:
-    """The outcome that an exception in a stage amounts to. ``what`` names the implementation and sizes."""
+    """The outcome for an exception in a stage. ``what`` names the implementation and sizes."""
     import torch  # here, so that importing Refusal stays cheap for launchers
 
     if isinstance(error, Refusal):

@@ -89,7 +89,7 @@ def sets_on(device: Device, make: Callable[[], InputSet], bytes_per_set: int) ->
 def set_count(bytes_per_set: int, cache_bytes: int, room_bytes: int) -> int:
     """Sets needed so that rotating touches more than 3 x the cache, and each call finds the cache cold.
 
-    At least 2, and no more than fit in a quarter of the room, the free memory (then 1).
+    There are at least 2, but no more than fit in a quarter of the room, the free memory, which may be 1.
     """
     wanted = max(2, -(-CACHE_LAPS * cache_bytes // max(bytes_per_set, 1)))
     fitting = max(1, room_bytes // 4 // max(bytes_per_set, 1))

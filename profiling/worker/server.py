@@ -165,8 +165,8 @@ def _current(device: Device) -> AbstractContextManager[object]:
 
 
 def _import_compiler(job: Job) -> None:
-    """Import it before a job makes modules and buffers, which later collections must still see."""
-    if all(version.provider is not Provider.COMPILE for version in job.implementations):
+    """Import torch.compile before a job makes modules and buffers, which collections must still see."""
+    if all(one.provider is not Provider.COMPILE for one in job.implementations):
         return
     if "roofscope.profiling.worker.build.providers.compile" not in sys.modules:
         with suppress(ImportError):  # the build reports it

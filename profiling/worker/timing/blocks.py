@@ -1,4 +1,4 @@
-"""How one block is run and timed. Method and readings: docs/measuring.md.
+"""Runs and times one block. docs/measuring.md describes the method and its readings.
 
 A timer owns one implementation's calls on rotated buffer sets; ``block()`` runs one block.
 """
@@ -105,7 +105,7 @@ class GraphTimer:
         wanted = round(block_s / max(estimate_s, 1e-7))
         calls = min(max(wanted, len(sets)), _MOST_CALLS)
         self._calls = -(-calls // len(sets)) * len(sets)
-        self._pool = pool  # the outputs lie in it
+        self._pool = pool  # holds the outputs
         self._graph, self._outputs = pool.capture(call, sets, self._calls)
         self._pair = _EventPair(clock)
         self._replays = 1

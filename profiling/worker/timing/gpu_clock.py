@@ -1,7 +1,7 @@
 """The SM clock during a block, read in band, and a kernel of known duration.
 
-NVML's clock is a sample of a moment; cycles over time between two marks is the mean over the
-block itself. Method: nvbench's gpu_frequency (clock64 and %globaltimer on one multiprocessor).
+NVML's clock is a sample of a moment; cycles over time between two marks is the mean over the block itself.
+The method is that of nvbench's gpu_frequency (clock64 and %globaltimer on one multiprocessor).
 """
 
 from pathlib import Path

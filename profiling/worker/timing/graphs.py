@@ -62,7 +62,7 @@ class OutputPool:
 
     def __init__(self) -> None:
         self._handle = torch.cuda.graph_pool_handle()
-        # Kept, since the pool lives as long as a graph in it.
+        # Kept, because the pool lives as long as a graph in it.
         self._rehearsal: torch.cuda.CUDAGraph | None = None
 
     def capture(

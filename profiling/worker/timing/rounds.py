@@ -1,4 +1,4 @@
-"""Which block next: implementations take turns, round by round, in random order."""
+"""Chooses the next block: implementations take turns, round by round, in random order."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""torch.compile of the eager version; the variant is the mode.
+"""torch.compile of the eager implementation; the variant is the mode.
 
 Where ``eager.py`` has a function ``region``, only that is compiled, and the Python round it stays Python.
 """
