@@ -17,13 +17,10 @@ from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
-from roofscope.profiling.roofline.roofline import Source
 from roofscope.profiling.supervision.protocol import Probe, Run, Task
 from roofscope.profiling.supervision.recorder import Recorder
 from roofscope.profiling.supervision.run_events import RunEvent
 from roofscope.profiling.supervision.supervisor import Supervisor
-
-_MEASURED = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED)
 
 
 def run_jobs(
@@ -76,7 +73,7 @@ def record_jobs(
         recorder = Recorder(store, catalog, device, cache)
         known = recorder.known_ceilings()
         tasks: list[Task] = list(map(Run, jobs))
-        if fresh_ceilings or not any(ceiling.source in _MEASURED for ceiling in known):
+        if fresh_ceilings or not any(ceiling.source.is_measured for ceiling in known):
             tasks.append(Probe("ceilings", device.id))  # last: half a minute, and no time needs them
 
         def handle(report: RunEvent) -> str | None:
