@@ -27,7 +27,7 @@ from roofscope.app.cli.selftest import run_selftest
 from roofscope.app.cli.targets import unwritable
 from roofscope.app.cli.trace import Wanted, record_trace
 from roofscope.profiling.devices.discovery import default_device, local_devices
-from roofscope.profiling.devices.host import package_version
+from roofscope.profiling.devices.host import package_version, screen
 from roofscope.profiling.doctor import CheckState, check_window
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
@@ -51,7 +51,7 @@ def start(context: typer.Context) -> None:
     """Open the window; with no screen, measure a quick plan here and now."""
     if context.invoked_subcommand is not None:
         return
-    if has_screen():
+    if screen(sys.platform, os.environ):
         raise typer.Exit(_open_window([]))
     typer.echo("There is no screen, so Roofscope measures a quick plan here on the terminal.")
     typer.echo("(`main.py --help` lists the commands; sessions open in the window on any machine.)")
@@ -198,16 +198,9 @@ def open_file(file: Annotated[Path, typer.Argument(help="A .roofscope session.")
         load(file)
     except SessionError as error:
         refuse(str(error))
-    if not has_screen():
+    if not screen(sys.platform, os.environ):
         refuse("There is no screen to open a window on; try `main.py export FILE --svg`.")
     raise typer.Exit(_open_window([file]))
-
-
-def has_screen() -> bool:
-    """Whether Qt could open a window here, or was told to draw without one."""
-    if sys.platform != "linux" or os.environ.get("QT_QPA_PLATFORM"):
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _open_window(files: list[Path]) -> int:
