@@ -5,8 +5,9 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
-from roofscope.app.presentation.tokens import DARK, LIGHT, Scheme, Theme, contrast
+from roofscope.app.presentation.tokens import DARK, LIGHT, Scheme, Theme
 from roofscope.app.window.theme import ThemeSwitch, apply_theme, palette_of
+from roofscope.tests.contrast import contrast
 
 
 def test_applying_a_scheme_colours_widgets_that_exist_already(qtbot: QtBot, qapp: QApplication) -> None:
