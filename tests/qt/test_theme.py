@@ -27,7 +27,7 @@ def test_system_is_light_where_the_desktop_does_not_say(qapp: QApplication) -> N
 def test_the_switch_tells_of_a_change_and_only_of_a_change(qtbot: QtBot, qapp: QApplication) -> None:
     switch = ThemeSwitch(qapp, Scheme.LIGHT)
     try:
-        with qtbot.waitSignal(switch.changed, timeout=1000) as told:
+        with qtbot.waitSignal(switch.changed) as told:
             switch.choose(Scheme.DARK)
         assert told.args == [DARK]
         assert (switch.theme, switch.scheme) == (DARK, Scheme.DARK)
