@@ -12,29 +12,14 @@
 // The ideas are those of CUTLASS's multistage kernels for Ampere. wgmma on Hopper is faster still: mma.sync
 // reaches about 0.6 of its rate there.
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
+#include "shared/ampere.cuh"
 #include "shared/tile_order.cuh"
 
 #if !defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 800
 
 namespace {
 
-constexpr int CHUNK = 8;        // elements of a chunk
-constexpr int CHUNK_BYTES = 16;
-
-__device__ __forceinline__ unsigned shared_address(const void* pointer) {
-    return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
-}
-
-// Copies a chunk, or zeros where it is not inside; perhaps not before wait_for_copies.
-__device__ __forceinline__ void copy_chunk(unsigned char* to, const SCALAR* from, bool inside) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
-                 "r"(inside ? CHUNK_BYTES : 0));
-}
-
-// The same at once and for any alignment: `inside` elements, the rest of the chunk zero.
+// As copy_chunk, but at once and for any alignment: `inside` elements, the rest of the chunk zero.
 __device__ __forceinline__ void gather_chunk(unsigned char* to, const SCALAR* from, long long inside) {
     union {
         unsigned short elements[CHUNK];
@@ -45,69 +30,6 @@ __device__ __forceinline__ void gather_chunk(unsigned char* to, const SCALAR* fr
         values.elements[i] = i < inside ? reinterpret_cast<const unsigned short*>(from)[i] : 0;
     }
     *reinterpret_cast<uint4*>(to) = values.chunk;
-}
-
-__device__ __forceinline__ void commit_copies() {
-    asm volatile("cp.async.commit_group;");
-}
-
-// Waits for all but the newest PENDING commits of this thread.
-template <int PENDING>
-__device__ __forceinline__ void wait_for_copies() {
-    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
-}
-
-// Four 8 x 8 matrices, their rows at the addresses that lanes 0-7, 8-15, 16-23 and 24-31 give.
-__device__ __forceinline__ void load_matrices(unsigned (&to)[4], const unsigned char* from) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(shared_address(from))
-                 : "memory");
-}
-
-__device__ __forceinline__ void load_transposed(unsigned (&to)[4], const unsigned char* from) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(shared_address(from))
-                 : "memory");
-}
-
-#ifdef SCALAR_IS_FLOAT16
-#define OPERANDS "f16.f16"
-#else
-#define OPERANDS "bf16.bf16"
-#endif
-
-// sum (16 x 8) += a (16 x 16) b (16 x 8).
-__device__ __forceinline__ void multiply_add(float (&sum)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." OPERANDS ".f32 {%0, %1, %2, %3}, "
-                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-__device__ __forceinline__ unsigned pack(float low, float high) {
-#ifdef SCALAR_IS_FLOAT16
-    const __half2 pair = __floats2half2_rn(low, high);
-#else
-    const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
-#endif
-    return *reinterpret_cast<const unsigned*>(&pair);
-}
-
-// Word j of lane i of each four lanes becomes word i of lane j.
-__device__ __forceinline__ void transpose_quad(unsigned (&words)[4], int lane) {
-#pragma unroll
-    for (int distance = 1; distance <= 2; distance *= 2) {
-        const bool upper = lane & distance;
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            if (i & distance) continue;
-            const unsigned sent = upper ? words[i] : words[i + distance];
-            const unsigned received = __shfl_xor_sync(0xffffffffu, sent, distance);
-            (upper ? words[i] : words[i + distance]) = received;
-        }
-    }
 }
 
 // CHUNKS are copied and stored whole if CHUNKS: then k and n are multiples of 8, A and B 16-byte aligned.
@@ -244,7 +166,7 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
 #pragma unroll
             for (int l = 0; l < 4; ++l) {
                 const float(&four)[4] = sum[i / 2][j + l];
-                words[l] = pack(four[i % 2 * 2], four[i % 2 * 2 + 1]);
+                from_floats(four[i % 2 * 2], four[i % 2 * 2 + 1], reinterpret_cast<SCALAR*>(&words[l]));
             }
             transpose_quad(words, lane);  // now words are 8 neighbours of product j + lane % 4
             const long long column = column0 + warp_column + (j + lane % 4) * 8;

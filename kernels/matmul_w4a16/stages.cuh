@@ -6,7 +6,7 @@
 // Copies 16 bytes, or zeros where they are not inside; through L1 what other warps will read too.
 template <bool THROUGH_L1>
 __device__ __forceinline__ void copy_chunk(uint4* to, const void* from, bool inside) {
-    const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    const unsigned address = shared_address(to);
     const int bytes = inside ? 16 : 0;
     if (THROUGH_L1) {
         asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");

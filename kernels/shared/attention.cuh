@@ -4,7 +4,7 @@
 // next of rows g and g + 8, in sum[4 j] to sum[4 j + 3].
 #pragma once
 
-#include "shared/common.cuh"
+#include "shared/ampere.cuh"
 
 constexpr float LN_2 = 0.6931471805599453f;
 
@@ -74,21 +74,6 @@ template <int COUNT>
 __device__ __forceinline__ void to_operand(const float (&s)[COUNT], unsigned (&p)[COUNT / 2]) {
 #pragma unroll
     for (int i = 0; i < COUNT / 2; ++i) from_floats(s[2 * i], s[2 * i + 1], reinterpret_cast<SCALAR*>(&p[i]));
-}
-
-// Word j of lane i of each four lanes becomes word i of lane j.
-__device__ __forceinline__ void transpose_quad(unsigned (&words)[4], int lane) {
-#pragma unroll
-    for (int distance = 1; distance <= 2; distance *= 2) {
-        const bool upper = lane & distance;
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            if (i & distance) continue;
-            const unsigned sent = upper ? words[i] : words[i + distance];
-            const unsigned received = __shfl_xor_sync(WHOLE_WARP, sent, distance);
-            (upper ? words[i] : words[i + distance]) = received;
-        }
-    }
 }
 
 // Stores one of a thread's two rows times `factor`; `to` is the row's first element, on 16 bytes.

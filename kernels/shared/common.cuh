@@ -33,6 +33,13 @@ __device__ __forceinline__ void from_floats(float low, float high, __nv_bfloat16
     *reinterpret_cast<__nv_bfloat162*>(out) = __floats2bfloat162_rn(low, high);
 }
 
+// ---- Shared memory -----------------------------------------------------------------------------
+
+// As instructions for shared memory take it.
+__device__ __forceinline__ unsigned shared_address(const void* pointer) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
 // ---- Packs: the 16 bytes one thread moves in one access ----------------------------------------
 
 constexpr int PACK = 16 / sizeof(SCALAR);  // elements

@@ -17,6 +17,7 @@ import triton
 import triton.language as tl
 
 from roofscope.kernels.shared.heads import require_dim, results_of
+from roofscope.kernels.shared.tuning import shared_memory_limit
 
 LOG2_E = math.log2(math.e)
 _LN_2 = tl.constexpr(math.log(2))
@@ -150,8 +151,3 @@ def configuration(q: torch.Tensor) -> tuple[int, int, dict[str, int]]:
     if not q.is_cuda or shared_memory_limit(q.device) > 128 * 1024:
         return 128, 64, {"num_warps": 8, "num_stages": 3}
     return 128, 64, {"num_warps": 8, "num_stages": 2}  # 96 KiB
-
-
-def shared_memory_limit(device: torch.device) -> int:
-    """Bytes of shared memory one block may ask for."""
-    return torch.cuda.get_device_properties(device).shared_memory_per_block_optin

@@ -4,16 +4,14 @@
 // lie there. Both work on their own, so that a thread starts them and waits where it needs the result.
 #pragma once
 
+#include "shared/common.cuh"
+
 // How TMA sees a tensor; made on the host by tensor_map(), passed as `const __grid_constant__ CUtensorMap`.
 struct alignas(64) CUtensorMap {
     unsigned long long opaque[16];
 };
 
 constexpr int WARPGROUP = 128;  // threads of four neighbouring warps, which issue wgmma together
-
-__device__ __forceinline__ unsigned shared_address(const void* pointer) {
-    return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
-}
 
 // ---- Barriers: a phase ends when `arrivals` threads have arrived and every expected byte has ----
 

@@ -24,17 +24,12 @@
 constexpr int WARPS = 8;
 constexpr int THREADS = WARPS * WARP;
 constexpr int OWN = WARPS * 16;  // rows of a block, as in the launchers
-constexpr int CHUNK = 8;         // elements of 16 bytes
-
-__device__ __forceinline__ unsigned shared_address(const void* pointer) {
-    return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
-}
 
 // ---- Tiles ---------------------------------------------------------------------------------------
 
 template <int DIM>
 __device__ __forceinline__ int place_of(int row, int chunk) {
-    return row * DIM * 2 + (chunk ^ row % 8) * 16;  // bytes
+    return row * DIM * 2 + (chunk ^ row % 8) * CHUNK_BYTES;  // bytes
 }
 
 // Starts to copy ROWS rows, zeros for those beyond the end.
@@ -47,15 +42,8 @@ __device__ __forceinline__ void copy_tile(unsigned char* to, const SCALAR* from,
         const int chunk = i % CHUNKS;
         const bool inside = first + row < seq;
         const SCALAR* source = from + (inside ? static_cast<long long>(first + row) * DIM + chunk * CHUNK : 0);
-        const unsigned target = shared_address(to + place_of<DIM>(row, chunk));
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target), "l"(source), "r"(inside ? 16 : 0));
+        copy_chunk(to + place_of<DIM>(row, chunk), source, inside);
     }
-}
-
-__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;"); }
-template <int PENDING>
-__device__ __forceinline__ void wait_for_copies() {
-    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
 // Calls step(first row, tiles of x, tiles of y) for each ROWS rows from `first` to `last`, both tiles there.
@@ -87,32 +75,6 @@ __device__ __forceinline__ void for_each_tile(
 }
 
 // ---- Products ------------------------------------------------------------------------------------
-
-#ifdef SCALAR_IS_FLOAT16
-#define OPERANDS "f16.f16"
-#else
-#define OPERANDS "bf16.bf16"
-#endif
-
-__device__ __forceinline__ void multiply_add(float* sum, const unsigned* a, unsigned b0, unsigned b1) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." OPERANDS ".f32 {%0, %1, %2, %3}, "
-                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-__device__ __forceinline__ void load_matrices(unsigned (&to)[4], const unsigned char* from) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(shared_address(from))
-                 : "memory");
-}
-__device__ __forceinline__ void load_transposed(unsigned (&to)[4], const unsigned char* from) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(shared_address(from))
-                 : "memory");
-}
 
 // A warp's 16 rows as first operands, zeros beyond the end. With g = lane / 4, i = lane % 4: elements 2 i, 2 i + 1, and
 // 8 further on, of rows g and g + 8, of every 16.

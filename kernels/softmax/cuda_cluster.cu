@@ -20,7 +20,7 @@ __device__ __forceinline__ void wait_for_cluster() {
 
 // Writes to the same shared variable of block number `rank` of the cluster.
 __device__ __forceinline__ void store_at_rank(Statistics* variable, int rank, const Statistics& value) {
-    const unsigned mine = static_cast<unsigned>(__cvta_generic_to_shared(variable));
+    const unsigned mine = shared_address(variable);
     unsigned theirs;
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(theirs) : "r"(mine), "r"(rank));
     asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};"
