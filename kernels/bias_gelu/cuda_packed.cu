@@ -36,9 +36,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) bias_gelu(
     };
     const long long pack = thread_of_grid(), first = pack * PACK, left = n - first;
     if (left >= PACK && cols % PACK == 0 && are_aligned(y, x, b)) {
-        const Pack values = load_kept_pack(x + first);
+        const Pack values = load_pack_evict_last(x + first);
         const long long col = static_cast<unsigned>(pack) % static_cast<unsigned>(cols / PACK) * PACK;
-        store_whole_pack(y + first, map_packs(of, values, load_kept_pack(b + col)));
+        store_whole_pack(y + first, map_packs(of, values, load_pack_evict_last(b + col)));
     } else if (left > 0) {
         const Pack values = load_part(x + first, left);
         store_part(y + first, map_packs(of, values, biases(b, first % cols, cols)), left);

@@ -15,13 +15,13 @@ constexpr int SUM_THREADS = 512;
 
 extern "C" __global__ void __launch_bounds__(SUM_THREADS)
 add_up(const SCALAR* __restrict__ x, float* __restrict__ parts, long long n) {
-    const Cut cut(x, n);
+    const AlignedRun run(x, n);
     const long long thread = thread_of_grid();
-    float sum = thread < cut.edges ? to_float(x[cut.edge_at(static_cast<int>(thread))]) : 0.0f;
+    float sum = thread < run.edges ? to_float(x[run.edge_at(static_cast<int>(thread))]) : 0.0f;
 #pragma unroll 4
-    for (long long pack = thread; pack < cut.packs; pack += PARTS * SUM_THREADS) {
+    for (long long pack = thread; pack < run.packs; pack += PARTS * SUM_THREADS) {
         float values[PACK];
-        unpack(load_pack(x + cut.pack_at(pack)), values);
+        unpack(load_pack(x + run.pack_at(pack)), values);
 #pragma unroll
         for (int i = 0; i < PACK; ++i) sum += values[i];
     }

@@ -1,18 +1,16 @@
 // C = A B on the FMA units, from tiles in shared memory: what float32 needs where TF32 will not do.
 //
-// Work: 2 m n k FLOP. A block computes a BM x BN tile of C in steps of 8 along k, each staged in shared memory:
-// A transposed to [k][row], B as it is. A warp computes CM x 16 rows by CN x 32 columns, its lanes set 4 x 8; a
-// lane holds CM x 4 rows by CN x 4 columns in registers, so that CM + CN loads of 16 bytes feed 16 CM CN FMAs.
-// A block reads (BM + BN) k elements, so C costs m n k (1/BM + 1/BN) reads, most of them from L2.
-//
-// Three stages run in a ring: cp.async fills the tile two steps ahead straight into shared memory, and registers
-// for the next k are read while the FMAs of this one run. Before sm_80, and for 16-bit elements, which are
-// widened to float on the way, plain loads and stores fill the stage instead.
-//
-// Where C has too few tiles for all multiprocessors, float32 sums are cut along k: block (tile, slice) adds up
-// its share of k, and add_slices adds the shares, always in the same order.
-//
-// The ideas are those of CUTLASS's SIMT kernels and of Simon Boehm's ladder of SGEMM kernels.
+// Formula: C[i, j] = sum over l of A[i, l] B[l, j]; 2 m n k FLOP, (m k + k n + m n) s compulsory bytes. A block reads
+//   (BM + BN) k elements, so C costs m n k (1/BM + 1/BN) reads, most of them from L2.
+// Mapping: a block computes a BM x BN tile of C in steps of 8 along k, each staged in shared memory: A transposed to
+//   [k][row], B as it is. A warp computes CM x 16 rows by CN x 32 columns, with its lanes in a grid of 4 x 8; a lane
+//   holds CM x 4 rows by CN x 4 columns in registers, so that CM + CN loads of 16 bytes feed 16 CM CN FMAs. Three
+//   stages run in a ring: cp.async fills the tile two steps ahead straight into shared memory, and registers for the
+//   next k are read while the FMAs of this one run. Before sm_80, and for 16-bit elements, which are widened to float
+//   on the way, plain loads and stores fill the stage instead. Where C has too few tiles for all multiprocessors,
+//   float32 sums are split along k: block (tile, slice) adds up its share of k, and add_slices adds the shares, always
+//   in the same order.
+// Idea: CUTLASS's SIMT kernels and Simon Boehm's ladder of SGEMM kernels.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -82,10 +80,10 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
     constexpr int STAGE = STAGE_A + BLOCK_K * BLOCK_N;
     __shared__ __align__(16) float stages[STAGES * STAGE];
 
-    const TilePlace place =
-        grouped_place(blockIdx.x, (m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N, 8);
-    const long long row0 = static_cast<long long>(place.row) * BLOCK_M;
-    const long long column0 = static_cast<long long>(place.column) * BLOCK_N;
+    const TileIndex index =
+        grouped_tile(blockIdx.x, (m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N, 8);
+    const long long row0 = static_cast<long long>(index.row) * BLOCK_M;
+    const long long column0 = static_cast<long long>(index.column) * BLOCK_N;
     const int first = SLICES ? blockIdx.y * slice : 0;  // of k
     const int last = SLICES ? min(first + slice, k) : k;
 

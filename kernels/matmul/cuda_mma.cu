@@ -1,16 +1,16 @@
 // C = A B on the tensor cores by warp-wide mma.sync (sm_80 and later), float16 or bfloat16, sums in float32.
 //
-// Work: 2 m n k FLOP. A block computes a BM x BN tile of C in steps of BK along k. Its warps share the tile in
-// warp tiles of WM x WN, made of m16n8k16 products; a lane holds WM WN / 32 sums in registers. For 64 x 64, eight
-// ldmatrix (4 KiB of shared memory) feed 32 products. A block reads (BM + BN) k elements, most of them from L2.
-//
-// Shared memory holds a ring of stages. cp.async fills the one furthest ahead while ldmatrix reads the next
-// 16 ks into registers and the tensor cores work on the present ones. Both tiles lie row by row in chunks of
-// 8 elements (16 bytes); a chunk's place in its row is XORed with the row's number, so that the 8 rows that one
-// phase of ldmatrix reads, and the 8 chunks that one phase of cp.async writes, fall in different banks.
-//
-// The ideas are those of CUTLASS's multistage kernels for Ampere. wgmma on Hopper is faster still: mma.sync
-// reaches about 0.6 of its rate there.
+// Formula: C[i, j] = sum over l of A[i, l] B[l, j]; 2 m n k FLOP, (m k + k n + m n) s compulsory bytes. A block reads
+//   (BM + BN) k elements, most of them from L2.
+// Mapping: a block computes a BM x BN tile of C in steps of BK along k. Its warps share the tile in warp tiles of
+//   WM x WN, made of m16n8k16 products; a lane holds WM WN / 32 sums in registers. For 64 x 64, eight ldmatrix (4 KiB
+//   of shared memory) feed 32 products. Shared memory holds a ring of stages. cp.async fills the one furthest ahead
+//   while ldmatrix reads the next 16 ks into registers and the tensor cores work on the present ones. Both tiles lie
+//   row by row in chunks of 8 elements (16 bytes); a chunk's position in its row is XORed with the row's number, so
+//   that the 8 rows that one phase of ldmatrix reads, and the 8 chunks that one phase of cp.async writes, fall in
+//   different banks.
+// Idea: CUTLASS's multistage kernels for Ampere. wgmma on Hopper is faster still: mma.sync reaches about 0.6 of its
+//   rate there.
 
 #include "shared/ampere.cuh"
 #include "shared/tile_order.cuh"
@@ -47,10 +47,10 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
     static_assert(STEPS % 2 == 0 && BK <= 64 && BLOCK_N >= 64);
     extern __shared__ __align__(128) unsigned char stages[];
 
-    const TilePlace place =
-        grouped_place(blockIdx.x, (m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N, 2048 / BLOCK_M);
-    const long long row0 = static_cast<long long>(place.row) * BLOCK_M;
-    const long long column0 = static_cast<long long>(place.column) * BLOCK_N;
+    const TileIndex index =
+        grouped_tile(blockIdx.x, (m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N, 2048 / BLOCK_M);
+    const long long row0 = static_cast<long long>(index.row) * BLOCK_M;
+    const long long column0 = static_cast<long long>(index.column) * BLOCK_N;
 
     // Rows of A are 64 or 128 bytes: with 64, two rows fill the banks, and a pair of rows has the same XOR.
     const auto chunk_a = [](int row, int chunk) { return (chunk ^ (row / (64 / BK) % (BK / CHUNK))) * CHUNK_BYTES; };

@@ -40,7 +40,7 @@ __device__ __forceinline__ unsigned word_of(const uint4& words, int i) {
     return i == 0 ? words.x : i == 1 ? words.y : i == 2 ? words.z : words.w;
 }
 
-// Keeps a value in a register: the compiler would rather compute it anew wherever it is needed.
+// Keeps a value in a register: the compiler would otherwise recompute it at every use.
 template <typename Value>
 __device__ __forceinline__ void keep(Value& value) {
     asm volatile("" : "+l"(value));

@@ -18,7 +18,7 @@ __device__ __forceinline__ void normalise(
     y += team_row<TEAM>() * cols;
     constexpr bool EARLY = PACKS <= 2;  // registers suffice for the scales too, before the reduction
     Bits packs[PACKS], weights[PACKS];
-    share.load_kept(x, packs);
+    share.load_evict_last(x, packs);
     if (EARLY) share.load(w, weights);
 
     float squares = 0.0f;

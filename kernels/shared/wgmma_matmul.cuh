@@ -1,20 +1,17 @@
 // C = finish(A B) on Hopper's tensor cores: the main loop that the matmul kernels share.
 //
-// A block computes BLOCK_M x BLOCK_N tiles of C, 64 rows of each by one warpgroup, in steps of 128 bytes along k: 64
-// elements of 16 bits, 32 of TF32, 128 of FP8. One more warpgroup only copies: a thread of it has TMA fill a ring of
-// STAGES stages, and waits on a stage's `empty` barrier before it fills it again; those that compute wait on its `full`
-// barrier, and let one batch of wgmma run while they start the next. The copying warpgroup gives up its registers, as
-// sums take 128 a thread where BLOCK_N is 256.
-//
-// Two blocks of a cluster (CLUSTER = 2) compute tiles one above the other. Each copies half of the band of B that both
-// need into the shared memory of both: 32 KiB a step instead of 48 from L2 for 128 x 256.
-//
-// The grid stays: each block takes every gridDim.x-th tile, and the first copies for the next run during the stores.
-// TMA fills in zeros beyond the edges of A and B, so that any size works; it needs rows of whole 16-byte units.
-//
-// The ideas are those of CUTLASS's warp-specialised cooperative kernels and of pranjalssh/fast.cu.
-//
-// C holds SCALAR. MULTIPLIES_TF32 or MULTIPLIES_FP8 before this is included say what A and B hold, else SCALAR, too.
+// Formula: C[i, j] = finish(sum over l of A[i, l] B[l, j]); 2 m n k FLOP. C holds SCALAR, and so do A and B unless
+//   MULTIPLIES_TF32 or MULTIPLIES_FP8 is defined before this file is included.
+// Mapping: a block computes BLOCK_M x BLOCK_N tiles of C, 64 rows of each by one warpgroup, in steps of 128 bytes along
+//   k: 64 elements of 16 bits, 32 of TF32, 128 of FP8. One more warpgroup only copies: a thread of it has TMA fill a
+//   ring of STAGES stages, and waits on a stage's `empty` barrier before it fills it again. The others wait on its
+//   `full` barrier, and let one batch of wgmma run while they start the next. The copying warpgroup gives up its
+//   registers, as sums take 128 a thread where BLOCK_N is 256. The grid is persistent: each block takes every
+//   gridDim.x-th tile, and the first copies for the next run during the stores. TMA fills in zeros beyond the edges of
+//   A and B, so that any size works; it needs rows of whole 16-byte units.
+// Idea: CUTLASS's warp-specialised cooperative kernels and pranjalssh/fast.cu. Two blocks of a cluster (CLUSTER = 2)
+//   compute tiles one above the other. Each copies half of the band of B that both need into the shared memory of both:
+//   32 KiB a step instead of 48 from L2 for 128 x 256.
 #pragma once
 
 #include "shared/common.cuh"
@@ -152,7 +149,7 @@ __device__ __forceinline__ void multiply(const CUtensorMap& a, const CUtensorMap
     Barrier* const empty = full + STAGES;
 
     const unsigned rank = CLUSTER == 1 ? 0 : rank_in_cluster();
-    // From lane 0, so that the compiler knows it to be the same for a warp.
+    // The shuffle from lane 0 shows the compiler that the value is the same for a warp.
     const int warpgroup = __shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0);
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
@@ -170,9 +167,9 @@ __device__ __forceinline__ void multiply(const CUtensorMap& a, const CUtensorMap
     const unsigned columns_of_tiles = (n + BLOCK_N - 1) / BLOCK_N;
     const unsigned tiles = rows_of_tiles * columns_of_tiles;
     const auto row_and_column = [&](unsigned tile, int& row, int& column) {
-        const TilePlace place = grouped_place(tile, rows_of_tiles, columns_of_tiles, 2048 / CLUSTER_M);
-        row = place.row * CLUSTER_M + rank * BLOCK_M;
-        column = place.column * BLOCK_N;
+        const TileIndex index = grouped_tile(tile, rows_of_tiles, columns_of_tiles, 2048 / CLUSTER_M);
+        row = index.row * CLUSTER_M + rank * BLOCK_M;
+        column = index.column * BLOCK_N;
     };
     const int steps = static_cast<int>((k + STEP_K - 1) / STEP_K);
     int stage = 0;

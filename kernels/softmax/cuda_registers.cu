@@ -33,7 +33,7 @@ __device__ __forceinline__ void softmax_row(const SCALAR* x, SCALAR* y, long lon
     x += team_row<TEAM>() * cols;
     y += team_row<TEAM>() * cols;
     Bits packs[PACKS];
-    share.load_kept(x, packs, NEGATIVE_INFINITIES);
+    share.load_evict_last(x, packs, NEGATIVE_INFINITIES);
     const Statistics all = over_team<TEAM>(statistics_of(packs));
     keep_packed(packs);
 #pragma unroll

@@ -36,8 +36,8 @@ __device__ __forceinline__ void backward_row(
     const Share<true> share = team_share<TEAM>(rows, cols);
     const long long start = team_row<TEAM>() * cols;
     Bits gradients[PACKS], powers[PACKS];
-    share.load_kept(dy + start, gradients);
-    share.load_kept(y + start, powers);
+    share.load_evict_last(dy + start, gradients);
+    share.load_evict_last(y + start, powers);
 
     float sum = 0.0f;
 #pragma unroll

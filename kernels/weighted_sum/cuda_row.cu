@@ -63,16 +63,16 @@ __device__ __forceinline__ float sum_packs(
 __device__ __forceinline__ float partial_sum(
     const SCALAR* row, const SCALAR* w, long long cols, int thread, int threads
 ) {
-    const Cut cut(row, cols);
+    const AlignedRun run(row, cols);
     float sum = 0.0f;
-    if (thread < cut.edges) {
-        const long long at = cut.edge_at(thread);
+    if (thread < run.edges) {
+        const long long at = run.edge_at(thread);
         sum = to_float(row[at]) * to_float(w[at]);
     }
-    row += cut.head;
-    w += cut.head;
-    return sum + (is_aligned(w) ? sum_packs<true>(row, w, cut.packs, thread, threads)
-                                : sum_packs<false>(row, w, cut.packs, thread, threads));
+    row += run.head;
+    w += run.head;
+    return sum + (is_aligned(w) ? sum_packs<true>(row, w, run.packs, thread, threads)
+                                : sum_packs<false>(row, w, run.packs, thread, threads));
 }
 
 extern "C" __global__ void weighted_sum_warp(
