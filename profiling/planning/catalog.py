@@ -22,7 +22,7 @@ _CODE = (*_HELPERS, ".cu")
 _IMPORT = re.compile(r"^\s*(?:from|import)\s+roofscope\.kernels\.(\w+)\.(\w+)", re.MULTILINE)
 _SPEC_MODULE = re.compile(r"roofscope\.kernels\.\w+\.spec")
 _VARIANT = re.compile(r"(triton|cuda_ext|cuda|library)_([a-z0-9_]+)")
-_FORMER_PACKAGES = ("profiling", "kernels")  # what a kernel's file imported before there was the package roofscope
+_FORMER_PACKAGES = ("profiling", "kernels")  # as files from before the package roofscope import them
 _MODES = ("default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagraphs")  # of torch.compile
 
 
