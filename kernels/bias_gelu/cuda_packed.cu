@@ -24,8 +24,7 @@ __device__ __forceinline__ Pack biases(const SCALAR* b, long long col, long long
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) bias_gelu(
-    const SCALAR* __restrict__ x, const SCALAR* __restrict__ b, SCALAR* __restrict__ y,
-    long long n, long long cols
+    const SCALAR* __restrict__ x, const SCALAR* __restrict__ b, SCALAR* __restrict__ y, long long n, long long cols
 ) {
     const auto of = [](float x, float b) {
         // exp(-2u) = 2^(z (LINEAR + CUBIC z^2)): -2 sqrt(2/pi) log2(e), and that times 0.044715.

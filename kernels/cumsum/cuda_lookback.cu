@@ -15,8 +15,8 @@
 
 constexpr int THREADS = 256;  // as in cuda_lookback.py
 constexpr int WARPS = THREADS / WARP;
-constexpr int GROUP = THREADS;  // tiles, as in cuda_lookback.py
-constexpr int LONG_PACKS = 8;   // a thread's in a tile of a long row, as in cuda_lookback.py
+constexpr int GROUP = THREADS;                             // tiles, as in cuda_lookback.py
+constexpr int LONG_PACKS = 8;                              // a thread's in a tile of a long row, as in cuda_lookback.py
 constexpr int LONG_BLOCKS = __CUDA_ARCH__ == 900 ? 5 : 4;  // of long rows in a multiprocessor: elsewhere five spill
 
 using Bits = uint4;  // a pack as it is kept, in whole words: a Pack would be taken apart into a register an element
@@ -174,8 +174,9 @@ __device__ __forceinline__ void cumsum_row(const SCALAR* x, SCALAR* y, long long
     }
 }
 
-extern "C" __global__ void __launch_bounds__(128)
-cumsum_warp(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {
+extern "C" __global__ void __launch_bounds__(128) cumsum_warp(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
+) {
     const long long row = thread_of_grid() / WARP;
     if (row < rows) cumsum_row<4, false>(x + row * cols, y + row * cols, cols);
 }
@@ -210,8 +211,8 @@ extern "C" __global__ void cumsum_forget(unsigned long long* words, long long co
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, LONG_BLOCKS) cumsum_lookback(
-    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, unsigned long long* words, long long rows,
-    long long cols, long long tiles
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, unsigned long long* words, long long rows, long long cols,
+    long long tiles
 ) {
     unsigned long long* const counter = words;
     unsigned long long* sums = words + 1;              // of each tile

@@ -22,8 +22,8 @@ struct Row {
 
     template <bool PACKED>
     __device__ __forceinline__ void load(
-        const Share<PACKED>& share, long long row, long long cols,
-        const SCALAR* all_dy, const SCALAR* all_x, const float* means, const float* rstds
+        const Share<PACKED>& share, long long row, long long cols, const SCALAR* all_dy, const SCALAR* all_x,
+        const float* means, const float* rstds
     ) {
         share.load(all_dy + row * cols, dy);
         share.load(all_x + row * cols, x);
@@ -150,7 +150,7 @@ __device__ __forceinline__ void backward(
     float* partial, long long rows, long long cols, int team_threads
 ) {
     const int threads = SHARED ? MOST_THREADS : team_threads;  // known to the compiler: addresses at fixed distances
-    constexpr bool AHEAD = PACKS <= 4;  // registers suffice for the next row too
+    constexpr bool AHEAD = PACKS <= 4;                         // registers suffice for the next row too
     extern __shared__ float4 shared[];
     const int team = threadIdx.x / threads, teams = blockDim.x / threads, thread = threadIdx.x % threads;
     const Share<PACKED> share = {thread, threads, static_cast<int>(cols)};

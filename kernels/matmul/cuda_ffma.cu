@@ -70,8 +70,10 @@ __device__ __forceinline__ void read4(float (&to)[COUNT][4], const float* from, 
 
 // Loads and stores of B and C are of 4 elements if VECTORS: then n is a multiple of 4 and B 16-byte aligned.
 template <int WARPS_M, int WARPS_N, int CM, int CN, bool VECTORS, bool SLICES>
-__device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCALAR* __restrict__ b,
-                                         SCALAR* __restrict__ c, long long m, long long n, int k, int slice) {
+__device__ __forceinline__ void multiply(
+    const SCALAR* __restrict__ a, const SCALAR* __restrict__ b, SCALAR* __restrict__ c, long long m, long long n, int k,
+    int slice
+) {
     constexpr int THREADS = WARPS_M * WARPS_N * 32;
     constexpr int BLOCK_M = WARPS_M * CM * 16;
     constexpr int BLOCK_N = WARPS_N * CN * 32;
@@ -80,8 +82,7 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
     constexpr int STAGE = STAGE_A + BLOCK_K * BLOCK_N;
     __shared__ __align__(16) float stages[STAGES * STAGE];
 
-    const TileIndex index =
-        grouped_tile(blockIdx.x, (m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N, 8);
+    const TileIndex index = grouped_tile(blockIdx.x, (m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N, 8);
     const long long row0 = static_cast<long long>(index.row) * BLOCK_M;
     const long long column0 = static_cast<long long>(index.column) * BLOCK_N;
     const int first = SLICES ? blockIdx.y * slice : 0;  // of k
@@ -163,7 +164,8 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
             for (int i = 0; i < CM * 4; ++i) {
 #pragma unroll
                 for (int j = 0; j < CN * 4; ++j) {
-                    sum[i / 4][i % 4][j / 4][j % 4] += slice_a[step % 2][i / 4][i % 4] * slice_b[step % 2][j / 4][j % 4];
+                    sum[i / 4][i % 4][j / 4][j % 4] +=
+                        slice_a[step % 2][i / 4][i % 4] * slice_b[step % 2][j / 4][j % 4];
                 }
             }
         }
@@ -177,7 +179,7 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
 #pragma unroll
         for (int j = 0; j < CN; ++j) {
             const long long to_column = column0 + column + j * 32;
-            const float(&four)[4] = sum[i / 4][i % 4][j];
+            const float (&four)[4] = sum[i / 4][i % 4][j];
             SCALAR* to = row_of_c + to_column;
 #ifdef SCALAR_IS_FLOAT32
             if constexpr (VECTORS) {
@@ -213,8 +215,9 @@ MATMUL(matmul_64x64_any, 2, 2, 2, 1, false, false)
 MATMUL(matmul_64x64_slices, 2, 2, 2, 1, true, true)
 
 // c[i] = sum over slices of parts[slice][i], for `count` elements.
-extern "C" __global__ void __launch_bounds__(256)
-add_slices(const float* __restrict__ parts, float* __restrict__ c, long long count, long long slices) {
+extern "C" __global__ void __launch_bounds__(256) add_slices(
+    const float* __restrict__ parts, float* __restrict__ c, long long count, long long slices
+) {
     const long long at = blockIdx.x * 256ll + threadIdx.x;
     if (at >= count) return;
     float sum = 0.0f;

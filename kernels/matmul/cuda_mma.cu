@@ -34,8 +34,9 @@ __device__ __forceinline__ void gather_chunk(unsigned char* to, const SCALAR* fr
 
 // CHUNKS are copied and stored whole if CHUNKS: then k and n are multiples of 8, A and B 16-byte aligned.
 template <int WARPS_M, int WARPS_N, int WM, int WN, int BK, int STAGES, bool CHUNKS>
-__device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCALAR* __restrict__ b,
-                                         SCALAR* __restrict__ c, long long m, long long n, int k) {
+__device__ __forceinline__ void multiply(
+    const SCALAR* __restrict__ a, const SCALAR* __restrict__ b, SCALAR* __restrict__ c, long long m, long long n, int k
+) {
     constexpr int THREADS = WARPS_M * WARPS_N * 32;
     constexpr int BLOCK_M = WARPS_M * WM;
     constexpr int BLOCK_N = WARPS_N * WN;
@@ -113,13 +114,17 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
     const auto read_slice = [&](int buffer, int offset, int step) {
 #pragma unroll
         for (int i = 0; i < WM / 16; ++i) {
-            load_matrices(slice_a[buffer][i], stages + offset + (warp_row + i * 16 + read_row) * ROW_A +
-                                                  chunk_a(read_row, step * 2 + read_chunk));
+            load_matrices(
+                slice_a[buffer][i],
+                stages + offset + (warp_row + i * 16 + read_row) * ROW_A + chunk_a(read_row, step * 2 + read_chunk)
+            );
         }
 #pragma unroll
         for (int j = 0; j < WN / 16; ++j) {
-            load_transposed(slice_b[buffer][j], stages + offset + STAGE_A + (step * 16 + read_row) * ROW_B +
-                                                    chunk_b(read_row, warp_column / CHUNK + j * 2 + read_chunk));
+            load_transposed(
+                slice_b[buffer][j], stages + offset + STAGE_A + (step * 16 + read_row) * ROW_B +
+                                        chunk_b(read_row, warp_column / CHUNK + j * 2 + read_chunk)
+            );
         }
     };
 
@@ -149,7 +154,7 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
                 for (int j = 0; j < WN / 8; ++j) {
                     // To and fro, so that neighbouring products share a register of B at the turns.
                     const int there = i % 2 ? WN / 8 - 1 - j : j;
-                    const unsigned(&four)[4] = slice_b[step % 2][there / 2];
+                    const unsigned (&four)[4] = slice_b[step % 2][there / 2];
                     multiply_add(sum[i][there], slice_a[step % 2][i], four[there % 2 * 2], four[there % 2 * 2 + 1]);
                 }
             }
@@ -165,7 +170,7 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
             unsigned words[4];
 #pragma unroll
             for (int l = 0; l < 4; ++l) {
-                const float(&four)[4] = sum[i / 2][j + l];
+                const float (&four)[4] = sum[i / 2][j + l];
                 from_floats(four[i % 2 * 2], four[i % 2 * 2 + 1], reinterpret_cast<SCALAR*>(&words[l]));
             }
             transpose_quad(words, lane);  // now words are 8 neighbours of product j + lane % 4

@@ -9,9 +9,10 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-extern "C" __global__ void matmul_naive(const SCALAR* __restrict__ a, const SCALAR* __restrict__ b,
-                                        SCALAR* __restrict__ c, long long m, long long n, long long k)
-{
+extern "C" __global__ void matmul_naive(
+    const SCALAR* __restrict__ a, const SCALAR* __restrict__ b, SCALAR* __restrict__ c, long long m, long long n,
+    long long k
+) {
     const long long element = blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;
     if (element >= m * n) return;
     const SCALAR* row = a + element / n * k;

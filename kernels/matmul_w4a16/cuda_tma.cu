@@ -108,7 +108,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) stream(
     const unsigned exponent = EXPONENT + (steps >> 31);
 
     float sum[4] = {};
-    const auto multiply_step = [&](const uint4* from, const SCALAR (&factors)[2], int step) {
+    const auto multiply_step = [&](const uint4* from, const SCALAR(&factors)[2], int step) {
         const uint4 words[2] = {from[0], from[8 * BOX / 16]};
         // Low nibbles are weights of the first half of a group, high nibbles of the second.
         uint4 b[2][2];

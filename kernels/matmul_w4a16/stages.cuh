@@ -148,7 +148,7 @@ __device__ __forceinline__ void multiply_in_stages(
     }
 
     // A lane holds columns 2 p and 2 p + 1, p = lane % 4, of rows `line` and `line` + 8 of each sum.
-    float(*const parts)[BATCHES * 8][16] = reinterpret_cast<float(*)[BATCHES * 8][16]>(chunks);
+    float (*const parts)[BATCHES * 8][16] = reinterpret_cast<float (*)[BATCHES * 8][16]>(chunks);
 #pragma unroll
     for (int t = 0; t < TILES; ++t) {
         __syncthreads();

@@ -25,8 +25,9 @@ __device__ __forceinline__ void store_codes(signed char* q, const Pack& pack, co
 #pragma unroll
     for (int i = 0; i < PACK; i += 4) {
         const SCALAR* x = pack.element + i;
-        codes.word[i / 4] = low_bytes(row.code(to_float(x[0])), row.code(to_float(x[1])),
-                                      row.code(to_float(x[2])), row.code(to_float(x[3])));
+        codes.word[i / 4] = low_bytes(
+            row.code(to_float(x[0])), row.code(to_float(x[1])), row.code(to_float(x[2])), row.code(to_float(x[3]))
+        );
     }
     if (aligned) {
         *reinterpret_cast<PackedBytes*>(q) = codes;

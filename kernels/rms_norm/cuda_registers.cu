@@ -10,9 +10,7 @@
 #include "shared/rms_norm.cuh"
 
 template <int TEAM, int PACKS>
-__device__ __forceinline__ void normalise(
-    const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols
-) {
+__device__ __forceinline__ void normalise(const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols) {
     const Share<true> share = team_share<TEAM>(rows, cols);
     x += team_row<TEAM>() * cols;
     y += team_row<TEAM>() * cols;

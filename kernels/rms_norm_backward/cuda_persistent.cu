@@ -19,8 +19,8 @@ struct Row {
 
     template <bool PACKED>
     __device__ __forceinline__ void load(
-        const Share<PACKED>& share, long long row, long long cols,
-        const SCALAR* all_dy, const SCALAR* all_x, const float* rstds
+        const Share<PACKED>& share, long long row, long long cols, const SCALAR* all_dy, const SCALAR* all_x,
+        const float* rstds
     ) {
         share.load(all_dy + row * cols, dy);
         share.load(all_x + row * cols, x);
@@ -103,11 +103,11 @@ __device__ __forceinline__ float sum_over_team(float mine, int warps, int turn) 
 
 template <int PACKS, bool PACKED, bool SHARED>
 __device__ __forceinline__ void backward(
-    const SCALAR* dy, const SCALAR* x, const SCALAR* w, const float* rstd, SCALAR* dx,
-    float* partial, long long rows, long long cols, int team_threads
+    const SCALAR* dy, const SCALAR* x, const SCALAR* w, const float* rstd, SCALAR* dx, float* partial, long long rows,
+    long long cols, int team_threads
 ) {
     const int threads = SHARED ? MOST_THREADS : team_threads;  // known to the compiler: addresses at fixed distances
-    constexpr bool AHEAD = PACKS <= 4;  // registers suffice for the next row too
+    constexpr bool AHEAD = PACKS <= 4;                         // registers suffice for the next row too
     extern __shared__ float4 shared[];
     const int team = threadIdx.x / threads, teams = blockDim.x / threads, thread = threadIdx.x % threads;
     const Share<PACKED> share = {thread, threads, static_cast<int>(cols)};

@@ -11,8 +11,9 @@
 constexpr int MOST_THREADS = 1024;  // as in cuda_row.py
 constexpr float EPSILON = 1e-5f;
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS)
-row(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long cols) {
+extern "C" __global__ void __launch_bounds__(MOST_THREADS) row(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long cols
+) {
     x += blockIdx.x * cols;
     y += blockIdx.x * cols;
     const AlignedRun run(x, cols);

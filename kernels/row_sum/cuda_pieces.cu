@@ -72,9 +72,8 @@ extern "C" __global__ void row_sum_piece(
 ) {
     let_next_start();
     const long long row = blockIdx.x, start = blockIdx.y * length, left = cols - start;
-    const float sum = block_sum(
-        partial_sum(x + row * cols + start, left < length ? left : length, threadIdx.x, blockDim.x)
-    );
+    const float sum =
+        block_sum(partial_sum(x + row * cols + start, left < length ? left : length, threadIdx.x, blockDim.x));
     if (threadIdx.x == 0) piece[row * gridDim.y + blockIdx.y] = sum;
 }
 

@@ -24,7 +24,7 @@ __device__ __forceinline__ float quad_sum(float value) {
 
 // Online softmax of two rows a thread: takes in their scores block by block.
 struct Softmax {
-    float scale;                                               // log2(e) / sqrt(dim)
+    float scale;                                                // log2(e) / sqrt(dim)
     float row_max[2] = {NEGATIVE_INFINITY, NEGATIVE_INFINITY};  // highest score so far
     float row_sum[2] = {};                                      // this thread's share of the sum of powers
     float rescale[2];                                           // the factor for sums made before the last scores

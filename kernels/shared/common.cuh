@@ -50,7 +50,8 @@ struct alignas(16) Pack {
 
 template <typename... Others>
 __device__ __forceinline__ bool are_aligned(const SCALAR* address, const Others*... others) {
-    return ((reinterpret_cast<unsigned long long>(address) | ... | reinterpret_cast<unsigned long long>(others)) & 15) == 0;
+    return ((reinterpret_cast<unsigned long long>(address) | ... | reinterpret_cast<unsigned long long>(others)) &
+            15) == 0;
 }
 
 __device__ __forceinline__ bool is_aligned(const SCALAR* address) { return are_aligned(address); }
@@ -109,8 +110,8 @@ __device__ __forceinline__ Pack to_pack(const float (&values)[PACK]) {
 // The edges are at most 2 * (PACK - 1) <= 14 elements, so thread t of a warp or more takes the
 // t-th of them, if there is one, and every other access moves 16 bytes.
 struct AlignedRun {
-    int head;         // elements before the first pack
-    int edges;        // elements outside the packs, before and after
+    int head;   // elements before the first pack
+    int edges;  // elements outside the packs, before and after
     long long packs;
 
     __device__ __forceinline__ AlignedRun(const SCALAR* start, long long length) {
@@ -122,9 +123,7 @@ struct AlignedRun {
     }
 
     // Index in the run of edge number `edge` and of the first element of pack number `pack`.
-    __device__ __forceinline__ long long edge_at(int edge) const {
-        return edge < head ? edge : edge + packs * PACK;
-    }
+    __device__ __forceinline__ long long edge_at(int edge) const { return edge < head ? edge : edge + packs * PACK; }
     __device__ __forceinline__ long long pack_at(long long pack) const { return head + pack * PACK; }
 };
 
@@ -214,9 +213,7 @@ __device__ __forceinline__ Pack map_packs(const Map& map, const Packs&... x) {
 // elements to a thread each instruction before the load counts, and an AlignedRun would take fifty. All inputs share
 // one branch: with one each, the second load would wait until the first is back.
 template <typename Map, typename... Inputs>
-__device__ __forceinline__ void map_run(
-    long long thread, const Map& map, SCALAR* y, long long n, const Inputs*... x
-) {
+__device__ __forceinline__ void map_run(long long thread, const Map& map, SCALAR* y, long long n, const Inputs*... x) {
     const long long first = thread * PACK;
     const long long left = n - first;
     if (left >= PACK && are_aligned(y, x...)) {

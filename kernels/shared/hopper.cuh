@@ -22,9 +22,7 @@ __device__ __forceinline__ void init_barrier(Barrier* barrier, int arrivals) {
 }
 
 // Makes initialised barriers visible to the copy engine and to the other blocks of the cluster.
-__device__ __forceinline__ void publish_barriers() {
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
+__device__ __forceinline__ void publish_barriers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
 __device__ __forceinline__ void arrive_and_expect(Barrier* barrier, int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
@@ -81,8 +79,9 @@ __device__ __forceinline__ void copy_box(void* to, const CUtensorMap& map, int x
 }
 
 // The same into all blocks of the cluster whose bit is set, each counting on its own barrier.
-__device__ __forceinline__ void copy_box_to(unsigned short blocks, void* to, const CUtensorMap& map, int x, int y,
-                                            Barrier* barrier) {
+__device__ __forceinline__ void copy_box_to(
+    unsigned short blocks, void* to, const CUtensorMap& map, int x, int y, Barrier* barrier
+) {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
                  "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(to)), "l"(&map), "r"(x), "r"(y),
                  "r"(shared_address(barrier)), "h"(blocks)

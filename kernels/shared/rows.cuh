@@ -126,9 +126,7 @@ __device__ __forceinline__ Share<true> team_share(long long rows, long long cols
 template <bool PACKED>
 __device__ __forceinline__ Share<PACKED> piece_share(long long start, long long cols) {
     const long long left = cols - start, piece = static_cast<long long>(blockDim.x) * PACK;
-    return {
-        static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), static_cast<int>(left < piece ? left : piece)
-    };
+    return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), static_cast<int>(left < piece ? left : piece)};
 }
 
 // Zero, but the compiler cannot know it: the grid's last extent has no more than 16 bits.

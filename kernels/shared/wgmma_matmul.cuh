@@ -40,9 +40,9 @@ constexpr int STEP_K = 64;
 constexpr bool B_LIES_ALONG_K = false;
 #endif
 
-constexpr int ROW = 128;        // bytes of a row in shared memory: what the swizzle spans
-constexpr int ATOM = 8 * ROW;   // the swizzle's period
-constexpr int BAND = 64;        // columns of B that a box holds where B lies along n
+constexpr int ROW = 128;       // bytes of a row in shared memory: what the swizzle spans
+constexpr int ATOM = 8 * ROW;  // the swizzle's period
+constexpr int BAND = 64;       // columns of B that a box holds where B lies along n
 
 // ---- wgmma: sum (64 x 64, 128, 192 or 256) += a b, spread over the threads as store_tile says ---------
 
@@ -91,8 +91,10 @@ constexpr int BOXES = 2;                     // of a warpgroup: one is written w
 // columns 8 j + 2 q and the next of rows g and g + 8, in sum[4 j] to sum[4 j + 3]. Chunks of 16 bytes lie where the
 // swizzle wants them, in place XOR row, so that the 8 rows of a matrix fall in different banks.
 template <int COUNT, class Finish>
-__device__ __forceinline__ void store_tile(const float (&sum)[COUNT], const CUtensorMap& c, unsigned char* boxes,
-                                           unsigned& stored, int row0, int column0, const Finish& finish) {
+__device__ __forceinline__ void store_tile(
+    const float (&sum)[COUNT], const CUtensorMap& c, unsigned char* boxes, unsigned& stored, int row0, int column0,
+    const Finish& finish
+) {
     const int warpgroup = threadIdx.x / WARPGROUP;
     const int lane = threadIdx.x % WARP;
     const int warp_row = threadIdx.x % WARPGROUP / WARP * 16;
@@ -124,7 +126,7 @@ __device__ __forceinline__ void store_tile(const float (&sum)[COUNT], const CUte
 #else
             const int row = warp_row + lane % 16;
             const int place = (chunk + lane / 16) ^ row % 8;
-            store_matrices(box + row * ROW + place * 16, reinterpret_cast<unsigned(&)[4]>(elements));
+            store_matrices(box + row * ROW + place * 16, reinterpret_cast<unsigned (&)[4]>(elements));
 #endif
         }
         publish_writes();
@@ -137,8 +139,10 @@ __device__ __forceinline__ void store_tile(const float (&sum)[COUNT], const CUte
 
 // `finish(sums, column)` makes two neighbours of C from their sums, the first in an even column.
 template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, class Finish>
-__device__ __forceinline__ void multiply(const CUtensorMap& a, const CUtensorMap& b, const CUtensorMap& c,
-                                         long long m, long long n, long long k, const Finish& finish) {
+__device__ __forceinline__ void multiply(
+    const CUtensorMap& a, const CUtensorMap& b, const CUtensorMap& c, long long m, long long n, long long k,
+    const Finish& finish
+) {
     constexpr int BLOCK_M = CONSUMERS * 64;
     constexpr int BYTES_A = BLOCK_M * ROW;
     constexpr int BYTES_B = BLOCK_N * ROW;

@@ -18,8 +18,9 @@ constexpr int SIDE = SQUARES * PACK;  // elements
 // Position, in its row of the tile, of the pack in column `column` and line `line` of squares.
 __device__ __forceinline__ int swizzled(int line, int column) { return column ^ line; }
 
-extern "C" __global__ void __launch_bounds__(SQUARES * SQUARES)
-transpose_squares(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {
+extern "C" __global__ void __launch_bounds__(SQUARES* SQUARES) transpose_squares(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
+) {
     __shared__ Pack tile[SIDE][SQUARES];
     const unsigned across = static_cast<unsigned>((cols + SIDE - 1) / SIDE);
     const long long top = static_cast<long long>(blockIdx.x / across) * SIDE;
@@ -49,7 +50,8 @@ transpose_squares(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long lon
     }
 }
 
-extern "C" __global__ void __launch_bounds__(TILE * TILE_ROWS)
-transpose_tiles(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {
+extern "C" __global__ void __launch_bounds__(TILE* TILE_ROWS) transpose_tiles(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
+) {
     transpose_tile(x, y, rows, cols);
 }

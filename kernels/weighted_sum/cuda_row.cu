@@ -38,9 +38,7 @@ __device__ __forceinline__ float dot(const Pack& x, const Pack& w, float sum) {
 
 // This thread's share of the packs of a row; x and w start at the first pack.
 template <bool PACKED>
-__device__ __forceinline__ float sum_packs(
-    const SCALAR* x, const SCALAR* w, long long packs, int thread, int threads
-) {
+__device__ __forceinline__ float sum_packs(const SCALAR* x, const SCALAR* w, long long packs, int thread, int threads) {
     float sum[UNROLL] = {};  // apart from each other, so that no addition waits for the one before
     long long pack = thread;
     for (; pack + (UNROLL - 1) * threads < packs; pack += UNROLL * threads) {
@@ -151,9 +149,9 @@ extern "C" __global__ void weighted_sum_row_piece(
 ) {
     let_next_start();
     const long long row = blockIdx.x, start = blockIdx.y * length, left = cols - start;
-    const float sum = block_sum(partial_sum(
-        x + row * cols + start, w + start, left < length ? left : length, threadIdx.x, blockDim.x
-    ));
+    const float sum = block_sum(
+        partial_sum(x + row * cols + start, w + start, left < length ? left : length, threadIdx.x, blockDim.x)
+    );
     if (threadIdx.x == 0) piece[row * gridDim.y + blockIdx.y] = sum;
 }
 

@@ -18,10 +18,10 @@ constexpr int UNROLL = 4;
 // rows below.
 template <bool PACKED>
 struct Position {
-    long long part;      // number of the block in its panel, from the top
-    long long start;     // first column of the panel
-    int down, steps;     // row of this thread among those of the block, and their number
-    Share<PACKED> share; // of a row of the panel
+    long long part;       // number of the block in its panel, from the top
+    long long start;      // first column of the panel
+    int down, steps;      // row of this thread among those of the block, and their number
+    Share<PACKED> share;  // of a row of the panel
 
     __device__ __forceinline__ Position(long long block, int across, long long cols) {
         const long long width = static_cast<long long>(across) * PACK, panels = (cols + width - 1) / width;
@@ -82,9 +82,7 @@ __device__ __forceinline__ void sum_columns(
 }
 
 // dw of 32 columns: each warp of the block adds every so-manyth part.
-__device__ __forceinline__ void total_of_parts(
-    const float* partial, long long parts, long long cols, SCALAR* dw
-) {
+__device__ __forceinline__ void total_of_parts(const float* partial, long long parts, long long cols, SCALAR* dw) {
     constexpr int WARPS = THREADS / WARP;
     __shared__ float sums[WARPS][WARP];
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
@@ -135,8 +133,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) weighted_sum_column_parts(
 
 extern "C" __global__ void __launch_bounds__(THREADS) weighted_sum_outer(
     const SCALAR* __restrict__ dy, const SCALAR* __restrict__ w, const float* __restrict__ partial,
-    SCALAR* __restrict__ dx, SCALAR* __restrict__ dw, long long parts, long long rows, long long cols,
-    long long across, long long height
+    SCALAR* __restrict__ dx, SCALAR* __restrict__ dw, long long parts, long long rows, long long cols, long long across,
+    long long height
 ) {
     const long long block = blockIdx.x - (cols + WARP - 1) / WARP;
     if (block < 0) {

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 TOP_LEVEL = {
     *(
         ".ci",
+        ".clang-format",
         ".gitignore",
         "ARCHITECTURE.md",
         "CHANGELOG.md",
