@@ -169,7 +169,7 @@ def test_nothing_tells_to_press_run_during_a_run(open_window: OpenWindow, qtbot:
 def test_a_second_stop_kills_a_worker_that_does_not_listen(
     open_window: OpenWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(supervisor, "CANCEL_GRACE_S", 1e6)  # the first stop alone would wait for ever
+    monkeypatch.setattr(supervisor, "CANCEL_GRACE_S", 1e6)  # the first stop alone would wait without end
     application = open_window(mode="stuck")
     tick_only(application, "softmax")
     press(application, CommandId.RUN)

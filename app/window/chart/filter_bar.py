@@ -79,7 +79,7 @@ class ChartBar(QWidget):
         self._count.setToolTip(f"{count_line(scene)}. {SPREAD_TEXT}")
 
     def source_actions(self) -> dict[Source, QAction]:
-        return {action.data(): action for action in self._source_menu.actions()}
+        return {Source(action.data()): action for action in self._source_menu.actions()}
 
     def _show_sources(self, scene: ChartScene) -> None:
         if not self.source_actions():
