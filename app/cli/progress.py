@@ -20,9 +20,19 @@ from roofscope.profiling.supervision.run_events import (
 )
 
 
-def make_console() -> Console:
-    """A pipe has no width of its own; the usual 80 columns would fold every row."""
-    return Console(width=None if sys.stdout.isatty() else 140)
+def make_console(*, stderr: bool = False) -> Console:
+    """A pipe has no width of its own; the usual 80 columns would fold every row.
+
+    On stderr where stdout has a document.
+    """
+    stream = sys.stderr if stderr else sys.stdout
+    return _Console(stderr=stderr, width=None if stream.isatty() else 140)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Not rich's exit at once: a run under way ends in order, and the command then says nothing."""
+        raise BrokenPipeError
 
 
 @contextmanager
@@ -75,6 +85,8 @@ def _show(progress: Progress, bar: TaskID, report: RunEvent) -> None:
             left = f"about {duration_text(report.remaining_s)} left" if report.remaining_s else ""
             text = ", ".join(word for word in words if word)
             progress.update(bar, completed=report.done, total=report.total, description=text, left=left)
+        case Banner(is_busy=True):
+            pass  # the command ends with it, on stderr
         case Banner(text=text):
             progress.console.print(text, style="yellow", markup=False)
         case WorkerLost(message=message, log_tail=log_tail):

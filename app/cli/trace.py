@@ -1,20 +1,25 @@
-"""Records a profiler trace of a point of a session, into the session and as a Chrome trace."""
+"""``trace``: records a profiler trace of a point into its session, and writes it as a Chrome trace."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
-from roofscope.app.cli.errors import DONE, SOME_FAILED, refuse, unknown
-from roofscope.app.cli.export import load_or_refuse
+from roofscope.app.cli.choice import choose_folders, scan_kernels, sizes_of
+from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, unknown
+from roofscope.app.cli.export import TRACE_SUFFIXES, load_or_refuse, write_trace
+from roofscope.app.cli.options import DtypeName, KernelFolders, SessionFile
 from roofscope.app.cli.progress import make_console, progress_shown
-from roofscope.app.cli.targets import check_target, check_writable, unwritable
+from roofscope.app.cli.targets import STDOUT, check_target, check_writable, unwritable
 from roofscope.app.presentation.formatting import percent_text, time_text
 from roofscope.profiling.devices.device import Device
+from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.spec import Dtype, size_text
-from roofscope.profiling.results.chrome_trace import read_trace, unpack
+from roofscope.profiling.results.chrome_trace import read_trace
 from roofscope.profiling.results.session import Point, Session, TraceInfo
 from roofscope.profiling.results.session_reader import SessionError, load_trace
 from roofscope.profiling.roofline.cache import CeilingCache
@@ -23,7 +28,29 @@ from roofscope.profiling.supervision.recording import record
 from roofscope.profiling.supervision.tracing import CannotTrace, trace_job, why_no_trace
 
 _ROWS = 10
-_SUFFIXES = (".json", ".json.gz")
+
+
+def command(
+    file: SessionFile,
+    implementation: Annotated[str, typer.Argument(help="Such as softmax/triton_online.")],
+    dtype: DtypeName = None,
+    size: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AXIS=N[,...]", help="Of a measured point; the largest if none."),
+    ] = None,
+    kernels: KernelFolders = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write the Chrome trace, .json or .json.gz; - for stdout."),
+    ] = None,
+) -> None:
+    """Record a torch.profiler trace of a measured point into its session.
+
+    The session must have been recorded on this machine, with the kernel's files as they are now.
+    """
+    wanted = Wanted(implementation, dtype, sizes_of(size or []))
+    catalog = scan_kernels(folders := choose_folders(kernels or []))
+    raise typer.Exit(record_trace(file, wanted, catalog, local_devices(), out, folders))
 
 
 class Wanted(NamedTuple):
@@ -35,12 +62,17 @@ class Wanted(NamedTuple):
 
 
 def record_trace(
-    path: Path, wanted: Wanted, catalog: Catalog, devices: tuple[Device, ...], out: Path | None
+    path: Path,
+    wanted: Wanted,
+    catalog: Catalog,
+    devices: tuple[Device, ...],
+    out: Path | None,
+    folders: Sequence[Path] = (),
 ) -> int:
     """Trace a measured point; returns the exit code."""
     session = load_or_refuse(path)
     if out:
-        check_target(out, path, _SUFFIXES)
+        check_target(out, path, TRACE_SUFFIXES)
         check_writable(out)  # now, and not after the minute that a trace may take
     if why := why_no_trace(session, devices):
         refuse(why)
@@ -50,13 +82,18 @@ def record_trace(
         refuse(str(error))
     device = session.own_device(devices)
     assert device is not None
-    console = make_console()
+    console = make_console(stderr=out == STDOUT)
     try:
         with progress_shown(console) as watch:
             cache = CeilingCache(console.print)
-            ending = record(path, catalog, device, [Trace(job)], watch, cache, append=True)
+            ending = record(
+                path, catalog, device, [Trace(job)], watch, cache, kernel_roots=folders, append=True
+            )
     except SessionError as error:
         refuse(str(error))
+    if ending.busy:
+        complain(ending.busy)
+        return BUSY
     recorded = [gained for gained in ending.gains if isinstance(gained, TraceInfo)]
     if not recorded:
         return SOME_FAILED
@@ -96,7 +133,8 @@ def _show(console: Console, path: Path, trace: TraceInfo, out: Path | None) -> N
     console.print(table, highlight=False, markup=False)
     if out:
         try:
-            out.write_bytes(content if out.suffix == ".gz" else unpack(content))
+            write_trace(content, out)
         except OSError as error:
             refuse(unwritable(out, error))
-        console.print(f"Chrome trace: {out}", markup=False)
+        if out != STDOUT:
+            console.print(f"Chrome trace: {out}", markup=False, highlight=False, soft_wrap=True)
