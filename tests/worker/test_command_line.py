@@ -139,7 +139,7 @@ def test_a_busy_device_is_exit_code_75_and_leaves_no_session(tmp_path: Path, wor
         done = main(tmp_path, *words, "--device", "cpu", "--json", "--out", out)
     reason = f"Another Roofscope is measuring on {device.name}; wait until it is done, or stop it there."
     assert done.returncode == 75, done.stdout + done.stderr
-    assert done.stderr == f"{reason}\n"
+    assert done.stderr.strip() == reason
     document = json.loads(done.stdout)
     assert (document["problem"], document["session"]) == (reason, None)
     assert not out.exists()
