@@ -25,7 +25,7 @@ from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.profiler import profile_turn
 
-SHORTEST_S, LONGEST_S = 2e-6, 5e-3  # between them a kernel's time is held against the others
+SHORTEST_S, LONGEST_S = 2e-6, 5e-3  # a kernel's time is compared between these
 
 
 class Case(NamedTuple):
@@ -37,7 +37,7 @@ class Case(NamedTuple):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Exit code 1 where a call agrees with CUPTI neither undisturbed nor while it looked on."""
+    """Exit code 1 where a call agrees with CUPTI neither undisturbed nor while CUPTI observes it."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,9 +1,9 @@
-"""Does a number come back? The same points measured by several processes, one after the other.
+"""Measures how well numbers repeat: the same points in several processes, one after the other.
 
     python3 main.py -m roofscope.benchmarks.processes [--processes 5] [-- OPTIONS OF `main.py run`]
 
-Prints a Markdown table: each point's least and greatest headline and their spread. Without options of
-its own: ten implementations of the library, float32, medium.
+Prints a Markdown table: each point's least and greatest headline and their spread. Without options it
+measures ten implementations of the library, float32, medium.
 """
 
 import argparse

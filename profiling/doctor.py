@@ -22,7 +22,6 @@ from roofscope.profiling.planning.catalog import CatalogProblem, scan
 Version = tuple[int, int]
 
 OLDEST_PYTHON: Version = (3, 11)
-FIRST_REFUSED_PYTHON: Version = (3, 15)  # brings a standard package named `profiling` (PEP 799)
 LEAST_FREE_BYTES = 2 * 10**9  # inductor and Triton keep what they build
 
 
@@ -77,13 +76,12 @@ def examine(kernel_roots: Sequence[Path] = (LIBRARY,), cache_folder: Path | None
 
 def check_python(version: Version) -> Check:
     found = f"Python {_dotted(version)}"
-    if OLDEST_PYTHON <= version < FIRST_REFUSED_PYTHON:
+    if version >= OLDEST_PYTHON:
         return Check("Python", CheckState.OK, found)
-    newest = (FIRST_REFUSED_PYTHON[0], FIRST_REFUSED_PYTHON[1] - 1)
     return Check(
         "Python",
         CheckState.MISSING,
-        f"{found}; Roofscope needs {_dotted(OLDEST_PYTHON)} to {_dotted(newest)}.",
+        f"{found}; Roofscope needs {_dotted(OLDEST_PYTHON)} or later.",
         "uv sync --python 3.12",
     )
 
@@ -99,7 +97,7 @@ def check_window(pyside: str | None, python: Version) -> Check:
             name,
             CheckState.MISSING,
             "PySide6 is not installed; the command line works.",
-            "uv sync --group window",
+            "uv sync --extra window",
         )
     if python < (3, 12) and _version(pyside) >= (6, 12):
         return Check(
@@ -180,15 +178,13 @@ def check_triton(version: str | None, platform: str) -> Check:
     if version:
         return Check("Triton", CheckState.OK, f"Triton {version}", gives=Part.TRITON)
     fix = "uv sync" if platform == "linux" else "Triton exists for Linux only; run Roofscope there."
-    return Check("Triton", CheckState.MISSING, "Triton is not installed; its versions are left out.", fix)
+    return Check("Triton", CheckState.MISSING, "Triton is not installed; its kernels are left out.", fix)
 
 
 def check_cuda_cpp(cuda_core: str | None, nvrtc_found: str | None) -> Check:
     name = "CUDA C++ (cuda-core, NVRTC)"
     if cuda_core is None:
-        return Check(
-            name, CheckState.MISSING, "cuda-core is not installed; CUDA versions are left out.", "uv sync"
-        )
+        return Check(name, CheckState.MISSING, "cuda-core is not installed; CUDA C++ is left out.", "uv sync")
     if nvrtc_found is None:
         return Check(
             name,
@@ -205,15 +201,17 @@ def check_extensions(toolkit: Path | None, ninja: str | None) -> Check:
     if toolkit and ninja:
         return Check(name, CheckState.OK, f"{toolkit}, {ninja}", gives=Part.NVCC)
     fix = "`uv pip install ninja`" if toolkit else "the CUDA toolkit, or CUDA_HOME if it is elsewhere,"
-    return Check(name, CheckState.OK, f"left out, and only `cuda_ext` versions need them: {fix} brings them")
+    return Check(
+        name, CheckState.OK, f"left out, and only `cuda_ext` implementations need them: {fix} brings them"
+    )
 
 
 def check_peers(liger: str | None) -> Check:
-    """Nothing of ours needs it: its absence is no fault."""
+    """None of our kernels needs it, so its absence is no fault."""
     name = "Liger-Kernel"
     if liger:
         return Check(name, CheckState.OK, f"Liger-Kernel {liger}")
-    finding = "not installed, and only comparisons with it need it: `uv sync --group peers` adds it"
+    finding = "not installed, and only comparisons with it need it: `uv sync --extra peers` adds it"
     return Check(name, CheckState.OK, finding)
 
 

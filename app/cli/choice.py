@@ -9,7 +9,7 @@ from typing import TypeVar
 import typer
 
 from roofscope.app.cli.errors import refuse, unknown
-from roofscope.app.presentation.words import DTYPE_TEXTS, parse_dtype, parse_size_list, parse_sizes
+from roofscope.app.presentation.words import parse_dtype, parse_size_list, parse_sizes
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.paths import LIBRARY, SUFFIX, UserPaths, new_session_path
 from roofscope.profiling.planning.catalog import Catalog, Kernel, scan, spec_paths
@@ -156,7 +156,7 @@ def dtype_of(word: str) -> Dtype:
     """For an option; what typer says of it names the option."""
     dtype = parse_dtype(word)
     if dtype is None:
-        known = ", ".join(f"{dtype} ({DTYPE_TEXTS[dtype]})" for dtype in Dtype)
+        known = ", ".join(f"{dtype} ({dtype.label})" for dtype in Dtype)
         raise typer.BadParameter(f"there is no element type {word!r}; choose from {known}.")
     return dtype
 

@@ -74,7 +74,7 @@ def _text(kernel: ListedKernel) -> str:
         sizes.append(f"sweep of {len(kernel.sweep)}")
     lines += [
         f"  axes     {axes}",
-        f"  types    {', '.join(kernel.dtypes)}",
+        f"  types    {', '.join(dtype.label for dtype in kernel.dtypes)}",
         f"  presets  {'; '.join(sizes)}",
     ]
     for provider, group in groupby(kernel.implementations, lambda found: found.provider):

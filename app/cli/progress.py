@@ -5,7 +5,10 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Task as ProgressTask
+from rich.table import Column
+from rich.text import Text
 
 from roofscope.app.presentation.formatting import duration_text
 from roofscope.profiling.results.outcome import Failed
@@ -19,14 +22,33 @@ from roofscope.profiling.supervision.run_events import (
     WorkerLost,
 )
 
+_ENDLESS = 100_000  # columns
+
+
+class _Description(ProgressColumn):
+    """Gives way first, with the bar, so that the wait keeps its unit."""
+
+    def render(self, task: ProgressTask) -> Text:
+        return Text(task.description, no_wrap=True, overflow="ellipsis")
+
 
 def make_console(*, stderr: bool = False) -> Console:
-    """A pipe has no width of its own; the usual 80 columns would fold every row.
-
-    On stderr where stdout has a document.
-    """
+    """A pipe has no width of its own, so nothing is folded or left out in one; stderr beside a document."""
     stream = sys.stderr if stderr else sys.stdout
-    return _Console(stderr=stderr, width=None if stream.isatty() else 140)
+    return _Console(stderr=stderr, width=None if stream.isatty() else _ENDLESS)
+
+
+def make_progress(console: Console) -> Progress:
+    """One line that leaves nothing behind."""
+    return Progress(
+        TextColumn("{task.completed:.0f} of {task.total:.0f}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(table_column=Column(no_wrap=True)),
+        TextColumn("{task.fields[left]}"),
+        _Description(),
+        console=console,
+        transient=True,
+    )
 
 
 class _Console(Console):
@@ -43,15 +65,7 @@ def progress_shown(
 
     ``line_of`` makes the line, rich markup, that is printed above the bar for what the session gained.
     """
-    progress = Progress(
-        TextColumn("{task.completed:.0f} of {task.total:.0f}"),
-        BarColumn(bar_width=24),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-        TextColumn("{task.description}", markup=False),
-        console=console,
-        transient=True,
-    )
+    progress = make_progress(console)
     with progress:
         bar = progress.add_task("starting the worker", total=1, left="")
         printed = ""

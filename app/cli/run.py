@@ -21,8 +21,9 @@ from roofscope.app.cli.choice import (
 from roofscope.app.cli.documents import SessionDocument, print_document, session_document
 from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse
 from roofscope.app.cli.options import AsJson, DeviceName, DtypeNames, KernelFolders, NewSession, Sizes
+from roofscope.app.cli.outcome_lines import OutcomeLines
 from roofscope.app.cli.progress import make_console, progress_shown
-from roofscope.app.cli.table import outcome_line, print_table
+from roofscope.app.cli.table import print_table
 from roofscope.app.cli.targets import unwritable
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import flags_of
@@ -142,8 +143,13 @@ def run(options: RunOptions) -> int:
         regime=options.regime,
     )
     console = make_console(stderr=options.as_json)
+    lines = OutcomeLines(console.width)
+
+    def line_of(gained: Gain) -> str | None:
+        return lines.of(gained) if isinstance(gained, Point) else None
+
     try:
-        with progress_shown(console, _line_of) as watch:
+        with progress_shown(console, line_of) as watch:
             ending = record(
                 path,
                 catalog,
@@ -167,10 +173,6 @@ def run(options: RunOptions) -> int:
     if options.svg and any(point.measured for point in session.points):  # else the picture would be empty
         _draw(console, session, picture)
     return BUSY if ending.busy else code
-
-
-def _line_of(gained: Gain) -> str | None:
-    return outcome_line(gained) if isinstance(gained, Point) else None
 
 
 def _report(console: Console, session: Session, options: RunOptions, *, planned: int) -> int:

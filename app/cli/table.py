@@ -1,103 +1,133 @@
-"""Outcomes as text: the line printed at once and the table printed at the end."""
+"""A session as text: its measured points by workload, the modes of torch.compile, and what was skipped."""
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
+from roofscope.app.cli.fitted_table import (
+    Column,
+    FittedTable,
+    Group,
+    elided,
+    fitted,
+    left_out_text,
+    wrapped,
+)
+from roofscope.app.cli.outcome_lines import rate_text, skip_lines, workload_text
+from roofscope.app.presentation.comparison import speed_up_short_text
 from roofscope.app.presentation.formatting import (
     MISSING,
     bandwidth_text,
     break_even_text,
     count_text,
     error_text,
-    flop_rate_text,
     percent_text,
-    sizes_text,
     spread_text,
-    spread_time_text,
     time_text,
 )
-from roofscope.app.presentation.verdict_text import WARNING_FLAGS
-from roofscope.profiling.analysis.comparison import BreakEven
+from roofscope.profiling.analysis.comparison import Baselines, BreakEven
 from roofscope.profiling.analysis.verdict import flags_of, verdict
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped
+from roofscope.profiling.results.outcome import Flag
 from roofscope.profiling.results.session import Point, Session
 
-_LOG_LINES = 5
-_MODE_HEADERS = (
-    *("torch.compile", "compiling", "graphs", "breaks", "recompiles"),
-    *("kernels a call", "host time", "pays after"),
+_FLAG_LETTERS = {flag: chr(ord("a") + number) for number, flag in enumerate(Flag)}
+_COLUMNS = (
+    Column("time", 0),
+    Column("95 % CI", 3),
+    Column("speed-up", 2),
+    Column("of roof", 4),
+    Column("bandwidth", 5),
+    Column("rate", 6),
+    Column("error", 7),
+    Column("flags", 1, "yellow", is_number=False),
 )
-_HEADERS = ("implementation", "time", "", "bandwidth", "rate", "of roof", "error", "")
-
-
-def outcome_line(point: Point) -> str:
-    """One outcome, as rich markup."""
-    where = escape(f"{point.label} {_workload(point)}")
-    match point.outcome:
-        case Measured(time=time, flags=flags):
-            sign = "[green]✓[/]" if WARNING_FLAGS.isdisjoint(flags) else "[yellow]![/]"
-            text = spread_time_text(time.median_s, time.low_s, time.high_s)
-            rates = [bandwidth_text(point.achieved_bandwidth), _flop_rate(point)]
-            return f"{sign} {where}: {', '.join([text, *(rate for rate in rates if rate != MISSING)])}"
-        case Skipped(message=message):
-            return f"[dim]– {where}: {escape(message)}[/]"
-        case Failed(message=message, kind=kind, log=log):
-            return f"[red]✗[/] {where}: {kind}: {escape(message)}{_end_of(log)}"
-        case Cancelled(message=message):
-            return f"[yellow]–[/] {where}: {escape(message)}"
-
-
-def _end_of(log: str) -> str:
-    """What a compiler or Python said last, which is where it names the line at fault."""
-    lines = [line for line in log.splitlines() if line.strip()][-_LOG_LINES:]
-    return "".join(f"\n    [dim]{escape(line)}[/]" for line in lines)
+_MODE_COLUMNS = (
+    Column("compiling", 0),
+    Column("graphs", 5),
+    Column("breaks", 4),
+    Column("recompiles", 6),
+    Column("kernels a call", 3),
+    Column("host time", 2),
+    Column("pays after", 1),
+)
 
 
 def print_table(console: Console, session: Session) -> None:
-    """Measured points by workload, then how many rows have none and why."""
-    title = f"{session.device.name} ({session.device.id})" if session.device else None
-    table = Table(box=None, title=title, title_justify="left", pad_edge=False)
-    for number, header in enumerate(_HEADERS):
-        table.add_column(header, justify="right" if number else "left", no_wrap=True)
+    """As wide as the console at most; in a pipe, which has no width, as wide as it must be."""
+    for line in table_lines(session, console.width):
+        console.print(line, highlight=False, soft_wrap=True)
+
+
+def table_lines(session: Session, width: int) -> list[Text]:
+    """Measured points by workload, then what was skipped and why."""
     measured = [point for point in session.points if point.measured]
-    for heading, points in groupby(measured, lambda point: f"{point.job.workload.kernel} {_workload(point)}"):
-        table.add_row(f"[bold]{escape(heading)}[/]")
-        for point in points:
-            table.add_row(*_row(point, session))
-    if table.row_count:
-        console.print(table, highlight=False)
-    _print_modes(console, session)
-    skipped = [point.outcome for point in session.points if isinstance(point.outcome, Skipped)]
-    if skipped:
-        reasons = sorted({outcome.message for outcome in skipped})
-        console.print("\n  ".join([f"{len(skipped)} skipped:", *reasons]), markup=False, soft_wrap=True)
+    lines: list[Text] = []
+    if measured:
+        if session.device:
+            lines.append(Text(elided(f"{session.device.name} ({session.device.id})", width), "italic"))
+        lines += _result_lines(measured, session, width)
+    lines += _mode_lines(measured, session, width)
+    return [*lines, *(Text(wrapped(line, width)) for line in skip_lines(session.points))]
 
 
-def _print_modes(console: Console, session: Session) -> None:
+def _result_lines(points: Sequence[Point], session: Session, width: int) -> list[Text]:
+    """Flags in words where every column has room then, else as letters that a line below explains."""
+    baselines = Baselines(session.points)
+    flags = {point.number: flags_of(point, session) for point in points}
+
+    def table(text_of: Callable[[Flag], str], joint: str) -> FittedTable:
+        def row(point: Point) -> tuple[str, ...]:
+            return (*_row(point, session, baselines), joint.join(map(text_of, flags[point.number])))
+
+        return fitted("implementation", _COLUMNS, _groups(points, row), width)
+
+    in_words = table(str, ", ")
+    if not in_words.left_out:
+        return list(in_words.lines)
+    in_letters = table(_FLAG_LETTERS.__getitem__, " ")
+    present = set[Flag]().union(*flags.values())
+    legend = ", ".join(f"{letter} {flag}" for flag, letter in _FLAG_LETTERS.items() if flag in present)
+    below = [f"Flags: {legend}." if legend else "", left_out_text(in_letters)]
+    return [*in_letters.lines, *(Text(wrapped(text, width), "dim") for text in below if text)]
+
+
+def _mode_lines(points: Iterable[Point], session: Session, width: int) -> list[Text]:
     """What compiling took and when it pays, for workloads on which torch.compile's modes were compared."""
-    compiled = [
-        point
-        for point in session.points
-        if point.measured and point.implementation.provider is Provider.COMPILE
-    ]
+    compiled = [point for point in points if point.implementation.provider is Provider.COMPILE]
     modes = Counter(point.job.id for point in compiled)
-    table = Table(box=None, pad_edge=False)
-    for number, header in enumerate(_MODE_HEADERS):
-        table.add_column(header, justify="right" if number else "left", no_wrap=True)
+    compared = [point for point in compiled if modes[point.job.id] > 1]
+    if not compared:
+        return []
     break_even = BreakEven(session.points)
-    for heading, points in groupby(compiled, lambda point: f"{point.job.workload.kernel} {_workload(point)}"):
-        compare = [point for point in points if modes[point.job.id] > 1]
-        if compare:
-            table.add_row(f"[bold]{escape(heading)}[/]")
-        for point in compare:
-            table.add_row(*_mode_row(point, break_even))
-    if table.row_count:
-        console.print(table, highlight=False)
+    groups = _groups(compared, lambda point: _mode_row(point, break_even))
+    table = fitted("torch.compile", _MODE_COLUMNS, groups, width)
+    below = left_out_text(table)
+    return [*table.lines, *([Text(wrapped(below, width), "dim")] if below else [])]
+
+
+def _groups(points: Iterable[Point], row: Callable[[Point], tuple[str, ...]]) -> list[Group]:
+    """Points by workload, in the order measured."""
+    by_workload = groupby(points, lambda point: (point.job.workload.kernel, workload_text(point)))
+    return [Group(kernel, text, tuple(map(row, members))) for (kernel, text), members in by_workload]
+
+
+def _row(point: Point, session: Session, baselines: Baselines) -> tuple[str, ...]:
+    measured, speed_up = point.measured, baselines.speed_up(point)
+    assert measured is not None
+    return (
+        point.implementation.label,
+        time_text(measured.time.median_s),
+        spread_text(measured.time.median_s, measured.time.low_s, measured.time.high_s),
+        speed_up_short_text(speed_up) if speed_up else MISSING,
+        percent_text(verdict(point, session).fraction_of_roof),
+        bandwidth_text(point.achieved_bandwidth),
+        rate_text(point),
+        error_text(measured.verification.relative_error),
+    )
 
 
 def _mode_row(point: Point, break_even: BreakEven) -> tuple[str, ...]:
@@ -106,7 +136,7 @@ def _mode_row(point: Point, break_even: BreakEven) -> tuple[str, ...]:
     build = measured.build
     kernel_count = sum(kernel.calls for kernel in measured.kernels)
     return (
-        f"  {escape(point.implementation.label)}",
+        point.implementation.label,
         f"{time_text(build.compile_s)}{' cached' if build.cached_graphs else ''}",
         count_text(build.graph_count),
         count_text(build.graph_breaks),
@@ -114,28 +144,4 @@ def _mode_row(point: Point, break_even: BreakEven) -> tuple[str, ...]:
         count_text(round(kernel_count)) if measured.kernels else MISSING,
         time_text(measured.host_s),
         break_even_text(break_even.calls(point)),
-    )
-
-
-def _workload(point: Point) -> str:
-    return f"{point.job.workload.dtype} {sizes_text(point.job.workload.sizes)}"
-
-
-def _flop_rate(point: Point) -> str:
-    """Nothing for a copy, as in the window: it computes nothing."""
-    return flop_rate_text(point.achieved_flop_rate or None)
-
-
-def _row(point: Point, session: Session) -> tuple[str, ...]:
-    measured = point.measured
-    assert measured is not None
-    return (
-        f"  {escape(point.implementation.label)}",
-        time_text(measured.time.median_s),
-        spread_text(measured.time.median_s, measured.time.low_s, measured.time.high_s),
-        bandwidth_text(point.achieved_bandwidth),
-        _flop_rate(point),
-        percent_text(verdict(point, session).fraction_of_roof),
-        error_text(measured.verification.relative_error),
-        "[yellow]" + ", ".join(flags_of(point, session)) + "[/]",
     )

@@ -111,9 +111,9 @@ def choose_point(session: Session, wanted: Wanted) -> Point:
     if not found:
         unknown("measured implementation", key, sorted({point.implementation.key for point in measured}))
     of_type = [point for point in found if dtype in (None, point.job.workload.dtype)]
-    if not of_type:
-        others = sorted({point.job.workload.dtype for point in found})
-        refuse(f"{key} was not measured in {dtype}, only in {', '.join(others)}.")
+    if dtype and not of_type:
+        others = sorted({point.job.workload.dtype.label for point in found})
+        refuse(f"{key} was not measured in {dtype.label}, only in {', '.join(others)}.")
     of_size = [point for point in of_type if sizes.items() <= point.job.workload.sizes.items()]
     if not of_size:
         others = dict.fromkeys(point.job.workload.size_label for point in of_type)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from roofscope.app.presentation.comparison import speed_up_short_text
 from roofscope.app.presentation.formatting import (
     MISSING,
     bandwidth_text,
@@ -19,7 +20,6 @@ from roofscope.app.presentation.formatting import (
     time_text,
 )
 from roofscope.app.presentation.point_row import PointRow, reason_text, status_text
-from roofscope.app.presentation.roofline.points import SHORT_DTYPES
 from roofscope.profiling.analysis.statistics import INTERVAL_NOTE
 from roofscope.profiling.results.outcome import BuildInfo, Measured
 
@@ -103,14 +103,7 @@ def _number(
 COLUMNS = (
     _name("Kernel", "What is computed", lambda row: row.point.implementation.kernel),
     _name("Implementation", "Which version of it", lambda row: row.point.implementation.label),
-    Column(
-        "Dtype",
-        "Element type of every tensor",
-        lambda row: SHORT_DTYPES[row.point.job.workload.dtype],
-        lambda row: str(row.point.job.workload.dtype),
-        is_number=False,
-        in_full=lambda row: str(row.point.job.workload.dtype),
-    ),
+    _name("Dtype", "Element type of every tensor", lambda row: row.point.job.workload.dtype.label),
     Column(
         "Size",
         "Sizes along the kernel's axes; sorted by bytes moved",
@@ -134,7 +127,7 @@ COLUMNS = (
     Column(
         "Speed-up",
         "Baseline's time over this time on the same workload, with its 95 % interval",
-        lambda row: row.speed_up.short_text if row.speed_up else MISSING,
+        lambda row: speed_up_short_text(row.speed_up) if row.speed_up else MISSING,
         _speed_up,
     ),
     _number(

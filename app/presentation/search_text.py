@@ -1,8 +1,6 @@
 """What a search looks through: names in every spelling that people type."""
 
 from roofscope.app.presentation.formatting import sizes_text
-from roofscope.app.presentation.roofline.points import SHORT_DTYPES
-from roofscope.app.presentation.words import DTYPE_TEXTS
 from roofscope.profiling.planning.spec import Implementation, Workload
 
 
@@ -20,8 +18,7 @@ def workload_text(workload: Workload) -> str:
     """Sizes and dtype, short and in full; the sign between sizes as it can be typed, too."""
     short = sizes_text(workload.sizes).lower()
     dtype = workload.dtype
-    names = (str(dtype), SHORT_DTYPES[dtype], DTYPE_TEXTS[dtype])
-    return " ".join((*names, workload.size_label.lower(), short, short.replace("×", "x")))
+    return " ".join((dtype, dtype.label, workload.size_label.lower(), short, short.replace("×", "x")))
 
 
 def is_found(words: list[str], text: str) -> bool:

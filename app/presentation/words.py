@@ -5,8 +5,6 @@ import re
 from roofscope.profiling.planning.plan import PlanError
 from roofscope.profiling.planning.spec import Dtype
 
-DTYPE_TEXTS = {Dtype.FLOAT32: "fp32", Dtype.FLOAT16: "fp16", Dtype.BFLOAT16: "bf16"}
-
 _PART = re.compile(r"([a-z_][a-z0-9_]*)\s*=\s*(\d[\d_']*)\s*(k|ki|m|mi|g|gi)?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
@@ -36,8 +34,8 @@ def parse_size_list(text: str) -> dict[str, int]:
 
 
 def parse_dtype(word: str) -> Dtype | None:
-    """``bfloat16`` or ``bf16``, as the plan bar has it; None for what is neither."""
-    return next((dtype for dtype in Dtype if word.lower() in (dtype, DTYPE_TEXTS[dtype])), None)
+    """``bfloat16`` or ``bf16``; None for what is neither."""
+    return next((dtype for dtype in Dtype if word.lower() in (dtype, dtype.label)), None)
 
 
 def _no_size(text: str) -> str:

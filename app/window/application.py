@@ -54,8 +54,8 @@ def run_window(argv_files: Sequence[Path] = ()) -> int:
     application = build_window(app, UserPaths.of_user())
     application.start(argv_files)
     application.window.show()
-    # Ctrl+C in the terminal closes as the mouse does; the strip's timer gives Python its turn. Not in the
-    # midst of what that interrupts: a report may be half told.
+    # Ctrl+C in the terminal closes as the mouse does; the strip's timer gives Python its turn. Not at
+    # once: the signal may interrupt the handling of a report.
     window = application.window
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, lambda _number, _frame: QTimer.singleShot(0, window, window.close))
@@ -91,6 +91,7 @@ class Application(QObject):
         super().__init__()
         self._paths = paths
         self._source = source
+        self.availability = Availability()
         self.settings = Settings(paths.settings)
         self.background = Background(self)
         self.model = SessionModel(Session(paths.sessions / "none.roofscope", timestamp()), self)
@@ -112,7 +113,7 @@ class Application(QObject):
             self.model,
             keeper,
             self.link,
-            Availability(),
+            self.availability,
             catalog,
             partial(scan, (LIBRARY, *kernel_roots)),
             self,
@@ -229,7 +230,7 @@ class Application(QObject):
 
     def _tell_reasons(self) -> None:
         device = self.panes.plan_bar.device()
-        self.library.set_reasons(lambda implementation: self.controller.reason(implementation, device))
+        self.library.set_reasons(lambda implementation: self.availability.reason(implementation, device))
 
     def _restore_layout(self) -> None:
         self.window.resize(1280, 800)

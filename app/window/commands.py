@@ -120,7 +120,7 @@ COMMANDS = (
         CommandId.PROBE,
         Menu.RUN,
         "Measure &ceilings",
-        "Measure the chosen device's ceilings anew",
+        "Measure the chosen device's ceilings again",
         "F6",
         "gauge",
         starts_group=True,

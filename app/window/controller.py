@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import msgspec
 from PySide6.QtCore import QObject, Signal
 
 from roofscope.app.presentation.formatting import counted_text
@@ -11,22 +10,26 @@ from roofscope.app.window.availability import Availability
 from roofscope.app.window.plan_choice import Checked, PlanChoice, newest, plan
 from roofscope.app.window.session_keeper import SessionKeeper
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.unfinished import Unfinished
 from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
-from roofscope.profiling.planning.plan import Job, PlanError, next_job_number
-from roofscope.profiling.planning.spec import Implementation
-from roofscope.profiling.results.outcome import Cancelled
-from roofscope.profiling.results.proof import Proof
-from roofscope.profiling.results.session import Point, TraceInfo
+from roofscope.profiling.planning.plan import PlanError, next_job_number
+from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_reader import SessionError
-from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Task, Trace
+from roofscope.profiling.supervision.recorder import Recorder
 from roofscope.profiling.supervision.run_events import (
     Banner,
+    BecameIdle,
+    CeilingArrived,
+    CeilingsComplete,
+    EnvironmentKnown,
     OutcomeArrived,
     Progressed,
+    ProofArrived,
     RunEvent,
+    TraceArrived,
     WorkerLost,
 )
 from roofscope.profiling.supervision.tracing import CannotTrace, trace_job, why_no_trace
@@ -62,22 +65,10 @@ class Controller(QObject):
         self._scan = scan
         self._catalog = catalog
         self._device: Device | None = None  # of the run under way
-        self._unfinished: dict[tuple[str, str], Job] = {}
+        self._unfinished = Unfinished()
         self._is_running = False
         self._is_proving = False
-        for recorded in (
-            link.environment_known,
-            link.outcome_recorded,
-            link.ceiling_recorded,
-            link.ceilings_complete,
-            link.trace_recorded,
-            link.proof_recorded,
-        ):
-            recorded.connect(self._record)
-        link.progressed.connect(self._progress)
-        link.banner.connect(self._pass_banner)
-        link.worker_lost.connect(self._lose_worker)
-        link.became_idle.connect(self._end_run)
+        link.reported.connect(self._hear)
 
     @property
     def catalog(self) -> Catalog:
@@ -95,9 +86,6 @@ class Controller(QObject):
     def is_proving(self) -> bool:
         """Whether the run under way is the self-test."""
         return self._is_proving
-
-    def reason(self, implementation: Implementation, device: Device | None) -> str:
-        return self._availability.reason(implementation, device)
 
     # Files
 
@@ -146,7 +134,7 @@ class Controller(QObject):
             self._submit([*self._probe_if_needed(device), *(Run(job) for job in jobs)])
 
     def probe(self, device: Device) -> None:
-        """Measure the device's ceilings anew."""
+        """Measure the device's ceilings again."""
         if self._begin_with_new_catalog(device):
             self._submit([Probe("ceilings", device.id)])
 
@@ -181,16 +169,13 @@ class Controller(QObject):
 
     def restart(self) -> None:
         """Go on with what a lost worker left undone."""
-        jobs: dict[str, Job] = {}
-        for (job_id, _), job in self._unfinished.items():
-            left = tuple(i for i in job.implementations if (job_id, i.key) in self._unfinished)
-            jobs[job_id] = msgspec.structs.replace(job, implementations=left)
+        runs = self._unfinished.runs()
         if self._device is None or self._is_running:
             return
-        if not jobs:
+        if not runs:
             self.said.emit("Nothing was left undone; press Run to measure again.")
         elif self._begin(self._device):
-            self._submit([*self._probe_if_needed(self._device), *map(Run, jobs.values())])
+            self._submit([*self._probe_if_needed(self._device), *runs])
 
     def close(self) -> None:
         """End the worker, close the file. What was measured is in it."""
@@ -220,12 +205,7 @@ class Controller(QObject):
         return [] if self._keeper.has_measured_ceilings else [Probe("ceilings", device.id)]
 
     def _submit(self, tasks: Sequence[Task]) -> None:
-        self._unfinished = {
-            (task.job.id, implementation.key): task.job
-            for task in tasks
-            if isinstance(task, Run)
-            for implementation in task.job.implementations
-        }
+        self._unfinished = Unfinished(tasks)
         self._is_running = True
         self.running_changed.emit(True)
         self._link.submit(tasks)
@@ -240,58 +220,55 @@ class Controller(QObject):
             self.catalog_changed.emit(catalog)
 
     def _next_job(self) -> int:
-        """One more than any job of the session, so that an id names one job of a file."""
-        return next_job_number(
-            [*(point.job for point in self._model.session.points), *self._unfinished.values()]
-        )
+        return next_job_number([*(point.job for point in self._model.session.points), *self._unfinished.jobs])
 
     # Reports of the worker
 
-    def _record(self, report: RunEvent) -> None:
-        if self._device is None:
-            return
-        if isinstance(report, OutcomeArrived):
-            self._note_outcome(report)
-        self._try(lambda: self._commit(report))
+    def _hear(self, report: RunEvent) -> None:
+        self._try(lambda: self._take(report))
 
-    def _commit(self, report: RunEvent) -> None:
-        assert self._device is not None
-        recorder, _ = self._keeper.recorder_for(self._device)
-        gained = recorder.handle(report)
-        match gained:
-            case Point():
-                kernel = self._catalog.kernel(gained.implementation.kernel)
-                if kernel:
-                    self._model.add_kernel(kernel.spec)
-                self._model.add_point(gained)
-            case Ceiling():
-                self._model.add_ceiling(gained)
-            case Proof():
-                self._model.add_proof(gained)
-            case TraceInfo():
-                self._model.add_trace(gained)
-            case None:
-                self._learn_environment(report)
+    def _take(self, report: RunEvent) -> None:
+        """First into the file, then on screen. Raises SessionError."""
+        match report:
+            case Progressed():
+                self.progressed.emit(report)
+            case Banner(text=text):
+                self.noticed.emit(text)
+            case WorkerLost():
+                self.worker_lost.emit(report)
+            case BecameIdle():
+                self._end_run()
+            case EnvironmentKnown(environment=environment):
+                self._recorder().add_environment(environment)
+                self._model.know_environment(environment, self._device_in_use().id)
+            case OutcomeArrived():
+                self._take_outcome(report)
+            case CeilingArrived(ceiling=ceiling):
+                self._recorder().add_ceiling(ceiling)
+                self._model.add_ceiling(ceiling)
+            case CeilingsComplete():
+                self._recorder().complete_ceilings()
+            case ProofArrived(proof=proof):
+                self._recorder().add_proof(proof)
+                self._model.add_proof(proof)
+            case TraceArrived():
+                self._model.add_trace(self._recorder().add_trace(report))
 
-    def _learn_environment(self, report: RunEvent) -> None:
-        environment = getattr(report, "environment", None)
-        if environment is not None and self._device is not None:
-            self._model.know_environment(environment, self._device.id)
-
-    def _note_outcome(self, report: OutcomeArrived) -> None:
-        if not isinstance(report.outcome, Cancelled):
-            self._unfinished.pop((report.job.id, report.implementation.key), None)
-        if self._device and self._availability.learn(self._device, report.implementation, report.outcome):
+    def _take_outcome(self, report: OutcomeArrived) -> None:
+        self._unfinished.note(report.job, report.implementation, report.outcome)
+        if self._availability.learn(self._device_in_use(), report.implementation, report.outcome):
             self.refused.emit()
+        point = self._recorder().add_outcome(report)
+        if kernel := self._catalog.kernel(point.implementation.kernel):
+            self._model.add_kernel(kernel.spec)
+        self._model.add_point(point)
 
-    def _progress(self, report: Progressed) -> None:
-        self.progressed.emit(report)
+    def _recorder(self) -> Recorder:
+        return self._keeper.recorder_for(self._device_in_use())[0]
 
-    def _pass_banner(self, report: Banner) -> None:
-        self.noticed.emit(report.text)
-
-    def _lose_worker(self, report: WorkerLost) -> None:
-        self.worker_lost.emit(report)
+    def _device_in_use(self) -> Device:
+        assert self._device is not None  # no worker is there to report before the first run
+        return self._device
 
     def _end_run(self) -> None:
         if self._is_running:

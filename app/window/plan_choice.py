@@ -5,34 +5,33 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from roofscope.app.presentation.words import parse_sizes
 from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
-from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
+from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, size_text
 
 Checked = Mapping[str, Sequence[Implementation]]
+Sizes = Mapping[str, int]  # by axis
 
 PRESETS = ("small", "medium", "large", SWEEP)
 _NAMED = 3  # kernels, in a sentence
 
 
 class PlanChoice(Struct, frozen=True):
-    """One state of the plan bar. With ``own_sizes`` text, presets give only what it leaves open."""
+    """One state of the plan bar. With ``own_sizes``, presets give only the axes that these leave open."""
 
     device: str
     dtypes: tuple[Dtype, ...] = (Dtype.FLOAT32,)
     presets: tuple[str, ...] = ("medium",)
-    own_sizes: str = ""
+    own_sizes: tuple[Sizes, ...] = ()
     regime: Regime = Regime.BURST
     quality: Quality = Quality.QUICK
 
 
-def sizes_hint(text: str, kernels: Sequence[Kernel]) -> str:
+def sizes_hint(choices: Sequence[Sizes], kernels: Sequence[Kernel]) -> str:
     """One sentence on own sizes that leave some of the chosen kernels out; "" when all take part.
 
-    Raises PlanError when the text cannot be used.
+    Raises PlanError when no kernel has these axes, or one has them and cannot take the sizes.
     """
-    choices = parse_sizes(text)
     left_out = [kernel.spec.name for kernel in kernels if not _fitting(kernel, choices)]
     if kernels and len(left_out) == len(kernels):
         names = ", ".join(sorted({name for sizes in choices for name in sizes}))
@@ -71,17 +70,16 @@ def plan(
         raise PlanError("Nothing is chosen; tick a kernel in the library.")
     if not choice.dtypes:
         raise PlanError("No data type is chosen; tick one in the plan bar.")
-    own = parse_sizes(choice.own_sizes)
-    if not own and not choice.presets:
+    if not choice.own_sizes and not choice.presets:
         raise PlanError("No size is chosen; tick a preset or write your own in the plan bar.")
-    if own:
+    if choice.own_sizes:
         sizes_hint(choice.own_sizes, wanted)
     knowing = [kernel for kernel in wanted if set(choice.dtypes) & set(kernel.spec.dtypes)]
     if not knowing:
         raise PlanError("No chosen kernel knows the chosen data types; tick another one.")
     jobs: list[Job] = []
     for kernel in knowing:
-        sizes = _size_choices(kernel, choice.presets, own)
+        sizes = _size_choices(kernel, choice.presets, choice.own_sizes)
         if not sizes:
             continue
         jobs += plan_jobs(
@@ -96,14 +94,13 @@ def plan(
             first_id=first_id + len(jobs),
         )
     if not jobs:
-        sizes_text = choice.own_sizes.strip() if own else " or ".join(choice.presets)
+        own = "; ".join(map(size_text, choice.own_sizes))
+        sizes_text = own or " or ".join(choice.presets)
         raise PlanError(f"No chosen kernel with these data types has the size {sizes_text}; choose another.")
     return tuple(jobs)
 
 
-def _size_choices(
-    kernel: Kernel, presets: Sequence[str], own: Sequence[Mapping[str, int]]
-) -> list[SizeChoice]:
+def _size_choices(kernel: Kernel, presets: Sequence[str], own: Sequence[Sizes]) -> list[SizeChoice]:
     known = [*(preset.name for preset in kernel.spec.presets), *([SWEEP] if kernel.spec.sweep else [])]
     chosen = [name for name in presets if name in known]
     if not own:
@@ -112,7 +109,7 @@ def _size_choices(
     return [SizeChoice(base, dict(sizes)) for sizes in _fitting(kernel, own)]
 
 
-def _fitting(kernel: Kernel, choices: Sequence[Mapping[str, int]]) -> list[Mapping[str, int]]:
+def _fitting(kernel: Kernel, choices: Sequence[Sizes]) -> list[Sizes]:
     axes = {axis.name for axis in kernel.spec.axes}
     return [sizes for sizes in choices if set(sizes) <= axes]
 

@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction
 
 from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.window.panes.plan_bar import PlanBar
-from roofscope.app.window.plan_choice import dtypes_hint, plan, sizes_hint
+from roofscope.app.window.plan_choice import PlanChoice, dtypes_hint, plan, sizes_hint
 from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.planning.plan import PlanError
@@ -38,30 +38,22 @@ class PlanWatch(QObject):
     def refresh(self) -> None:
         if self._is_running():
             return
-        choice = self._bar.choice()
-        if choice is None:
-            self._run.setEnabled(False)
-            self._bar.set_message("Looking for devices...")
-            return
         try:
-            text = self._summary()
+            choice = self._bar.choice()
+            text = self._summary(choice) if choice else "Looking for devices..."
         except PlanError as error:
             self._run.setEnabled(False)
-            self._bar.set_message(str(error), is_problem=True)
-            self._bar.mark_sizes(bool(choice.own_sizes))
+            self._bar.show_problem(str(error))
             return
-        self._run.setEnabled(True)
+        self._run.setEnabled(choice is not None)
         self._bar.set_message(text)
-        self._bar.mark_sizes(False)
 
-    def _summary(self) -> str:
-        choice = self._bar.choice()
-        assert choice is not None
+    def _summary(self, choice: PlanChoice) -> str:
         checked = self._library.checked()
         jobs = plan(choice, self._library.kernels, checked, first_id=1)
         kernels = [kernel for kernel in self._library.kernels if checked.get(kernel.spec.name)]
         hints = [dtypes_hint(choice.dtypes, kernels)]
-        hints += [sizes_hint(choice.own_sizes, kernels)] if choice.own_sizes.strip() else []
+        hints += [sizes_hint(choice.own_sizes, kernels)] if choice.own_sizes else []
         count = sum(len(job.implementations) for job in jobs)
         names = {job.workload.kernel for job in jobs}
         what = f"{counted_text(count, 'point')} of {counted_text(len(names), 'kernel')}"

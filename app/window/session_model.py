@@ -37,7 +37,7 @@ class SessionModel(QObject):
         self.replaced.emit()
 
     def know_environment(self, environment: Environment, device_id: str) -> None:
-        """The worker told where results come from."""
+        """The worker has said where results come from."""
         self._session.environment = environment
         self._session.device = environment.device(device_id) or self._session.device
         self.environment_changed.emit()

@@ -18,10 +18,11 @@ QHeaderView::section {{
   border-bottom: 1px solid {theme.border}; padding: 6px 8px;
 }}
 QTableView, QTreeView, QListView {{
-  background: {theme.surface}; border: 1px solid {theme.border}; border-radius: 6px;
+  background: {theme.surface}; border: none;
   gridline-color: {theme.grid_major}; outline: none;
   selection-background-color: {theme.selected_row}; selection-color: {theme.text};
 }}
+QListView {{ border: 1px solid {theme.border}; border-radius: 6px; }}
 QToolButton {{ border: 1px solid transparent; border-radius: 6px; padding: 4px 9px; color: {theme.text}; }}
 QToolButton:hover {{ background: {theme.hover}; }}
 QToolButton:checked {{ background: {theme.selected_row}; border-color: {theme.accent}; }}
@@ -98,7 +99,6 @@ QProgressBar {{
   background: {theme.hover}; border: none; border-radius: 3px; min-height: 6px; max-height: 6px;
 }}
 QProgressBar::chunk {{ background: {theme.accent}; border-radius: 3px; }}
-QTreeView, QTableView {{ border-radius: 0px; border: none; }}
 QTreeView::item {{ padding: 3px 2px; }}
 QTableView::item {{ padding: 0 6px; }}
 QTreeView::item:hover, QTableView::item:hover {{ background: {theme.hover}; }}

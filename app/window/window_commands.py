@@ -25,6 +25,7 @@ from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.app.window.tables.point_table import PointTable
 from roofscope.app.window.theme import ThemeSwitch
 from roofscope.profiling.doctor import examine
+from roofscope.profiling.planning.plan import PlanError
 from roofscope.profiling.results.session import Point
 
 
@@ -71,7 +72,12 @@ class WindowCommands(QObject):
 
     def run(self) -> None:
         parts = self._parts
-        choice, device = parts.panes.plan_bar.choice(), parts.panes.plan_bar.device()
+        device = parts.panes.plan_bar.device()
+        try:
+            choice = parts.panes.plan_bar.choice()
+        except PlanError as error:
+            parts.panes.cards.notice(str(error))
+            return
         if choice is None or device is None:
             parts.window.say("Still looking for devices; press Run again in a moment.")
             return

@@ -17,19 +17,7 @@ from roofscope.profiling.supervision.protocol import (
     encode,
     event_decoder,
 )
-from roofscope.profiling.supervision.run_events import (
-    Banner,
-    BecameIdle,
-    CeilingArrived,
-    CeilingsComplete,
-    EnvironmentKnown,
-    OutcomeArrived,
-    Progressed,
-    ProofArrived,
-    RunEvent,
-    TraceArrived,
-    WorkerLost,
-)
+from roofscope.profiling.supervision.run_events import Banner, BecameIdle
 from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.profiling.supervision.target import LocalTarget
 
@@ -39,18 +27,9 @@ _CLOSE_GRACE_MS = 2000
 
 
 class WorkerLink(QObject):
-    """The worker as the window sees it: tasks in, one signal per kind of report out."""
+    """The worker as the window sees it: tasks in, what the supervisor makes of its events out."""
 
-    environment_known = Signal(object)  # EnvironmentKnown, and so on
-    progressed = Signal(object)
-    outcome_recorded = Signal(object)
-    ceiling_recorded = Signal(object)
-    ceilings_complete = Signal(object)
-    proof_recorded = Signal(object)
-    trace_recorded = Signal(object)
-    worker_lost = Signal(object)
-    banner = Signal(object)
-    became_idle = Signal(object)
+    reported = Signal(object)  # RunEvent
 
     def __init__(self, supervisor: Supervisor, target: LocalTarget, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -70,10 +49,6 @@ class WorkerLink(QObject):
     @property
     def worker_pid(self) -> int | None:
         return self._process.processId() if self._process else None
-
-    @property
-    def is_idle(self) -> bool:
-        return self._supervisor.is_idle
 
     def submit(self, tasks: Iterable[Task]) -> None:
         self._timer.start()
@@ -128,31 +103,9 @@ class WorkerLink(QObject):
                 case Kill():
                     self._signal(signal.SIGKILL)
                 case report:
-                    self._emit(report)
-
-    def _emit(self, report: RunEvent) -> None:
-        match report:
-            case EnvironmentKnown():
-                self.environment_known.emit(report)
-            case Progressed():
-                self.progressed.emit(report)
-            case OutcomeArrived():
-                self.outcome_recorded.emit(report)
-            case CeilingArrived():
-                self.ceiling_recorded.emit(report)
-            case CeilingsComplete():
-                self.ceilings_complete.emit(report)
-            case ProofArrived():
-                self.proof_recorded.emit(report)
-            case TraceArrived():
-                self.trace_recorded.emit(report)
-            case WorkerLost():
-                self.worker_lost.emit(report)
-            case Banner():
-                self.banner.emit(report)
-            case BecameIdle():
-                self._timer.stop()
-                self.became_idle.emit(report)
+                    if isinstance(report, BecameIdle):
+                        self._timer.stop()
+                    self.reported.emit(report)
 
     def _spawn(self) -> None:
         process = QProcess(self)

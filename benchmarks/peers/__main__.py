@@ -1,9 +1,9 @@
-"""Our best versions beside eager, torch.compile and other people's kernels, each row with its goal.
+"""Our best implementations beside eager, torch.compile and other people's kernels, each row with its goal.
 
     python3 main.py -m roofscope.benchmarks.peers [KERNEL ...] [--session FILE]
 
-Prints Markdown; progress goes to stderr. Rivals are timed in turn by the program's own engine, and the
-session file opens in the window. Needs a CUDA GPU, and for Liger-Kernel's times the group `peers`.
+Prints Markdown; progress goes to stderr. The program's own engine times the implementations of a row in turn,
+and the session file opens in the window. Needs a CUDA GPU, and for Liger-Kernel's times the extra `peers`.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def measure(rows: Sequence[Row], device: Device, path: Path) -> tuple[list[Line], Session]:
-    """A job a row, all in one session."""
+    """Measure one job a row, all in one session."""
     catalog = scan()
     jobs = [_job(row, catalog, device, number) for number, row in enumerate(rows, start=1)]
 
@@ -72,7 +72,7 @@ def measure(rows: Sequence[Row], device: Device, path: Path) -> tuple[list[Line]
 
 
 def heading(session: Session, arguments: Sequence[str]) -> str:
-    """On what, with what, when, and by which command."""
+    """The machine, the packages, the date and the command."""
     device = session.device
     machine = f"{device.name} (driver {device.driver_version})" if device else "unknown device"
     packages = [f"{name} {found}" for name in _PACKAGES if (found := version(session, name))]

@@ -1,4 +1,4 @@
-"""What a row of the comparison is held to, and how far a measurement is from it. Plain arithmetic."""
+"""The goals of the comparison's rows, and how far a measurement is from its goal. Plain arithmetic."""
 
 from msgspec import Struct
 
@@ -17,11 +17,11 @@ class OfCeiling(Struct, frozen=True):
 
 
 class AtLeast(Struct, frozen=True):
-    """Ours is this many times as fast as a peer; without one named, as the fastest of them."""
+    """Ours is this many times as fast as the named peer, or as the fastest peer if none is named."""
 
     factor: float
     peer: str = ""  # a stem
-    ours: str = ""  # a provider, where not the best of ours is meant
+    ours: str = ""  # a provider; "" for the best of ours
 
     @property
     def text(self) -> str:

@@ -1,6 +1,6 @@
-"""The rows: what is measured against whom, and the goal of each. A1 to F2 are the families of the library.
+"""The rows: what is compared with which peers, and each goal. A1 to F2 are families of the library.
 
-Where no data type is meant for its own sake, what language models use runs in bfloat16, the rest in float32.
+Where the data type does not matter, kernels of language models run in bfloat16, the rest in float32.
 """
 
 from msgspec import Struct
@@ -41,7 +41,7 @@ POINTWISE = (
     Row("A5", "bias_gelu", F32, goals=of(0.96, Mix.COPY)),
     Row("A5", "swish", F32, goals=of(0.96, Mix.COPY)),
     Row("A5", "swiglu", BF16, goals=of(0.96, Mix.TRIAD)),
-    # Liger's works in place only, and on q and k at once: it is no peer of this one.
+    # Liger's works only in place, and on q and k at once, so it is no peer of this one.
     Row("A6", "rope", BF16, goals=of(0.93, Mix.COPY)),
 )
 REDUCTIONS = (

@@ -1,4 +1,4 @@
-"""The comparison as Markdown: a line a row, then who has no time and why."""
+"""The comparison as Markdown: a line a row, then the implementations without a time, and why."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,7 +48,7 @@ HEADER = (
     ),
     *("best peer / ours", "goal", ""),
 )
-_SLOW = ("naive", "textbook")  # there to tell a story, not to win
+_SLOW = ("naive", "textbook")  # for teaching, not for speed
 _BEFORE_HOPPER = ("cuda_ffma", "cuda_mma")
 
 
@@ -69,15 +69,17 @@ class Line(Struct, frozen=True):
 
 
 def candidates(kernel: Kernel, dtype: Dtype) -> tuple[str, ...]:
-    """Stems of what a row compares: our good versions, eager, torch.compile's default mode, the libraries."""
+    """Stems of what a row compares: our good ones, eager, torch.compile's default mode, the libraries."""
     stems = {found.stem for found in kernel.implementations}
     out = set(_BEFORE_HOPPER) if "cuda_wgmma" in stems and dtype is not Dtype.FLOAT32 else set[str]()
     return tuple(
-        found.stem for found in kernel.implementations if _contends(kernel, found) and found.stem not in out
+        found.stem
+        for found in kernel.implementations
+        if _is_compared(kernel, found) and found.stem not in out
     )
 
 
-def _contends(kernel: Kernel, implementation: Implementation) -> bool:
+def _is_compared(kernel: Kernel, implementation: Implementation) -> bool:
     if implementation.provider is Provider.LIBRARY:
         return True
     return by_default(kernel, implementation) and not any(word in implementation.stem for word in _SLOW)
@@ -113,13 +115,13 @@ def peer_over_ours(peer: Point | None, mine: Point | None) -> Comparison | None:
     """The peer's time over ours: within rounds where one run timed both, else of the medians."""
     if peer is None or mine is None or peer.measured is None or mine.measured is None:
         return None
-    # Another job, once a worker was lost and a fresh one took the rest.
+    # They are in different jobs if a worker was lost and a fresh one took the rest.
     found, _ = compare(peer.measured.time, mine.measured.time, in_turn=peer.job == mine.job)
     return found
 
 
 def markdown(lines: Sequence[Line], session: Session) -> Iterator[str]:
-    """The table's lines, then one a reason why somebody has no time."""
+    """The table's lines, then one line for each reason why implementations have no time."""
     yield _joined(HEADER)
     yield _joined(["---", "---", *["---:"] * 8, "---", "---"])
     for line in lines:
@@ -172,19 +174,19 @@ def _rate(point: Point | None, *, memory: bool) -> str:
 
 
 def _absent(lines: Iterable[Line]) -> Iterator[str]:
-    """By reason, whom it kept out where."""
-    kept_out: dict[str, list[str]] = {}
+    """One line a reason: the implementations and data types without a time."""
+    without_time: dict[str, list[str]] = {}
     for line in lines:
         for point in line.points:
             if not isinstance(point.outcome, Measured):
                 where = f"{point.implementation.key} {line.job.workload.dtype}"
-                kept_out.setdefault(point.outcome.message, []).append(where)
+                without_time.setdefault(point.outcome.message, []).append(where)
         present = {point.implementation.stem for point in line.points}
         for implementation in line.job.implementations:
             if implementation.stem not in present:
-                kept_out.setdefault("Not run.", []).append(implementation.key)
-    for reason, who in kept_out.items():
-        yield f"- {', '.join(dict.fromkeys(who))}: {reason}"
+                without_time.setdefault("Not run.", []).append(implementation.key)
+    for reason, implementations in without_time.items():
+        yield f"- {', '.join(dict.fromkeys(implementations))}: {reason}"
 
 
 def _joined(cells: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Does another instrument say the same of a call as the headline? Pure arithmetic."""
+"""Whether another instrument agrees with the headline on a call. Pure arithmetic."""
 
 from msgspec import Struct
 
@@ -14,12 +14,13 @@ def is_longer(one_s: float, other_s: float) -> bool:
 
 
 class Agreement(Struct, frozen=True):
-    """A call's headline beside another instrument's time for it, which is None where that has none.
+    """A call's headline beside another instrument's time for it, None where the instrument has none.
 
-    An instrument may slow the very call it looks at: CUPTI adds 9 % to a kernel of a quarter of a million
-    blocks on an H200, and events round the same replays show it. And it may find another clock: the gaps
-    it leaves between matrix products let the device rest. It is right if it agrees with the headline, or lies
-    between it and what the headline's method read meanwhile, or agrees in cycles.
+    An instrument may slow the call that it observes: CUPTI adds 9 % to a kernel of a quarter of a million
+    blocks on an H200, and events round the same replays show it. It may also find another clock, because the
+    gaps it leaves between matrix products let the device rest. The instrument is right if it agrees with the
+    headline, if it lies between the headline and what the headline's method read meanwhile, or if it agrees
+    in cycles.
     """
 
     label: str
@@ -36,12 +37,12 @@ class Agreement(Struct, frozen=True):
 
     @property
     def agrees(self) -> bool | None:
-        """None where there is nothing to judge."""
+        """None where the instrument has no time."""
         return self.share_of_limit <= 1 if self.is_judged and self.share_of_limit is not None else None
 
     @property
     def share_of_limit(self) -> float | None:
-        """The difference over what is allowed, by the nearest pair of readings."""
+        """The difference over the one allowed, for the closest pair of readings."""
         if self.other_s is None:
             return None
         further = self.meanwhile.pairs(self.other_s, self.headline_s) if self.meanwhile else ()

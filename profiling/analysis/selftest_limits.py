@@ -1,7 +1,7 @@
 """Judges what the self-test measured. Pure arithmetic; each limit is stated once, here.
 
-docs/measuring.md has what came of it on real devices. A function returns the finished proof but for
-when and how long.
+docs/measuring.md has the results on real devices. Each function returns a proof that lacks only its time and
+duration.
 """
 
 import statistics
@@ -14,7 +14,7 @@ from roofscope.profiling.analysis.statistics import Comparison
 from roofscope.profiling.results.proof import Column, Proof, ProofName, Row, Unit
 
 SLOPE_WITHIN = 0.002
-OFFSET_WITHIN_S = 0.2e-6  # the GPU's own clock ticks every 32 ns, some tick every 1 µs
+OFFSET_WITHIN_S = 0.2e-6  # the GPU's own clock ticks every 32 ns, on some GPUs every 1 µs
 # Kernels below about 4 µs end before the device's front end has gone idle: on four H200s they read 0.17 µs
 # less than longer ones by the headline's method and 0.25 µs less between events of their own.
 SINGLE_OFFSET_WITHIN_S = 0.3e-6
@@ -71,7 +71,7 @@ class Line(Struct, frozen=True):
 
     slope: float
     offset_s: float
-    is_straight: bool  # every reading within the limit of the line
+    is_straight: bool  # every reading is within the limit of the line
 
 
 class Rate(Struct, frozen=True):
@@ -120,7 +120,7 @@ def fit_line(
 def judge_durations(
     known_s: Sequence[float], headlines_s: Sequence[float], singles_s: Sequence[float] | None
 ) -> Proof:
-    """Readings of a kernel of known duration. ``singles_s``: by events round single calls, offset left in."""
+    """Readings of a kernel of known duration; ``singles_s`` by events round single calls, offset included."""
     headline = fit_line(known_s, headlines_s)
     single = fit_line(known_s, singles_s, SINGLE_OFFSET_WITHIN_S) if singles_s else None
     lines = [headline, *([single] if single else [])]
@@ -151,12 +151,12 @@ _COMPARISONS = (
 def judge_same(
     comparisons: Sequence[Comparison], others: Sequence[tuple[str, Sequence[Comparison]]]
 ) -> Proof:
-    """Comparisons of a callable with itself; ``others`` are shown beside and not judged."""
+    """Comparisons of a callable with itself; ``others`` are shown beside them and not judged."""
     different = sum(comparison.distinguishable for comparison in comparisons)
     difference = statistics.median(abs(comparison.ratio - 1) for comparison in comparisons)
     passed = different <= MOST_CALLED_DIFFERENT * len(comparisons) and difference <= MOST_MEDIAN_DIFFERENCE
     rows = [
-        _compared("as rivals of a job", comparisons, passed),
+        _compared("as implementations of one job", comparisons, passed),
         *(_compared(label, found, None) for label, found in others),
     ]
     finding = (
@@ -179,7 +179,7 @@ def judge_slowdown(comparisons: Sequence[Comparison]) -> Proof:
 def judge_agreement(
     name: ProofName, found: Sequence[Agreement], instrument: str, others: Sequence[str], remark: str = ""
 ) -> Proof:
-    """The headline against another instrument; ``others`` are further ones, for information."""
+    """The headline against another instrument; ``others`` names further instruments, for information."""
     verdicts = [row.agrees for row in found if row.agrees is not None]
     judged = [row for row in found if row.agrees is not None]
     worst = max(judged, key=lambda row: row.share_of_limit or 0.0, default=None)
@@ -271,7 +271,7 @@ def judge_work(rates: Sequence[Rate], not_done: Sequence[Row] = ()) -> Proof:
 
 
 def judge_traps(cheats: Sequence[Row], honest: Row) -> Proof:
-    """``passed`` of each row says whether the engine did right by it; None where it does not apply here."""
+    """Each row's ``passed`` says whether the engine treated it correctly; None where it does not apply."""
     tried = [row for row in cheats if row.passed is not None]
     caught = sum(bool(row.passed) for row in tried)
     finding = f"{caught} of {len(tried)} planted cheats refused or flagged"

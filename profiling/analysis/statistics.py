@@ -1,7 +1,7 @@
 """From block times to a number with an interval; when to begin and when to stop. Reads no clock.
 
 A block is a run of back-to-back calls timed as one; its value is seconds per call. A round is one block of
-every implementation. What is proved of the intervals, and what is not, is told in docs/statistics.md.
+every implementation. docs/statistics.md says what is proved of the intervals, and what is not.
 """
 
 import itertools
@@ -52,7 +52,7 @@ class Comparison(Struct, frozen=True):
 
     @property
     def distinguishable(self) -> bool:
-        """False where the interval holds 1: then which is the faster is not known."""
+        """False where the interval holds 1: it is then unknown which is faster."""
         return not self.low <= 1.0 <= self.high
 
     @property
@@ -63,8 +63,8 @@ class Comparison(Struct, frozen=True):
 class WarmUpRule(Struct, frozen=True):
     """When to begin measuring: once no line through the later part of the warm-up rises or falls.
 
-    That part grows with the warm-up, so that a ramp too slow for the first look shows at the next ones.
-    The cap is the caller's to keep: run blocks while ``elapsed_s < most_s`` and the rule is not met.
+    That part grows with the warm-up, so that a ramp too slow for the first look shows at a later one. The
+    caller keeps the cap: run blocks while ``elapsed_s < most_s`` and the rule is not met.
     """
 
     least_s: float = 0.2
@@ -88,32 +88,33 @@ class WarmUpRule(Struct, frozen=True):
 
 
 class Progress(NamedTuple):
-    """How far the measurement of one of several rivals has come."""
+    """How far the measurement of one implementation of a job has come."""
 
     width: float  # relative half-width of its interval
-    blocks: int  # that count
+    blocks: int  # without the discarded ones
     spent_s: float
 
 
 class StopRule(Struct, frozen=True):
-    """When to stop measuring: looked at only at checkpoints, because each look is a temptation."""
+    """When to stop measuring: asked only at checkpoints, because each look is a chance to stop by luck."""
 
     half_width: float  # relative
     cap_s: float  # time for blocks and the rests before them, per implementation
     first_checkpoint: int = 8
     hopeless: float = 0.02  # half-width at the cap, relative
-    hopeless_after: int = 20  # blocks: before, one that was disturbed makes an interval wide
+    hopeless_after: int = 20  # blocks: with fewer, a single disturbed one makes an interval wide
 
     def is_checkpoint(self, rounds: int) -> bool:
         """8, 10, 13, 16, 20, 25 ... rounds: each a quarter more than the one before."""
         return _is_checkpoint(rounds, self.first_checkpoint)
 
     def is_met(self, implementations: Sequence[Progress]) -> bool:
-        """Whether every interval is narrow enough, but for those that the cap would not mend.
+        """Whether every interval is narrow enough, except those that stay wide even at the cap.
 
-        Only widths count, never whether a difference shows: who stops at the first difference finds one.
-        Widths fall with the root of the time. One that says so little even at the cap is given up after a
-        quarter of it, which leaves it twice as wide: its calm rivals, if there are any, need not wait for it.
+        Only widths count, never whether a difference shows: a rule that stops at the first difference always
+        finds one. Widths fall with the root of the time. An interval that would say too little even at the
+        cap is given up after a quarter of it, which leaves it twice as wide, so that the calmer
+        implementations of the job need not wait for it.
         """
         are_narrow = [one.width <= self.half_width for one in implementations]
         return any(are_narrow) and all(
@@ -127,7 +128,7 @@ class StopRule(Struct, frozen=True):
         return is_known and at_cap > self.hopeless
 
 
-# Exact looks later: eight blocks are still within one swing of the clock, which looks like no noise at all.
+# Exact mode first looks after 20 rounds: eight can fall within one clock swing and look noise-free.
 QUICK_STOP = StopRule(half_width=0.01, cap_s=2.0)
 EXACT_STOP = StopRule(half_width=0.0025, cap_s=10.0, first_checkpoint=20)
 QUICK_WARM_UP = WarmUpRule()
@@ -135,13 +136,14 @@ EXACT_WARM_UP = WarmUpRule(most_s=3.0)
 
 
 def median_interval(values: Sequence[float]) -> Interval:
-    """Median of block values with a 95 % interval that knows that neighbours are alike.
+    """Median of block values with a 95 % interval that allows for neighbours being alike.
 
-    In logarithms, since times are positive and disturbances multiply: no bound falls below zero. The
-    half-width is Student's t times the standard error of a median. The spread is the standard deviation after
-    the outer tenth at each end is pulled in: a few disturbed blocks do not widen it, a second level does.
-    Blocks count for less the more alike neighbours may be. The half-width is never less than the change along
-    a line through the values, so that a trend keeps it wide. One value has no spread and is its own interval.
+    It works in logarithms, because times are positive and disturbances multiply, so no bound falls below
+    zero. The half-width is Student's t times the standard error of a median. The spread is the standard
+    deviation after the outer tenth at each end is pulled in: a few disturbed blocks do not widen it, a second
+    level does. Blocks count for less the more alike neighbours may be. The half-width is never less than the
+    change along a line through the values, so that a trend keeps it wide. One value has no spread and is its
+    own interval.
 
     Under the whole stop rule, after the warm-up rule, it holds the truth in 98 % and more with white noise or
     outliers; in about 93 % or more with neighbours alike (0.8), a settling or a toggling clock; in about 70 %
@@ -156,14 +158,14 @@ def median_interval(values: Sequence[float]) -> Interval:
         return Interval(median, median, median)
     alike = _blocks_alike(pulled)
     sigma = _PULLED_TO_SIGMA * _standard_deviation(pulled)
-    # The run's own mean hides one span of like blocks from the spread: count - alike + 1 are left, not count.
+    # Subtracting the sample mean absorbs one correlated span: count - alike + 1 remain.
     error = sigma * math.sqrt(alike / (count - alike + 1))
     half = max(_t95(count - 1) * _MEDIAN_PENALTY * error, abs(_change([pulled])))
     return Interval(median, median * math.exp(-half), median * math.exp(half))
 
 
 def ratio_interval(a: Sequence[float | None], b: Sequence[float | None]) -> Comparison:
-    """Time of a over time of b, from the ratios within each round, so that what drifts for both cancels.
+    """Time of a over time of b, from the ratios within each round, so that drift common to both cancels.
 
     a[i] and b[i] are the blocks of round i; None is a discarded block, and its round is left out.
     Raises ValueError where the lengths differ or no round has both.
@@ -178,14 +180,14 @@ def ratio_interval(a: Sequence[float | None], b: Sequence[float | None]) -> Comp
 def drift(series: Sequence[Sequence[float]]) -> float:
     """Relative change along a line fitted to all series at once, over the longest; negative is falling.
 
-    Each series keeps its own level and shares the slope: one per implementation, one value per round.
+    Each series has its own level and all share the slope: one series per implementation, one value per round.
     0 where there are too few values for a line. Values are positive.
     """
     return _change([_pulled_in(_logarithms(values)) for values in series if values])
 
 
 def is_steady(series: Sequence[Sequence[float]], within: float) -> bool:
-    """Whether the last two thirds of the rounds drift by at most `within`; under 16 blocks nobody knows."""
+    """Whether the last two thirds of the rounds drift by at most `within`; under 16 blocks are too few."""
     later = [_later_part(values) for values in series]
     return sum(map(len, series)) >= _LEAST_WARM_BLOCKS and abs(drift(later)) <= within
 
@@ -193,7 +195,8 @@ def is_steady(series: Sequence[Sequence[float]], within: float) -> bool:
 def unstable_because(interval: Interval, kept: int, discarded: int) -> str | None:
     """Why a finished measurement is unstable, as a sentence, or None; its numbers are shown either way.
 
-    kept, discarded: blocks of this implementation. Discarded is by named cause, never by value.
+    kept, discarded: blocks of this implementation. Blocks are discarded for a named cause, never for their
+    value.
     """
     if discarded > _MOST_DISCARDED * (kept + discarded):
         return f"{discarded} of {kept + discarded} blocks were discarded, more than a quarter."
@@ -201,6 +204,12 @@ def unstable_because(interval: Interval, kept: int, discarded: int) -> str | Non
         reached = f"±{100 * interval.relative_half_width:.1f} %"
         return f"The interval is still {reached} at the end, more than ±5 %."
     return None
+
+
+def median_of_known(values: Sequence[float | None]) -> float | None:
+    """The median of what was read; None where nothing was."""
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
 
 
 def autocorrelation(values: Sequence[float]) -> float:
@@ -215,7 +224,7 @@ def autocorrelation(values: Sequence[float]) -> float:
 
 
 def _blocks_alike(values: Sequence[float]) -> float:
-    """How many neighbouring blocks tell no more than one: (1 + r) / (1 - r), of an AR(1) process.
+    """How many neighbouring blocks say no more than one: (1 + r) / (1 - r), of an AR(1) process.
 
     r is taken at the upper end of what the values allow, since few blocks cannot rule out that they are
     alike: the sample's r, plus its bias (1 + 3 r) / n (Kendall 1954), plus its standard error, the root of
@@ -229,7 +238,7 @@ def _blocks_alike(values: Sequence[float]) -> float:
 
 
 def _standard_deviation(values: Sequence[float]) -> float:
-    """As statistics.stdev, which counts in fractions and takes most of the time of a long run."""
+    """The value of statistics.stdev, which computes in fractions and takes most of the time of a long run."""
     mean = statistics.fmean(values)
     deviations = [value - mean for value in values]
     return math.sqrt(math.fsum(map(operator.mul, deviations, deviations)) / (len(values) - 1))

@@ -1,4 +1,4 @@
-"""What limits a point and what is left: SI values only, the sentence is made by the window."""
+"""What limits a point and what is left: SI values only; the window makes the sentence."""
 
 from enum import StrEnum
 
@@ -11,10 +11,10 @@ from roofscope.profiling.results.outcome import Cancelled, Failed, Flag, Measure
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Ceiling, Mix, Roof, Source
 
-# A measured ceiling is itself known to about 2 %: a reading within that is on its roof, not above it.
+# A measured ceiling is itself known to about 2 %: a reading within 2 % of its roof is on it, not above.
 CEILING_UNCERTAINTY = 0.02
 
-# Host time over device time from which a caller waits for launches and not for the device.
+# From this ratio of host to device time on, a caller waits for launches and not for the device.
 LAUNCH_BOUND_RATIO = 1.5
 
 # A point is judged by ceilings measured at the clock of its own regime.
@@ -22,7 +22,7 @@ MEASURED_IN = {Regime.BURST: Source.MEASURED_BURST, Regime.SUSTAINED: Source.MEA
 
 
 class VerdictKind(StrEnum):
-    """What decides the time of a point; one of the last four where there is no time to judge."""
+    """What limits the time of a point; one of the last four where there is no time to judge."""
 
     MEMORY_BOUND = "memory-bound"
     COMPUTE_BOUND = "compute-bound"
@@ -45,11 +45,11 @@ class Verdict(Struct, frozen=True):
     headroom_s: float | None = None  # seconds a call that the roof leaves; 0 above the roof
     launch_s: float | None = None  # host time over device time, when launch-bound
     flags: tuple[Flag, ...] = ()
-    envelope: Roof | None = None  # the highest DRAM ceiling's, where a reading beats that of its mix only
+    envelope: Roof | None = None  # the highest DRAM ceiling's, where a reading beats only that of its mix
 
     @property
     def is_above(self) -> bool:
-        """Whether it beats its roof by more than the errors of both allow."""
+        """Whether the point beats its roof by more than the errors of both allow."""
         return Flag.ABOVE_ROOF in self.flags
 
     @property
@@ -103,7 +103,7 @@ def _flags(
 
 
 def _device_flags(measured: Measured) -> set[Flag]:
-    """What clocks and kernels say of a point."""
+    """The flags that follow from clocks and kernels."""
     found: set[Flag] = set()
     if "power cap" in measured.evidence.event_reasons:
         found.add(Flag.POWER_CAPPED)
@@ -120,7 +120,7 @@ def _device_flags(measured: Measured) -> set[Flag]:
 
 
 def _profiler_agrees(kernel_sum_s: float, seconds: float, launches: float) -> bool:
-    """Several kernels have gaps between them, but hardly more work than time: else some was not timed."""
+    """Several kernels leave gaps, but their sum hardly exceeds the time: else some work was not timed."""
     if is_longer(kernel_sum_s, seconds):
         return False
     return launches > 1.5 or not is_longer(seconds, kernel_sum_s)
@@ -141,7 +141,7 @@ def is_above(roof: Roof, measured: Measured) -> bool:
 def _envelope(roof: Roof | None, point: Point, measured: Measured, session: Session) -> Roof | None:
     """The highest DRAM ceiling's roof, where the point beats that of its own mix but not this; else None.
 
-    Reads and writes one after the other are faster than both at once, and some work allows that.
+    Reads followed by writes are faster than both at once, and some work allows that order.
     """
     if roof is None or roof.ceiling.mix not in (Mix.COPY, Mix.TRIAD) or not is_above(roof, measured):
         return None
@@ -153,8 +153,8 @@ def _envelope(roof: Roof | None, point: Point, measured: Measured, session: Sess
 def fits_in_cache(point: Point, session: Session) -> bool:
     """Whether one call's bytes fit the last-level cache.
 
-    GPU points are timed cold on rotated buffers, so for them this explains only a reading above the
-    DRAM roof, and the hot reading.
+    GPU points are timed cold on rotated buffers, so for them this explains only a reading above the DRAM roof
+    and the hot reading.
     """
     cache_bytes = session.device.last_level_cache_bytes if session.device else None
     return cache_bytes is not None and 0 < point.job.work.byte_count <= cache_bytes

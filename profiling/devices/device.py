@@ -1,4 +1,4 @@
-"""What is known of a device before anything is measured: its identity, state and nameplate."""
+"""What is known about a device before anything is measured: its identity, state and nameplate."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -18,11 +18,11 @@ class GpuProcess(Struct, frozen=True):
     used_memory_bytes: int | None = None
 
 
-CACHE_LAPS = 3  # after so many times its size nothing of the first is left in a cache
+CACHE_LAPS = 3  # after 3 times its size, nothing of the first data is left in a cache
 
 
 class Device(Struct, frozen=True):
-    """Identity and fixed properties. None where the driver does not tell."""
+    """Identity and fixed properties. None where the driver does not report one."""
 
     id: str  # as torch names it: "cuda:0" or "cpu"
     kind: DeviceKind
@@ -43,21 +43,21 @@ class Device(Struct, frozen=True):
     processes: tuple[GpuProcess, ...] = ()
 
     def name_beside(self, others: Iterable["Device"]) -> str:
-        """Its name; "another" goes before it where one of these is called the same."""
+        """Its name, with "another" before it if one of the others has the same name."""
         is_twin = any(other.name == self.name and other.uuid != self.uuid for other in others)
         return f"another {self.name}" if is_twin else self.name
 
     def may_keep(self, byte_count: int) -> bool:
-        """Whether calls on the same data may find some in the cache: more than 3 x its size leave none there.
+        """Whether calls on the same data may find some of it in the cache: above 3 x its size they find none.
 
-        On an H200 525 points with such data took as long on one set of buffers as on several: 0.00 % apart in
-        the middle, within 2 % but for one.
+        On an H200, 525 points above that size took as long on one set of buffers as on several: the median
+        difference was 0.00 %, and all but one were within 2 %.
         """
         return byte_count <= CACHE_LAPS * (self.last_level_cache_bytes or 0)
 
 
 class DeviceState(Struct, frozen=True):
-    """A live reading. None where the driver does not tell."""
+    """A live reading. None where the driver does not report one."""
 
     clock_hz: float | None = None
     memory_clock_hz: float | None = None

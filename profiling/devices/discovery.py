@@ -15,7 +15,7 @@ class LocalDevices:
         try:
             self._reader = NvmlReader()
         except NvmlUnavailable:
-            # No news: a machine without a GPU is a normal one, and the doctor tells why.
+            # Not reported here: a machine without a GPU is a normal one, and the doctor gives the reason.
             return (cpu_device(),)
         return (*self._reader.devices(), cpu_device())
 

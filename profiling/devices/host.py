@@ -58,7 +58,7 @@ def cpu_device() -> Device:
 
 
 def cpu_state() -> DeviceState:
-    """Live state of the CPU; utilisation is that since the last call (0 on the first)."""
+    """Live state of the CPU; utilisation is measured since the last call (0 on the first)."""
     memory = psutil.virtual_memory()
     return DeviceState(
         clock_hz=_frequency_hz("current"),

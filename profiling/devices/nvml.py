@@ -1,7 +1,7 @@
-"""What NVIDIA's management library tells of the GPUs: identity, and the live state.
+"""What NVIDIA's management library reports about the GPUs: identity and live state.
 
-The window reads it too: no torch, no CUDA context. Every fact the driver does not give is None.
-The total energy is no part of the state: that call takes 4.4 ms, where the others take about 1 us.
+The window reads it too: no torch, no CUDA context. A fact that the driver does not report is None. The state
+leaves out the total energy, because that call takes 4.4 ms and the others about 1 us.
 """
 
 import importlib
@@ -159,7 +159,7 @@ class NvmlReader:
         )
 
     def state(self, uuid: str) -> DeviceState:
-        """The live state of the GPU with this UUID; all None when NVML does not know it (any more)."""
+        """The live state of the GPU with this UUID; all None when NVML does not know it, or no longer."""
         gpu = self._gpu(uuid)
         if gpu is None:
             return DeviceState()
@@ -187,7 +187,7 @@ class NvmlReader:
         return _scaled(self._ask(self._nvml.nvmlDeviceGetTotalEnergyConsumption, gpu.board), 1e-3)
 
     def power_w(self, uuid: str) -> float | None:
-        """Power now, where the driver tells it; else its running mean, which may look back a second.
+        """Power now, where the driver reports it; else its running mean, which may cover the last second.
 
         None for a MIG slice.
         """
@@ -246,7 +246,7 @@ class NvmlReader:
             driver_version=self.driver_version,
             max_clock_hz=_scaled(self._ask(nvml.nvmlDeviceGetMaxClockInfo, board, _CLOCK_SM), 1e6),
             max_memory_clock_hz=_scaled(self._ask(nvml.nvmlDeviceGetMaxClockInfo, board, _CLOCK_MEMORY), 1e6),
-            # A slice has a share of the bus that NVML does not tell: None rather than the whole.
+            # A slice has a share of the bus that NVML does not report: None rather than the whole.
             bus_width_bits=None if gpu.is_slice else self._ask(nvml.nvmlDeviceGetMemoryBusWidth, board),
             memory_bytes=None if memory is None else int(memory.total),
             power_limit_w=_scaled(limit, 1e-3),

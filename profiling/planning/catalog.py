@@ -88,7 +88,7 @@ def scan(roots: Sequence[Path] = (LIBRARY,)) -> Catalog:
     kernels: dict[str, Kernel] = {}
     problems: list[CatalogProblem] = []
     folders = [path.parent for root in roots for path in spec_paths(root)]
-    digest = _digest_of_code([*folders, SHARED])  # first: what is edited from here on shows at the next scan
+    digest = _digest_of_code([*folders, SHARED])  # first, so that an edit from now on shows at the next scan
     library = _digest_of_helpers(SHARED)
     _forget_specs()
     for folder in folders:
@@ -146,7 +146,7 @@ def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
         stem = f"{provider}_{variant}" if variant else str(provider)
         names = [path.name for path in _paths(folder, provider, stem)]
         for name in names:
-            if name not in contents:  # once: eager.py, behind several, may be edited meanwhile
+            if name not in contents:  # read once: eager.py is behind several, and may be edited meanwhile
                 contents[name] = (folder / name).read_bytes()
         digest = _hash(provider, stem, [contents[name] for name in names], shared)
         implementations.append(Implementation(spec.name, provider, variant, digest))
@@ -154,7 +154,7 @@ def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
 
 
 def describe_load_error(error: Exception) -> str:
-    """What a file of a user raised as it was loaded, in a clause."""
+    """What a user's file raised when it was loaded, in a clause."""
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {error.msg}"
     return f"{type(error).__name__}: {error}"
@@ -175,7 +175,7 @@ def _versions(folder: Path) -> list[tuple[Provider, str]]:
 
 
 def _hash(provider: Provider, stem: str, contents: Iterable[bytes], shared: bytes) -> str:
-    """``shared``: digest of the files that every kernel, and every version of this one, may use."""
+    """``shared``: digest of the files that every kernel, and every implementation of this one, may use."""
     digest = hashlib.sha256(stem.encode())
     own = list(contents)
     for content in (*own, *_imported(own)):
@@ -191,13 +191,13 @@ def _judge_of(folder: Path) -> str:
 
 
 def _forget_specs() -> None:
-    """A spec made from another kernel's imports it: that one, too, must be as its file is now."""
+    """Load specs again that other specs import: each must be what its file holds now."""
     for name in [name for name in sys.modules if _SPEC_MODULE.fullmatch(name)]:
         del sys.modules[name]
 
 
 def _imported(contents: Iterable[bytes]) -> Iterable[bytes]:
-    """What is in the files of the library that these import, or that those import, each once."""
+    """Contents of the library's files that these import, directly or through others, each once."""
     waiting, seen = list(contents), set[Path]()
     while waiting:
         for folder, stem in _IMPORT.findall(waiting.pop(0).decode("utf-8", "replace")):
@@ -209,7 +209,7 @@ def _imported(contents: Iterable[bytes]) -> Iterable[bytes]:
 
 
 def _digest_of_code(folders: Iterable[Path]) -> str:
-    """Of specs, references and all else by name: whatever takes part in a measurement or its judgement."""
+    """A digest of specs, references and all other code that affects a measurement or its verdict."""
     digest = hashlib.sha256()
     for path in (path for folder in folders for path in sorted(folder.iterdir())):
         if path.suffix in _CODE and path.is_file():
@@ -219,7 +219,7 @@ def _digest_of_code(folders: Iterable[Path]) -> str:
 
 
 def _digest_of_helpers(folder: Path) -> bytes:
-    """Of the files that several implementations use: an edit of them is an edit of each."""
+    """A digest of the files that several implementations use: an edit of one of them is an edit of each."""
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         if path.suffix in _HELPERS and path.stem not in _ROLES and not _VARIANT.fullmatch(path.stem):

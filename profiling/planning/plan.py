@@ -38,8 +38,8 @@ class Quality(StrEnum):
 class Job(Struct, frozen=True):
     """One workload and the implementations to compare on it, on one device.
 
-    They share a job because they are timed in turn, round by round, on the same inputs:
-    a comparison of one after the other reads the second 1 to 8 % slow.
+    They share a job because they are timed in turn, round by round, on the same inputs: measured one after
+    the other, the second reads 1 to 8 % slow.
     """
 
     id: str
@@ -66,20 +66,20 @@ class SizeChoice(Struct, frozen=True):
 
     preset: str
     sizes: dict[str, int] = {}
-    or_any: bool = False  # a default, not the user's word: a kernel without it takes what it has
+    or_any: bool = False  # for a default: a kernel that lacks the preset takes one that it has
 
 
 def tour(kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:
-    """What to begin with: the kernels of the tour, or all of a library that has none of them."""
+    """Kernels for a first session: those of the tour, or all of a library that has none of them."""
     return tuple(kernel for kernel in kernels if kernel.spec.name in TOUR) or tuple(kernels)
 
 
 def by_default(kernel: Kernel, implementation: Implementation) -> bool:
-    """Whether a plan takes it when nobody asks for it.
+    """Whether a plan takes an implementation that nobody named.
 
-    Of torch.compile's modes the default one only: the others compile for seconds to minutes, which pays where
-    a kernel is there to compare them. Not what its spec sets aside, and no libraries: they are not what is
-    being written here, and may not be installed.
+    It takes only the default one of torch.compile's modes, unless the kernel is there to compare modes: the
+    others compile for seconds to minutes. It leaves out what the spec lists as ``on_request``, and other
+    people's libraries, which are not what the user writes and may not be installed.
     """
     if implementation.provider is Provider.LIBRARY or implementation.stem in kernel.spec.on_request:
         return False
@@ -102,8 +102,8 @@ def plan_jobs(
 ) -> tuple[Job, ...]:
     """Make the jobs, kernel by kernel. ``providers`` and ``stems`` narrow the implementations when given.
 
-    Without dtypes each kernel takes float32, or the first it knows. ``all_modes``: also those
-    implementations that a plan leaves out by default; but libraries only where one of the two names them.
+    Without dtypes each kernel takes float32, or the first it knows. ``all_modes`` adds the implementations
+    that a plan leaves out by default, but libraries only where ``providers`` or ``stems`` name them.
 
     Raises PlanError when a size does not fit or is empty, a preset is unknown or nothing is left to run.
     """
@@ -159,9 +159,13 @@ def _workloads(
 def _nothing_to_run(kernels: Sequence[Kernel], wanted: Sequence[Dtype]) -> str:
     if any(_dtypes(kernel, wanted) for kernel in kernels):
         return "Nothing to run: no implementation matches the kernels, providers and sizes chosen."
-    known = [f"{kernel.spec.name} has {', '.join(kernel.spec.dtypes)}" for kernel in kernels[:_NAMED]]
+    known = [f"{kernel.spec.name} has {_labels(kernel.spec.dtypes)}" for kernel in kernels[:_NAMED]]
     more = f"; and {len(kernels) - _NAMED} more" if len(kernels) > _NAMED else ""
-    return f"Nothing to run in {', '.join(wanted)}: {'; '.join(known)}{more}."
+    return f"Nothing to run in {_labels(wanted)}: {'; '.join(known)}{more}."
+
+
+def _labels(dtypes: Iterable[Dtype]) -> str:
+    return ", ".join(dtype.label for dtype in dtypes)
 
 
 def _dtypes(kernel: Kernel, wanted: Sequence[Dtype]) -> tuple[Dtype, ...]:

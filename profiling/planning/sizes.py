@@ -1,6 +1,6 @@
-"""Sizes that many kernels share: presets, sweeps, and odd sizes, at which every version must be right.
+"""Sizes that many kernels share: presets, sweeps, and odd sizes, at which every implementation must be right.
 
-The first odd size of a kernel is verified in every run, beside the size that is measured; the tests take all.
+Every run verifies the first odd size of a kernel beside the measured size; the tests verify all of them.
 """
 
 from roofscope.profiling.planning.spec import Preset
@@ -8,7 +8,7 @@ from roofscope.profiling.planning.spec import Preset
 # One axis, n elements.
 LENGTHS = (Preset("small", {"n": 2**20}), Preset("medium", {"n": 2**24}), Preset("large", {"n": 2**26}))
 LENGTH_SWEEP = tuple({"n": 2**power} for power in range(14, 30, 2))
-# No multiple of a block or of a 16-byte access; whole blocks short of a power of two; none; less than a warp.
+# No multiple of a block or of a 16-byte access; whole blocks but no power of two; empty; less than a warp.
 ODD_LENGTHS = ({"n": 98433}, {"n": 98432}, {"n": 0}, {"n": 1}, {"n": 7}, {"n": 1031})
 
 # Rows, each summed up, normalised or scaled as a whole.
@@ -39,7 +39,7 @@ ODD_ROWS = (
     {"rows": 2, "cols": 98432},
     {"rows": 4097, "cols": 1031},
 )
-EMPTY_ROWS = {"rows": 3, "cols": 0}  # for work that is defined on nothing: a sum is 0, a maximum is not
+EMPTY_ROWS = {"rows": 3, "cols": 0}  # for work that is defined on them: a sum is 0, a maximum is not
 
 
 def cube(size: int) -> dict[str, int]:

@@ -25,20 +25,25 @@ class Dtype(StrEnum):
         """Bytes per element."""
         return 4 if self is Dtype.FLOAT32 else 2
 
+    @property
+    def label(self) -> str:
+        """For people: ``fp32``, ``bf16``. Data and options have ``float32``."""
+        return f"{'bf' if self is Dtype.BFLOAT16 else 'fp'}{8 * self.itemsize}"
+
 
 class Provider(StrEnum):
-    """Who makes the machine code of an implementation."""
+    """What makes the machine code of an implementation."""
 
     CUDA = "cuda"
     CUDA_EXT = "cuda_ext"
     TRITON = "triton"
     EAGER = "eager"
     COMPILE = "compile"
-    LIBRARY = "library"  # kernels of others: Liger-Kernel, cuDNN, FlashAttention through PyTorch
+    LIBRARY = "library"  # other people's kernels: Liger-Kernel, cuDNN, FlashAttention through PyTorch
 
 
 class Pipe(StrEnum):
-    """Which units do a kernel's arithmetic, hence which compute ceiling bounds it."""
+    """Which units do a kernel's arithmetic, and so which compute ceiling bounds it."""
 
     VECTOR = "vector"  # FP32 units, whatever the storage dtype
     TENSOR = "tensor"  # matrix units of the workload's dtype; float32 means IEEE FP32, not TF32
@@ -209,14 +214,14 @@ class KernelSpec(Struct, frozen=True):
     work: WorkFormula
     tolerance: Tolerance
     presets: tuple[Preset, ...]
-    odd_sizes: tuple[dict[str, int], ...]  # the first is verified besides the measured size; tests take all
+    odd_sizes: tuple[dict[str, int], ...]  # the first is verified beside the measured size; tests verify all
     large_magnitude: float  # inputs up to this absolute value must stay finite and right
     pipe: Pipe = Pipe.VECTOR
     dtypes: tuple[Dtype, ...] = tuple(Dtype)
     multiplies: Multiply | None = None  # by the matrix units; None: the workload's dtype
-    sweep: tuple[dict[str, int], ...] = ()  # sizes from launch-bound to large, to see a kernel's course
-    on_request: tuple[str, ...] = ()  # stems that a plan leaves out unless they are named
-    compares_modes: bool = False  # there to compare torch.compile's modes: a plan takes all of them
+    sweep: tuple[dict[str, int], ...] = ()  # sizes from launch-bound to large, to see how a kernel scales
+    on_request: tuple[str, ...] = ()  # stems that a plan leaves out unless the user names them
+    compares_modes: bool = False  # the kernel compares torch.compile's modes: a plan takes all of them
 
     def preset(self, name: str) -> Preset | None:
         return next((preset for preset in self.presets if preset.name == name), None)
@@ -267,10 +272,10 @@ class Workload(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        return f"{self.kernel} {self.dtype} {self.size_label}"
+        return f"{self.kernel} {self.dtype.label} {self.size_label}"
 
 
-# What the libraries call themselves; another one goes by its file's name.
+# The names that the libraries use for themselves; any other is named after its file.
 _LIBRARIES = {
     "cublaslt": "cuBLASLt",
     "cudnn": "cuDNN",

@@ -1,4 +1,4 @@
-"""Whether a spec that a person wrote can be planned and stored: told before anything is measured."""
+"""Checks, before anything is measured, that a spec which a person wrote can be planned and stored."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from roofscope.profiling.planning.spec import Dtype, FormulaError, KernelSpec, s
 def spec_error(spec: KernelSpec) -> str | None:
     """What is wrong with a spec, in a clause; None if nothing is.
 
-    A class of msgspec takes whatever it is called with, and checks types only where it reads a file.
+    A msgspec class accepts any arguments; it checks types only when it reads a file.
     """
     try:
         msgspec.convert(msgspec.to_builtins(spec), KernelSpec)
@@ -20,7 +20,7 @@ def spec_error(spec: KernelSpec) -> str | None:
     for sizes in (*chosen, *spec.odd_sizes, *spec.sweep):
         if problem := spec.problem_with(sizes):
             return problem.rstrip(".")
-    for sizes in chosen:  # not at every size: that takes nearly as long as all the rest of a scan
+    for sizes in chosen:  # not every size, which would take nearly as long as the rest of the scan
         try:
             _evaluate(spec, sizes)
         except FormulaError as error:

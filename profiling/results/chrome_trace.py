@@ -1,7 +1,7 @@
 """Reads a stored profiler trace: which device kernels ran, how often, how long.
 
-Kineto, which writes torch.profiler's traces, sometimes writes invalid JSON (unescaped quotes in
-names, control characters). Then the file is read event by event and the unreadable are counted.
+Kineto, which writes torch.profiler's traces, sometimes writes invalid JSON (unescaped quotes in names,
+control characters). Then the file is read event by event, and unreadable events are counted.
 """
 
 import re
@@ -23,7 +23,7 @@ class TraceRow(Struct, frozen=True):
 
     name: str
     count: int
-    total_s: float  # an operator's own time, its children left out
+    total_s: float  # an operator's own time, without its children
     share: float  # of the time of all rows, 0 to 1
 
     @property
@@ -78,7 +78,7 @@ def read_trace(chrome_json_gz: bytes) -> TraceSummary:
 
 
 def unpack(chrome_json_gz: bytes) -> bytes:
-    """The JSON text, as far as it is there. Raises TraceError when it is not gzip."""
+    """The JSON text, as far as the file goes. Raises TraceError when it is not gzip."""
     try:
         return zlib.decompressobj(wbits=31).decompress(chrome_json_gz)
     except zlib.error as error:

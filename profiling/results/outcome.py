@@ -32,14 +32,14 @@ class TimeStats(Struct, frozen=True):
     high_s: float
     samples_s: tuple[float, ...]  # one value a block, in the order measured
     calls_per_block: int
-    rounds: tuple[int, ...] = ()  # the round of each sample: rivals of a job are compared by round
+    rounds: tuple[int, ...] = ()  # the round of each sample: implementations of a job are compared by round
 
     @property
     def relative_half_width(self) -> float:
         return (self.high_s - self.low_s) / 2 / self.median_s
 
     def paired_with(self, other: "TimeStats") -> tuple[list[float], list[float]]:
-        """Samples of both from the rounds in which both were timed; meant for rivals of one job."""
+        """Samples of both from the rounds in which both were timed; meant for implementations of one job."""
         mine, others = (dict(zip(time.rounds, time.samples_s, strict=False)) for time in (self, other))
         common = sorted(mine.keys() & others.keys())
         return [mine[r] for r in common], [others[r] for r in common]
@@ -55,7 +55,7 @@ class Verification(Struct, frozen=True):
 
 
 class BuildInfo(Struct, frozen=True):
-    """What the compiler said. None where it does not say."""
+    """What the compiler reported. None where it reports nothing."""
 
     compile_s: float
     registers: int | None = None
@@ -63,10 +63,10 @@ class BuildInfo(Struct, frozen=True):
     shared_bytes: int | None = None
     architecture: str | None = None
     configuration: str | None = None  # an autotuner's winner
-    graph_count: int | None = None  # that Dynamo made of a call
-    graph_breaks: int | None = None  # where Python had to step in between them
+    graph_count: int | None = None  # graphs that Dynamo made of one call
+    graph_breaks: int | None = None  # between them, where Python runs
     recompiles: int | None = None  # of code compiled before, for other shapes or values
-    cached_graphs: int | None = None  # found compiled on disk: the compile time says little then
+    cached_graphs: int | None = None  # found compiled on disk, which makes the compile time say little
 
 
 class Evidence(Struct, frozen=True):
@@ -82,11 +82,11 @@ class Evidence(Struct, frozen=True):
 
 
 class Discard(Struct, frozen=True):
-    """Blocks left out for a cause that has a name; a block is never left out for its value."""
+    """Blocks left out for a named cause, never for their value."""
 
     cause: str
     blocks: int
-    is_fault: bool = True  # of the device; else they were a warm-up that was taken for more
+    is_fault: bool = True  # of the device; else these blocks turned out to be warm-up
 
 
 class ProfiledKernel(Struct, frozen=True):
@@ -107,16 +107,17 @@ class Energy(Struct, frozen=True):
 
 
 class Meanwhile(Struct, frozen=True):
-    """A call while another instrument looked on, by the headline's own method."""
+    """A call's time by the headline's own method while another instrument observes it."""
 
     seconds: float
     clock_ratio: float | None = None  # the SM clock then, over the headline's
 
     def pairs(self, other_s: float, headline_s: float) -> tuple[tuple[float, float], ...]:
-        """What is the same where the instrument is right: a time of the slowed replays, or cycles.
+        """Pairs that are equal if the instrument is right: times of the slowed replays, or cycles.
 
-        What slows a call lengthens its kernels, or the gaps between them, which are in no kernel's time:
-        that lies anywhere from the headline to what the headline's method reads meanwhile.
+        An instrument that slows a call lengthens its kernels, or the gaps between them, which no kernel's
+        time includes. So its time may lie anywhere from the headline to what the headline's method reads
+        meanwhile.
         """
         low_s, high_s = sorted((headline_s, self.seconds))
         slowed_s = min(max(other_s, low_s), high_s)
@@ -125,7 +126,7 @@ class Meanwhile(Struct, frozen=True):
 
 
 class Flag(StrEnum):
-    """Something a reader of the point must know."""
+    """A fact that a reader of the point must know."""
 
     LAUNCH_BOUND = "launch-bound"
     UNSTABLE = "unstable"
@@ -153,7 +154,7 @@ class Measured(Struct, frozen=True, tag="measured"):
     discards: tuple[Discard, ...] = ()
     calls_s: tuple[float, ...] = ()  # single calls, by events inside a graph; their spread, not the headline
     energy: Energy | None = None
-    profiled: Meanwhile | None = None  # while the profiler looked on: it slows some kernels
+    profiled: Meanwhile | None = None  # while the profiler observed it, which slows some kernels
 
     @property
     def kernel_sum_s(self) -> float | None:
@@ -179,7 +180,7 @@ class FailureKind(StrEnum):
     WRONG_SHAPE = "wrong shape"
     WRONG_DTYPE = "wrong dtype"
     WRONG_VALUES = "wrong values"
-    NOT_PLAIN = "not a plain tensor"  # its own class decides when it is computed
+    NOT_PLAIN = "not a plain tensor"  # its class decides when it is computed
     INPUT_CHANGED = "input changed"
     LAUNCH_ERROR = "launch error"
     OUT_OF_MEMORY = "out of memory"

@@ -1,6 +1,7 @@
-"""The program's proofs that its number is the true one, as values: what was found, against which limit.
+"""The proofs that the program's number is the true one, as values: what was found, against which limit.
 
-The worker measures them (``profiling/worker/selftest``), ``pass_lines`` judges, the session keeps them.
+The worker measures them (``profiling/worker/selftest``), ``analysis/selftest_limits`` judges them, the
+session keeps them.
 """
 
 from enum import StrEnum
@@ -53,7 +54,7 @@ class Proof(Struct, frozen=True):
     name: ProofName
     passed: bool | None
     finding: str  # one sentence with the figures that decide
-    limit: str  # the pass line, one sentence
+    limit: str  # what it must keep to pass, one sentence
     columns: tuple[Column, ...] = ()
     rows: tuple[Row, ...] = ()
     reason_skipped: str = ""
@@ -62,5 +63,5 @@ class Proof(Struct, frozen=True):
 
 
 def all_passed(proofs: tuple[Proof, ...]) -> bool:
-    """Whether none failed and at least one was carried out; a skipped one proves nothing either way."""
+    """Whether none failed and at least one was carried out; a skipped proof says nothing either way."""
     return any(proof.passed for proof in proofs) and all(proof.passed is not False for proof in proofs)

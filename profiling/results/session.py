@@ -84,7 +84,7 @@ class Session(Struct):
         return Roofline(tuple(newest.values()))
 
     def own_device(self, devices: Iterable[Device]) -> Device | None:
-        """Among these, the one that the session belongs to."""
+        """The device that the session belongs to, if it is among these."""
         return next((device for device in devices if self.device and device.uuid == self.device.uuid), None)
 
     def bound_of(self, point: Point) -> Bound:

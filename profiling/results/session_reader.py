@@ -1,4 +1,4 @@
-"""Reads session files; what lies in them is in docs/session-file.md."""
+"""Reads session files; docs/session-file.md says what they hold."""
 
 import os
 import sqlite3
@@ -55,7 +55,7 @@ def load_trace(path: Path, number: int) -> bytes:
 
 
 def _lies_still(path: Path) -> bool:
-    """Whether nobody writes it: SQLite cannot make its files beside what a killed run left behind."""
+    """Whether no program writes it: SQLite cannot make its own files beside those that a killed run left."""
     return not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
 
 

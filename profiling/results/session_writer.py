@@ -1,9 +1,9 @@
 """Writes the session file: one SQLite database, one writer. Documented in docs/session-file.md.
 
-Rows are added and stay as they are, but for a kernel's spec: the newest takes the old one's place.
-Every result is committed as it arrives, so that a crash loses at most the job in flight. While it
-is written the file has a write-ahead log beside it; a closed session is one plain file again.
-Values lie in it as the JSON of their structs: opening a file runs no code.
+Rows are added and never changed, except a kernel's spec: the newest replaces the older one. Every result is
+committed as it arrives, so that a crash loses at most the job in flight. While it is written the file has a
+write-ahead log beside it; a closed session is one plain file again. Values are the JSON of their structs, so
+opening a file runs no code.
 """
 
 import contextlib
@@ -149,7 +149,7 @@ class SessionStore:
 
     def close(self) -> None:
         """Fold the write-ahead log into the file, so that the session is one plain file."""
-        # Another program has the file open too: the last one to close it folds the log.
+        # If another program has the file open too, the last one to close it folds the log.
         with contextlib.suppress(sqlite3.OperationalError):
             self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
@@ -162,14 +162,14 @@ class SessionStore:
 
     @contextlib.contextmanager
     def _transaction(self) -> Generator[None]:
-        """All or nothing of what is done within. Raises SessionError."""
+        """Commit all that is done inside, or nothing. Raises SessionError."""
         job_rows = dict(self._job_rows)
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             yield
             self._connection.execute("COMMIT")
         except BaseException as error:
-            self._job_rows = job_rows  # a job added within has no row any more
+            self._job_rows = job_rows  # a job added inside has lost its row
             # SQLite has rolled back by itself where the disk is full, and says so.
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
@@ -194,7 +194,7 @@ class SessionStore:
 
 
 def copy(path: Path, target: Path) -> None:
-    """Write a complete copy of a session that is only looked at. Raises SessionError."""
+    """Write a complete copy of a session that is open for reading. Raises SessionError."""
     connection = connect(path, "ro")
     try:
         _copy(connection, target)

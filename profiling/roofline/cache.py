@@ -13,10 +13,10 @@ from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.paths import cache_folder
 from roofscope.profiling.roofline.roofline import Ceiling
 
-# Raised when ceilings are added or measured differently: what was kept before is then measured anew.
+# Raised when ceilings are added or measured differently: kept ceilings are then measured again.
 METHOD_VERSION = 2
 
-# A CPU is seldom alone: what was measured in a busy hour must not stand for ever.
+# A CPU usually runs other programs too: ceilings measured while it was busy must expire.
 LIFETIMES = {DeviceKind.CPU: timedelta(days=7)}
 
 
@@ -50,7 +50,7 @@ class _Entry(Struct, frozen=True):
 
 
 class CeilingCache:
-    """One JSON file per key. Trouble with a file is told to ``notify`` in one sentence, never raised."""
+    """One JSON file per key. ``notify`` gets a sentence on each file that fails; nothing is raised."""
 
     def __init__(
         self,
@@ -63,14 +63,14 @@ class CeilingCache:
         self.folder = folder or cache_folder("ceilings")
 
     def load(self, key: CacheKey) -> tuple[Ceiling, ...]:
-        """The ceilings kept for this key; empty when there are none, or too old, or the file is broken."""
+        """The ceilings kept for this key; empty when there are none, or they are too old or unreadable."""
         path = self._path(key)
         try:
             entry = msgspec.json.decode(path.read_bytes(), type=_Entry)
         except FileNotFoundError:
             return ()
         except (OSError, msgspec.MsgspecError) as error:
-            self._notify(f"The kept ceilings in {path} cannot be read ({error}); they are measured anew.")
+            self._notify(f"The kept ceilings in {path} cannot be read ({error}); they are measured again.")
             return ()
         lifetime = LIFETIMES.get(key.device_kind, timedelta.max)
         return entry.ceilings if entry.key == key and self._now() - entry.saved_at < lifetime else ()
@@ -82,7 +82,7 @@ class CeilingCache:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             part.write_bytes(msgspec.json.encode(_Entry(key, self._now(), tuple(ceilings))))
-            part.replace(path)  # whole or not at all: another window may read it now
+            part.replace(path)  # in one step, because another window may be reading it
         except OSError as error:
             self._notify(f"The ceilings cannot be kept in {path} ({error}); they hold for this session only.")
 

@@ -1,9 +1,9 @@
 """Nameplate ceilings: what formulas and the data sheet promise before anything is measured.
 
-Bandwidth = 2 x memory clock x bus width / 8: NVML gives half the data rate of every memory type.
-FP32 = cores x 2 x clock. Tensor = multiprocessors x F x clock, where F is a property of the product
-class and not of the compute capability alone: GeForce cards have half the rate of their siblings.
-Dense rates only; the doubled figure for sparse operands is no roof.
+Bandwidth = 2 x memory clock x bus width / 8: NVML gives half the data rate of every memory type. FP32 = cores
+x 2 x clock. Tensor = multiprocessors x F x clock, where F is a property of the product class and not of the
+compute capability alone: GeForce cards have half the rate of their siblings. Only dense rates count; the
+doubled figure for sparse operands is no roof.
 """
 
 import re
@@ -106,8 +106,8 @@ def tensor_class(device: Device) -> TensorClass | None:
 def nameplate(device: Device, recorded_at: str) -> tuple[Ceiling, ...]:
     """Ceilings by formula, at the rated clock where the table has it, else at NVML's maximum.
 
-    Only those that the known facts allow: nothing for a CPU, no tensor ceiling without a class
-    (``nameplate_gap`` tells why).
+    It gives only those that the known facts allow: nothing for a CPU, no tensor ceiling without a class
+    (``nameplate_gap`` gives the reason).
     """
     rated = _rated_clock(device)
     clock = _Clock(rated.clock_hz, "rated boost clock") if rated else _nvml_clock(device)
@@ -124,7 +124,7 @@ def nameplate_held(
     memory_clock_hz: float | None,
     recorded_at: str,
 ) -> tuple[Ceiling, ...]:
-    """The same formulas at the clocks a run really held. A clock that is None gives no ceiling."""
+    """The same formulas at the clocks that a run held. A clock that is None gives no ceiling."""
     clock = _Clock(clock_hz, "clock held")
     memory = _Clock(memory_clock_hz, "memory clock held")
     return _ceilings(device, clock, clock, memory, Source.NAMEPLATE_HELD, recorded_at)

@@ -94,9 +94,9 @@ class Roofline(Struct, frozen=True):
         return tuple(sorted(found, key=lambda ceiling: -ceiling.value))
 
     def best(self, bound: Bound, measured: Source = Source.MEASURED_BURST) -> Ceiling | None:
-        """The roof drawn: the highest one measured in this way, else in the other, else the nameplate.
+        """The roof that is drawn: the highest one measured this way, else the other way, else the nameplate.
 
-        The envelope over access mixes: a triad-only roof makes right kernels read 105 %.
+        It is the envelope over access mixes, because a triad-only roof makes correct kernels read 105 %.
         """
         for source in (measured, Source.MEASURED_BURST, Source.MEASURED_SUSTAINED, Source.NAMEPLATE):
             if found := self.of(bound, source):
@@ -115,8 +115,8 @@ class Roofline(Struct, frozen=True):
     def limiter(self, work: Work, compute: Bound, measured: Source = Source.MEASURED_BURST) -> Roof | None:
         """The ceiling under which this work takes longest; None where nothing bounds it.
 
-        ``measured`` is the kind of ceiling that fits the point's regime: a sustained point under a
-        burst ceiling would be blamed for the clock.
+        ``measured`` is the kind of ceiling that fits the point's regime: under a burst ceiling, a sustained
+        point would seem slow only because of its lower clock.
         """
         roofs: list[Roof] = []
         memory = self.memory_ceiling(work, measured)

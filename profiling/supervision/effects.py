@@ -1,4 +1,4 @@
-"""What the supervisor wants done: to the worker's process, or told to whoever watches. Data only."""
+"""What the supervisor wants done: to the worker's process, or shown to the user. Data only."""
 
 from msgspec import Struct
 

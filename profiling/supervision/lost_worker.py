@@ -1,35 +1,75 @@
-"""What becomes of the implementations of a job whose worker was lost."""
+"""What becomes of the task in flight when its worker is lost."""
 
 from collections.abc import Sequence
 
 import msgspec
+from msgspec import Struct
 
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.outcome import Failed, FailureKind, Stage
-from roofscope.profiling.supervision.protocol import Run
+from roofscope.profiling.supervision.protocol import Bye, Run, StageStarted, Task
 
 
-def failure_of_lost_worker(
-    run: Run, implementation: Implementation, stage: Stage, timed_out: bool, description: str, log_tail: str
-) -> Failed:
-    """What the implementation whose turn it was failed of. ``description``: such as "killed by SIGKILL"."""
+class WorkerEnd(Struct, frozen=True):
+    """How a worker's process ended."""
+
+    description: str  # such as "killed by SIGKILL"
+    log_tail: str
+    timed_out: bool  # it was ended for missing a deadline
+    bye: Bye | None  # what it said of its end, if anything
+
+
+class Loss(Struct, frozen=True):
+    """What the end of a worker means for the task in flight."""
+
+    message: str  # one sentence for the user
+    failed: tuple[Implementation, Failed] | None = None
+    again: tuple[Run, ...] = ()  # the next worker's first tasks
+
+
+def loss_of(
+    task: Task | None, left: Sequence[Implementation], stage: StageStarted | None, end: WorkerEnd
+) -> Loss:
+    """The implementation in flight failed; the rest of its job, ``left`` without an outcome, is run again.
+
+    Of those measured in turn nobody knows which it was, so each is run by itself. A worker that announced its
+    end had outcomes to give before it: the job goes on. Without any, the same job would end each new worker.
+    """
+    if not isinstance(task, Run) or not left:
+        return Loss(end.bye.reason if end.bye else f"The worker was lost ({end.description}).")
+    if end.bye and len(left) < len(task.job.implementations):
+        return Loss(end.bye.reason, again=(_run_of(task, left),))
+    if not end.bye and stage is not None and stage.stage is Stage.MEASURE and len(left) > 1:
+        why = "did not finish in time" if end.timed_out else f"was lost ({end.description})"
+        message = f"The worker {why} with {len(left)} measured in turn; each is run by itself now."
+        return Loss(message, again=tuple(_run_of(task, [one]) for one in left))
+    in_turn = stage.implementation if stage else None
+    failed = in_turn if in_turn is not None and in_turn in left else left[0]
+    outcome = _failure(task, failed, stage.stage if stage else Stage.BUILD, end)
+    rest = [other for other in left if other != failed]
+    return Loss(outcome.message, (failed, outcome), (_run_of(task, rest),) if rest else ())
+
+
+def _failure(run: Run, implementation: Implementation, stage: Stage, end: WorkerEnd) -> Failed:
+    if end.bye:
+        return Failed(FailureKind.DEVICE_FAULT, stage, end.bye.reason, end.log_tail)
     where = implementation.title
     at = f"at {run.job.workload.size_label}"
-    if timed_out:
+    if end.timed_out:
         return Failed(
             FailureKind.TIMEOUT,
             stage,
             f"{where} did not finish its {stage} stage in time {at}; the worker was restarted.",
-            log_tail,
+            end.log_tail,
         )
     return Failed(
         FailureKind.WORKER_LOST,
         stage,
-        f"The worker was lost ({description}) in the {stage} stage of {where} {at}; it was restarted.",
-        log_tail,
+        f"The worker was lost ({end.description}) in the {stage} stage of {where} {at}; it was restarted.",
+        end.log_tail,
     )
 
 
-def one_run_each(run: Run, left: Sequence[Implementation]) -> list[Run]:
-    """A run for each of those that were measured in turn: whoever loses the worker again is then known."""
-    return [Run(msgspec.structs.replace(run.job, implementations=(one,))) for one in left]
+def _run_of(run: Run, implementations: Sequence[Implementation]) -> Run:
+    """The same job with these implementations only."""
+    return Run(msgspec.structs.replace(run.job, implementations=tuple(implementations)))

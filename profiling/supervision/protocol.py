@@ -70,7 +70,7 @@ def task_id(task: Task) -> str:
 
 
 def task_label(task: Task) -> str:
-    """What the task does, for whoever watches its progress."""
+    """What the task does, for a reader of the progress line."""
     match task:
         case Run(job=job):
             return job.workload.label
@@ -86,6 +86,21 @@ class Hello(Struct, frozen=True, tag="hello"):
     protocol: int
     environment: Environment
     catalog_hash: str
+
+    def problem(self, catalog_hash: str) -> str:
+        """Why this program, with its kernels, cannot work with this worker; "" when it can."""
+        if self.protocol != PROTOCOL_VERSION:
+            return (
+                f"The worker speaks protocol {self.protocol}, this program {PROTOCOL_VERSION}; "
+                "bring both checkouts to the same revision."
+            )
+        if self.catalog_hash != catalog_hash:
+            return (
+                f"The worker's kernels ({self.catalog_hash[:8]}) differ from those here "
+                f"({catalog_hash[:8]}); run again if they were edited just now, else bring both "
+                "checkouts to the same revision."
+            )
+        return ""
 
 
 class StageStarted(Struct, frozen=True, tag="stage"):

@@ -1,6 +1,7 @@
 """Writes what a run reports into the session file; used alike by window and command line."""
 
 from roofscope.profiling.devices.device import Device
+from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.devices.host import package_version
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
@@ -60,26 +61,47 @@ class Recorder:
             case EnvironmentKnown() if self._knows_environment:
                 pass
             case EnvironmentKnown(environment=environment):
-                self.store.add_environment(environment, self._device.id)
-            case OutcomeArrived(job=job, implementation=implementation, outcome=outcome):
-                self._remember(implementation)
-                return self.store.add_outcome(job, implementation, outcome)
+                self.add_environment(environment)
+            case OutcomeArrived():
+                return self.add_outcome(report)
             case CeilingArrived(ceiling=ceiling):
-                self._probed.append(ceiling)
-                self.store.add_ceiling(ceiling)
+                self.add_ceiling(ceiling)
                 return ceiling
             case CeilingsComplete():
-                self._cache.save(self._key(), self._probed)
-                self._probed.clear()  # the window's recorder outlives a probe
+                self.complete_ceilings()
             case ProofArrived(proof=proof):
-                self.store.add_proof(proof)
+                self.add_proof(proof)
                 return proof
-            case TraceArrived(job=job, implementation=implementation, chrome_json_gz=trace):
-                self._remember(implementation)
-                return self.store.add_trace(job, implementation, trace)
+            case TraceArrived():
+                return self.add_trace(report)
             case _:
                 pass
         return None
+
+    # Each of them commits, or raises SessionError.
+
+    def add_environment(self, environment: Environment) -> None:
+        self.store.add_environment(environment, self._device.id)
+
+    def add_outcome(self, report: OutcomeArrived) -> Point:
+        self._remember(report.implementation)
+        return self.store.add_outcome(report.job, report.implementation, report.outcome)
+
+    def add_ceiling(self, ceiling: Ceiling) -> None:
+        self._probed.append(ceiling)
+        self.store.add_ceiling(ceiling)
+
+    def complete_ceilings(self) -> None:
+        """Keep those of a probe that went through to its end for other sessions."""
+        self._cache.save(self._key(), self._probed)
+        self._probed.clear()  # the window's recorder outlives a probe
+
+    def add_proof(self, proof: Proof) -> None:
+        self.store.add_proof(proof)
+
+    def add_trace(self, report: TraceArrived) -> TraceInfo:
+        self._remember(report.implementation)
+        return self.store.add_trace(report.job, report.implementation, report.chrome_json_gz)
 
     def _key(self) -> CacheKey:
         return CacheKey.of(self._device, package_version("torch"))

@@ -1,4 +1,4 @@
-"""What the supervisor tells whoever watches a run: the command line or the window."""
+"""What the supervisor reports of a run, to the command line or the window."""
 
 from msgspec import Struct
 

@@ -1,27 +1,58 @@
-"""Keeps one worker busy and survives it: deadlines, cancellation, quarantine, restart.
+"""Keeps one worker busy and survives it: deadlines, cancellation, pauses, restart.
 
 Sans-IO: methods take what happened and the time (seconds of any steady clock), and return what
 to do. The window and the command line carry the effects out with their own process and timer.
+
+The rules:
+
+- One worker at a time, started when there is a task, and one task in flight.
+- An implementation that a worker was given has one outcome; none only if the worker was closed, or if its Bye
+  said that another one would do no better.
+- A worker that misses a deadline is killed. Its start has one, each stage, and a task until its first stage.
+- A lost worker costs the implementation in flight; the next worker runs what its job has left.
+- An implementation that cost a worker is paused until a file of the kernels changes.
+- Stop drops the queue and cancels the task in flight, which has 3 s to end and its worker then 2 s; a second
+  press kills it. After a stop an exit leaves Cancelled outcomes.
+- `BecameIdle` comes once nothing is queued or in flight, but not after `close`.
+
+What happens, in which state of the worker, and what is done; ``> STATE`` is the next one:
+
+            ABSENT        STARTING             READY                       ENDING
+  --------  ------------  -------------------  --------------------------  ------------------
+  submit    > STARTING    wait in the queue    Send a task if none is in   wait in the queue
+            Spawn, Open                        flight
+  hello                   > READY                                          ignore
+                          Send a task
+  hello of                > ENDING
+  others                  give up, Close
+  stage                                        take its deadline           take its deadline
+  outcome                                      report it                   report it
+  done                                         Send the next task          wait for its exit
+  bye                     2 s to exit          2 s to exit                 2 s to exit
+  exited                  > ABSENT             > ABSENT                    > ABSENT
+                          give up              report the loss; Spawn for  Spawn for what
+                                               what is queued              was queued since
+  deadline                Kill                 Kill; after a stop first    as READY
+                                               Terminate
+  stop      drop queue    drop queue, Kill     drop queue; Cancel if a     as READY
+                                               task is in flight
+  2nd stop                                     Kill if one is in flight    as READY
+  close     drop queue    > ENDING             > ENDING                    Close
+                          drop queue, Close    drop queue, Close
+
+To give up is to drop the queue and the task in flight without outcomes, because no other worker would do
+better. An exit after a Bye that wants no restart gives up, too.
 """
 
 from collections import deque
 from collections.abc import Iterable
 from enum import Enum, auto
 
-import msgspec
-
 from roofscope.profiling.planning.spec import Implementation
-from roofscope.profiling.results.outcome import (
-    Cancelled,
-    Failed,
-    FailureKind,
-    Outcome,
-    SkipKind,
-    Skipped,
-    Stage,
-)
+from roofscope.profiling.results.outcome import Cancelled, Failed, FailureKind, Outcome, Stage
 from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn, Terminate
-from roofscope.profiling.supervision.lost_worker import failure_of_lost_worker, one_run_each
+from roofscope.profiling.supervision.lost_worker import WorkerEnd, loss_of
+from roofscope.profiling.supervision.pauses import Pauses
 from roofscope.profiling.supervision.protocol import (
     PROTOCOL_VERSION,
     Bye,
@@ -66,10 +97,10 @@ LADDER_STEP_S = 2.0  # cancel -> terminate -> kill
 
 
 class _Worker(Enum):
-    ABSENT = auto()
-    STARTING = auto()
-    READY = auto()
-    ENDING = auto()
+    ABSENT = auto()  # no process
+    STARTING = auto()  # spawned, has not said hello
+    READY = auto()  # has a task, or waits for one
+    ENDING = auto()  # was sent Close, has not exited
 
 
 class Supervisor:
@@ -78,19 +109,22 @@ class Supervisor:
     def __init__(self, kernel_roots: Iterable[str], catalog_hash: str) -> None:
         self._open = Open(PROTOCOL_VERSION, tuple(kernel_roots))
         self._catalog_hash = catalog_hash
+        # What is to be done.
         self._queue: deque[Task] = deque()
+        self._begun: set[str] = set()  # ids of jobs that a worker was given; what a loss left is queued again
+        self._pauses = Pauses()
+        self._stopping = 0  # presses of Stop since the queue was last filled
+        self._progress = Progress()
+        # What is in flight.
         self._current: Task | None = None
         self._left: list[Implementation] = []  # of the current run, still without an outcome
-        self._stage: StageStarted | None = None
-        self._deadline: float | None = None
+        self._stage: StageStarted | None = None  # the last one of the current task
+        # The worker's process.
         self._worker = _Worker.ABSENT
-        self._stopping = 0  # presses of Stop since the queue was last filled
-        self._terminated = False
-        self._timed_out = False
-        self._bye: Bye | None = None
-        self._paused: dict[Implementation, str] = {}  # as it was then -> why
-        self._begun: set[str] = set()  # ids of jobs, of which some may be queued again
-        self._progress = Progress()
+        self._deadline: float | None = None  # for the next sign of life; None while none is due
+        self._terminated = False  # asked to end for a stop; it is killed next
+        self._timed_out = False  # killed for a missed deadline
+        self._bye: Bye | None = None  # what it said of its own end
 
     @property
     def is_idle(self) -> bool:
@@ -99,7 +133,7 @@ class Supervisor:
     def catalog_changed(self, catalog_hash: str) -> None:
         """Sources were edited; the next worker must see these."""
         if catalog_hash != self._catalog_hash:
-            self._paused.clear()  # what a version was paused for may lie in its reference or a helper
+            self._pauses.clear()
         self._catalog_hash = catalog_hash
 
     def submit(self, tasks: Iterable[Task], now: float) -> list[Effect]:
@@ -187,7 +221,7 @@ class Supervisor:
         timed_out, self._timed_out = self._timed_out, False
         self._deadline, self._terminated = None, False
         if was is _Worker.ENDING and self._stopping == 0:
-            self._current, self._left, self._stage = None, [], None  # nobody waits for it any more
+            self._forget_task()  # nobody waits for it any more
             return self._advance(now) if self._queue else []
         if self._stopping:
             return [*self._end_rest(Cancelled()), *self._advance(now)]
@@ -198,67 +232,28 @@ class Supervisor:
             message = f"The worker did not start ({description}); see its log, or run `main.py doctor`."
             self._give_up()
             return [WorkerLost(message, log_tail, restarting=False), BecameIdle()]
-        return self._survive(bye, timed_out, description, log_tail, now)
+        return self._survive(WorkerEnd(description, log_tail, timed_out, bye), now)
 
-    def _survive(
-        self, bye: Bye | None, timed_out: bool, description: str, log_tail: str, now: float
-    ) -> list[Effect]:
-        """Blame the implementation in flight, keep the rest of its job, go on.
-
-        Of those measured in turn nobody knows which it was: each is run by itself then.
-        """
-        effects: list[Effect] = []
-        message = bye.reason if bye else f"The worker was lost ({description})."
-        in_turn = self._stage is not None and self._stage.stage is Stage.MEASURE and len(self._left) > 1
-        if isinstance(self._current, Run) and in_turn and not bye:
-            why = "did not finish in time" if timed_out else f"was lost ({description})"
-            message = f"The worker {why} with {len(self._left)} measured in turn; each is run by itself now."
-            self._queue.extendleft(reversed(one_run_each(self._current, self._left)))
-            self._left = []
-        if isinstance(self._current, Run) and self._left and (bye is None or self._left_all):
-            blamed = self._stage.implementation if self._stage else None
-            blamed = blamed if blamed in self._left else self._left[0]
-            stage = self._stage.stage if self._stage else Stage.BUILD
-            if bye:  # a job that breaks the device before any outcome would come back for ever
-                outcome = Failed(FailureKind.DEVICE_FAULT, stage, bye.reason, log_tail)
-            else:
-                outcome = failure_of_lost_worker(
-                    self._current, blamed, stage, timed_out, description, log_tail
-                )
-            message = outcome.message
-            effects += self._record(blamed, outcome)
-        if isinstance(self._current, Run) and self._left:
-            rest = msgspec.structs.replace(self._current.job, implementations=tuple(self._left))
-            self._queue.appendleft(Run(rest))
-        elif isinstance(self._current, Probe | SelfTest | Trace):
+    def _survive(self, end: WorkerEnd, now: float) -> list[Effect]:
+        """Give the outcome of what was lost, queue the rest of its job, go on."""
+        loss = loss_of(self._current, self._left, self._stage, end)
+        effects = self._record(*loss.failed) if loss.failed else []
+        if isinstance(self._current, Probe | SelfTest | Trace):
             self._progress.done += 1
-        self._current, self._left, self._stage = None, [], None
-        effects.append(WorkerLost(message, log_tail, restarting=bool(self._queue)))
+        self._queue.extendleft(reversed(loss.again))
+        self._forget_task()
+        effects.append(WorkerLost(loss.message, end.log_tail, restarting=bool(self._queue)))
         return effects + self._advance(now)
 
-    @property
-    def _left_all(self) -> bool:
-        """Whether the job under way has had no outcome yet."""
-        return isinstance(self._current, Run) and len(self._left) == len(self._current.job.implementations)
-
     def _greeted(self, hello: Hello, now: float) -> list[Effect]:
-        if hello.protocol != PROTOCOL_VERSION:
-            text = (
-                f"The worker speaks protocol {hello.protocol}, this program {PROTOCOL_VERSION}; "
-                "bring both checkouts to the same revision."
-            )
-        elif hello.catalog_hash != self._catalog_hash:
-            text = (
-                f"The worker's kernels ({hello.catalog_hash[:8]}) differ from those here "
-                f"({self._catalog_hash[:8]}); run again if they were edited just now, else bring both "
-                "checkouts to the same revision."
-            )
-        else:
-            self._worker, self._deadline = _Worker.READY, None
-            return [EnvironmentKnown(hello.environment), *self._advance(now)]
-        self._worker = _Worker.ENDING
-        self._give_up()
-        return [Banner(text), Send(Close()), BecameIdle()]
+        if self._worker is _Worker.ENDING:  # closed while it started
+            return []
+        if problem := hello.problem(self._catalog_hash):
+            self._worker = _Worker.ENDING
+            self._give_up()
+            return [Banner(problem), Send(Close()), BecameIdle()]
+        self._worker, self._deadline = _Worker.READY, None
+        return [EnvironmentKnown(hello.environment), *self._advance(now)]
 
     def _advance(self, now: float) -> list[Effect]:
         """Give a free worker its next task, or start the worker."""
@@ -271,35 +266,24 @@ class Supervisor:
             self._deadline = now + START_DEADLINE_S
             return [Spawn(), Send(self._open), self._progressed(now)]
         task = self._queue.popleft()
-        effects: list[Effect] = []
+        skipped: list[OutcomeArrived] = []
         if isinstance(task, Run):
-            task, effects = self._without_paused(task)
+            task, skipped = self._pauses.split(task)
+            self._progress.done += len(skipped)
             if task is None:
-                return [*effects, *self._advance(now)]
+                return [*skipped, *self._advance(now)]
             self._left = list(task.job.implementations)
             self._begun.add(task.job.id)
         # Until its first stage, too: a reference.py, which is a user's code, may hang as it is loaded.
         self._current, self._stage, self._deadline = task, None, now + START_DEADLINE_S
-        return [*effects, Send(task)]
-
-    def _without_paused(self, run: Run) -> tuple[Run | None, list[Effect]]:
-        effects: list[Effect] = []
-        for implementation in run.job.implementations:
-            if why := self._paused.get(implementation):
-                self._progress.done += 1
-                outcome = Skipped(SkipKind.PAUSED, f"{why} It is paused until a file of the kernels changes.")
-                effects.append(OutcomeArrived(run.job, implementation, outcome))
-        rest = tuple(i for i in run.job.implementations if i not in self._paused)
-        job = msgspec.structs.replace(run.job, implementations=rest)
-        return (Run(job) if rest else None), effects
+        return [*skipped, Send(task)]
 
     def _record(self, implementation: Implementation, outcome: Outcome) -> list[Effect]:
         if not isinstance(self._current, Run):
             return []
         self._left = [left for left in self._left if left != implementation]
         self._progress.done += 1
-        if isinstance(outcome, Failed) and outcome.kind.pauses:
-            self._paused[implementation] = outcome.message
+        self._pauses.note(implementation, outcome)
         return [OutcomeArrived(self._current.job, implementation, outcome)]
 
     def _finish(self, problem: str, now: float) -> list[Effect]:
@@ -324,12 +308,15 @@ class Supervisor:
 
     def _end_rest(self, outcome: Outcome) -> list[Effect]:
         effects = [effect for left in list(self._left) for effect in self._record(left, outcome)]
-        self._current, self._left, self._stage = None, [], None
+        self._forget_task()
         return effects
 
     def _give_up(self) -> None:
         """What could not be tried has no outcome: drop it."""
         self._queue.clear()
+        self._forget_task()
+
+    def _forget_task(self) -> None:
         self._current, self._left, self._stage = None, [], None
 
     def _kill(self) -> list[Effect]:

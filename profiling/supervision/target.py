@@ -22,6 +22,6 @@ class LocalTarget(Struct, frozen=True):
         return {
             **os.environ,
             "PYTHONUNBUFFERED": "1",
-            # NVML counts GPUs by PCI bus; CUDA counts by speed unless told otherwise.
+            # NVML counts GPUs by PCI bus; CUDA counts by speed unless this is set.
             "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
         }

@@ -1,4 +1,4 @@
-"""The worker process: takes over stdio, says hello, obeys commands.
+"""The worker process: takes over stdio, says hello, carries out commands.
 
 File descriptor 1 carries the protocol and nothing else: it is duplicated and then pointed at
 descriptor 2, so that prints of kernels, of child processes and of C code land in the log.
@@ -17,7 +17,7 @@ from roofscope.profiling.worker.channel import Channel
 
 def main() -> int:
     if os.getpid() != os.getsid(0):
-        os.setsid()  # our own group: whoever kills it takes nvcc, ptxas and inductor's helpers too
+        os.setsid()  # a group of its own: killing it ends nvcc, ptxas and inductor's helpers too
     output_fd = os.dup(1)
     os.dup2(2, 1)
     channel = Channel(output_fd)
@@ -32,7 +32,7 @@ def main() -> int:
         )
         return 2
     catalog = scan([LIBRARY, *map(Path, opening.kernel_roots)])
-    # Torch comes with these: not before the reader thread is up, which notices a parent that dies meanwhile.
+    # These import torch. The reader thread must run before, to notice a parent that dies meanwhile.
     from roofscope.profiling.worker.environment import read_environment
     from roofscope.profiling.worker.gc_policy import freeze_imports
     from roofscope.profiling.worker.server import Server
@@ -41,7 +41,7 @@ def main() -> int:
     freeze_imports()
     channel.emit(Hello(PROTOCOL_VERSION, environment, catalog.hash))
     ended_because = Server(channel, catalog, environment).serve()
-    # Not sys.exit: a broken CUDA context can hang in the destructors that a clean exit runs.
+    # Not sys.exit, whose destructors can hang on a broken CUDA context.
     sys.stderr.flush()
     os._exit(1 if ended_because else 0)
 

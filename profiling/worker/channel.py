@@ -40,7 +40,7 @@ class Channel:
         return task_id(task) in self._cancelled
 
     def read_commands(self) -> None:
-        """Body of the reader thread. The end of stdin means that the parent is gone: end too."""
+        """Body of the reader thread. Stdin ends when the parent is gone, and the worker ends with it."""
         decoder = command_decoder()
         while data := os.read(0, 1 << 16):
             try:
@@ -49,7 +49,7 @@ class Channel:
                         self._cancelled.add(command.id)
                         continue
                     if isinstance(command, Task):
-                        # One of the same name may have been cancelled before: "ceilings", "selftest".
+                        # An earlier task of the same name ("ceilings", "selftest") may have been cancelled.
                         self._cancelled.discard(task_id(command))
                     self._commands.put(command)
             except ProtocolError as error:

@@ -1,4 +1,4 @@
-"""One worker at a time per GPU: two that measure at once would both be wrong."""
+"""Allows one worker at a time per GPU: two that measure at once would both read wrong times."""
 
 import fcntl
 import hashlib
@@ -15,10 +15,10 @@ class DeviceBusy(Exception):
 
 
 def lock_device(uuid: str, name: str) -> IO[str]:
-    """Take the device's lock; it goes with the returned file, or with the process.
+    """Take the device's lock, which is held until the returned file is closed or the process ends.
 
-    Raises DeviceBusy. One file for all users of the machine; its name is a hash, because a UUID may
-    hold characters that no file name may.
+    Raises DeviceBusy. All users of the machine share one file. Its name is a hash, because a UUID may hold
+    characters that a file name may not.
     """
     digest = hashlib.sha256(uuid.encode()).hexdigest()[:16]
     handle = os.fdopen(_open(lock_folder() / f"roofscope-{digest}.lock"))

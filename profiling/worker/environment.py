@@ -19,7 +19,7 @@ from roofscope.profiling.roofline.nameplate import nameplate_gap
 def read_environment() -> Environment:
     """CUDA devices in torch's order, then the CPU; and one sentence per capability that is missing."""
     missing: list[str] = []
-    # NVML before CUDA: processes seen now are others', whatever their numbers in this container.
+    # NVML before CUDA: every process seen now is another's, whatever its number in this container.
     described, nvml_problem = _read_nvml()
     gpus = list(_cuda_devices(described, missing))
     if gpus and nvml_problem:
@@ -31,7 +31,7 @@ def read_environment() -> Environment:
 
 
 class _Properties(Protocol):
-    """What is read of torch.cuda.get_device_properties, which has no types."""
+    """The fields that are read of torch.cuda.get_device_properties, which has no types."""
 
     name: str
     uuid: object
@@ -59,7 +59,7 @@ def runs_on(compute_capability: tuple[int, int], architectures: Sequence[str]) -
 
 
 def _read_nvml() -> tuple[tuple[Device, ...], str]:
-    """The GPUs, and one sentence where NVML cannot be asked."""
+    """The GPUs, and one sentence where NVML does not answer."""
     try:
         with NvmlReader() as reader:
             return reader.devices(), ""
@@ -91,7 +91,7 @@ def _cuda_devices(described: Sequence[Device], missing: list[str]) -> Iterator[D
 
 
 def _cuda_device(index: int, described: Sequence[Device]) -> Device:
-    """What NVML says of the GPU with torch's UUID, completed by what only CUDA knows."""
+    """NVML's description of the GPU with torch's UUID, completed by what only CUDA knows."""
     properties = cast(_Properties, torch.cuda.get_device_properties(index))  # pyright: ignore[reportUnknownMemberType]
     device = next((device for device in described if same_gpu(device.uuid, properties.uuid)), None)
     if device is None:
@@ -133,9 +133,9 @@ def _no_cuda_device(described: Sequence[Device], warned: Sequence[str]) -> str:
 
 def _missing_tools(*, has_gpu: bool) -> Iterator[str]:
     if has_gpu and not host.package_version("triton"):
-        yield "Triton is not installed, so Triton and torch.compile versions are left out; run `uv sync`."
+        yield "Triton is not installed, so Triton and torch.compile are left out; run `uv sync`."
     if has_gpu and not host.package_version("cuda-core"):
-        yield "cuda-core is not installed, so CUDA C++ versions are left out; run `uv sync`."
+        yield "cuda-core is not installed, so CUDA C++ implementations are left out; run `uv sync`."
     if has_gpu and not host.c_compiler():
         yield "No C compiler was found, which Triton needs for its launchers; install gcc or set CC."
     if not host.cxx_compiler():
@@ -149,7 +149,7 @@ def _users(has_gpu: bool) -> str:
 
 
 def free_bytes(device: Device) -> int:
-    """Bytes: what is free of a GPU, and what torch holds of it unused; of a CPU what the container allows."""
+    """Free bytes: of a GPU with what torch holds unused, of a CPU within what the container allows."""
     if device.kind is DeviceKind.CUDA:
         free, _ = torch.cuda.mem_get_info(device.id)
         return free + torch.cuda.memory_reserved(device.id) - torch.cuda.memory_allocated(device.id)

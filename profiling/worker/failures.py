@@ -1,6 +1,6 @@
 """The ways an implementation can end without a time, as exceptions inside the worker.
 
-Classified once, by exception type, CUDA error code and stage, never by message text.
+They are classified once, by exception type, CUDA error code and stage, never by message text.
 """
 
 import traceback
@@ -31,7 +31,7 @@ class TooLarge(Refusal):
 
 
 class Changed(Refusal):
-    """The files are no longer those that were planned: their time would go under another's hash."""
+    """The files are no longer those that were planned: their time would be stored under the old hash."""
 
     kind = SkipKind.CHANGED
 
@@ -45,7 +45,7 @@ class BuildError(Exception):
 
 
 class WrongResult(Exception):
-    """Verification found a result that is not the reference's."""
+    """Verification found a result that differs from the reference's."""
 
     def __init__(self, kind: FailureKind, message: str) -> None:
         super().__init__(message)
@@ -53,7 +53,7 @@ class WrongResult(Exception):
 
 
 class DeviceFault(Exception):
-    """The device's context is broken, or what torch keeps of it; this worker must end."""
+    """The device's context, or torch's state of it, is broken; this worker must end."""
 
 
 class CancelRequested(Exception):
@@ -61,19 +61,19 @@ class CancelRequested(Exception):
 
 
 def classify(error: Exception, *, what: str, stage: Stage, device_is_sound: bool) -> Failed | Skipped:
-    """The outcome that an exception in a stage amounts to. ``what`` names the implementation and sizes."""
-    import torch  # here, so that the launchers' Refusal import stays cheap
+    """The outcome for an exception in a stage. ``what`` names the implementation and sizes."""
+    import torch  # here, so that importing Refusal stays cheap for launchers
 
     if isinstance(error, Refusal):
         return Skipped(error.kind, str(error))
     if not device_is_sound:
-        message = f"{what} broke the GPU's context ({_first_line(error)}); the worker was restarted."
+        message = f"{what} broke the GPU's context ({first_line(error)}); the worker was restarted."
         return Failed(
             FailureKind.DEVICE_FAULT, stage, f"{message} Run it under compute-sanitizer.", _log(error)
         )
     match error:
         case _ if _is_our_own(error):
-            message = f"{what} met an error of Roofscope's own ({_first_line(error)}); please report its log."
+            message = f"{what} met an error of Roofscope's own ({first_line(error)}); please report its log."
             return Failed(FailureKind.INTERNAL, stage, message, _log(error))
         case BuildError():
             return Failed(FailureKind.BUILD_ERROR, stage, f"{what} was not built: {error}", error.log)
@@ -84,18 +84,18 @@ def classify(error: Exception, *, what: str, stage: Stage, device_is_sound: bool
                 FailureKind.OUT_OF_MEMORY, stage, f"{what} ran out of device memory; choose smaller sizes."
             )
         case _:
-            # A compiler that works at the first call fails inside a call, not in the build stage.
+            # A compiler that runs at the first call fails inside a call, not in the build stage.
             if stage is Stage.BUILD or _is_compiler_error(error):
-                message = f"{what} was not built: {_place(error)}{_first_line(error)}"
+                message = f"{what} was not built: {_place(error)}{first_line(error)}"
                 return Failed(FailureKind.BUILD_ERROR, stage, message, _log(error))
-            message = f"{what} failed in its {stage} stage: {_first_line(error)}"
+            message = f"{what} failed in its {stage} stage: {first_line(error)}"
             return Failed(FailureKind.LAUNCH_ERROR, stage, message, _log(error))
 
 
 def has_broken_capture(error: BaseException | None) -> bool:
-    """Whether the capture of a CUDA graph has failed under a version: one of its own, or torch.compile's.
+    """Whether the capture of a CUDA graph failed under an implementation: its own, or torch.compile's.
 
-    Torch up to 2.11 then goes on recording, and the graphs of torch.compile fail in later jobs as well.
+    Torch up to 2.11 then goes on recording, and torch.compile's graphs fail in later jobs as well.
     """
     while error is not None:
         if getattr(error, "error_code", None) in _CAPTURE_ERRORS:
@@ -105,7 +105,7 @@ def has_broken_capture(error: BaseException | None) -> bool:
 
 
 def _is_our_own(error: BaseException) -> bool:
-    """Whether our code raised it by accident: a kernel's error comes from its file or a library."""
+    """Whether our own code raised it by accident: a kernel's error comes from its file or a library."""
     if isinstance(error, BuildError | WrongResult | RuntimeError | MemoryError):
         return False
     frames = traceback.extract_tb(error.__traceback__)
@@ -113,7 +113,7 @@ def _is_our_own(error: BaseException) -> bool:
 
 
 def _is_compiler_error(error: BaseException) -> bool:
-    """By the module that defines the exception's class: the compilers' own classes live there."""
+    """Whether a compiler raised it, judged by the module that defines the exception's class."""
     modules = ("triton.compiler", "triton.runtime.errors", "torch._dynamo", "torch._inductor")
     return any(
         type(cause).__module__.startswith(modules)
@@ -123,8 +123,8 @@ def _is_compiler_error(error: BaseException) -> bool:
 
 
 def _place(error: BaseException) -> str:
-    """File and line of the kernel's code at fault, such as ``eager.py:3: ``; "" where it is not known."""
-    if isinstance(error, SyntaxError):  # which has no frame in the file, and both in its text
+    """File and line in the kernel's code that raised it, such as ``eager.py:3: ``; "" where not known."""
+    if isinstance(error, SyntaxError):  # has no frame in the file, and its text names file and line
         return ""
     for frame in traceback.extract_tb(error.__traceback__):
         path = Path(frame.filename)
@@ -133,7 +133,8 @@ def _place(error: BaseException) -> str:
     return ""
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """Of what the error says; its type where it says nothing."""
     text = str(error).strip() or type(error).__name__
     return text.splitlines()[0][:300]
 

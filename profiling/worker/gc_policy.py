@@ -1,4 +1,4 @@
-"""Python's garbage collector, kept where it does no harm and costs little."""
+"""When Python's collector may run: never during a capture, and over few objects otherwise."""
 
 import gc
 from typing import Any
@@ -7,11 +7,11 @@ import torch
 
 
 def keep_out_of_captures() -> None:
-    """Let every capture of a CUDA graph in this process, torch.compile's own too, be free of collections.
+    """Keep collections out of every capture of a CUDA graph in this process, torch.compile's own included.
 
-    One that falls into a capture may find a graph or a kernel that nothing refers to any more. The driver
-    forbids to destroy either there: the capture fails, and torch.compile's later ones with it (pytorch pull
-    request 161037; up to 2.8 torch collected before every capture, which takes a quarter of a second).
+    A collection during a capture may destroy a graph or a kernel that is no longer referenced. The driver
+    forbids that: the capture fails, and so do torch.compile's later ones (pytorch pull request 161037; up to
+    2.8 torch collected before every capture, which takes a quarter of a second).
     """
     capture: Any = torch.cuda.graph
     if not issubclass(capture, _Uncollected):
@@ -19,7 +19,7 @@ def keep_out_of_captures() -> None:
 
 
 class _Uncollected:
-    """Put before ``torch.cuda.graph`` as a base class."""
+    """A base class that comes before ``torch.cuda.graph``."""
 
     _collects = False
 
@@ -44,9 +44,9 @@ class _Uncollected:
 
 
 def freeze_imports() -> None:
-    """Let later collections pass over what is alive now. To be called when that is modules, which stay.
+    """Exclude what is alive now from later collections. Call it when that is modules, which stay anyway.
 
-    Torch alone is 190 thousand objects, with its compiler 490: a quarter of a second for each collection.
+    Torch alone is 190 thousand objects, with its compiler 490 thousand: a quarter of a second a collection.
     """
     gc.collect()
     gc.freeze()

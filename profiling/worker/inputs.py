@@ -17,7 +17,7 @@ Derive = Callable[..., Sequence[torch.Tensor]]
 class InputMaker:
     """Makes a spec's inputs for one dtype on one device from one seed.
 
-    ``derive`` gets all inputs and returns those the spec calls derived, in order, in any dtype.
+    ``derive`` takes all inputs and returns those that the spec calls derived, in order, in any dtype.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class InputMaker:
     def make(self, sizes: dict[str, int], magnitude: float = 1.0) -> InputSet:
         """Random inputs; every call gives contents never seen before.
 
-        Not zeros or constants: a matrix product runs 7 to 15 % faster on them.
+        Zeros or constants would not do: a matrix product runs 7 to 15 % faster on them.
         """
         inputs = tuple(
             torch.empty(
@@ -46,7 +46,7 @@ class InputMaker:
         return inputs
 
     def refresh(self, inputs: InputSet, sizes: dict[str, int], magnitude: float = 1.0) -> None:
-        """Give tensors new contents in place; whoever cached by address is found out."""
+        """Give tensors new contents in place, which exposes a call that caches by address."""
         derived: list[torch.Tensor] = []
         for tensor, spec in zip(inputs, self._spec.inputs, strict=True):
             match spec.fill:
@@ -65,7 +65,7 @@ class InputMaker:
                 tensor.copy_(values)
 
     def _fill(self, tensor: torch.Tensor, low: float, high: float) -> None:
-        # The 8-bit types know no random numbers of their own.
+        # Torch has no random numbers of the 8-bit types.
         wide = tensor if tensor.element_size() > 1 else torch.empty_like(tensor, dtype=torch.float32)
         wide.uniform_(low, high, generator=self._generator)
         if wide is not tensor:
@@ -73,7 +73,7 @@ class InputMaker:
 
 
 def widened(inputs: InputSet) -> InputSet:
-    """Inputs for a reference: what is floating in float64, integers as they are."""
+    """Inputs for a reference: floating-point tensors in float64, integers unchanged."""
     return tuple(tensor.double() if tensor.is_floating_point() else tensor for tensor in inputs)
 
 
@@ -81,15 +81,15 @@ _MOST_SETS = 256
 
 
 def sets_on(device: Device, make: Callable[[], InputSet], bytes_per_set: int) -> list[InputSet]:
-    """As many sets as a job rotates through on this device."""
+    """The sets that a job rotates through on this device."""
     count = set_count(bytes_per_set, device.last_level_cache_bytes or 0, free_bytes(device))
     return [make() for _ in range(count)]
 
 
 def set_count(bytes_per_set: int, cache_bytes: int, room_bytes: int) -> int:
-    """Sets needed so that rotating touches more than 3 x the cache: each call then finds it cold.
+    """Sets needed so that rotating touches more than 3 x the cache, and each call finds the cache cold.
 
-    At least 2, and no more than fit in a quarter of the room, the free memory (then 1).
+    There are at least 2, but no more than fit in a quarter of the room, the free memory, which may be 1.
     """
     wanted = max(2, -(-CACHE_LAPS * cache_bytes // max(bytes_per_set, 1)))
     fitting = max(1, room_bytes // 4 // max(bytes_per_set, 1))
@@ -97,7 +97,7 @@ def set_count(bytes_per_set: int, cache_bytes: int, room_bytes: int) -> int:
 
 
 def as_tuple(outputs: torch.Tensor | Sequence[torch.Tensor] | None) -> tuple[torch.Tensor, ...]:
-    """What a call returned. Raises WrongResult where that is neither a tensor nor a row of things."""
+    """What a call returned. Raises WrongResult where that is neither a tensor nor a sequence."""
     if isinstance(outputs, torch.Tensor):
         return (outputs,)
     if isinstance(outputs, tuple | list):

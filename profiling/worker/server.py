@@ -1,4 +1,4 @@
-"""Carries the parent's commands out, one at a time, on devices that nobody else measures on meanwhile."""
+"""Carries out the parent's commands, one at a time, on devices that it has locked."""
 
 import gc
 import sys
@@ -33,6 +33,7 @@ from roofscope.profiling.supervision.protocol import (
     TaskDone,
     Trace,
     task_id,
+    task_label,
 )
 from roofscope.profiling.worker.ceilings.measure import measure_ceilings
 from roofscope.profiling.worker.channel import Channel
@@ -55,7 +56,7 @@ class Server:
         self._instruments: dict[str, Instruments] = {}
 
     def serve(self) -> str | None:
-        """Until told to close. Returns why the worker must end by itself, if it must."""
+        """Serve until the parent closes. Returns the reason if the worker must end by itself."""
         while True:
             command = self._channel.next_command()
             if isinstance(command, Close | Open | Cancel):
@@ -71,7 +72,7 @@ class Server:
             self._channel.emit(TaskDone(task_id(command), problem))
 
     def _carry_out(self, command: Task) -> str:
-        """Returns one sentence when the task failed as a whole, else nothing."""
+        """Returns one sentence when the task failed as a whole, else an empty one."""
         try:
             device = self._device(
                 command.device if isinstance(command, Probe | SelfTest) else command.job.device
@@ -84,7 +85,7 @@ class Server:
             raise
         except Exception as error:  # noqa: BLE001 - the queue goes on after a task that fails as a whole
             traceback.print_exc()
-            return f"{_label(command)} failed: {str(error).strip() or type(error).__name__}"
+            return f"{_subject(command)} failed: {str(error).strip() or type(error).__name__}"
         finally:
             _release_memory()
         return ""
@@ -96,7 +97,7 @@ class Server:
         except (CancelRequested, DeviceFault):
             raise
         except Exception as error:
-            require_sound(torch.device(device.id), error, _label(command))
+            require_sound(torch.device(device.id), error, _subject(command))
             raise
 
     def _perform(self, command: Task, device: Device) -> None:
@@ -159,36 +160,28 @@ class Server:
 
 
 def _current(device: Device) -> AbstractContextManager[object]:
-    """Makes a GPU torch's current one: events, streams, captures and Triton's launches go by that."""
+    """Makes a GPU torch's current one, which events, streams, captures and Triton's launches use."""
     return torch.cuda.device(device.id) if device.kind is DeviceKind.CUDA else nullcontext()
 
 
 def _import_compiler(job: Job) -> None:
-    """Before a job's modules and buffers are there, which must not be overlooked with it."""
-    if all(version.provider is not Provider.COMPILE for version in job.implementations):
+    """Import torch.compile before a job makes modules and buffers, which collections must still see."""
+    if all(one.provider is not Provider.COMPILE for one in job.implementations):
         return
     if "roofscope.profiling.worker.build.providers.compile" not in sys.modules:
-        with suppress(ImportError):  # the build says so
+        with suppress(ImportError):  # the build reports it
             import roofscope.profiling.worker.build.providers.compile  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
             freeze_imports()
 
 
-def _label(command: Task) -> str:
-    match command:
-        case Probe(device=device):
-            return f"Measuring the ceilings of {device}"
-        case SelfTest(device=device):
-            return f"The self-test on {device}"
-        case Trace(job=job):
-            return f"The trace of {job.implementations[0].key}"
-        case Run(job=job):
-            return job.workload.label
+def _subject(command: Task) -> str:
+    return f"The task {task_label(command)!r}"
 
 
 def _release_memory() -> None:
     """Give a task's memory back before the next one asks how much is free."""
     gc.collect()
     if torch.cuda.is_initialized():
-        with suppress(RuntimeError):  # of a broken context: why it broke is the news
+        with suppress(RuntimeError):  # of a broken context, whose cause is reported elsewhere
             torch.cuda.empty_cache()

@@ -26,7 +26,7 @@ def test_a_missing_package_is_one_sentence(
     kernel: Kernel, version: Implementation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "liger_kernel", None)
-    with pytest.raises(Unavailable, match=r"^Liger-Kernel is not installed; install the `peers` group\.$"):
+    with pytest.raises(Unavailable, match=r"^Liger-Kernel is not installed; install the `peers` extra\.$"):
         library.build(request_of(kernel.folder, version.stem, kernel.spec.name))
 
 

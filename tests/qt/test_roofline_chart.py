@@ -164,7 +164,7 @@ def test_ceilings_that_arrive_are_drawn_and_chosen_by_source(qtbot: QtBot) -> No
 
 def test_choosing_a_dtype_filters_points_and_ceilings(qtbot: QtBot) -> None:
     chart, _, _ = open_chart(qtbot, make_session())
-    index = chart.bar.dtypes.findText("bfloat16")
+    index = chart.bar.dtypes.findText("bf16")
     chart.bar.dtypes.setCurrentIndex(index)
     chart.bar.dtypes.activated.emit(index)
     assert {point.dtype for point in chart.scene.points} == {"bfloat16"}

@@ -53,7 +53,7 @@ def test_the_window_fits_a_small_screen(open_window: OpenWindow, scheme: Command
     window.resize(1024, 700)
     points.pin(points.point_at(points.rowCount() - 1).number)
     try:
-        window.actions_of[scheme].trigger()  # boxes then ask anew for what their entries take
+        window.actions_of[scheme].trigger()  # boxes then ask again for the width of their entries
         QApplication.processEvents()
         assert (window.width(), window.height()) == (1024, 700)
     finally:

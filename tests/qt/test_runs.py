@@ -197,7 +197,7 @@ def test_a_killed_worker_gives_a_card_and_the_run_goes_on(open_window: OpenWindo
     failures = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
     assert [failure.kind for failure in failures] == [FailureKind.WORKER_LOST]
     greyed = [
-        application.controller.reason(point.implementation, DEVICE)
+        application.availability.reason(point.implementation, DEVICE)
         for point in application.model.session.points
     ]
     assert sum("paused" in reason for reason in greyed) == 1

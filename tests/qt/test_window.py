@@ -311,11 +311,22 @@ def test_own_sizes_are_checked_while_typing(open_window: OpenWindow):
     bar.own_sizes.setText("rows=12")
     assert run.isEnabled()
     assert "Left out" in bar._message.whole_text
+    assert bar.choice().own_sizes == ({"rows": 12},)
     bar.own_sizes.setText("rows=")
     assert not run.isEnabled()
     assert "rows=" in bar._message.whole_text
+    assert bar.own_sizes.property("state") == "bad"
     bar.own_sizes.clear()
     assert run.isEnabled()
+    assert bar.own_sizes.property("state") == ""
+
+
+def test_own_sizes_that_are_none_start_no_run(open_window: OpenWindow):
+    application = open_window()
+    application.panes.plan_bar.own_sizes.setText("what")
+    application.commands.measure_here()  # a card's button, which stays while Run is off
+    assert not application.controller.is_running
+    assert ["'what' is no size" in notice for notice in notices(application)] == [True]
 
 
 def test_the_device_decides_sizes_and_what_can_run(open_window: OpenWindow):

@@ -56,7 +56,7 @@ def test_a_row_at_the_edge_stays_on_the_axes() -> None:
 
 
 def test_a_close_view_moves_nothing() -> None:
-    softmax = next(group for group in SCENE.groups if group.label.startswith("softmax f32"))
+    softmax = next(group for group in SCENE.groups if group.label.startswith("softmax fp32"))
     fastest = softmax.points[0]
     close = View(
         Range(fastest.x - 0.02, fastest.x + 0.02),

@@ -95,7 +95,13 @@ def test_kernels_are_listed(call) -> None:
     assert left_out["triton_online"] == ""
     assert "--provider library" in left_out["library_liger"]
     text = call("list", "softmax").out
-    for word in ("softmax: Softmax of rows", "float32", "triton_online", "cols (columns of x", "sweep of 8"):
+    for word in (
+        "softmax: Softmax of rows",
+        "fp32, fp16, bf16",
+        "triton_online",
+        "cols (columns of x",
+        "sweep of 8",
+    ):
         assert word in text
 
 

@@ -1,8 +1,12 @@
 """What the command line says of a run when it is over."""
 
+import io
+
 import msgspec
 import pytest
+from rich.console import Console
 
+from roofscope.app.cli.progress import make_progress
 from roofscope.app.cli.run import shortfall
 from roofscope.profiling.results.outcome import (
     Cancelled,
@@ -38,3 +42,17 @@ def points(*outcomes: Outcome) -> list[Point]:
 )
 def test_a_run_ends_with_what_is_missing_of_it(outcomes: tuple[Outcome, ...], said: str) -> None:
     assert shortfall(points(*outcomes), planned=2) == said
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 140])
+def test_the_wait_keeps_its_unit_beside_a_long_description(width: int) -> None:
+    text = io.StringIO()
+    console = Console(file=text, width=width)
+    progress = make_progress(console)
+    item = "vector_add fp32 n=1048576 / eager PyTorch, measure, 1 in turn"
+    progress.add_task(item, total=12, completed=3, left="about 18 s left")
+    console.print(progress.get_renderable())
+    [line] = text.getvalue().splitlines()
+    assert "3 of 12" in line
+    assert "0:00:00 about 18 s left" in line
+    assert (item in line) is (width == 140)

@@ -86,7 +86,7 @@ def test_a_trace_says_which_types_were_measured(capsys: pytest.CaptureFixture[st
         (
             "softmax/eager",
             Dtype.BFLOAT16,
-            "softmax/eager was not measured in bfloat16, only in",
+            "softmax/eager was not measured in bf16, only in",
         ),
         ("softmax/eagr", None, "did you mean 'softmax/eager'?"),
     ):

@@ -42,7 +42,7 @@ def timed(point: Point, provider: Provider, variant: str, samples_s: tuple[float
 
 
 def line_of(session: Session, *times: tuple[Provider, str, float], goals: tuple[object, ...] = ()) -> Line:
-    """Rivals whose times drift alike from round to round, in seconds."""
+    """Implementations whose times drift alike from round to round, in seconds."""
     model = next(p for p in session.points if p.measured and p.implementation.kernel == "softmax")
     points = tuple(
         timed(model, provider, variant, tuple(seconds * drift for drift in (1.0, 1.02, 1.05, 1.03, 1.01)))

@@ -113,7 +113,7 @@ def test_a_kernel_without_the_type_says_which_it_has() -> None:
     kernel = replace(SOFTMAX, spec=replace(SOFTMAX.spec, dtypes=(Dtype.BFLOAT16, Dtype.FLOAT32)))
     with pytest.raises(PlanError) as caught:
         plan_jobs([kernel], device="cpu", dtypes=[Dtype.FLOAT16], size_choices=[SMALL])
-    assert str(caught.value) == "Nothing to run in float16: softmax has bfloat16, float32."
+    assert str(caught.value) == "Nothing to run in fp16: softmax has bf16, fp32."
 
 
 @pytest.mark.parametrize(

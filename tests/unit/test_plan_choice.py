@@ -55,7 +55,7 @@ def test_a_plan_is_the_product_of_types_and_sizes(catalog: Catalog):
 
 
 def test_own_sizes_take_the_place_of_presets(catalog: Catalog):
-    choice = PlanChoice("cpu", presets=("small", "large"), own_sizes="rows=3, cols=5; rows=4")
+    choice = PlanChoice("cpu", presets=("small", "large"), own_sizes=({"rows": 3, "cols": 5}, {"rows": 4}))
     first, second = jobs(catalog, choice, "softmax")
     assert first.workload.sizes == {"rows": 3, "cols": 5}
     preset = catalog.kernel("softmax").spec.preset("small").sizes
@@ -63,12 +63,12 @@ def test_own_sizes_take_the_place_of_presets(catalog: Catalog):
 
 
 def test_own_sizes_leave_out_kernels_without_these_axes(catalog: Catalog):
-    choice = PlanChoice("cpu", own_sizes="rows=3, cols=5")
+    choice = PlanChoice("cpu", own_sizes=({"rows": 3, "cols": 5},))
     assert {job.workload.kernel for job in jobs(catalog, choice, "softmax", "matmul")} == {"softmax"}
     kernels = [catalog.kernel("softmax"), catalog.kernel("matmul")]
-    assert sizes_hint("rows=3, cols=5", kernels) == "Left out, without these axes: matmul."
+    assert sizes_hint(choice.own_sizes, kernels) == "Left out, without these axes: matmul."
     with pytest.raises(PlanError, match="No chosen kernel has the axes depth"):
-        sizes_hint("depth=3", kernels)
+        sizes_hint([{"depth": 3}], kernels)
 
 
 def test_data_types_that_leave_kernels_out_say_so(catalog: Catalog):
@@ -85,8 +85,7 @@ def test_data_types_that_leave_kernels_out_say_so(catalog: Catalog):
     [
         (PlanChoice("cpu", dtypes=()), "data type"),
         (PlanChoice("cpu", presets=()), "size"),
-        (PlanChoice("cpu", own_sizes="depth=1"), "axes depth"),
-        (PlanChoice("cpu", own_sizes="what"), "no size"),
+        (PlanChoice("cpu", own_sizes=({"depth": 1},)), "axes depth"),
     ],
 )
 def test_an_empty_choice_gives_one_sentence(catalog: Catalog, choice: PlanChoice, words: str):
@@ -117,4 +116,4 @@ def test_nothing_ticked_gives_one_sentence(catalog: Catalog):
 def test_own_sizes_with_nothing_to_time_are_refused(catalog: Catalog):
     for kernel, sizes in (("gelu", "n=0"), ("matmul", "k=0")):
         with pytest.raises(PlanError, match=f"{kernel} has nothing to time at {sizes};"):
-            jobs(catalog, PlanChoice("cpu", own_sizes=sizes), kernel)
+            jobs(catalog, PlanChoice("cpu", own_sizes=parse_sizes(sizes)), kernel)

@@ -59,7 +59,7 @@ def test_a_source_is_the_one_that_was_planned(store: SessionStore, eager: Path) 
 
 def test_no_source_is_better_than_another(store: SessionStore, eager: Path) -> None:
     planned = outcome_of(scan([eager.parent.parent]))
-    eager.write_text("# edited, and read anew before the rest of the run was taken up")
+    eager.write_text("# edited, and read again before the rest of the run was taken up")
     recorder(store, scan([eager.parent.parent])).handle(planned)
     session = load(store.path)
     assert session.sources == {}

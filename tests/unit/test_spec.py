@@ -41,3 +41,7 @@ def test_an_implementation_is_named_after_its_file() -> None:
         "softmax/cuda_warp_per_row",
     )
     assert Implementation("softmax", Provider.EAGER, "", "hash").stem == "eager"
+
+
+def test_an_element_type_has_one_short_name() -> None:
+    assert [dtype.label for dtype in Dtype] == ["fp32", "fp16", "bf16"]

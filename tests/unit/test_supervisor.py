@@ -181,11 +181,11 @@ def test_a_blamed_implementation_is_paused_until_its_source_changes() -> None:
 
 
 def test_an_edit_of_any_file_ends_a_pause() -> None:
-    """What it was blamed for may have been its reference's fault, or a helper's."""
+    """Its failure may have been its reference's fault, or a helper's."""
     supervisor = started(job(1, (CUDA,)))
     supervisor.feed(StageStarted("job-1", Stage.VERIFY, 60.0, CUDA), now=1.0)
     supervisor.exited("killed by SIGKILL", "", now=2.0)
-    supervisor.catalog_changed("catalog")  # read anew, and the same
+    supervisor.catalog_changed("catalog")  # read again, and the same
     supervisor.submit([Run(job(2, (CUDA,)))], now=3.0)
     effects = supervisor.feed(hello(), now=4.0)
     assert [type(outcome) for _, outcome in recorded(effects)] == [Skipped]
@@ -352,4 +352,13 @@ def test_a_worker_closed_in_mid_run_is_neither_blamed_nor_replaced() -> None:
     supervisor = started(job(), job(2))
     supervisor.close()
     assert supervisor.exited("killed by SIGKILL", "", now=2.0) == []
+    assert supervisor.is_idle
+
+
+def test_a_worker_closed_while_it_starts_is_given_nothing_when_it_says_hello() -> None:
+    supervisor = Supervisor([], "catalog")
+    supervisor.submit([Run(job())], now=0.0)
+    supervisor.close()
+    assert supervisor.feed(hello(), now=1.0) == []
+    assert supervisor.exited("exit code 0", "", now=2.0) == []
     assert supervisor.is_idle

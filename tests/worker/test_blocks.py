@@ -12,7 +12,7 @@ FIRST_S, LATER_S = 1.5, 0.5e-3
 
 
 class FakePair:
-    """Reads the first calls as long as they are told to be, later ones as short."""
+    """Reads the first calls as long as the test sets, later ones as short."""
 
     first_s = FIRST_S
 

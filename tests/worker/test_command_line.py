@@ -63,7 +63,7 @@ def test_a_sixth_kernel_is_one_folder(tmp_path: Path) -> None:
                 "--out", out)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     # With a tick, or a "!" where a busy machine leaves its interval wide.
-    assert "doubled / eager PyTorch float32 70000: " in done.stdout
+    assert "doubled / eager PyTorch fp32 70000: " in done.stdout
     session = load(out)
     eager, triton = sorted(session.points, key=lambda point: point.implementation.stem)
     assert isinstance(eager.outcome, Measured)
@@ -238,7 +238,7 @@ def test_a_picture_that_lies_there_is_never_overwritten(tmp_path: Path) -> None:
 def test_ctrl_c_during_the_imports_is_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import os, signal, sys\n"
-        # As a terminal has it: whoever starts the tests in the background has it ignored.
+        # As in a terminal: tests that run in the background inherit an ignored SIGINT.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "class Finder:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
@@ -272,7 +272,7 @@ def test_a_misspelt_choice_is_one_sentence(tmp_path: Path, words: tuple[str, ...
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP])
 def test_a_run_whose_time_is_up_tells_what_it_measured(tmp_path: Path, ending: signal.Signals) -> None:
     """``timeout`` and CI send SIGTERM, also to a run in the background, and a lost connection SIGHUP."""
-    (tmp_path / "sitecustomize.py").write_text(  # whoever runs the tests by nohup has it ignored
+    (tmp_path / "sitecustomize.py").write_text(  # under nohup the tests inherit an ignored one
         f"import signal\nsignal.signal({int(ending)}, signal.SIG_DFL)\n"
     )
     keep_ceilings(tmp_path / "cache")

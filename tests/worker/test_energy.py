@@ -42,7 +42,7 @@ class FakeGpu:
         self.time_s += seconds
 
     def energy_j(self) -> float | None:
-        """500 W for ever, told late and in ticks; the reading itself takes its time."""
+        """500 W without end, reported late and in ticks; the reading itself takes time."""
         if not self._has_counter:
             return None
         self.time_s += 4.4e-3

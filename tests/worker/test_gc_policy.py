@@ -1,4 +1,4 @@
-"""No garbage is collected while a CUDA graph is captured; no GPU needed to see it."""
+"""No collection runs while a CUDA graph is captured; seeing that needs no GPU."""
 
 import gc
 

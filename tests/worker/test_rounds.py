@@ -18,7 +18,7 @@ from roofscope.profiling.worker.timing.turn import Turn
 
 
 class ScriptedTimer:
-    """Gives the readings of a script, for ever."""
+    """Gives the readings of a script, over and over."""
 
     method = Method.WALL_CLOCK
     reason = ""

@@ -155,7 +155,7 @@ def test_the_command_prints_stores_and_exits_by_what_it_found(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_known_durations_are_read_on_a_cpu(tmp_path: Path) -> None:
-    """That it is carried out and told; whether it passes is for the machine's noise to say."""
+    """That it is carried out and reported; whether it passes depends on the machine's noise."""
     done = main(tmp_path, "selftest", "--device", "cpu", "--proof", "known duration",
                 "--out", tmp_path / "a.roofscope")  # fmt: skip
     [proof] = load(tmp_path / "a.roofscope").proofs

@@ -1,4 +1,4 @@
-"""Where everything but the points' own labels stands in one view; made anew for every frame."""
+"""Where everything but the points' own labels stands in one view; made again for every frame."""
 
 import math
 from collections.abc import Sequence

@@ -15,8 +15,6 @@ from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Bound
 
-SHORT_DTYPES = {Dtype.FLOAT32: "f32", Dtype.FLOAT16: "f16", Dtype.BFLOAT16: "bf16"}
-
 
 class ChartPoint(Struct, frozen=True):
     """A measured point with an arithmetic intensity; y with the ends of its 95 % interval."""
@@ -115,7 +113,7 @@ def grouped(points: Sequence[ChartPoint]) -> tuple[PointGroup, ...]:
     size_counts = Counter((kernel, dtype) for kernel, dtype, _ in groups)
     found: list[PointGroup] = []
     for (kernel, dtype, sizes), members in groups.items():
-        label = f"{kernel} {SHORT_DTYPES[dtype]}" if len(dtypes) > 1 else kernel
+        label = f"{kernel} {dtype.label}" if len(dtypes) > 1 else kernel
         if size_counts[kernel, dtype] > 1:
             label = f"{label} {sizes}"
         found.append(PointGroup(label, tuple(sorted(members, key=lambda point: -point.y))))

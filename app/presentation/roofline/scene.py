@@ -23,7 +23,7 @@ from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Roofline, Source, ridge_point
 
-_ROOM = 0.12  # decades: rivals that all but coincide are spread to either side
+_ROOM = 0.12  # decades: points that all but coincide are spread to either side
 FAR = 30.0  # decades: beyond any view, so that lines run on while the user pans
 
 

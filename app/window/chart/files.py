@@ -55,7 +55,7 @@ def write_png(picture: ChartPicture, path: Path, scale: float) -> None:
 
 
 def copy_chart(picture: ChartPicture, scale: float = 2.0) -> None:
-    """Put PNG, SVG and CSV on the clipboard; whoever pastes takes the kind it knows."""
+    """Put PNG, SVG and CSV on the clipboard; the program that pastes takes the kind it knows."""
     image = picture.image(scale)
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)

@@ -71,7 +71,7 @@ class ChartBar(QWidget):
         _fill(
             self.dtypes,
             _EVERY_DTYPE,
-            [(str(dtype), dtype) for dtype in Dtype if dtype in dtypes],
+            [(dtype.label, dtype) for dtype in Dtype if dtype in dtypes],
             options.dtype,
         )
         self._show_sources(scene)

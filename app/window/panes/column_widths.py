@@ -9,7 +9,11 @@ from roofscope.app.presentation.point_columns import COLUMNS
 from roofscope.app.presentation.point_row import PointRow
 
 _MAX_WIDTH = 320
-_LEAST_WIDTHS = {"Kernel": 100, "Implementation": 132, "Size": 84}  # of those that can be told when elided
+_LEAST_WIDTHS = {
+    "Kernel": 100,
+    "Implementation": 132,
+    "Size": 84,
+}  # of names known by half
 _CELL_PADDING = 22  # of the style sheet, both sides, and air between columns
 _MARK_WIDTH = 24
 
@@ -37,7 +41,7 @@ class ColumnWidths(QObject):
         view.viewport().installEventFilter(self)
 
     def fit(self, rows: Sequence[PointRow]) -> None:
-        """Begin anew: each column as wide as its widest text."""
+        """Begin again: each column as wide as its widest text."""
         self._of_user.clear()
         self._needed = [self._width_of(i, column.title) for i, column in enumerate(COLUMNS)]
         self.widen(rows)

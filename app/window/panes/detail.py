@@ -112,7 +112,7 @@ class DetailPane(QWidget):
         point = row.point
         self._title.setText(point.implementation.title)
         workload = point.job.workload
-        self._subtitle.setText(f"{workload.dtype}, {workload.size_label}, {point.job.regime}")
+        self._subtitle.setText(f"{workload.dtype.label}, {workload.size_label}, {point.job.regime}")
         self._verdict.setText(verdict_sentence(point, row.verdict))
         set_state(self._verdict, "bad" if isinstance(point.outcome, Failed) else "")
         measured = point.measured

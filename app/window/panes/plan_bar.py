@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from roofscope.app.presentation.formatting import duration_text
-from roofscope.app.presentation.words import DTYPE_TEXTS
+from roofscope.app.presentation.words import parse_sizes
 from roofscope.app.window.plan_choice import PRESETS, PlanChoice
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.labels import label, set_state
@@ -62,8 +62,7 @@ class PlanBar(QFrame):
         self.device_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.device_box.currentIndexChanged.connect(self._device_chosen)
         self.dtypes = {
-            dtype: _segment(text, f"Measure in {dtype}", on=dtype is Dtype.FLOAT32)
-            for dtype, text in DTYPE_TEXTS.items()
+            dtype: _segment(dtype.label, f"Measure in {dtype}", on=dtype is Dtype.FLOAT32) for dtype in Dtype
         }
         self.presets = {
             name: _segment(_PRESET_TEXTS.get(name, name), f"The kernels' {name} sizes") for name in PRESETS
@@ -107,7 +106,7 @@ class PlanBar(QFrame):
         return self._devices[index] if 0 <= index < len(self._devices) else None
 
     def choice(self) -> PlanChoice | None:
-        """The state of the bar; None while no device is known."""
+        """The state of the bar; None without a device. Raises PlanError if own sizes cannot be read."""
         device = self.device()
         if device is None:
             return None
@@ -115,7 +114,7 @@ class PlanBar(QFrame):
             device=device.id,
             dtypes=tuple(dtype for dtype, button in self.dtypes.items() if button.isChecked()),
             presets=tuple(name for name, button in self.presets.items() if button.isChecked()),
-            own_sizes=self.own_sizes.text(),
+            own_sizes=parse_sizes(self.own_sizes.text()),
             regime=_chosen(self.regimes),
             quality=_chosen(self.qualities),
         )
@@ -151,12 +150,15 @@ class PlanBar(QFrame):
         self._progress.setValue(progress.done)
         self.set_message(progress_text(progress))
 
-    def set_message(self, text: str, *, is_problem: bool = False) -> None:
-        """One line below the choice: what Run would do, what is wrong, or the progress."""
-        self._message.set_text(text, "bad" if is_problem else "muted")
+    def set_message(self, text: str) -> None:
+        """One line below the choice: what Run would do, or the progress."""
+        self._message.set_text(text, "muted")
+        set_state(self.own_sizes, "")
 
-    def mark_sizes(self, is_bad: bool) -> None:
-        set_state(self.own_sizes, "bad" if is_bad else "")
+    def show_problem(self, text: str) -> None:
+        """Say why this choice cannot run, and mark own sizes, which are the most likely cause."""
+        self._message.set_text(text, "bad")
+        set_state(self.own_sizes, "bad" if self.own_sizes.text() else "")
 
     def _arrange(self) -> None:
         choices = QHBoxLayout()

@@ -31,7 +31,7 @@ _MARKS = {True: "✓", False: "✗", None: ""}
 
 
 class ProofPane(QWidget):
-    """Shows the newest proof of each name in the session, and carries them out anew."""
+    """Shows the newest proof of each name in the session, and carries them out again."""
 
     def __init__(
         self,

@@ -60,7 +60,7 @@ class MainWindow(QMainWindow):
         self.docks: dict[str, QDockWidget] = {}
         self._said = ElidedLabel("muted")
         self._default_state = QByteArray()
-        self._is_arranged = False  # by the user; if not, panes are sized anew with the window
+        self._is_arranged = False  # by the user; until then panes are sized with the window
         self.recent_menu = QMenu("Open &recent", self)
 
     def place(self, panes: Panes) -> None:

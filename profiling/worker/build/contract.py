@@ -1,4 +1,4 @@
-"""What a provider is asked for and what it gives, and what providers share."""
+"""What a provider gets and returns, and what providers share."""
 
 import inspect
 import time
@@ -15,6 +15,7 @@ from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.failures import BuildError
 
 Tensors = torch.Tensor | tuple[torch.Tensor, ...]
+Call = Callable[..., Tensors]  # of a kernel on its inputs
 
 
 @dataclass(frozen=True)
@@ -25,30 +26,28 @@ class BuildRequest:
     folder: Path
     workload: Workload
     device: torch.device
-    inputs: tuple[str, ...] = ()  # names of the spec's, to see whether ``run`` takes them; none: not asked
+    inputs: tuple[str, ...] = ()  # names of the spec's inputs, which ``run`` must take; empty: no check
 
 
 @dataclass(frozen=True)
 class Built:
     """``call`` takes the spec's inputs in order and returns its outputs.
 
-    ``info`` is read once the call is settled: compilers that work at the first call know no
-    registers before it.
+    ``info`` is read once the call is settled, because compilers that run at the first call know no registers
+    before it.
     """
 
-    call: Callable[..., Tensors]
+    call: Call
     info: Callable[[], BuildInfo]
 
 
 class FirstCall:
-    """A callable whose compiler works at its first call; ``seconds`` is how long that one took.
+    """A callable whose compiler runs at its first call; ``seconds`` is how long that call took.
 
     ``witness`` is entered for that call alone.
     """
 
-    def __init__(
-        self, run: Callable[..., Tensors], witness: AbstractContextManager[object] | None = None
-    ) -> None:
+    def __init__(self, run: Call, witness: AbstractContextManager[object] | None = None) -> None:
         self._run = run
         self._witness = witness or nullcontext()
         self.seconds = 0.0
@@ -63,18 +62,18 @@ class FirstCall:
         return outputs
 
 
-def run_of(module: ModuleType, *arguments: str) -> Callable[..., Tensors]:
+def run_of(module: ModuleType, *arguments: str) -> Call:
     """A file's ``run``. Raises BuildError where there is none, or it cannot take these arguments.
 
-    Asked before the first call: a TypeError of the call itself looks like one of ours.
+    This is checked before the first call, because a TypeError of the call itself looks like one of ours.
     """
-    run: Callable[..., Tensors] | None = getattr(module, "run", None)
+    run: Call | None = getattr(module, "run", None)
     name = Path(module.__file__ or "").name
     if not callable(run):
         raise BuildError(f"{name} has no function run; it must compute the kernel's outputs.", "")
     try:
         signature = inspect.signature(run)
-    except ValueError:  # of some callables written in C it is not known
+    except ValueError:  # the signature of some callables written in C is not known
         return run
     try:
         if arguments:

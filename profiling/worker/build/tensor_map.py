@@ -23,13 +23,13 @@ def tensor_map(tensor: torch.Tensor, box: tuple[int, ...]) -> ctypes.Array[Any]:
     """A contiguous tensor in boxes of as many dimensions, for ``const __grid_constant__ CUtensorMap``.
 
     Beyond its edges the tensor reads as zeros. Boxes of 128 bytes a row are swizzled for wgmma. The tensor
-    must not be empty, start on 16 bytes and have rows of whole 16 bytes.
+    must not be empty, must start on a multiple of 16 bytes and must have rows of whole 16 bytes.
     """
     return _encoded(tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), box)
 
 
 def needs_hopper(key: str, device: torch.device) -> None:
-    """Raises Refusal where there is no wgmma: in every generation but compute capability 9.0."""
+    """Raises Refusal where there is no wgmma, which only compute capability 9.0 has."""
     if device.type != "cuda" or torch.cuda.get_device_capability(device) != (9, 0):
         raise Refusal(f"{key} needs wgmma, which only compute capability 9.0 (Hopper) has.")
 
@@ -40,7 +40,7 @@ def _encoded(
 ) -> ctypes.Array[Any]:
     driver: Any = importlib.import_module("cuda.bindings.driver")
 
-    # The driver counts dimensions from the innermost one, and leaves out its stride.
+    # The driver counts dimensions from the innermost one, whose stride it leaves out.
     sizes = shape[::-1]
     strides = [dtype.itemsize * elements for elements in itertools.accumulate(sizes[:-1], operator.mul)]
     row_bytes = box[-1] * dtype.itemsize

@@ -1,4 +1,4 @@
-"""How fast arithmetic can be: multiply-adds in registers, and matrix products on every pipe."""
+"""Measures how fast arithmetic can be: multiply-adds in registers, and matrix products on every pipe."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -13,9 +13,9 @@ from msgspec import Struct
 from roofscope.profiling.roofline.roofline import Source
 from roofscope.profiling.worker.ceilings.testbed import BlockTimes, Reading, Testbed
 
-_FMA_ROUNDS = 1024  # 2 ms on an H200: launch and tail are then 0.2 %
+_FMA_ROUNDS = 1024  # 2 ms on an H200, of which launch and tail are 0.2 %
 _TILE = (128, 256)  # of the output, as the fastest kernels of cuBLAS cut it
-_WAVES = 8  # of tiles: the multiprocessors end together
+_WAVES = 8  # of tiles, so that the multiprocessors end together
 
 
 class Shape(NamedTuple):
@@ -37,7 +37,7 @@ MakeCall = Callable[[torch.device, Shape], Callable[[], object]]
 
 
 class Product(Struct, frozen=True):
-    """A way to multiply matrices: words for it, and a function that prepares one such call."""
+    """A way to multiply matrices: its name, and a function that prepares one such call."""
 
     name: str  # such as "torch.mm of bfloat16 matrices"
     make: MakeCall
@@ -55,7 +55,7 @@ def matmul(dtype: torch.dtype, remark: str = "") -> Product:
 
 
 def float8_matmul() -> Product:
-    """``torch._scaled_mm`` of e4m3, torch's way to cuBLASLt's FP8; the second matrix lies by columns."""
+    """``torch._scaled_mm`` of e4m3, torch's way to cuBLASLt's FP8; the second matrix is stored by columns."""
 
     def make(device: torch.device, shape: Shape) -> Callable[[], object]:
         def noise(rows: int, cols: int) -> torch.Tensor:
@@ -71,7 +71,7 @@ def float8_matmul() -> Product:
 
 
 def fp32(testbed: Testbed) -> list[Reading]:
-    """One pipe, two uses: multiply-adds without memory, and IEEE matrix products."""
+    """The FP32 pipe by two uses: multiply-adds without memory, and IEEE matrix products."""
     product = measure_product(testbed, matmul(torch.float32, " in IEEE arithmetic"), held=False)[0]
     loop = _multiply_add(testbed, np.float32)
     if loop is None:
@@ -84,7 +84,7 @@ def fp32(testbed: Testbed) -> list[Reading]:
 
 
 def fp64(testbed: Testbed) -> list[Reading]:
-    """The vector pipe. Its matrix twin, on GPUs that have one, is another."""
+    """The FP64 vector pipe. The FP64 matrix pipe, on GPUs that have one, is another."""
     if not testbed.is_cuda:
         return []
     loop = _multiply_add(testbed, np.float64)
@@ -139,7 +139,7 @@ def _multiply_add(testbed: Testbed, real: type[np.float32] | type[np.float64]) -
 def measure_product(
     testbed: Testbed, product: Product, precision: str = "highest", *, held: bool = True
 ) -> list[Reading]:
-    """The best shape in a burst and, where the pace has time for it, that shape under held load."""
+    """The best shape in a burst and, where the pace allows, that shape under held load."""
     with float32_matmul_precision(precision):
         bursts = [(_burst(testbed, product, shape), shape) for shape in _shapes(testbed, product)]
         best, shape = max(bursts, key=lambda burst: burst[0].value)
@@ -177,7 +177,7 @@ def _shapes(testbed: Testbed, product: Product) -> list[Shape]:
     if not testbed.is_cuda or not count:
         return squares
     waves = whole_waves(count, side)
-    # A small matrix on a large GPU has no eight waves.
+    # A small matrix on a large GPU does not fill eight waves.
     return [*squares, waves] if waves.flop_count <= 2 * squares[-1].flop_count else squares
 
 
@@ -193,7 +193,8 @@ def _largest_side(testbed: Testbed, product: Product) -> int:
     for side in testbed.pace.matmul_sides[:-1]:
         call = product.make(testbed.torch_device, Shape(side, side, side))
         call()
-        # Twice the side is eight times the work. The least of three: a busy moment must not settle the size.
+        # Twice the side is eight times the work. The least of three counts, so that a busy moment does not
+        # decide.
         if 8 * min(testbed.seconds_per_call(call, 2) for _ in range(3)) > testbed.pace.matmul_call_s:
             return side
     return testbed.pace.matmul_sides[-1]
@@ -201,7 +202,7 @@ def _largest_side(testbed: Testbed, product: Product) -> int:
 
 @contextmanager
 def float32_matmul_precision(precision: str) -> Generator[None]:
-    """``highest`` is IEEE FP32, ``high`` allows TF32; what was set before comes back."""
+    """``highest`` is IEEE FP32, ``high`` allows TF32; the earlier setting is restored."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision(precision)
     try:

@@ -1,4 +1,4 @@
-"""Measures what a device can really do: memory bandwidth by access mix, and the arithmetic pipes.
+"""Measures what a device can do: memory bandwidth by access mix, and the arithmetic pipes.
 
 Each ceiling is one entry of MEASUREMENTS; a function returns nothing where the device lacks the pipe.
 """
@@ -16,6 +16,7 @@ from roofscope.profiling.roofline.nameplate import nameplate_held
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source
 from roofscope.profiling.worker.ceilings import compute, memory
 from roofscope.profiling.worker.ceilings.testbed import Reading, Testbed
+from roofscope.profiling.worker.failures import first_line
 
 _DEADLINE_S = 60.0  # of one ceiling, which takes some seconds
 
@@ -86,7 +87,7 @@ def _survey(
     announce: Callable[[str, float], None],
     notify: Callable[[str], None],
 ) -> Iterator[tuple[Measurement, list[Reading]]]:
-    """Each measurement with its readings, in the last pass; each the best over all passes."""
+    """Each measurement with its readings, given in the last pass; each is the best over all passes."""
     best: dict[tuple[Bound, Mix | None, Source], Reading] = {}
     for passes_left in reversed(range(testbed.pace.passes)):
         for measurement in MEASUREMENTS:
@@ -96,7 +97,7 @@ def _survey(
                 testbed.release_arrays()
             announce(measurement.detail, _DEADLINE_S)
             readings = _measure(testbed, measurement, notify)
-            if should_stop():  # a reading cut short by the user is no ceiling
+            if should_stop():  # a reading that the user cut short is no ceiling
                 return
             for reading in readings:
                 key = (measurement.bound, measurement.mix, reading.source)
@@ -109,7 +110,7 @@ def _survey(
 
 
 def _measure(testbed: Testbed, measurement: Measurement, notify: Callable[[str], None]) -> list[Reading]:
-    """The readings of one ceiling. One that fails takes no other with it, unless the device is broken."""
+    """The readings of one ceiling. If one fails, the others go on, unless the device is broken."""
     try:
         return measurement.measure(testbed)
     except torch.cuda.OutOfMemoryError:
@@ -118,8 +119,8 @@ def _measure(testbed: Testbed, measurement: Measurement, notify: Callable[[str],
         if testbed.is_cuda:
             torch.cuda.synchronize()  # raises again where the device itself is broken
         traceback.print_exc()
-        first_line = (str(error).strip() or type(error).__name__).splitlines()[0]
-        notify(f"The {measurement.detail} ceiling of {testbed.device.name} was not measured: {first_line}")
+        name = f"{measurement.detail} ceiling of {testbed.device.name}"
+        notify(f"The {name} was not measured: {first_line(error)}")
         return []
 
 
@@ -136,7 +137,7 @@ def _ceiling(device: Device, measurement: Measurement, reading: Reading) -> Ceil
 
 
 def _held(device: Device, bound: Bound, reading: Reading) -> list[Ceiling]:
-    """The data sheet's formula at the clocks held meanwhile: under sustained load, if there was any."""
+    """The data sheet's formula at the clocks held meanwhile, under sustained load if there was any."""
     timing = reading.timing
     ceilings = nameplate_held(device, timing.clock_hz, timing.memory_clock_hz, timestamp())
     return [ceiling for ceiling in ceilings if ceiling.bound is bound]

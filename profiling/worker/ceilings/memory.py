@@ -1,6 +1,6 @@
-"""How fast memory can be: DRAM by access mix, and reads that stay in L2.
+"""Measures how fast memory can be: DRAM by access mix, and reads that stay in L2.
 
-A roof is what some kernel reaches, so each mix is done by our own kernels and by torch, and the best counts.
+A roof is what some kernel reaches, so our own kernels and torch run each mix, and the best counts.
 """
 
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from roofscope.profiling.roofline.roofline import Mix
 from roofscope.profiling.worker.ceilings.probes import PACK_BYTES, Sweep
 from roofscope.profiling.worker.ceilings.testbed import MIB, Reading, Testbed
 
-# Working sets of the L2 sweep, in parts of the cache: it serves large ones from both of its halves, and
-# next to its full size other data takes its share.
+# Working sets of the L2 sweep, in parts of the cache: it serves large ones from both of its halves, and near
+# its full size other data takes a share.
 _L2_PARTS = (1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4)
 _L2_BYTES = 16 * 1024 * MIB  # read in one launch: 3 ms at 5 TB/s
 
 
 def read(testbed: Testbed) -> list[Reading]:
     arrays = testbed.arrays()
-    # In turn: what one pass leaves in the cache must not serve the next.
+    # In turn, so that what one pass leaves in the cache does not serve the next.
     sources = cycle(arrays)
     size = arrays[0].nbytes
     by_torch = (
@@ -37,7 +37,7 @@ def write(testbed: Testbed) -> list[Reading]:
 
 
 def copy(testbed: Testbed) -> list[Reading]:
-    # A GPU's copy_ may take the copy engine; an elementwise kernel is what kernels compare with.
+    # A GPU's copy_ may use the copy engine, but kernels compare with an elementwise kernel.
     _, b, c = testbed.arrays()
     by_torch = (
         Sweep("torch.neg", 2 * b.nbytes, lambda: torch.neg(b, out=c)),
@@ -53,7 +53,7 @@ def triad(testbed: Testbed) -> list[Reading]:
 
 
 def resident_read(testbed: Testbed) -> list[Reading]:
-    """Reads of working sets that fit L2, past L1; the best of several sizes. Needs our own kernel."""
+    """Reads of working sets that fit L2, past L1; the best of several sizes. It needs our own kernel."""
     probes, _ = testbed.own_kernels
     cache_bytes = testbed.device.last_level_cache_bytes
     if probes is None or not cache_bytes:

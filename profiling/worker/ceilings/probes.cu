@@ -1,4 +1,4 @@
-// Probes of a GPU's ceilings: kernels that do one thing, and nothing else, as fast as it goes.
+// Probes of a GPU's ceilings: kernels that do only one thing, as fast as possible.
 //
 // Every result is used, by a comparison that is never true, so that the compiler keeps the work.
 
@@ -10,8 +10,8 @@ constexpr float NEVER = 3e38f;  // data and sums stay small
 // is used. Blocks start in order, so that what is in flight at a time lies close together in memory.
 // torch.sum, whose blocks stride over the whole array, reads 4 % less on an H200.
 
-// How L2 is told what to keep: nothing ("evict first"), its default, or what is read before what is written ("evict
-// last", from Ampere on).
+// Hints on what L2 keeps: nothing ("evict first"), its default, or what is read rather than what is written
+// ("evict last", from Ampere on).
 struct streamed {
     static __device__ __forceinline__ float4 load(const float4* address) { return __ldcs(address); }
     static __device__ __forceinline__ void store(float4* address, float4 value) { __stcs(address, value); }
@@ -123,7 +123,7 @@ PASSES(1, kept)
 
 // ---- L2 -----------------------------------------------------------------------------------------
 
-// Past L1. Volatile: the same addresses are read again and again, and each time for real.
+// Past L1, and volatile, because the same addresses are read again and again, and each read must happen.
 __device__ __forceinline__ float4 load_from_l2(const float4* address) {
     float4 value;
     asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -157,8 +157,8 @@ read_resident(const float4* source, long long packs, long long steps, float* sin
 
 // ---- Multiply and add in registers --------------------------------------------------------------
 
-// CHAINS hide the latency of one another. STEPS x CHAINS instructions a round: the loop itself costs 0.6 %,
-// and the round still fits the innermost instruction cache. As in probes.py.
+// The CHAINS hide the latency of one another. A round is STEPS x CHAINS instructions (as in probes.py): the
+// loop itself costs 0.6 %, and the round still fits the innermost instruction cache.
 constexpr int CHAINS = 8;
 constexpr int STEPS = 64;
 

@@ -16,7 +16,7 @@ from roofscope.profiling.worker.failures import BuildError, Unavailable
 SOURCE = Path(__file__).with_name("probes.cu")
 PACK_BYTES = 16
 
-# Blocks that are all resident at once on any GPU from Turing on: 1024 threads a multiprocessor.
+# From Turing on, blocks of 1024 threads a multiprocessor are all resident at once on any GPU.
 THREADS = 256
 BLOCKS_PER_MULTIPROCESSOR = 4
 
@@ -68,7 +68,7 @@ class Sweep(Struct, frozen=True):
 
 
 class GpuProperties(Protocol):
-    """What is read of torch.cuda.get_device_properties, which has no types."""
+    """The fields that are read of torch.cuda.get_device_properties, which has no types."""
 
     major: int
     minor: int
@@ -77,7 +77,7 @@ class GpuProperties(Protocol):
 
 
 class _Program(Protocol):
-    """What is used of a compiled source."""
+    """The part of a compiled source that is used."""
 
     def launch(
         self, name: str, grid: int, block: int, *arguments: torch.Tensor | int | np.generic
@@ -90,7 +90,7 @@ class Probes:
     def __init__(self, program: _Program, device: torch.device, gpu: GpuProperties) -> None:
         self._program = program
         self._gpu = gpu
-        # A float64 for either: nothing is ever written.
+        # A float64 serves both types, because nothing is ever written.
         self._sink = torch.zeros(1, dtype=torch.float64, device=device)
 
     @property
@@ -110,7 +110,7 @@ class Probes:
         launch = partial(self._program.launch, f"{mix}_{tile.packs}_{tile.access}", blocks, tile.threads)
         a, b, c = arrays
         half = np.float32(0.5)
-        # In turn: what one pass leaves in L2 must not serve the next.
+        # In turn, so that what one pass leaves in L2 does not serve the next.
         sources = cycle(arrays)
         calls: dict[Mix, tuple[int, Callable[[], object]]] = {
             Mix.READ: (1, lambda: launch(next(sources), self._sink)),
@@ -137,7 +137,7 @@ class Probes:
 
     def multiply_add(self, real: type[np.float32] | type[np.float64], rounds: int) -> int:
         """Multiply and add in registers, on every lane; the FLOPs done (FMA = 2)."""
-        # A factor below one: the values stay where arithmetic is ordinary.
+        # A factor below one keeps the values in the normal range.
         arguments = (real(0.999), real(0.5), self._sink)
         self._program.launch(f"fma_{real.__name__}", self._resident_blocks, THREADS, rounds, *arguments)
         return self.resident_threads * rounds * FMA_PER_ROUND * 2
@@ -147,7 +147,7 @@ def load_probes(device: torch.device) -> tuple[Probes | None, str]:
     """The probes compiled for a GPU, or None and one sentence with the reason."""
     gpu = cast(GpuProperties, torch.cuda.get_device_properties(device))  # pyright: ignore[reportUnknownMemberType]
     try:
-        # Here, because the module asks for cuda.core, which may be missing.
+        # Imported here, because the module needs cuda.core, which may be missing.
         from roofscope.profiling.worker.build.providers.cuda import CudaProgram, architecture_of
 
         architecture = architecture_of((gpu.major, gpu.minor))

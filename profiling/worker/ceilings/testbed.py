@@ -1,4 +1,4 @@
-"""A device under the probe: how it is timed, and the arrays that the memory ceilings share."""
+"""A device whose ceilings are measured: how it is timed, and the arrays that the memory ceilings share."""
 
 import time
 from collections.abc import Callable
@@ -8,10 +8,12 @@ from statistics import median
 import torch
 from msgspec import Struct
 
+from roofscope.profiling.analysis.statistics import median_of_known
 from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
 from roofscope.profiling.roofline.roofline import Source
 from roofscope.profiling.worker.ceilings.probes import Probes, load_probes
 from roofscope.profiling.worker.environment import free_bytes
+from roofscope.profiling.worker.timing.energy import cuda_mark
 from roofscope.profiling.worker.timing.telemetry import state_reader
 
 MIB = 2**20
@@ -26,19 +28,19 @@ class Pace(Struct, frozen=True):
     block_s: float
     repeats: int
     least_repeats: int
-    budget_s: float  # no new block after this, once there are least_repeats
-    pause_s: float  # before each burst: it must not meet the power cap
+    budget_s: float  # no new block after this, once there are ``least_repeats``
+    pause_s: float  # before each burst, so that it does not meet the power cap
     matmul_sides: tuple[int, ...]
     matmul_call_s: float  # a larger matrix is tried only if one call is expected to stay below this
-    passes: int = 1  # over all ceilings, the best of which counts
+    passes: int = 1  # over all ceilings; the best reading counts
     settle_s: float = 0.0
-    held_s: float = 0.0  # of a sustained load, after it has settled; 0: none is measured
+    held_s: float = 0.0  # of a sustained load, after it has settled; with 0 none is measured
 
 
 PACES = {
-    # 5 ms: the 2 us of launch and event at either end vanish.
+    # In 5 ms, the 2 us of launch and event at either end vanish.
     DeviceKind.CUDA: Pace(5e-3, 9, 5, 2.0, 0.04, (1024, 2048, 4096, 8192), 0.04, settle_s=1.0, held_s=2.0),
-    # Two passes: another program's busy moment must not pass for this machine's limit.
+    # Two passes, so that another program's busy moment does not pass for this machine's limit.
     DeviceKind.CPU: Pace(2e-2, 15, 5, 0.35, 0.0, (256, 512, 1024, 2048, 4096), 0.15, passes=2),
 }
 
@@ -64,15 +66,15 @@ class BlockTimes(Struct, frozen=True):
 
     @property
     def clock_hz(self) -> float | None:
-        return _median([state.clock_hz for state in self.states])
+        return median_of_known([state.clock_hz for state in self.states])
 
     @property
     def memory_clock_hz(self) -> float | None:
-        return _median([state.memory_clock_hz for state in self.states])
+        return median_of_known([state.memory_clock_hz for state in self.states])
 
     @property
     def power_w(self) -> float | None:
-        return _median([state.power_w for state in self.states])
+        return median_of_known([state.power_w for state in self.states])
 
     @property
     def clock_text(self) -> str:
@@ -112,7 +114,7 @@ class Testbed:
     def arrays(self) -> tuple[torch.Tensor, ...]:
         """Three equal float32 arrays of noise, made at the first call.
 
-        Noise and not zeros: zeros draw less power and can be compressed on their way to DRAM.
+        They hold noise, because zeros draw less power and can be compressed on their way to DRAM.
         """
         if not self._arrays:
             copies = array_bytes(self.device, free_bytes(self.device)) // (4 * _NOISE_COUNT)
@@ -126,7 +128,7 @@ class Testbed:
             torch.cuda.empty_cache()
 
     def time_blocks(self, call: Callable[[], object], pause_s: float = 0.0) -> BlockTimes:
-        """Time several blocks of calls; cut short when the user stops."""
+        """Time several blocks of calls; a stop by the user cuts it short."""
         call()  # first touch: page faults, cuBLAS handles, lazily loaded kernels
         calls = max(1, round(self.pace.block_s / self.seconds_per_call(call, 2)))
         started = time.monotonic()
@@ -153,10 +155,10 @@ class Testbed:
                 call()
             return (time.perf_counter() - begin) / calls
         call()  # keeps the GPU busy while the block is queued behind it
-        start = _mark()
+        start = cuda_mark()
         for _ in range(calls):
             call()
-        end = _mark()
+        end = cuda_mark()
         meanwhile()
         end.synchronize()
         return start.elapsed_time(end) / 1e3 / calls
@@ -164,10 +166,10 @@ class Testbed:
     def hold(self, call: Callable[[], object]) -> BlockTimes:
         """The mean time of a call under a load held for ``held_s``, after ``settle_s`` of the same.
 
-        For a GPU. The next batch is queued before the last one ends: the device never rests.
+        It is for a GPU. The next batch is queued before the last one ends, so that the device never rests.
         """
         calls = max(1, round(_HOLD_BATCH_S / self.seconds_per_call(call, 2)))
-        marks = [_mark()]
+        marks = [cuda_mark()]
         states: list[DeviceState] = []
 
         def work(seconds: float, look: Callable[[], object]) -> None:
@@ -175,7 +177,7 @@ class Testbed:
             while True:
                 for _ in range(calls):
                     call()
-                marks.append(_mark())
+                marks.append(cuda_mark())
                 marks[-2].synchronize()
                 look()
                 if time.monotonic() >= until or self._should_stop():
@@ -187,18 +189,6 @@ class Testbed:
         marks[-1].synchronize()
         elapsed_s = marks[settled].elapsed_time(marks[-1]) / 1e3
         return BlockTimes((elapsed_s / calls / (len(marks) - 1 - settled),), tuple(states))
-
-
-def _mark() -> torch.cuda.Event:
-    """An event at the end of what is queued now."""
-    event = torch.cuda.Event(enable_timing=True)
-    event.record()
-    return event
-
-
-def _median(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
 
 
 def array_bytes(device: Device, free_bytes: int) -> int:

@@ -1,7 +1,7 @@
-"""Nothing compiles, tunes or allocates in a timed region: count what does.
+"""Counts what compiles, tunes or allocates in a timed region, where nothing should.
 
-A replayed graph cannot do any of it. Calls that are queued or timed on a CPU can, and a run in
-which they did has timed the compiler.
+A replayed graph cannot do any of it. Queued calls and calls on a CPU can, and a run in which they did has
+timed the compiler.
 """
 
 import sys
@@ -36,7 +36,7 @@ class ActivityCounter:
         return Activity(_dynamo_graphs(), self._kernels, self._allocations())
 
     def _hook_triton(self) -> None:
-        # Only where a kernel has imported it already: the counter must not cost a CPU run Triton's import.
+        # Only where a kernel has imported Triton already: a CPU run must not pay for its import.
         triton: Any = sys.modules.get("triton")
         if triton is not None and hasattr(triton, "knobs"):
             triton.knobs.runtime.jit_post_compile_hook = self._count_kernel

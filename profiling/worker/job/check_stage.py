@@ -1,4 +1,4 @@
-"""After timing: verify again, look with other eyes, and put the outcome together."""
+"""After timing: verify again, cross-check with other instruments, and put the outcome together."""
 
 from dataclasses import dataclass
 
@@ -29,12 +29,12 @@ _HOST_CALLS_S = 0.1
 _MOST_HOST_CALLS = 50
 _SINGLE_CALLS_S = 0.25
 _MOST_SINGLE_CALLS = 64
-_BURSTS = 4  # of single calls, where blocks rest: each as long as a block
+_BURSTS = 4  # of single calls, each as long as a block, where blocks rest
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """An implementation that is built, right and settled; its turns fill as it is measured."""
+    """An implementation that is built, correct and settled; its turns fill as it is measured."""
 
     implementation: Implementation
     built: Built
@@ -44,7 +44,7 @@ class Candidate:
 
 
 class Checker:
-    """Judges the timed path of the contenders of one job."""
+    """Checks the timed path of the candidates of one job."""
 
     def __init__(self, job: Job, instruments: Instruments, maker: InputMaker, verifier: Verifier) -> None:
         self._job = job
@@ -54,12 +54,12 @@ class Checker:
         self._on_gpu = instruments.torch_device.type == "cuda"
 
     def check(self, candidate: Candidate, sets: list[InputSet], happened: str) -> Measured:
-        """The outcome of a measured contender. Raises WrongResult.
+        """The outcome of a measured candidate. Raises WrongResult.
 
         ``happened`` says what compiled or allocated while blocks were timed; empty for nothing.
         """
         turn = candidate.turn
-        if happened and turn.timer.method is not Method.CUDA_GRAPH:  # a replayed graph can do neither
+        if happened and turn.timer.method is not Method.CUDA_GRAPH:  # a replayed graph does neither
             raise WrongResult(
                 FailureKind.NOT_SETTLED,
                 f"was not settled when timed ({happened}); let its first calls do that work.",
@@ -86,12 +86,12 @@ class Checker:
 
     @staticmethod
     def _profiled(turn: Turn, profile: Profile | None) -> Meanwhile | None:
-        # Queued calls may wait for a host that the profiler slows: their time then says nothing.
+        # Queued calls may wait for a host that the profiler slows, so their time under it says nothing.
         is_replayed = turn.timer.method is Method.CUDA_GRAPH
         return profile.meanwhile(turn.evidence.clock_hz) if profile and is_replayed else None
 
     def _verify_again(self, turn: Turn, sets: list[InputSet]) -> None:
-        """What the timed path writes for contents it has never seen."""
+        """Verify what the timed path writes for contents it has never seen."""
         self._refresh(sets[0])
         before = fingerprint(sets[0])
         outputs = turn.timer.call_on_first_set()
@@ -109,7 +109,7 @@ class Checker:
         flags: list[Flag] = []
         if turn.unstable_because:
             flags.append(Flag.UNSTABLE)
-        # A replayed graph cannot look a result up.
+        # A replayed graph cannot return a remembered result.
         if turn.timer.method is not Method.CUDA_GRAPH and remembers(
             candidate.built.call, sets, self._refresh, turn.interval.median
         ):
@@ -117,7 +117,7 @@ class Checker:
         return tuple(flags)
 
     def _energy(self, turn: Turn) -> Energy | None:
-        """Apart from timing, and in exact runs only: it holds the device busy for 2 s."""
+        """Measured apart from timing, and only in exact runs, because it keeps the device busy for 2 s."""
         reader, timer = self._instruments.energy, turn.timer
         if self._job.quality is not Quality.EXACT or reader is None or not isinstance(timer, GraphTimer):
             return None
@@ -132,7 +132,7 @@ class Checker:
         if turn.timer.method is not Method.CUDA_GRAPH or offset_s is None:
             return ()
         call = candidate.built.call
-        # Slow calls get fewer samples: their spread is no mystery, and a minute is a minute.
+        # Slow calls get fewer samples, because more would take minutes.
         count = min(max(round(_SINGLE_CALLS_S / turn.interval.median), 4), _MOST_SINGLE_CALLS)
         if not turn.rest_s:
             return single_calls(call, sets, offset_s, count)

@@ -1,7 +1,7 @@
 """One job through its stages: build, verify, settle, measure, check.
 
-Implementations are built and verified one after the other, measured in turn, and each ends in
-exactly one outcome. A wrong one ends before it is timed.
+Implementations are built and verified one after the other and measured in turn. Each ends in exactly one
+outcome; a wrong one ends before it is timed.
 """
 
 from collections.abc import Callable, Iterable
@@ -45,12 +45,12 @@ Emit = Callable[[OutcomeReady | StageStarted | TraceReady], None]
 
 _DEADLINE_S = {
     Stage.BUILD: 120.0,
-    Stage.VERIFY: 240.0,  # compilers and autotuners that work at the first call do so here
+    Stage.VERIFY: 240.0,  # includes compilers and autotuners that run at the first call
     Stage.SETTLE: 120.0,
-    Stage.MEASURE: 120.0,  # and _DEADLINE_OF_EACH_S
+    Stage.MEASURE: 120.0,  # plus _DEADLINE_OF_EACH_S for each implementation
     Stage.CHECK: 120.0,
 }
-_DEADLINE_OF_EACH_S = 30.0  # of those measured in turn: 10 s of exact blocks, warm-up, and slow calls beyond
+_DEADLINE_OF_EACH_S = 30.0  # 10 s of exact blocks, the warm-up, and slow calls beyond
 _SETTLE_CALLS = 3
 _HOT_ROUNDS = 3
 _DOUBLE = 8
@@ -58,7 +58,7 @@ _DOUBLE = 8
 
 @dataclass(frozen=True)
 class _Prepared:
-    """An implementation that is built and right."""
+    """An implementation that is built and correct."""
 
     implementation: Implementation
     built: Built
@@ -122,7 +122,7 @@ class JobExecutor:
         prepared = self._each(
             self._job.implementations, Stage.BUILD, self._prepare, lambda implementation: implementation
         )
-        self._activity = ActivityCounter(self._device)  # by now each provider has imported what it uses
+        self._activity = ActivityCounter(self._device)  # now that each provider has imported what it uses
         self._pool = self._instruments.output_pool()
         sets = self._input_sets()
         candidates = self._each(
@@ -166,7 +166,7 @@ class JobExecutor:
         act: Callable[[Item], Value],
         whose: Callable[[Item], Implementation],
     ) -> list[Value]:
-        """Take each item through a stage; those that end in it are concluded and left out."""
+        """Take each item through a stage; items that end in it are concluded and left out."""
         results = (self._guarded(whose(item), stage, partial(act, item)) for item in items)
         return [result for result in results if result is not None]
 
@@ -184,7 +184,7 @@ class JobExecutor:
         return providers.build(request)
 
     def _settle(self, one: _Prepared, sets: list[InputSet]) -> Candidate:
-        """Make everything that the first calls make, then freeze the timed path."""
+        """Let the first calls compile and allocate, then fix the timed path."""
         for _ in range(_SETTLE_CALLS):
             one.built.call(*sets[0])
         turn = self._turn(one.built, sets)
@@ -199,7 +199,7 @@ class JobExecutor:
         return Turn(self._instruments.timer(built.call, sets, self._pool))
 
     def _measured_together(self, candidates: list[Candidate]) -> str | None:
-        """As ``_measure``; None when it failed, which ends all of them: who is to blame is not known."""
+        """As ``_measure``; None when it failed, which ends all of them: any one may have caused it."""
         try:
             return self._measure(candidates)
         except CancelRequested:
@@ -209,7 +209,7 @@ class JobExecutor:
             return None
 
     def _measure(self, candidates: list[Candidate]) -> str:
-        """Fill the contenders' turns; returns what compiled or allocated meanwhile."""
+        """Fill the candidates' turns; returns what compiled or allocated meanwhile."""
         begin = partial(
             self._start,
             Stage.MEASURE,
@@ -249,7 +249,7 @@ class JobExecutor:
             return None
 
     def _fail(self, implementations: list[Implementation], error: Exception) -> None:
-        """Conclude these with what the error amounts to. Raises DeviceFault where the worker must end."""
+        """Conclude these with the outcome of the error. Raises DeviceFault where the worker must end."""
         sound, message = is_sound(self._device), ""
         for implementation in implementations:
             what = f"{implementation.title} at {self._job.workload.size_label}"

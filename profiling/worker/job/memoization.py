@@ -1,7 +1,7 @@
-"""Does a timed call change its inputs, or go faster once it has seen them? Cheap checks, after timing.
+"""Cheap checks after timing: whether a call changes its inputs, or is faster on inputs it has seen.
 
-A replayed graph does the same work whatever its inputs hold. Calls that are queued, or timed on a CPU,
-may look their result up.
+A replayed graph does the same work whatever its inputs hold. Calls that are queued, or timed on a CPU, may
+return a remembered result.
 """
 
 import time
@@ -9,10 +9,8 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from roofscope.profiling.worker.build.contract import Tensors
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet
-
-Call = Callable[..., Tensors]
 
 REMEMBERED = 1.5  # times as fast on contents seen before
 _MOST_SETS = 8
@@ -37,14 +35,14 @@ def remembers(
 ) -> bool:
     """Whether calls on fresh contents take more than 1.5 times as long as on the same contents again.
 
-    ``call_s``: seconds a call, by which the number of calls is chosen. The least of several tries, since a
-    busy moment slows either; one pair of passes that does not differ is enough to say no.
+    ``call_s``, seconds a call, sets the number of calls. The least of several tries counts, because a busy
+    moment slows either pass; one pair of passes that does not differ is enough to say no.
     """
     count = min(max(round(_PASS_S / call_s), 1), _MOST_SETS, max(len(sets) // 2, 1))
     chosen, spare = sets[:count], sets[-count:]
 
     def timed_after_refresh_of(refreshed: Sequence[InputSet]) -> float:
-        # The same work before either pass, of other tensors only: both find the caches alike.
+        # Each pass follows the same work, only on other tensors, so that both find the caches alike.
         for inputs in refreshed:
             refresh(inputs)
         for inputs in chosen:

@@ -1,12 +1,11 @@
-"""A kernel's judge: its ``reference.py``, which a user may have written."""
+"""A kernel's ``reference.py``, which decides what is correct and which a user may have written."""
 
 import traceback
 
 from roofscope.profiling.planning.catalog import Kernel, describe_load_error, load_module
-from roofscope.profiling.worker.build.contract import run_of
+from roofscope.profiling.worker.build.contract import Call, run_of
 from roofscope.profiling.worker.failures import BuildError
 from roofscope.profiling.worker.inputs import Derive
-from roofscope.profiling.worker.job.verify import Call
 
 
 def load_reference(kernel: Kernel) -> tuple[Call, Derive | None]:

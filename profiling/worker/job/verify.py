@@ -1,20 +1,17 @@
-"""Is a result right? Against a float64 reference, before any timing and after it."""
+"""Checks results against a float64 reference, before any timing and after it."""
 
 import math
-from collections.abc import Callable
 
 import torch
 
 from roofscope.profiling.planning.spec import KernelSpec, Workload, size_text
 from roofscope.profiling.results.outcome import FailureKind, Verification
-from roofscope.profiling.worker.build.contract import Tensors
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, as_tuple, widened
 from roofscope.profiling.worker.job.memoization import same_bits
 
-Call = Callable[..., Tensors]
-
-_STAIN = 85  # of integer outputs, which know no NaN
+_INTEGER_POISON = 85  # for integer outputs, which have no NaN
 
 
 class Verifier:
@@ -34,7 +31,7 @@ class Verifier:
         """Measured size, one odd size and large magnitudes, on fresh inputs. Raises WrongResult."""
         sizes, odd = self._workload.sizes, self._spec.odd_sizes[:1]
         errors = [self._error_at(call, choice, 1.0) for choice in (sizes, *odd)]
-        # At the odd size when there is one: large inputs test the arithmetic, not the indexing.
+        # At the odd size where there is one, because large inputs test the arithmetic and not the indexing.
         large = self._error_at(call, odd[0] if odd else sizes, self._spec.large_magnitude)
         return Verification(max(errors), large, self._tolerance, shape_count=len(errors))
 
@@ -60,27 +57,30 @@ class Verifier:
     def _poison(self, sizes: dict[str, int]) -> None:
         """Leave NaN in the memory that the allocator hands out next.
 
-        Whoever returns memory without writing it then returns NaN and not yesterday's right answer.
+        A call that returns memory without writing it then returns NaN and not an earlier correct result.
         """
         stains = [
             torch.empty(self._spec.shape(tensor, sizes), dtype=dtype, device=self._maker.device).fill_(
-                math.nan if dtype.is_floating_point else _STAIN
+                math.nan if dtype.is_floating_point else _INTEGER_POISON
             )
             for tensor, dtype in zip(self._spec.outputs, self._dtypes, strict=True)
         ]
         del stains
 
     def _expected(self, inputs: InputSet, sizes: dict[str, int]) -> tuple[torch.Tensor, ...]:
-        """What the reference returns, which must be what the spec says: else the one judged had the blame."""
+        """The reference's outputs. Raises WrongResult if their shapes contradict spec.py.
+
+        A bad reference would otherwise make a correct implementation look wrong.
+        """
         returned = self._reference(*widened(inputs))
         try:
             expected = as_tuple(returned)
         except WrongResult as error:
-            raise _no_judge(str(error)) from None
+            raise _bad_reference(str(error)) from None
         shapes = [self._spec.shape(output, sizes) for output in self._spec.outputs]
         found = [tuple(tensor.shape) for tensor in expected]
         if found != shapes:
-            raise _no_judge(f"returned shapes {found} at {size_text(sizes)}, and spec.py says {shapes}.")
+            raise _bad_reference(f"returned shapes {found} at {size_text(sizes)}, and spec.py says {shapes}.")
         return expected
 
     def _compare(
@@ -119,14 +119,15 @@ class Verifier:
         return error
 
 
-def _no_judge(fault: str) -> WrongResult:
+def _bad_reference(fault: str) -> WrongResult:
     return WrongResult(FailureKind.BUILD_ERROR, f"cannot be verified: its reference.py {fault}")
 
 
 def _snapshot(outputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-    """Copies of what the outputs hold now, so that whoever fills them after it returned is found out.
+    """Copies of what the outputs hold now, which exposes a call that fills them after it returned.
 
-    For the same reason no class of its own: it may put its work off until it is read. Raises WrongResult.
+    For the same reason a tensor class of its own is refused: it may compute only when it is read. Raises
+    WrongResult.
     """
     for output in outputs:
         if type(output) is not torch.Tensor:
@@ -144,7 +145,7 @@ def relative_error(output: torch.Tensor, expected: torch.Tensor) -> float | None
     """
     if output.numel() == 0:
         return 0.0
-    # In place on the one copy: at large sizes each float64 temporary is gigabytes.
+    # In place on the one copy, because at large sizes each float64 temporary is gigabytes.
     difference = torch.linalg.vector_norm(output.double().sub_(expected)).item()
     if not math.isfinite(difference):
         return None

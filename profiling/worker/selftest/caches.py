@@ -4,19 +4,20 @@ import torch
 
 from roofscope.profiling.analysis.selftest_limits import judge_cold, skipped
 from roofscope.profiling.results.proof import Proof, ProofName
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.ceilings.probes import PACK_BYTES, RESIDENT_PACKS, Probes
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.selftest.rig import Call, Rig
+from roofscope.profiling.worker.selftest.rig import Rig
 
 _PART = 1 / 4
 _MANY_LAPS = 9
 
 
 def prove(rig: Rig) -> Proof:
-    """Rates of one lap over the data, what a launch costs taken off.
+    """Rates of one lap over the data, without the cost of the launch.
 
-    A launch takes about a microsecond, a lap over a quarter of L2 about two: the time of a hot lap is the
-    slope between one lap and nine in one launch, and the rest of a hot launch is what it costs by itself.
+    A launch takes about a microsecond, a lap over a quarter of L2 about two. So the time of a hot lap is the
+    slope between one lap and nine in one launch, and the rest of a hot launch is the launch's own cost.
     """
     name = ProofName.COLD_CACHE
     if not rig.is_cuda:
@@ -25,7 +26,7 @@ def prove(rig: Rig) -> Proof:
     cache_bytes = rig.device.last_level_cache_bytes
     if probes is None or not cache_bytes:
         return skipped(name, why_not or "The driver does not tell the size of L2.")
-    unit = probes.resident_threads * RESIDENT_PACKS  # the kernel reads whole steps only
+    unit = probes.resident_threads * RESIDENT_PACKS  # the kernel reads only whole steps
     packs = max(1, round(_PART * cache_bytes / (unit * PACK_BYTES))) * unit
     byte_count = packs * PACK_BYTES
     sets: list[InputSet] = rig.sets(lambda: (rig.noise(byte_count // 4),), byte_count)

@@ -1,4 +1,4 @@
-"""Calls of one kernel each, from 2 us to 5 ms, on which the headline is held against other instruments."""
+"""Calls of one kernel each, from 2 us to 5 ms, on which the headline is compared with other instruments."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype, Workload
 from roofscope.profiling.worker.build import providers
-from roofscope.profiling.worker.build.contract import BuildRequest
+from roofscope.profiling.worker.build.contract import BuildRequest, Call
 from roofscope.profiling.worker.ceilings.probes import Probes
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.selftest.rig import Call, Rig
+from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 
 _SPINS_S = (5e-6, 20e-6, 100e-6)
@@ -31,7 +31,7 @@ class Case:
 
 
 def single_kernels(rig: Rig, probes: Probes | None) -> list[Case]:
-    """Thirteen calls; two fewer without our own multiply-add kernel.
+    """Thirteen calls, or eleven without our own multiply-add kernel.
 
     One has a quarter of a million small blocks, which CUPTI slows.
     """
@@ -47,7 +47,7 @@ def single_kernels(rig: Rig, probes: Probes | None) -> list[Case]:
 
 
 def cases_for_counters(rig: Rig, probes: Probes | None) -> list[Case]:
-    """Few calls, since Nsight Compute takes seconds."""
+    """A few calls, because Nsight Compute takes seconds."""
     return [
         _negate(rig, 22),
         _negate(rig, 26),
@@ -72,7 +72,7 @@ def _spin(rig: Rig, clock: GpuClock, duration_s: float) -> Case:
 
 
 def _no_traffic(rig: Rig) -> int:
-    """Bytes of a call that touches no memory: as if it filled the cache, for few sets and a short graph."""
+    """Bytes for a call that touches no memory: 3 x the cache's size, for few sets and a short graph."""
     return 3 * (rig.device.last_level_cache_bytes or 1)
 
 
@@ -112,7 +112,7 @@ def _multiply_add(rig: Rig, probes: Probes, rounds: int, about: str) -> Case:
 
 
 def _naive_gelu(rig: Rig, exponent: int) -> list[Case]:
-    """The library's one thread per element; nothing where the library lacks it."""
+    """The library's gelu with one thread per element; empty where the library lacks it."""
     kernel = scan([LIBRARY]).kernel("gelu")
     implementation = kernel.implementation("cuda_naive") if kernel else None
     if kernel is None or implementation is None:

@@ -1,4 +1,4 @@
-"""Does a comparison call equals equal, and find a difference of 1 %? Many comparisons, fresh timers each."""
+"""Whether comparisons call equals equal and find a difference of 1 %: many, each with fresh timers."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,24 +14,25 @@ from roofscope.profiling.analysis.statistics import (
     ratio_interval,
 )
 from roofscope.profiling.results.proof import Proof
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.selftest.rig import Call, Rig
+from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.timing.rounds import measure, warm_up
 from roofscope.profiling.worker.timing.turn import Turn
 
 COMPARISONS = 100
 _WITH_OWN_OUTPUTS = 20
-# Elements of a call: 60 us on the fastest memory of today and far more than its caches hold; on a CPU, which
-# controls no caches, the same time within them. No power of two: such addresses compete for the same lines.
+# Elements of a call: on a GPU 60 us on the fastest memory of today, far more than its caches hold; on a CPU,
+# where caches are not controlled, the same time within them. Powers of two would compete for the same lines.
 _GPU_COUNT = 33_000_000
 _CPU_COUNT = 130_000
 
 
 class _Length(NamedTuple):
-    """Of a comparison under the exact rule: two hundred of them are to take a minute and a half."""
+    """Length of a comparison under the exact rule, such that two hundred take a minute and a half."""
 
     block_s: float  # half of the engine's usual block, and less
-    cap_s: float  # for one of the two, should the rule ask for more rounds
+    cap_s: float  # for one of the two, if the rule asks for more rounds
 
 
 _GPU_LENGTH = _Length(0.005, 0.2)
@@ -41,8 +42,8 @@ _CPU_LENGTH = _Length(0.001, 0.04)
 def prove_same(rig: Rig) -> Proof:
     """The same callable as two implementations.
 
-    As in a job both write to the same memory; with outputs of their own, for information, their
-    places in memory make them differ in earnest.
+    As in a job, both write to the same memory. Comparisons with separate outputs, for information, show that
+    the addresses alone make a real difference.
     """
     sets = _sets(rig, _element_count(rig))
     pair = (torch.neg, sets), (torch.neg, sets)
@@ -70,9 +71,9 @@ def _sets(rig: Rig, count: int) -> list[InputSet]:
 def _compare_often(
     rig: Rig, pair: Sequence[tuple[Call, Sequence[InputSet]]], times: int, *, own_outputs: bool = False
 ) -> list[Comparison]:
-    """Each time with new timers, hence on a GPU new graphs and new outputs, as two runs of a job.
+    """Compare with new timers each time, so on a GPU with new graphs and new outputs, as in a new run.
 
-    ``apart``: each rival has outputs of its own.
+    With ``own_outputs`` each of the two has outputs of its own.
     """
     read_state = rig.instruments.read_state
     length = _GPU_LENGTH if rig.is_cuda else _CPU_LENGTH
@@ -91,7 +92,7 @@ def _compare_often(
         comparisons.append(_compared(*turns))
         del turns
         if rig.is_cuda:
-            torch.cuda.empty_cache()  # the graphs' memory, else a hundred of them fill the device
+            torch.cuda.empty_cache()  # frees the graphs' memory, or a hundred of them fill the device
     return comparisons
 
 

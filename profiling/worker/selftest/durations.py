@@ -7,8 +7,9 @@ import torch
 
 from roofscope.profiling.analysis.selftest_limits import judge_durations, skipped
 from roofscope.profiling.results.proof import Proof, ProofName
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.selftest.rig import Call, Rig
+from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 from roofscope.profiling.worker.timing.single_calls import single_calls
 

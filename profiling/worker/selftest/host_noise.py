@@ -21,7 +21,7 @@ _REASON = "Planted, to prove the queue as well as the graph."
 
 
 def prove(rig: Rig) -> Proof:
-    """By the graph and, since not every call can be captured, by the queue."""
+    """Measure by the graph and, because not every call can be captured, by the queue."""
     if not rig.is_cuda:
         return skipped(
             ProofName.HOST_NOISE, "On a CPU the host is the device: the time of one is the other's."
@@ -51,7 +51,7 @@ def _by_queue(rig: Rig, sets: Sequence[InputSet], estimate_s: float) -> Quiet:
 
 
 def _noisy(x: torch.Tensor) -> torch.Tensor:
-    # Not sleep alone, which oversleeps by as much as it likes: the wait is to be known.
+    # sleep() may overshoot: spin for the rest, so that the wait is exact.
     until = time.perf_counter() + PLANTED_SLEEP_S
     time.sleep(PLANTED_SLEEP_S / 4)
     while time.perf_counter() < until:

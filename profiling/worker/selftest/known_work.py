@@ -1,6 +1,6 @@
 """Known work: known bytes and known FLOPs, by the headline engine, land on the ceilings of the probe.
 
-Two ways to one number: other timers, other warm-up, other buffers' bookkeeping.
+Two ways lead to one number: their timers, warm-up and buffers are different code.
 """
 
 from collections.abc import Callable
@@ -11,12 +11,13 @@ import torch
 from roofscope.profiling.analysis.selftest_limits import Rate, judge_work
 from roofscope.profiling.results.proof import Proof, Row, Unit
 from roofscope.profiling.roofline.roofline import Mix
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.ceilings import compute, memory
 from roofscope.profiling.worker.ceilings.probes import Probes
-from roofscope.profiling.worker.selftest.rig import Call, Rig
+from roofscope.profiling.worker.selftest.rig import Rig
 
 _FMA_ROUNDS = 1024  # 2 ms on a GPU with 128 lanes a multiprocessor
-_TILES = 3  # of our copy kernel's, those with one access a thread
+_TILES = 3  # of our copy kernel, those with one access a thread
 _CPU_SIDE = 1024
 
 
@@ -33,7 +34,7 @@ def prove(rig: Rig) -> Proof:
 
 
 def _copy(rig: Rig) -> Rate:
-    """The best of some ways to copy, as the ceiling is: what some kernel reaches."""
+    """The best of some ways to copy, because the ceiling too is what some kernel reaches."""
     testbed = rig.testbed
     try:
         ceiling = memory.copy(testbed)[0]
@@ -68,10 +69,10 @@ def _product(rig: Rig) -> Rate:
     return Rate("matrix product", Unit.FLOP_RATE, rate, ceiling.value, f"Ceiling: {ceiling.method}")
 
 
-def _headline_s(rig: Rig, act: Callable[[], object], anything: torch.Tensor) -> float:
-    def act_on(x: torch.Tensor) -> torch.Tensor:
-        act()
+def _headline_s(rig: Rig, work: Callable[[], object], anything: torch.Tensor) -> float:
+    def run(x: torch.Tensor) -> torch.Tensor:
+        work()
         return x
 
-    call: Call = act_on
+    call: Call = run
     return rig.headline_s(call, [(anything,)])

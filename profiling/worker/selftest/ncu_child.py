@@ -21,7 +21,7 @@ def main(device_id: str) -> None:
         probes, _ = rig.testbed.own_kernels
         for case in (*known_durations(rig), *cases_for_counters(rig, probes)):
             sets = rig.sets(case.make, case.bytes_per_call)
-            # Once each unseen: compiles, loads, and leaves the caches as rotation leaves them.
+            # One call of each unobserved: it compiles, loads, and leaves the caches as rotation leaves them.
             kept = [case.call(*inputs) for inputs in sets]
             torch.cuda.synchronize()
             torch.cuda.profiler.start()

@@ -35,7 +35,7 @@ class _Reading(NamedTuple):
     label: str
     headline_s: float
     ncu_s: float
-    cupti_s: float | None  # which leaves out the clock's own kernels
+    cupti_s: float | None  # without the clock's own kernels
 
 
 class NcuRefused(Exception):
@@ -45,7 +45,7 @@ class NcuRefused(Exception):
 def prove(rig: Rig) -> Proof:
     """Kernels of known duration, then five calls, each in this process and in a child under ncu.
 
-    A constant that an instrument adds to every kernel says nothing about either: it is taken off.
+    A constant that an instrument adds to every kernel says nothing about either, so it is taken off.
     """
     name = ProofName.NSIGHT_COMPUTE
     if not rig.is_cuda:
@@ -85,7 +85,7 @@ def find_ncu() -> str | None:
 def durations_of(table: str, case_count: int) -> list[float]:
     """Median seconds of each case from ncu's CSV, whose kernels come in the order of the calls.
 
-    Raises NcuRefused where there are not as many kernels as calls.
+    Raises NcuRefused where the numbers of kernels and calls differ.
     """
     lines = [line for line in table.splitlines() if line.startswith('"')]
     rows = [row for row in csv.DictReader(lines) if row.get("Metric Name") == _METRIC]

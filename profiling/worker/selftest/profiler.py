@@ -12,7 +12,7 @@ from roofscope.profiling.worker.selftest.cases import Case, single_kernels
 from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.timing.profiler import profile_turn
 
-_MOST_OF_MEMORY = 4  # a case may take a quarter of what is free
+_MOST_OF_MEMORY = 4  # a case may take at most a quarter of the free memory
 
 
 def prove(rig: Rig) -> Proof:

@@ -1,4 +1,4 @@
-"""The device under proof, and the engine as the proofs use it: the same parts that measure a job."""
+"""The device under proof, and the engine as the proofs use it, made of the parts that measure a job."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -7,15 +7,13 @@ import torch
 
 from roofscope.profiling.analysis.statistics import StopRule, WarmUpRule
 from roofscope.profiling.devices.device import DeviceKind
-from roofscope.profiling.worker.build.contract import Tensors
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.ceilings import memory
 from roofscope.profiling.worker.ceilings.testbed import Testbed
 from roofscope.profiling.worker.inputs import InputSet, sets_on
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.rounds import measure, warm_up
 from roofscope.profiling.worker.timing.turn import Turn
-
-Call = Callable[..., Tensors]
 
 STOP = StopRule(half_width=0.0025, cap_s=1.0, first_checkpoint=13)
 _WARM_UP = WarmUpRule(least_s=0.1, most_s=0.6)
@@ -40,7 +38,7 @@ class Rig:
 
     @cached_property
     def testbed(self) -> Testbed:
-        """The probe's instruments: what the headline engine is held against."""
+        """The instruments of the ceilings, with which the headline engine is compared."""
         return Testbed(self.device, self._should_stop)
 
     @cached_property
@@ -52,13 +50,13 @@ class Rig:
             self.testbed.release_arrays()
 
     def noise(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-        """Uniform in [-1, 1]: zeros draw less power."""
+        """Noise, uniform in [-1, 1], because zeros draw less power."""
         return torch.empty(shape, dtype=dtype, device=self.torch_device).uniform_(
             -1, 1, generator=self._generator
         )
 
     def sets(self, make: Callable[[], InputSet], bytes_per_call: int) -> list[InputSet]:
-        """As many input sets as a job would rotate through."""
+        """The input sets that a job would rotate through."""
         return sets_on(self.device, make, bytes_per_call)
 
     def measured(self, *calls: tuple[Call, Sequence[InputSet]]) -> list[Turn]:

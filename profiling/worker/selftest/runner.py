@@ -1,4 +1,4 @@
-"""Carries the proofs out one after the other; one that breaks takes no other with it."""
+"""Carries out the proofs one after the other; if one breaks, the others go on."""
 
 import time
 import traceback
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from roofscope.profiling.analysis.selftest_limits import LIMITS
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.results.session import timestamp
-from roofscope.profiling.worker.failures import CancelRequested, DeviceFault
+from roofscope.profiling.worker.failures import CancelRequested, DeviceFault, first_line
 from roofscope.profiling.worker.job.executor import require_sound
 from roofscope.profiling.worker.selftest import (
     caches,
@@ -79,8 +79,7 @@ def _carry_out(name: ProofName, rig: Rig) -> Proof:
     except Exception as error:  # noqa: BLE001 - drivers and libraries refuse in ways of their own
         traceback.print_exc()
         require_sound(rig.torch_device, error, f"The proof {name!r}")
-        first_line = (str(error).strip() or type(error).__name__).splitlines()[0]
-        return Proof(name, False, f"Could not be carried out: {first_line[:300]}", LIMITS[name])
+        return Proof(name, False, f"Could not be carried out: {first_line(error)}", LIMITS[name])
     finally:
         if rig.is_cuda:
             torch.cuda.empty_cache()

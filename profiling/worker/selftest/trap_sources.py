@@ -1,7 +1,7 @@
 """Planted cheats: kernels ``y = 2x`` that are faster than they should be, each in one way, and an honest one.
 
-Every source is the ``eager.py`` of a kernel's folder. They count their calls where a cheat would behave while
-it is looked at: the first ten calls, which verify and settle, are then honest.
+Every source is the ``eager.py`` of a kernel's folder. Some count their calls, as a cheat would behave while
+it is observed: their first calls, which verify and settle, are honest.
 """
 
 from msgspec import Struct
@@ -65,7 +65,7 @@ def run(x):
     return kept[key][1]
 """
 
-# Work that is worth a look-up: forty passes, of which a key takes one.
+# Work that is worth remembering: forty passes, where computing the key takes one.
 _BY_CONTENT = """
 kept = {}
 def run(x):

@@ -1,4 +1,4 @@
-"""Planted cheats through the executor that runs every job: each is to be refused or flagged."""
+"""Runs planted cheats through the executor of every job, which must refuse or flag each of them."""
 
 import tempfile
 from pathlib import Path
@@ -16,13 +16,13 @@ from roofscope.profiling.worker.job.executor import JobExecutor
 from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.selftest.trap_sources import HONEST, REFERENCE, SPEC, TRAPS, Trap
 
-# Flags that tell a reader that the time is not that of the work.
+# Flags that warn a reader that the time is not that of the work.
 _TELLING = frozenset((Flag.PROFILER_DISAGREES, Flag.REMEMBERS, Flag.ABOVE_ROOF))
 _TWIN = Trap("honest", "the honest twin", HONEST)
 
 
 def prove(rig: Rig) -> Proof:
-    """Every trap that this device can be laid on, and an honest kernel that must come through."""
+    """Try every trap that applies to this device, and an honest kernel, which must be measured."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         for trap in (*TRAPS, _TWIN):
@@ -42,7 +42,7 @@ def write(root: Path, trap: Trap) -> None:
 
 
 def try_cheat(rig: Rig, catalog: Catalog, trap: Trap) -> Row:
-    """Lay one trap; the row says by what it was caught, if it was."""
+    """Try one trap; the row says what caught it, if anything did."""
     if trap.needs_gpu and not rig.is_cuda:
         return Row(trap.title, (), None, "there are no streams on a CPU")
     outcome, telling = _run(rig, catalog, trap)
@@ -71,7 +71,7 @@ def _try_honest(rig: Rig, catalog: Catalog) -> Row:
 
 
 def _run(rig: Rig, catalog: Catalog, trap: Trap) -> tuple[Outcome | None, tuple[Flag, ...]]:
-    """The outcome, and the flags of its point that tell of a cheat."""
+    """The outcome, and those flags of its point that reveal a cheat."""
     kernel = catalog.kernel(trap.name)
     assert kernel is not None
     jobs = plan_jobs(

@@ -1,4 +1,4 @@
-"""How one block is run and timed. Method and readings: docs/measuring.md.
+"""Runs and times one block. docs/measuring.md describes the method and its readings.
 
 A timer owns one implementation's calls on rotated buffer sets; ``block()`` runs one block.
 """
@@ -10,12 +10,11 @@ from typing import NamedTuple, Protocol
 import torch
 
 from roofscope.profiling.results.outcome import Method
-from roofscope.profiling.worker.build.contract import Tensors
+from roofscope.profiling.worker.build.contract import Call
+from roofscope.profiling.worker.failures import first_line
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 from roofscope.profiling.worker.timing.graphs import OutputPool
-
-Call = Callable[..., Tensors]
 
 BLOCK_S = 0.010  # long against event resolution and launch gaps, short against clock drift
 _MOST_CALLS = 2000  # nodes of one graph: capture costs tens of microseconds each
@@ -52,8 +51,8 @@ class BlockTimer(Protocol):
 class _EventPair:
     """Two events on the current stream, with the clock marked outside of them.
 
-    A lead is a kernel that spins in front, so that all is queued before the first event fires: else the
-    device waits, between events, for a host that is still launching.
+    A lead is a kernel that spins in front, so that all is queued before the first event fires. Without it the
+    device waits, between the events, for a host that is still launching.
     """
 
     def __init__(self, clock: GpuClock | None) -> None:
@@ -61,7 +60,7 @@ class _EventPair:
         self.spin = clock.spin if clock else _sleep
         self._start = torch.cuda.Event(enable_timing=True)
         self._end = torch.cuda.Event(enable_timing=True)
-        self.host_s = 0.0  # that the last block took to launch
+        self.host_s = 0.0  # launch time of the last block
 
     def time(self, work: Callable[[], None], calls: int, lead_s: float = 0.0) -> BlockReading:
         if lead_s:
@@ -81,12 +80,12 @@ class _EventPair:
 
     @property
     def lead_s(self) -> float:
-        """A lead for the next block, by what the last one took to launch."""
+        """A lead for the next block, from the launch time of the last one."""
         return min(1.5 * self.host_s + _LEAST_LEAD_S, _MOST_LEAD_S)
 
 
 class GraphTimer:
-    """An event pair round replays of a CUDA graph of calls: launch costs stay out.
+    """An event pair round replays of a CUDA graph of calls, which keeps launch costs out.
 
     Events are good to 32 ns, a gap between queued replays to a few microseconds: a block of 10 ms hides both.
     """
@@ -106,7 +105,7 @@ class GraphTimer:
         wanted = round(block_s / max(estimate_s, 1e-7))
         calls = min(max(wanted, len(sets)), _MOST_CALLS)
         self._calls = -(-calls // len(sets)) * len(sets)
-        self._pool = pool  # the outputs lie in it
+        self._pool = pool  # holds the outputs
         self._graph, self._outputs = pool.capture(call, sets, self._calls)
         self._pair = _EventPair(clock)
         self._replays = 1
@@ -125,16 +124,16 @@ class GraphTimer:
         return tuple(output.tensor() for output in self._outputs)
 
     def replay(self) -> None:
-        """Queue a block's work and return; for whoever needs the device busy, not timed."""
+        """Queue a block's work and return; for callers that need the device busy, not timed."""
         for _ in range(self._replays):
             self._graph.replay()
 
 
 class QueueTimer:
-    """An event pair round calls queued behind a spinning kernel: for what a graph cannot capture.
+    """An event pair round calls queued behind a spinning kernel, for calls that a graph cannot capture.
 
-    The calls are all launched before the first may start, so that the device never waits for
-    the host. Where a call waits for the device itself, nothing can be queued: plain events then.
+    All calls are launched before the first may start, so that the device never waits for the host. A call
+    that itself waits for the device cannot be queued; plain events time it.
     """
 
     def __init__(
@@ -181,7 +180,7 @@ class QueueTimer:
         return elapsed
 
     def _waits_for_device(self, host_s: float) -> bool:
-        """Whether a long spin in front holds the host up."""
+        """Whether the host waits for a long spin in front."""
         self._pair.spin(3 * host_s + 0.02)
         started = time.perf_counter_ns()
         self._call(*self._sets[0])
@@ -191,7 +190,7 @@ class QueueTimer:
 
 
 class WallTimer:
-    """``perf_counter_ns`` round a block: for a CPU, where a call returns when it is done."""
+    """``perf_counter_ns`` round a block, for a CPU, where a call returns when it is done."""
 
     method = Method.WALL_CLOCK
     reason = ""
@@ -203,7 +202,7 @@ class WallTimer:
         self._sets = sets
         self.calls_per_block = 1
         self._next = 0
-        # The estimate may come from calls that were slower than the rest: correct it by what blocks take.
+        # The estimate may come from calls slower than the rest, so what blocks take corrects it.
         for _ in range(_CALIBRATIONS):
             self.calls_per_block = max(min(round(block_s / max(estimate_s, 1e-8)), _MOST_QUICK_CALLS), 1)
             estimate_s = self.block().seconds
@@ -235,15 +234,13 @@ def make_timer(
         return GraphTimer(call, sets, estimate_s, clock, pool or OutputPool(), block_s)
     except RuntimeError as error:
         torch.cuda.synchronize()  # raises again where the device itself is broken
-        first = _first_of(error)
-        cause = (str(first).strip() or type(first).__name__).splitlines()[0][:200]
-        reason = f"A CUDA graph could not capture it ({cause})."
-    # Not where the capture's error is being handled: what the queued calls raise is another matter.
+        reason = f"A CUDA graph could not capture it ({first_line(_first_of(error))[:200]})."
+    # Outside the handler of the capture's error, so that errors of the queued calls are not chained to it.
     return QueueTimer(call, sets, estimate_s, clock, reason, launches_per_call=8)
 
 
 def _first_of(error: BaseException) -> BaseException:
-    """What went wrong inside a capture, whose end fails then, too, and only says that something did."""
+    """The error raised inside a capture; the capture's end then fails too, with an error that says less."""
     while isinstance(error.__context__, RuntimeError):
         error = error.__context__
     return error
@@ -265,10 +262,10 @@ def _estimate_s(
 ) -> float:
     """Seconds a call, to choose block sizes by.
 
-    On a GPU with the longest lead: where the host's pace shows, rivals get graphs of different length, and
-    the gap behind each replay makes the same callable differ by 0.04 %. The first calls may allocate, which
-    waits for the device, or compile, where data decide what is run: they are timed again, one where they are
-    long.
+    A GPU gets the longest lead: where the host's pace shows, implementations get graphs of different length,
+    and the gap behind each replay makes the same callable differ by 0.04 %. The first calls may allocate,
+    which waits for the device, or compile, where data decide what is run. So they are timed again, only one
+    call if they are long.
     """
     if device.type != "cuda":
         started = time.perf_counter_ns()
@@ -289,5 +286,5 @@ def _estimate_s(
 
 
 def _sleep(seconds: float) -> None:
-    # Cycles of a clock of about 2 GHz: only a lead for the queue, its length need not be exact.
+    # Cycles of a clock of about 2 GHz: the lead for the queue need not have an exact length.
     torch.cuda._sleep(round(seconds * 2e9))  # pyright: ignore[reportPrivateUsage]

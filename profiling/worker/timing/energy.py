@@ -1,7 +1,7 @@
 """Joules per call at steady load: the board's energy counter, checked by integrated power.
 
-Apart from timing: reading the counter takes 4.4 ms. The counter moves in ticks of 10 to 100 ms, so
-both ends of the measurement are ticks that were seen to happen; between them the device never rests.
+It runs apart from timing, because reading the counter takes 4.4 ms. The counter moves in ticks of 10 to 100
+ms, so the measurement starts and ends at observed ticks; between them the device never rests.
 """
 
 import math
@@ -19,15 +19,15 @@ from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable
 from roofscope.profiling.results.outcome import Energy
 
-_SETTLE_S = 0.5  # before the first tick: clock, voltage, and what the sensors smooth
-_BATCH_S = 0.06  # queued at once: longer than any look at the meters
+_SETTLE_S = 0.5  # before the first tick, for clock, voltage and the sensors' smoothing
+_BATCH_S = 0.06  # queued at once; longer than any reading of the meters
 _BATCHES_AHEAD = 2
 _SAMPLE_S = 0.02  # between two power samples
-_LONGEST_TICK_S = 1.0  # a counter that stands still for so long is none
+_LONGEST_TICK_S = 1.0  # a counter that stands still for longer does not work
 
 
 class EnergyReader(Protocol):
-    """What a device tells of its consumption. None where it does not."""
+    """What a device reports of its consumption. None where it does not."""
 
     def energy_j(self) -> float | None: ...
     def power_w(self) -> float | None: ...
@@ -39,7 +39,7 @@ class Clock(Protocol):
 
 
 class Mark(Protocol):
-    """A place in the device's queue; ``torch.cuda.Event`` is one."""
+    """A position in the device's queue; ``torch.cuda.Event`` is one."""
 
     def query(self) -> bool: ...
     def synchronize(self) -> None: ...
@@ -78,8 +78,8 @@ def energy_reader(device: Device) -> EnergyReader | None:
         return None
 
 
-def cuda_mark() -> Mark:
-    """A mark at the end of what is queued now."""
+def cuda_mark() -> torch.cuda.Event:
+    """An event at the end of what is queued now."""
     event = torch.cuda.Event(enable_timing=True)
     event.record()
     return event
@@ -94,10 +94,10 @@ def measure_energy(
     clock: Clock | None = None,
     mark: Callable[[], Mark] = cuda_mark,
 ) -> Energy | None:
-    """Replay for at least ``seconds`` between two ticks of the counter; takes about 1 s more.
+    """Replay for at least ``seconds`` between two ticks of the counter, which takes about 1 s more.
 
-    ``replay`` queues the work of ``calls_per_replay`` calls and returns, best some milliseconds of it.
-    None where the device counts no energy or its counter stands still.
+    ``replay`` queues the work of ``calls_per_replay`` calls, best some milliseconds of it, and returns. None
+    where the device counts no energy or its counter stands still.
     """
     if reader.energy_j() is None:
         return None
@@ -159,7 +159,7 @@ class _Reading(Struct, frozen=True):
 
 
 class _Meter:
-    """Looks at the power and at the counter, and keeps what it saw."""
+    """Reads the power and the counter, and keeps the readings."""
 
     def __init__(self, reader: EnergyReader, clock: Clock) -> None:
         self._reader = reader
@@ -173,11 +173,11 @@ class _Meter:
         self._clock.sleep(_SAMPLE_S)
 
     def await_tick(self) -> None:
-        """From here on, no tick has been seen."""
+        """Forget the ticks seen so far."""
         self._before = self.tick = None
 
     def look_for_tick(self) -> None:
-        """Read the counter once. A change happened between two readings: at their middle, for short."""
+        """Read the counter once. A change between two readings counts as one at their middle."""
         self._read_power()
         energy_j = self._reader.energy_j()
         if energy_j is None:
@@ -194,7 +194,7 @@ class _Meter:
 
 
 class _Load:
-    """Keeps the device's queue filled, and knows how long one replay takes at that."""
+    """Keeps the device's queue filled, and measures how long one replay takes meanwhile."""
 
     def __init__(self, replay: Callable[[], None], mark: Callable[[], Mark], clock: Clock) -> None:
         self._replay = replay
@@ -208,14 +208,14 @@ class _Load:
         self._counted = self._counted[-1:]
 
     def hold(self, seconds: float, look: Callable[[], None]) -> None:
-        """Work for at least this long and look on."""
+        """Work for at least this long, and call ``look`` meanwhile."""
         until_s = self._clock.now_s() + seconds
         while self._clock.now_s() < until_s:
             self._top_up()
             look()
 
     def hold_until_tick(self, meter: _Meter) -> _Reading | None:
-        """Work on until the counter moves; None when it does not."""
+        """Keep working until the counter moves; None when it does not."""
         meter.await_tick()
         until_s = self._clock.now_s() + _LONGEST_TICK_S
         while meter.tick is None and self._clock.now_s() < until_s:
@@ -248,7 +248,7 @@ class _Load:
             end = self._mark()
             end.synchronize()
             elapsed_s = start.elapsed_time(end) * 1e-3
-            # Doubled and not computed at once: a short batch is mostly launch.
+            # Doubled step by step, because the time of a short batch is mostly launch.
             if elapsed_s >= _BATCH_S / 2:
                 return math.ceil(size * _BATCH_S / elapsed_s)
             size *= 2

@@ -1,7 +1,7 @@
 """The SM clock during a block, read in band, and a kernel of known duration.
 
-NVML's clock is a sample of a moment; cycles over time between two marks is the mean over the
-block itself. Method: nvbench's gpu_frequency (clock64 and %globaltimer on one multiprocessor).
+NVML's clock is a sample of a moment; cycles over time between two marks is the mean over the block itself.
+The method is that of nvbench's gpu_frequency (clock64 and %globaltimer on one multiprocessor).
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.worker.failures import BuildError, Refusal
 
 _SOURCE = Path(__file__).resolve().parent / "device_code" / "clock.cu"
-_BLOCKS_PER_MULTIPROCESSOR = 4  # some multiprocessors may still be busy: give each several chances
+_BLOCKS_PER_MULTIPROCESSOR = 4  # some multiprocessors may still be busy, so each gets several chances
 OWN_PREFIX = "roofscope_"  # of our kernels' names, so that a profile can leave them out
 _LEAST_NS = 100_000  # %globaltimer may tick as coarsely as 1 us
 
@@ -26,7 +26,7 @@ class GpuClock:
         architecture = cuda.architecture_of(torch.cuda.get_device_capability(device))
         self._program = cuda.CudaProgram(_SOURCE, Dtype.FLOAT32, architecture, device)
         self._count = self._program.multiprocessor_count
-        # Pinned memory is written by the kernel and read by the host without a copy.
+        # The kernel writes pinned memory, and the host reads it without a copy.
         self._begin = torch.zeros(2 * _MOST_MULTIPROCESSORS, dtype=torch.int64, pin_memory=True)
         self._end = torch.zeros_like(self._begin, pin_memory=True)
 
@@ -60,7 +60,7 @@ _MOST_MULTIPROCESSORS = 1024
 
 
 def gpu_clock(device: torch.device) -> GpuClock | None:
-    """None on a CPU and where NVRTC is not at hand: NVML's clock has to do then."""
+    """The clock of a GPU; None on a CPU and without NVRTC, where NVML's clock has to do."""
     if device.type != "cuda":
         return None
     try:

@@ -1,19 +1,17 @@
-"""CUDA graphs of calls, and the memory that the rivals of a job share for their outputs."""
+"""CUDA graphs of calls, and the memory that the implementations of a job share for their outputs."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import torch
 
-from roofscope.profiling.worker.build.contract import Tensors
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
-
-Call = Callable[..., Tensors]
 
 
 class OutputView(NamedTuple):
-    """Where a graph leaves an output: an address and a layout, no ownership of the memory."""
+    """An address and a layout where a graph leaves an output; it does not own the memory."""
 
     address: int
     byte_count: int
@@ -37,7 +35,7 @@ class OutputView(NamedTuple):
 
 
 class _Bytes:
-    """Memory under the CUDA array interface, version 3; it knows no bfloat16, so bytes."""
+    """Memory under the CUDA array interface, version 3, as bytes because that lacks bfloat16."""
 
     def __init__(self, view: OutputView) -> None:
         self.__cuda_array_interface__: dict[str, Any] = {
@@ -51,26 +49,26 @@ class _Bytes:
 class OutputPool:
     """Memory for the outputs of several graphs, at the same addresses for each.
 
-    A kernel's time depends on where its output lies: on an H200 one callable in two buffers was
-    called different, by 0.2 %, in 99 of 100 comparisons. Rivals therefore write to one place, in
-    turn.
+    A kernel's time depends on where its output lies: on an H200 one callable in two buffers was called
+    different, by 0.2 %, in 99 of 100 comparisons. The implementations of a job therefore write to the same
+    memory, in turn.
 
-    Not after a capture that failed by waiting for the device: torch up to 2.11 refuses the pool from then on,
-    and later graphs write to another.
+    If a capture fails because the call synchronised, torch up to 2.11 rejects this pool from then on; later
+    graphs use another.
 
-    A fresh pool hands its memory out as the driver gives it, later by ascending address: a rehearsal
-    comes first, so that every graph finds the pool as the others do.
+    A fresh pool hands its memory out as the driver gives it, a used one by ascending address. So a rehearsal
+    comes first, and every graph finds the pool in the same state.
     """
 
     def __init__(self) -> None:
         self._handle = torch.cuda.graph_pool_handle()
-        # Kept, since the pool lives as long as a graph in it.
+        # Kept, because the pool lives as long as a graph in it.
         self._rehearsal: torch.cuda.CUDAGraph | None = None
 
     def capture(
         self, call: Call, sets: Sequence[InputSet], calls: int
     ) -> tuple[torch.cuda.CUDAGraph, tuple[OutputView, ...]]:
-        """A graph of calls in turn over the sets, and where the first set's outputs lie.
+        """A graph of calls in turn over the sets, and the locations of the first set's outputs.
 
         Each set has its own outputs. Raises RuntimeError where a graph cannot capture the call.
         """
@@ -95,11 +93,12 @@ class OutputPool:
 
     @contextmanager
     def _capturing(self, graph: torch.cuda.CUDAGraph) -> Generator[None]:
-        """``torch.cuda.graph``, but a capture that fails leaves nothing behind.
+        """As ``torch.cuda.graph``, but a capture that fails leaves nothing behind.
 
-        Torch stays on the capturing stream then, and up to 2.11 its allocators go on recording (pytorch pull
-        request 180395): every later capture and ``empty_cache`` would fail with it. That of pinned memory
-        cannot be told to end, and refuses the same pool for good: later graphs get another.
+        After a failure torch stays on the capturing stream, and up to 2.11 its allocators go on recording
+        (pytorch pull request 180395): every later capture and ``empty_cache`` would fail. The recording of
+        pinned memory cannot be ended from outside, so that allocator refuses this pool for good, and later
+        graphs get another.
         """
         with torch.cuda.stream(torch.cuda.current_stream()):
             try:

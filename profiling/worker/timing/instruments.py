@@ -1,12 +1,12 @@
-"""What a device is measured with: its clock, its state, its timers. Made once per device."""
+"""The instruments of a device: its clock, its state, its timers. They are made once per device."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import torch
 
 from roofscope.profiling.devices.device import Device
-from roofscope.profiling.worker.build.contract import Tensors
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.gc_policy import keep_out_of_captures
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.timing.blocks import BLOCK_S, BlockTimer, make_timer
@@ -39,15 +39,15 @@ class Instruments:
         return self.device.max_clock_hz if self.torch_device.type == "cuda" else None
 
     def output_pool(self) -> OutputPool | None:
-        """Memory for the outputs of rivals; None on a CPU."""
+        """Memory for the outputs of a job's implementations; None on a CPU."""
         return OutputPool() if self.torch_device.type == "cuda" else None
 
     def timer(
         self,
-        call: Callable[..., Tensors],
+        call: Call,
         sets: Sequence[InputSet],
         pool: OutputPool | None = None,
         block_s: float = BLOCK_S,
     ) -> BlockTimer:
-        """The best timer for this call here; rivals to be compared share a pool."""
+        """The best timer for this call here; implementations to be compared share a pool."""
         return make_timer(call, sets, self.torch_device, self.clock, pool, block_s)

@@ -12,13 +12,12 @@ from torch._C._autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
 from roofscope.profiling.results.outcome import Meanwhile, ProfiledKernel
-from roofscope.profiling.worker.build.contract import Tensors
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.timing.blocks import BlockReading
 from roofscope.profiling.worker.timing.gpu_clock import OWN_PREFIX
 from roofscope.profiling.worker.timing.turn import ReadState, Turn
 
-Call = Callable[..., Tensors]
 _TRACED_CALLS = 5
 
 
@@ -29,7 +28,7 @@ class Profile(NamedTuple):
     reading: BlockReading
 
     def meanwhile(self, clock_hz: float | None) -> Meanwhile:
-        """Beside a headline that was read at this clock."""
+        """This reading beside a headline that was read at this clock."""
         ratio = self.reading.clock_hz / clock_hz if self.reading.clock_hz and clock_hz else None
         return Meanwhile(self.reading.seconds, ratio)
 
@@ -53,8 +52,8 @@ class Span(NamedTuple):
 def own_seconds(spans: Iterable[Span]) -> dict[str, list[float]]:
     """By kernel, the time of each launch that no earlier one had taken.
 
-    A kernel that overlaps with the one in front starts early and waits for it: the wait is not its own, and
-    a sum of whole durations would be more than the time that has passed.
+    A kernel that overlaps with the one in front starts early and waits for it. The wait is not its own, and a
+    sum of whole durations would exceed the time that has passed.
     """
     found: dict[str, list[float]] = {}
     taken_until_s = -math.inf
@@ -66,10 +65,10 @@ def own_seconds(spans: Iterable[Span]) -> dict[str, list[float]]:
 
 
 def profile_turn(turn: Turn, read_state: ReadState) -> Profile:
-    """Device kernels of a whole block as CUPTI times them, the block as in a round: after another and a rest.
+    """Device kernels of a whole block as CUPTI times them; as in a round, another block and a rest precede.
 
-    Then the clock is near that of the timed blocks, which is enough: cycles are compared, too. A kernel
-    profiled elsewhere, on other buffers, was seen to differ by 9 %.
+    The clock is then near that of the timed blocks, which is enough because cycles are compared too. A kernel
+    profiled on other buffers was seen to differ by 9 %.
     """
     turn.warm_block(read_state)
     turn.rest()
@@ -87,8 +86,8 @@ def profile_turn(turn: Turn, read_state: ReadState) -> Profile:
 def kernels_of(spans: Iterable[Span], calls: int) -> tuple[ProfiledKernel, ...]:
     """What ``calls`` calls launched: each kernel's launches and mean time a call, longest first.
 
-    Means as the headline is one: calls of 33 us lie from 31 to 34 by the buffers they get, and their median
-    is 0.4 us less.
+    It takes means because the headline is one: calls of 33 us take 31 to 34 us, depending on their buffers,
+    and their median is 0.4 us less.
     """
     kernels = (
         ProfiledKernel(name, len(seconds) / calls, sum(seconds) / calls)

@@ -10,7 +10,7 @@ _AS_HIGH = 0.99
 _RESTS_S = (0.0, 0.005, 0.02, 0.08)
 _REST_TRIALS = 4
 _LONG_REST_TRIALS = 3  # each a rest of 80 ms
-_SAG = 0.975  # of the clock that a turn found when it looked for its rest
+_SAG = 0.975  # of the clock that a turn found when it chose its rest
 _HIGHER = 1.01
 _POWER_CAP = "power cap"
 _STEPS_IN_VAIN = 2
@@ -19,9 +19,9 @@ _STEPS_IN_VAIN = 2
 def find_rest(turn: Turn, full_clock_hz: float, read_state: ReadState, least_s: float = 0.0) -> None:
     """The shortest rest from ``least_s`` on after which blocks find the highest clock they can.
 
-    A burst is what the device does at the clock it holds when fresh. Large matrix products reach
-    the power cap within a few blocks and lose 15 % of the clock; how much depends on who ran
-    before. Some kernels hold a lower clock however rested the device is: those need none.
+    A burst is what the device does at the clock it holds when fresh. Large matrix products reach the power
+    cap within a few blocks and lose 15 % of the clock; how much depends on what ran before. Some kernels hold
+    a lower clock however rested the device is; they need no rest.
     """
     turn.rest_s = least_s
     longer_s = [rest_s for rest_s in _RESTS_S if rest_s > least_s]
@@ -30,7 +30,7 @@ def find_rest(turn: Turn, full_clock_hz: float, read_state: ReadState, least_s: 
     turn.fresh_hz = clock_hz = _clock_after_rests(turn, _REST_TRIALS, read_state)
     if clock_hz is None or clock_hz >= _FULL_CLOCK * full_clock_hz:
         return
-    # The longest next: most that hold a low clock hold it then, too, and the steps between need no look.
+    # Try the longest rest next: if the clock stays low, shorter ones cannot help.
     *between_s, longest_s = longer_s
     turn.rest_s = longest_s
     turn.fresh_hz = max(clock_hz, _clock_after_rests(turn, _LONG_REST_TRIALS, read_state) or 0.0)
@@ -45,7 +45,7 @@ def find_rest(turn: Turn, full_clock_hz: float, read_state: ReadState, least_s: 
 
 
 def _clock_after_rests(turn: Turn, trials: int, read_state: ReadState) -> float | None:
-    """The clock of the last two of some blocks, each after a rest; of the first, if that is long."""
+    """The clock of the last two of some blocks, each after a rest; of the first if that one is long."""
     readings = [turn.warm_block(read_state)]
     if readings[0].seconds * turn.timer.calls_per_block < LONG_BLOCK_S:
         readings += [turn.warm_block(read_state) for _ in range(trials - 1)]
@@ -55,8 +55,8 @@ def _clock_after_rests(turn: Turn, trials: int, read_state: ReadState) -> float 
 def has_sagged(turn: Turn) -> bool:
     """Whether the power cap holds the clock lower than it was found, and longer rests may help.
 
-    The latest blocks tell: it comes half a second into the load. No rest helps a clock that two longer
-    ones did not raise; the first may have been compared with a clock that was still falling.
+    The latest blocks decide, because the cap comes half a second into the load. No rest helps a clock that
+    two longer ones did not raise; the first may have been compared with a clock that was still falling.
     """
     latest_hz = _latest_hz(turn)
     if latest_hz is None or turn.fresh_hz is None:
@@ -71,7 +71,7 @@ def _latest_hz(turn: Turn) -> float | None:
 
 
 def rest_longer(turns: Sequence[Turn]) -> bool:
-    """One step more for all, where the clock of one has sagged and there is one; whether so."""
+    """If the clock of one has sagged and there is a longer rest, give it to all. Returns whether it did."""
     longer_s = next((rest_s for rest_s in _RESTS_S if rest_s > turns[0].rest_s), None)
     if longer_s is None or not any(has_sagged(turn) for turn in turns):
         return False

@@ -1,4 +1,4 @@
-"""Which block next: implementations take turns, round by round, in random order."""
+"""Chooses the next block: implementations take turns, round by round, in random order."""
 
 import random
 import time
@@ -22,7 +22,7 @@ _LEAST_BLOCKS = 3  # for calls so long that the cap would stop earlier
 
 
 def warm_up_rule(quality: Quality, regime: Regime) -> WarmUpRule:
-    """When the device is warm: steady, and for the sustained regime after 3 s of work at least."""
+    """When the device is warm: once it is steady, and for the sustained regime after at least 3 s of work."""
     if regime is Regime.SUSTAINED:
         return WarmUpRule(least_s=3.0, most_s=6.0)
     return QUICK_WARM_UP if quality is Quality.QUICK else EXACT_WARM_UP
@@ -33,8 +33,8 @@ def warm_up(
 ) -> None:
     """Run blocks in turn, unrecorded, until neither block times nor clocks drift.
 
-    With ``full_clock_hz``, the burst regime: each implementation first finds the rest it needs, and all
-    take the longest of these. One that rests less runs hotter than its rivals, and heats them, too.
+    With ``full_clock_hz``, the burst regime: each implementation first finds the rest it needs, and all take
+    the longest of these. One that rests less would run hotter than the others, and heat them too.
     """
     if full_clock_hz is not None:
         longest_s = 0.0
@@ -75,9 +75,9 @@ def measure(
     """Add rounds of blocks to the turns until the stop rule is met, or each has spent its cap.
 
     With ``before_longer_rests``, the burst regime, all rest longer and begin again, after that call, where
-    the power cap has pulled a clock down: it comes half a second into the load, in the warm-up or after.
-    Random order within a round: a fixed one would read the same neighbour's heat every time.
-    Blocks all discarded at the cap: one is taken anyway, never an empty result.
+    the power cap has pulled a clock down, which happens half a second into the load, in the warm-up or after.
+    The order within a round is random: in a fixed one each would always follow the same neighbour's heat. If
+    all blocks were discarded at the cap, one more is kept, so that no result is empty.
     """
     number = 0
     while number < _MOST_ROUNDS and (

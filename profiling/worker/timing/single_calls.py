@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from roofscope.profiling.worker.build.contract import Tensors
+from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 
-Call = Callable[..., Tensors]
 _CALIBRATION_CALLS = 64
 _KNOWN_S = 20e-6
 
@@ -34,25 +33,25 @@ def single_calls(
     bursts: int = 1,
     rest_s: float = 0.0,
 ) -> tuple[float, ...]:
-    """Seconds of ``bursts`` times ``count`` single calls in turn over the sets, the offset taken off.
+    """Seconds of ``bursts`` times ``count`` single calls in turn over the sets, without the offset.
 
-    A burst starts ``rest_s`` after the one before: calls that reach the power cap would else be read at a
-    lower clock than blocks are, which rest. Each set has its own outputs, as in a block: with one place for
-    all, L2 would hold it and writing would cost nothing.
+    A burst starts ``rest_s`` after the one before, as blocks rest: calls that reach the power cap would
+    otherwise be read at a lower clock. Each set has its own outputs, as in a block: L2 would hold a single
+    output for all, and writing it would cost nothing.
     """
     turn = iter(range(count))
     outputs: list[tuple[torch.Tensor, ...]] = [() for _ in sets]
 
     def next_call() -> None:
         index = next(turn) % len(sets)
-        outputs[index] = ()  # its memory goes to the new ones
+        outputs[index] = ()  # frees its memory for the new ones
         outputs[index] = as_tuple(call(*sets[index]))
 
     readings = _time_each(next_call, count, bursts, rest_s)
     return tuple(max(reading - offset_s, 0.0) for reading in readings)
 
 
-def _time_each(act: Callable[[], object], count: int, bursts: int = 1, rest_s: float = 0.0) -> list[float]:
+def _time_each(call: Callable[[], object], count: int, bursts: int = 1, rest_s: float = 0.0) -> list[float]:
     pairs = [
         (
             torch.cuda.Event(enable_timing=True, external=True),
@@ -65,7 +64,7 @@ def _time_each(act: Callable[[], object], count: int, bursts: int = 1, rest_s: f
     with torch.cuda.graph(graph, capture_error_mode="thread_local"):
         for start, end in pairs:
             start.record()
-            act()
+            call()
             end.record()
     graph.replay()  # uploads the graph
     readings: list[float] = []

@@ -7,7 +7,7 @@ from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable
 
 
 def state_reader(device: Device) -> Callable[[], DeviceState]:
-    """A function that reads the device's state; on a CPU or without NVML it knows nothing."""
+    """A function that reads the device's state; on a CPU or without NVML it returns an empty one."""
     if device.kind is DeviceKind.CPU:
         return DeviceState
     try:

@@ -1,17 +1,22 @@
-"""One implementation's part of the measurement: its timer, its blocks and what they rested on."""
+"""One implementation's part of the measurement: its timer, its blocks and their evidence."""
 
-import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from roofscope.profiling.analysis.statistics import Interval, Progress, median_interval, unstable_because
+from roofscope.profiling.analysis.statistics import (
+    Interval,
+    Progress,
+    median_interval,
+    median_of_known,
+    unstable_because,
+)
 from roofscope.profiling.devices.device import DeviceState
 from roofscope.profiling.results.outcome import Discard, Evidence, TimeStats
 from roofscope.profiling.worker.timing.blocks import BlockReading, BlockTimer
 
-# Faults of the device, not conditions of the run: a power cap is labelled, and answered by longer rests.
+# Faults of the device. A power cap is a condition of the run: it is labelled, and longer rests answer it.
 _FAULTS = ("thermal slowdown (software)", "thermal slowdown (hardware)", "hardware slowdown", "power brake")
 _GIVEN_UP = "measured before rests grew (power cap)"
 
@@ -20,7 +25,7 @@ ReadState = Callable[[], DeviceState]
 
 @dataclass
 class Turn:
-    """One implementation's timer and what its blocks gave. ``rest_s`` is slept before each block."""
+    """One implementation's timer and the readings of its blocks. ``rest_s`` is slept before each block."""
 
     timer: BlockTimer
     rest_s: float = 0.0
@@ -51,7 +56,7 @@ class Turn:
         time.sleep(self.rest_s)
 
     def begin_again(self, rest_s: float) -> None:
-        """Give the blocks so far up, as those of a warm-up, and rest so long from now on."""
+        """Discard the blocks so far as warm-up, and rest this long from now on."""
         self.given_up += len(self.samples_s)
         self.rest_s, self.spent_s = rest_s, 0.0
         for kept in (self.samples_s, self.rounds, self.clocks_hz, self.states):
@@ -66,8 +71,8 @@ class Turn:
         started = time.perf_counter()
         self.rest()
         reading = self.timer.block()
-        # Rests count, for they are waited for; and never less than the wall time: a block much shorter than
-        # planned must not go on for hours.
+        # Rests count, because the user waits for them. At least the wall time counts, so that blocks much
+        # shorter than planned do not go on for hours.
         self.spent_s += max(time.perf_counter() - started, reading.seconds * self.timer.calls_per_block)
         state = read_state()
         return reading, state
@@ -114,9 +119,3 @@ class Turn:
     def unstable_because(self) -> str | None:
         kept = len(self.samples_s) + self.given_up
         return unstable_because(self.interval, kept, sum(self.causes.values()))
-
-
-def median_of_known(values: Sequence[float | None]) -> float | None:
-    """The median of what was read; None where nothing was."""
-    known = [value for value in values if value is not None]
-    return statistics.median(known) if known else None

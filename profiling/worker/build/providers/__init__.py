@@ -1,4 +1,4 @@
-"""One module a provider: each turns an implementation's files into a callable."""
+"""Each provider is one module that turns an implementation's files into a callable."""
 
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.worker.build.contract import BuildRequest, Built

@@ -1,6 +1,6 @@
-"""torch.compile of the eager version; the variant is the mode.
+"""torch.compile of the eager implementation; the variant is the mode.
 
-Where ``eager.py`` has a function ``region``, that is what is compiled, and the Python round it stays Python.
+Where ``eager.py`` has a function ``region``, only that is compiled, and the Python round it stays Python.
 """
 
 import time
@@ -15,22 +15,20 @@ from torch._dynamo.utils import counters
 
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.results.outcome import BuildInfo
-from roofscope.profiling.worker.build.contract import BuildRequest, Built, Tensors, run_of
+from roofscope.profiling.worker.build.contract import BuildRequest, Built, Call, Tensors, run_of
 from roofscope.profiling.worker.inputs import as_tuple
-
-Call = Callable[..., Tensors]
 
 _REPLAYING = ("reduce_overhead", "max_autotune")  # the modes that replay CUDA graphs of their own
 
-# Compilations of each frame: of a function, or of what is left of one after a graph break.
+# Compilations of each frame: a function, or the rest of one after a graph break.
 _compilations: Any = getattr(convert_frame, "FRAME_COMPILE_COUNTER", None)
 
 
 def build(request: BuildRequest) -> Built:
-    """Dynamo works at the first call, and wherever a later one brings other shapes or values.
+    """Dynamo compiles at the first call, and wherever a later one brings other shapes or values.
 
-    Verification calls with other sizes than the measured ones. Those go to a copy of the module of their own:
-    what is counted, and the guards of each call, are those of the measured sizes alone.
+    Verification also calls with sizes other than the measured ones. Those calls go to a separate copy of the
+    module, so that the counts, and the guards of each call, are those of the measured sizes alone.
     """
     path, mode = request.folder / "eager.py", request.implementation.variant
     replays = mode in _REPLAYING and request.device.type == "cuda"
@@ -41,7 +39,7 @@ def build(request: BuildRequest) -> Built:
     measured_shapes: list[torch.Size] = []
 
     def call(*inputs: torch.Tensor) -> Tensors:
-        shapes = [tensor.shape for tensor in inputs]  # of all: the first need not have every axis
+        shapes = [tensor.shape for tensor in inputs]  # of all, because the first may lack an axis
         if not measured_shapes:  # the measured sizes come first
             measured_shapes.extend(shapes)
         if shapes == measured_shapes:
@@ -56,7 +54,7 @@ def build(request: BuildRequest) -> Built:
 def _compiled(path: Path, mode: str, inputs: tuple[str, ...], *, replays: bool) -> Call:
     """``run`` of a fresh module, which has fresh code objects.
 
-    Dynamo keeps at most 8 compilations per code object and falls back to eager in silence after that.
+    Dynamo keeps at most 8 compilations per code object, and after that falls back to eager in silence.
     """
     module = load_module(path)
     run = run_of(module, *inputs)
@@ -71,10 +69,10 @@ def _compiled(path: Path, mode: str, inputs: tuple[str, ...], *, replays: bool) 
 
 
 def _replaying(compiled: Call, *, copies_outputs: bool) -> Call:
-    """Calls that replay a CUDA graph: each writes its outputs where the one before had them.
+    """Calls that replay a CUDA graph: each writes its outputs over those of the one before.
 
-    Run may keep what regions return, so these are copied, as PyTorch advises; a whole call's outputs are
-    read before the next call.
+    ``run`` may keep what regions return, so region outputs are copied, as PyTorch advises; a whole call's
+    outputs are read before the next call.
     """
 
     def step(*inputs: torch.Tensor) -> Tensors:
@@ -93,7 +91,7 @@ def _replaying(compiled: Call, *, copies_outputs: bool) -> Call:
 def _forget_shapes() -> None:
     """A fresh module must not be compiled for any shape at once.
 
-    Dynamo would: it remembers by file and line which shapes have varied.
+    Dynamo would do so, because it remembers by file and line which shapes have varied.
     """
     reset: Callable[[], None] | None = getattr(pgo, "reset_code_state", None)
     if reset:
@@ -116,14 +114,14 @@ class _Work(NamedTuple):
 
 
 class _Ledger:
-    """Dynamo's counters, which are those of the whole process, read in differences."""
+    """Reads Dynamo's counters, which belong to the whole process, as differences."""
 
     def __init__(self) -> None:
         self._settled = _Work.so_far()
 
     @property
     def is_settled(self) -> bool:
-        """Whether Dynamo rested since ``settle``. Cheap: asked at every call."""
+        """Whether Dynamo has done nothing since ``settle``. It is cheap, because every call asks."""
         return counters["stats"]["unique_graphs"] == self._settled.graphs
 
     def settle(self) -> _Work:

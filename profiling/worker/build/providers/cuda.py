@@ -1,8 +1,8 @@
 """CUDA C++: a ``.cu`` compiled by NVRTC through cuda.core, launched by the ``.py`` of its stem.
 
-NVRTC takes 0.04 s where ``load_inline`` takes 30 s, and the user needs no nvcc. A ``.cu`` is
-compiled once per dtype: ``SCALAR`` is the element type and ``SCALAR_IS_FLOAT32`` and so on tell
-which. Its kernels are ``extern "C"``; sizes are ``long long``.
+NVRTC takes 0.04 s where ``load_inline`` takes 30 s, and the user needs no nvcc. A ``.cu`` is compiled once
+per dtype: ``SCALAR`` is the element type, and ``SCALAR_IS_FLOAT32`` and so on say which one. Its kernels are
+``extern "C"``; sizes are ``long long``.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ from roofscope.profiling.worker.failures import BuildError, Refusal, Unavailable
 
 try:
     core: Any = importlib.import_module("cuda.core")
-    if not hasattr(core, "Program"):  # before 0.5 it lay under another name
+    if not hasattr(core, "Program"):  # before 0.5 it had another name
         core = importlib.import_module("cuda.core.experimental")
     driver: Any = importlib.import_module("cuda.bindings.driver")  # which cuda.core needs itself
 except ImportError as error:
@@ -37,7 +37,7 @@ _SPECIFIC_FROM = (9, 0)
 _OVERLAPS_FROM = (9, 0)
 _SHARED_UNASKED = 48 * 1024  # bytes of dynamic shared memory that every kernel may have
 
-# A ctypes array is a struct passed by value, such as a tensor map.
+# A ctypes array is a struct that is passed by value, such as a tensor map.
 Argument = torch.Tensor | int | np.generic | ctypes.Array[Any]
 Extent = int | tuple[int, ...]
 
@@ -51,7 +51,7 @@ class CudaProgram:
         self.launched: dict[str, Any] = {}
         self._module = compile_source(source, dtype, architecture)
         self._functions: dict[str, Any] = {}
-        self._shared_bytes: dict[str, int] = {}  # by kernel, as far as it was raised
+        self._shared_bytes: dict[str, int] = {}  # the limit of each kernel that was raised
         core.Device(device.index or 0).set_current()
 
     @property
@@ -67,12 +67,11 @@ class CudaProgram:
         shared_bytes: int = 0,
         overlaps: bool = False,
     ) -> None:
-        """Launch on torch's current stream. A grid without blocks does nothing.
+        """Launch on torch's current stream. An empty grid does nothing.
 
-        Tensors go as pointers, Python ints as ``long long``, numpy scalars and ctypes arrays as they
-        are; ``shared_bytes`` is dynamic shared memory, raised beyond 48 KiB where asked. A kernel that
-        ``overlaps`` may start before the one in front has ended, where the GPU can, and waits for it itself:
-        ``shared/overlap.cuh``.
+        Tensors go as pointers, Python ints as ``long long``, numpy scalars and ctypes arrays as they are;
+        ``shared_bytes`` is dynamic shared memory, also beyond 48 KiB. A kernel that ``overlaps`` may start
+        before the one in front has ended, where the GPU can, and waits for it itself: ``shared/overlap.cuh``.
         """
         blocks, threads = _three(grid), _three(block)
         if 0 in blocks:
@@ -81,7 +80,7 @@ class CudaProgram:
         if shared_bytes > self._shared_bytes.get(name, _SHARED_UNASKED):
             _raise_shared_memory(function, shared_bytes)
             self._shared_bytes[name] = shared_bytes
-        # By the driver and not by core.launch, which passes no structs.
+        # Launch by the driver, because core.launch passes no structs.
         cells = [_cell(value) for value in arguments]
         addresses = (ctypes.c_void_p * len(cells))(*map(ctypes.addressof, cells))
         stream = torch.cuda.current_stream(self.device).cuda_stream
@@ -106,7 +105,7 @@ class CudaProgram:
         return function
 
     def info(self, compile_s: float) -> BuildInfo:
-        """Facts of the kernels launched so far, the heaviest where there are several."""
+        """Facts of the kernels launched so far, of the heaviest where there are several."""
         attributes = [kernel.attributes for kernel in self.launched.values()]
         if not attributes:
             return BuildInfo(compile_s=compile_s, architecture=self.architecture)
@@ -199,7 +198,7 @@ def _overlapping(blocks: tuple[int, ...], threads: tuple[int, ...], shared_bytes
 
 
 def _fact(value: Any) -> int:
-    # A property since cuda-core 1.2, a method before.
+    # It is a property since cuda-core 1.2, and was a method before.
     return cast(int, value() if callable(value) else value)
 
 

@@ -1,7 +1,8 @@
 """CUDA C++ extensions of PyTorch: a ``.cu`` with a host function ``run``, built by nvcc and ninja.
 
-For sources as PyTorch's tutorials have them, ``torch::Tensor run(torch::Tensor x)``. The build takes half a
-minute and is kept for the next time; where nvcc is not needed, the ``cuda`` provider is the better one.
+It takes sources as PyTorch's tutorials have them, ``torch::Tensor run(torch::Tensor x)``. The build takes
+half a minute and is kept for the next time. The ``cuda`` provider needs no nvcc and is the better choice
+where it suffices.
 """
 
 import fcntl
@@ -10,7 +11,7 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,10 +21,10 @@ from torch.utils import cpp_extension
 from roofscope.profiling.devices import host
 from roofscope.profiling.paths import cache_folder
 from roofscope.profiling.results.outcome import BuildInfo
-from roofscope.profiling.worker.build.contract import BuildRequest, Built, Tensors
+from roofscope.profiling.worker.build.contract import BuildRequest, Built, Call
 from roofscope.profiling.worker.failures import BuildError, Unavailable
 
-# As an operator of its own namespace: pybind11 behind nvcc takes minutes where this takes half of one.
+# An operator in a namespace of its own builds in half a minute; pybind11 behind nvcc takes minutes.
 _UNIT = """\
 #include "{source}"
 #include <torch/library.h>
@@ -42,7 +43,7 @@ def build(request: BuildRequest) -> Built:
     return Built(run, lambda: BuildInfo(compile_s=compile_s, architecture=architecture))
 
 
-def build_extension(source: Path, capability: tuple[int, int], cache: Path) -> Callable[..., Tensors]:
+def build_extension(source: Path, capability: tuple[int, int], cache: Path) -> Call:
     """The source's ``run``. Needs no GPU. Each state of source and headers is built once, into ``cache``."""
     parts = [str(source), str(capability), torch.__version__]
     parts += [path.read_text() for path in (source, *sorted(source.parent.glob("*.cuh")))]
@@ -51,16 +52,16 @@ def build_extension(source: Path, capability: tuple[int, int], cache: Path) -> C
 
 
 @functools.cache
-def _build(source: Path, capability: tuple[int, int], folder: Path) -> Callable[..., Tensors]:
+def _build(source: Path, capability: tuple[int, int], folder: Path) -> Call:
     toolkit, ninja = _tools()
     cpp_extension.CUDA_HOME = str(toolkit)
-    if not shutil.which("ninja"):  # torch looks on the PATH only
+    if not shutil.which("ninja"):  # torch searches only the PATH
         os.environ["PATH"] = os.pathsep.join([str(Path(ninja).parent), os.environ["PATH"]])
     folder.mkdir(parents=True, exist_ok=True)
     name = f"roofscope_{folder.name}"
     unit = folder / "unit.cu"
     with _locked(folder):
-        if not unit.exists():  # ninja builds anew what is newer than its result
+        if not unit.exists():  # ninja rebuilds what is newer than its result
             unit.write_text(_UNIT.format(source=source, name=name))
         try:
             cpp_extension.load(
@@ -78,7 +79,7 @@ def _build(source: Path, capability: tuple[int, int], folder: Path) -> Callable[
 
 @contextmanager
 def _locked(folder: Path) -> Generator[None]:
-    """One build at a time. The lock that torch took up to 2.11 at least outlives a build that is killed."""
+    """Allow one build at a time. Torch's own lock, at least up to 2.11, outlives a build that is killed."""
     with (folder / "building").open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         (folder / "lock").unlink(missing_ok=True)

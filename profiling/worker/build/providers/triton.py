@@ -18,7 +18,7 @@ except ImportError as error:
 
 
 def build(request: BuildRequest) -> Built:
-    """Load the file; the compiler works at the first call, which is timed as such."""
+    """Load the file; the compiler runs at the first call, whose time is kept as compile time."""
     module = load_module(request.folder / f"{request.implementation.stem}.py")
     launches = _Launches()
     call = FirstCall(run_of(module, *request.inputs), launches)
@@ -26,9 +26,9 @@ def build(request: BuildRequest) -> Built:
 
 
 class _Launches:
-    """Which kernels a call launches, while entered.
+    """Records which kernels a call launches while it is entered.
 
-    The last one of each name: an autotuner launches all its candidates before it launches the winner.
+    The last one of each name counts: an autotuner launches all its candidates before the winner.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ def _info(module: ModuleType, launches: _Launches, compile_s: float) -> BuildInf
     winners = [str(w) for w in (_winner(value) for value in vars(module).values()) if w]
     if not kernels:
         return BuildInfo(compile_s=compile_s)
-    # Of several kernels the heaviest is the one to worry about.
+    # Of several kernels, report the heaviest.
     return BuildInfo(
         compile_s=compile_s,
         registers=max(kernel.n_regs or 0 for kernel in kernels),
@@ -74,7 +74,7 @@ def _functions(module: ModuleType) -> Iterator[JITFunction[Any]]:
 
 
 def _compiled(function: Any) -> Iterator[Any]:
-    # The cache's tuple has grown over Triton's versions; its first part stays kernel by key.
+    # The cache's tuple has grown over Triton's versions; its first part is still the kernels by key.
     for entry in function.device_caches.values():
         for kernel in entry[0].values():
             if hasattr(kernel, "n_regs"):
@@ -82,5 +82,5 @@ def _compiled(function: Any) -> Iterator[Any]:
 
 
 def _winner(value: object) -> object:
-    # That of the last call, which has the measured sizes.
+    # The winner of the last call, which has the measured sizes.
     return getattr(value, "best_config", None) if isinstance(value, Autotuner) else None

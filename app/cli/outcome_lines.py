@@ -1,0 +1,100 @@
+"""Outcomes as lines: one as each arrives, and the skips at the end."""
+
+import textwrap
+from collections.abc import Iterable
+
+from rich.markup import escape
+
+from roofscope.app.presentation.formatting import (
+    MISSING,
+    bandwidth_text,
+    flop_rate_text,
+    sizes_text,
+    spread_time_text,
+)
+from roofscope.app.presentation.verdict_text import WARNING_FLAGS
+from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped
+from roofscope.profiling.results.session import Point
+
+_LOG_LINES = 5
+_INDENT = "    "
+_NO_BREAK = "\u00a0"
+
+
+class OutcomeLines:
+    """The lines of one run. A reason that held for an implementation of the same provider is not repeated."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._said: set[tuple[Provider, str]] = set()
+
+    def of(self, point: Point) -> str | None:
+        """As rich markup; None for a skip whose reason is known."""
+        if isinstance(point.outcome, Skipped):
+            reason = (point.implementation.provider, point.outcome.message)
+            if reason in self._said:
+                return None
+            self._said.add(reason)
+        return outcome_line(point, self._width)
+
+
+def outcome_line(point: Point, width: int) -> str:
+    """One outcome, as rich markup. Figures go below the name where both are too long for one line."""
+    where = escape(f"{point.label} {workload_text(point)}")
+    match point.outcome:
+        case Measured(time=time, flags=flags):
+            sign = "[green]✓[/]" if WARNING_FLAGS.isdisjoint(flags) else "[yellow]![/]"
+            text = spread_time_text(time.median_s, time.low_s, time.high_s)
+            rates = [bandwidth_text(point.achieved_bandwidth), rate_text(point)]
+            figures = [text, *(rate for rate in rates if rate != MISSING)]
+            return f"{sign} {where}:{_figures(figures, width, width - len(f'! {where}:'))}"
+        case Skipped(message=message):
+            return f"[dim]– {where}: {escape(message)}[/]"
+        case Failed(message=message, kind=kind, log=log):
+            return f"[red]✗[/] {where}: {kind}: {escape(message)}{_end_of(log)}"
+        case Cancelled(message=message):
+            return f"[yellow]–[/] {where}: {escape(message)}"
+
+
+def skip_lines(points: Iterable[Point]) -> list[str]:
+    """One line a provider and reason: ``triton: 38 implementations skipped: This is a CPU``."""
+    groups: dict[tuple[Provider, str], dict[str, Point]] = {}
+    for point in points:
+        if isinstance(point.outcome, Skipped):
+            reason = (point.implementation.provider, point.outcome.message)
+            groups.setdefault(reason, {}).setdefault(point.implementation.key, point)
+    return [
+        f"{_skipped(provider, list(by_key.values()))} skipped: {message}"
+        for (provider, message), by_key in groups.items()
+    ]
+
+
+def workload_text(point: Point) -> str:
+    """``fp32 32Ki × 4Ki``."""
+    return f"{point.job.workload.dtype.label} {sizes_text(point.job.workload.sizes)}"
+
+
+def rate_text(point: Point) -> str:
+    """Nothing for a copy, as in the window: it computes nothing."""
+    return flop_rate_text(point.achieved_flop_rate or None)
+
+
+def _skipped(provider: Provider, points: list[Point]) -> str:
+    return points[0].label if len(points) == 1 else f"{provider}: {len(points)} implementations"
+
+
+def _figures(figures: list[str], width: int, room: int) -> str:
+    """After the name, or in lines of their own, parted between figures only."""
+    line = f" {', '.join(figures)}"
+    if len(line) <= room:
+        return line
+    glued = ", ".join(figure.replace(" ", _NO_BREAK) for figure in figures)
+    below = textwrap.wrap(glued, width, initial_indent=_INDENT, subsequent_indent=_INDENT)
+    return "\n" + "\n".join(below).replace(_NO_BREAK, " ")
+
+
+def _end_of(log: str) -> str:
+    """What a compiler or Python said last, which is where it names the line at fault."""
+    lines = [line for line in log.splitlines() if line.strip()][-_LOG_LINES:]
+    return "".join(f"\n{_INDENT}[dim]{escape(line)}[/]" for line in lines)
