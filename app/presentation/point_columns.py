@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from roofscope.app.presentation.comparison import speed_up_short_text
 from roofscope.app.presentation.formatting import (
     MISSING,
     bandwidth_text,
@@ -134,7 +135,7 @@ COLUMNS = (
     Column(
         "Speed-up",
         "Baseline's time over this time on the same workload, with its 95 % interval",
-        lambda row: row.speed_up.short_text if row.speed_up else MISSING,
+        lambda row: speed_up_short_text(row.speed_up) if row.speed_up else MISSING,
         _speed_up,
     ),
     _number(

@@ -2,8 +2,7 @@
 
 from msgspec import Struct
 
-from roofscope.app.presentation.comparison import Baselines, SpeedUp
-from roofscope.profiling.analysis.comparison import BreakEven
+from roofscope.profiling.analysis.comparison import Baselines, BreakEven, SpeedUp
 from roofscope.profiling.analysis.verdict import Verdict, verdict
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped

@@ -2,7 +2,7 @@
 
 import statistics
 
-from roofscope.app.presentation.comparison import SpeedUp
+from roofscope.app.presentation.comparison import speed_up_origin, speed_up_text
 from roofscope.app.presentation.fact import Fact, Gauge, Section, section
 from roofscope.app.presentation.formatting import (
     clock_range_text,
@@ -19,6 +19,7 @@ from roofscope.app.presentation.formatting import (
 )
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.profiling.analysis.agreement import is_longer
+from roofscope.profiling.analysis.comparison import SpeedUp
 from roofscope.profiling.analysis.statistics import INTERVAL_NOTE, Interval, unstable_because
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.results.outcome import Evidence, Measured, Method
@@ -43,7 +44,7 @@ def time_section(row: PointRow, measured: Measured, device: Device | None) -> Se
         Fact(
             "Speed-up",
             _speed_up_text(speed_up) if speed_up else "",
-            f"{speed_up.origin} {INTERVAL_NOTE}" if speed_up else "",
+            f"{speed_up_origin(speed_up)} {INTERVAL_NOTE}" if speed_up else "",
         ),
         Fact("Hot cache", _hot(row, measured, device), "On one buffer set, some of which the cache may hold"),
         Fact("From the host", _host(measured), "Wall time a call, Python and launch included"),
@@ -63,8 +64,8 @@ def time_section(row: PointRow, measured: Measured, device: Device | None) -> Se
 
 def _speed_up_text(speed_up: SpeedUp) -> str:
     if speed_up.is_baseline:
-        return speed_up.text
-    return f"over {speed_up.baseline.implementation.label}: {speed_up.text}"
+        return speed_up_text(speed_up)
+    return f"over {speed_up.baseline.implementation.label}: {speed_up_text(speed_up)}"
 
 
 def unstable_text(measured: Measured) -> str:

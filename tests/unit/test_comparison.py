@@ -1,11 +1,13 @@
-"""When a compilation has paid for itself."""
+"""Which point is the baseline, how much faster another is, and when a compilation has paid for itself."""
 
 import math
 
 import msgspec
+import pytest
 
 from roofscope.app.presentation.formatting import MISSING, break_even_text
-from roofscope.profiling.analysis.comparison import BreakEven
+from roofscope.profiling.analysis.comparison import BreakEven, baseline_of, speed_up
+from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.results.session import Point
@@ -44,3 +46,28 @@ def test_only_rivals_of_one_job_are_compared() -> None:
 def test_it_reads_as_words() -> None:
     texts = [break_even_text(calls) for calls in (5000.0, 1.0, math.inf, None)]
     assert texts == ["5\u00a0000 calls", "1 call", "never", MISSING]
+
+
+def test_the_baseline_is_found_among_the_points_of_one_workload_and_regime() -> None:
+    sustained = msgspec.structs.replace(JOB, id="job-3", regime=Regime.SUSTAINED)
+    elsewhere = msgspec.structs.replace(point(Provider.EAGER, 1e-3), number=4, job=sustained)
+    slower = msgspec.structs.replace(point(Provider.EAGER, 4e-3), number=2)
+    cuda = msgspec.structs.replace(point(Provider.CUDA, 1e-3), number=3)
+    points = [EAGER, slower, cuda, elsewhere]
+    assert baseline_of(cuda, points) is EAGER
+    assert baseline_of(cuda, points, pinned=2) is slower
+    assert baseline_of(cuda, points, provider=Provider.TRITON) is None
+    assert baseline_of(elsewhere, points) is elsewhere
+
+
+def test_a_speed_up_is_the_baselines_time_over_the_points() -> None:
+    cuda = msgspec.structs.replace(point(Provider.CUDA, 1e-3), number=2)
+    found = speed_up(cuda, EAGER)
+    assert found is not None
+    assert found.ratio == pytest.approx(3.0)
+    assert found.low < 3.0 < found.high
+    assert found.baseline is EAGER
+    itself = speed_up(EAGER, EAGER)
+    assert itself is not None
+    assert itself.is_baseline
+    assert speed_up(cuda, None) is None

@@ -5,7 +5,7 @@ from html import escape
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
-from roofscope.app.presentation.comparison import SpeedUp
+from roofscope.app.presentation.comparison import speed_up_text
 from roofscope.app.presentation.formatting import (
     bandwidth_text,
     flop_rate_text,
@@ -21,6 +21,7 @@ from roofscope.app.presentation.verdict_text import (
     distance_text,
     verdict_sentence,
 )
+from roofscope.profiling.analysis.comparison import SpeedUp
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Ceiling
@@ -94,7 +95,7 @@ def point_html(point: Point, session: Session, theme: Theme, speed_up: SpeedUp |
     if judged.limiter is not None:
         rows.append(("Roof", distance_text(judged)))
     if speed_up is not None and not speed_up.is_baseline:
-        rows.append((f"Over {speed_up.baseline.implementation.label}", speed_up.text))
+        rows.append((f"Over {speed_up.baseline.implementation.label}", speed_up_text(speed_up)))
     if measured.host_s is not None:
         rows.append(("Host time", time_text(measured.host_s)))
     chip = f'<span style="color:{theme.provider(provider)}">●</span>'

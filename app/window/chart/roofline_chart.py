@@ -8,7 +8,6 @@ from PySide6.QtCore import QPoint, QPointF, QSize, Qt, QTimer
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
-from roofscope.app.presentation.comparison import SpeedUp
 from roofscope.app.presentation.roofline.caption import summary
 from roofscope.app.presentation.roofline.points import ChartPoint, all_points, chart_point
 from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, build_scene
@@ -22,6 +21,7 @@ from roofscope.app.window.chart.hover_card import HoverCard
 from roofscope.app.window.chart.plot import RooflinePlot
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
+from roofscope.profiling.analysis.comparison import SpeedUp
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.roofline.roofline import Ceiling

@@ -6,11 +6,12 @@ from enum import IntEnum
 import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from roofscope.app.presentation.comparison import SpeedUp
+from roofscope.app.presentation.comparison import speed_up_origin, speed_up_text
 from roofscope.app.presentation.point_columns import COLUMNS, Column
 from roofscope.app.presentation.point_row import PointRow, point_rows, reason_text
 from roofscope.app.presentation.search_text import implementation_text, is_found, workload_text
 from roofscope.app.window.session_model import SessionModel
+from roofscope.profiling.analysis.comparison import SpeedUp
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Failed
 from roofscope.profiling.results.session import Point
@@ -205,7 +206,7 @@ def _search_text(row: PointRow) -> str:
 
 def _tool_tip(row: PointRow, column: Column) -> str:
     if column.title == "Speed-up" and row.speed_up:
-        return f"{row.speed_up.text}\n{row.speed_up.origin}"
+        return f"{speed_up_text(row.speed_up)}\n{speed_up_origin(row.speed_up)}"
     if column.in_full:
         return column.in_full(row)
     lines = ["" if column.is_number else column.text(row), reason_text(row.point) or column.tip]
