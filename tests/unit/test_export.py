@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 
 from roofscope.app.cli.export import export_session
-from roofscope.profiling.analysis.export import COLUMNS, csv_report, json_report
+from roofscope.profiling.analysis.export import csv_report, json_report
+from roofscope.profiling.analysis.frame import COLUMNS
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.spec import Provider
@@ -54,7 +55,7 @@ def test_csv_lines_end_as_rfc_4180_says_in_files_too(tmp_path: Path) -> None:
     [path] = export_session(source, ["csv"], tmp_path / "out.csv")
     content = path.read_bytes()
     assert content == csv_report(load(source)).encode()
-    assert content.startswith(",".join(COLUMNS).encode() + b"\r\n")
+    assert content.startswith(",".join([*COLUMNS, "size_n"]).encode() + b"\r\n")
     assert content.endswith(b"\r\n")
     assert b"\r\r" not in content
 
@@ -67,12 +68,24 @@ def test_csv_names_hardware_and_versions_in_every_row() -> None:
 
 
 def test_every_column_with_a_dimension_names_its_unit() -> None:
-    units = ("_s", "_bytes", "_hz", "_w", "_c", "_byte_per_s", "_flop_per_s", "_flop_per_byte", "_count")
+    units = (
+        "_s",
+        "_j",
+        "_bytes",
+        "_hz",
+        "_w",
+        "_c",
+        "_byte_per_s",
+        "_flop_per_s",
+        "_flop_per_byte",
+        "_count",
+    )
     text = {column for column in COLUMNS if not column.endswith(units)}
     numeric = {column for row in rows() for column in text if _is_float(row[column])}
     assert numeric <= {
         *("number", "kernel_calls", "calls_per_block", "registers"),
         *("relative_error", "large_relative_error", "tolerance", "fraction_of_roof", "source_sha256"),
+        *("speed_up", "speed_up_low", "speed_up_high", "speed_up_common_rounds"),
     }
 
 
