@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from roofscope.app.cli.errors import DONE, SOME_FAILED
-from roofscope.app.cli.progress import carry_out, make_console
+from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.presentation.formatting import bandwidth_text, flop_rate_text
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import package_version
@@ -17,8 +17,8 @@ from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
 from roofscope.profiling.roofline.nameplate import nameplate, nameplate_gap
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Source
 from roofscope.profiling.supervision.protocol import Probe
+from roofscope.profiling.supervision.recording import carry_out
 from roofscope.profiling.supervision.run_events import CeilingArrived, CeilingsComplete, RunEvent
-from roofscope.profiling.supervision.supervisor import Supervisor
 
 
 def show_ceilings(device: Device, *, fresh: bool = False) -> int:
@@ -56,9 +56,14 @@ def _measure(
             case _:
                 pass
 
-    supervisor = Supervisor([], scan([LIBRARY]).hash)
-    was_stopped = carry_out(console, supervisor, [Probe("ceilings", device.id)], handle)
-    return found, was_stopped
+    with progress_shown(console) as watch:
+
+        def pass_on(report: RunEvent) -> None:
+            handle(report)
+            watch(report, None)
+
+        ending = carry_out([Probe("ceilings", device.id)], scan([LIBRARY]), (), pass_on)
+    return found, ending.was_stopped
 
 
 def _table(device: Device, ceilings: list[Ceiling]) -> Table:

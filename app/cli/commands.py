@@ -265,9 +265,7 @@ def _run(
         regime=regime,
     )
     try:
-        code = run_jobs(
-            catalog, [str(root) for root in folders], device, jobs, path, fresh_ceilings=fresh_ceilings
-        )
+        code = run_jobs(catalog, folders, device, jobs, path, fresh_ceilings=fresh_ceilings)
         typer.echo(f"Session:  {path}")
         session = load(path)
     except SessionError as error:

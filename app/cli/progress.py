@@ -1,8 +1,7 @@
-"""Carries tasks out in a worker, with a progress bar on the terminal."""
+"""What is under way, as a bar and lines on the terminal."""
 
-import signal
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -10,8 +9,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from roofscope.app.presentation.formatting import duration_text
 from roofscope.profiling.results.outcome import Failed
-from roofscope.profiling.supervision.headless import HeadlessRun
-from roofscope.profiling.supervision.protocol import Task
+from roofscope.profiling.supervision.recorder import Gain
+from roofscope.profiling.supervision.recording import Watch
 from roofscope.profiling.supervision.run_events import (
     Banner,
     OutcomeArrived,
@@ -19,10 +18,6 @@ from roofscope.profiling.supervision.run_events import (
     RunEvent,
     WorkerLost,
 )
-from roofscope.profiling.supervision.supervisor import Supervisor
-from roofscope.profiling.supervision.target import LocalTarget
-
-_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def make_console() -> Console:
@@ -30,15 +25,13 @@ def make_console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 140)
 
 
-def carry_out(
-    console: Console,
-    supervisor: Supervisor,
-    tasks: Iterable[Task],
-    handle: Callable[[RunEvent], str | None],
-) -> bool:
-    """Work until the tasks are done, or stopped by Ctrl+C, SIGTERM or SIGHUP; returns whether they were.
+@contextmanager
+def progress_shown(
+    console: Console, line_of: Callable[[Gain], str | None] = lambda _: None
+) -> Generator[Watch]:
+    """A bar of what is under way; gives what is to be called with each report.
 
-    ``handle`` sees every report; the line it may return, rich markup, is printed above the bar.
+    ``line_of`` makes the line, rich markup, that is printed above the bar for what the session gained.
     """
     progress = Progress(
         TextColumn("{task.completed:.0f} of {task.total:.0f}"),
@@ -51,46 +44,19 @@ def carry_out(
     )
     with progress:
         bar = progress.add_task("starting the worker", total=1, left="")
+        printed = ""
 
-        text = ""
-
-        def on_report(report: RunEvent) -> None:
-            nonlocal text
-            if line := handle(report):
+        def watch(report: RunEvent, gained: Gain | None) -> None:
+            nonlocal printed
+            line = None if gained is None else line_of(gained)
+            if line:
                 progress.console.print(line, highlight=False)
-                text = _message_of(report)
-            if isinstance(report, WorkerLost) and report.message == text:
-                return  # with its log, as the outcome of the one to blame
+                printed = _message_of(report)
+            if isinstance(report, WorkerLost) and report.message == printed:
+                return  # it stands, with its log, in the line of the implementation that failed
             _show(progress, bar, report)
 
-        run = HeadlessRun(supervisor, on_report, LocalTarget())
-        try:
-            with _stopped_by_signals(run):
-                run.run(tasks)
-        finally:
-            run.close()
-    return run.was_stopped
-
-
-@contextmanager
-def _stopped_by_signals(run: HeadlessRun) -> Generator[None]:
-    """Ctrl+C sends SIGINT, ``timeout`` and schedulers SIGTERM, a lost ssh connection SIGHUP.
-
-    The session is completed then, and what was measured is told. Who ignores a signal, as nohup does, goes on
-    ignoring it.
-    """
-    replaced = {
-        number: handler
-        for number in _ENDING
-        if (handler := signal.getsignal(number)) in (signal.SIG_DFL, signal.default_int_handler)
-    }
-    for number in replaced:
-        signal.signal(number, lambda _number, _frame: run.press_stop())
-    try:
-        yield
-    finally:
-        for number, handler in replaced.items():
-            signal.signal(number, handler)
+        yield watch
 
 
 def _message_of(report: RunEvent) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from roofscope.app.cli.errors import DONE, SOME_FAILED
-from roofscope.app.cli.progress import carry_out, make_console
+from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.cli.table import outcome_line, print_table
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
@@ -14,20 +14,15 @@ from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.results.outcome import Cancelled, Failed
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_reader import load
-from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
-from roofscope.profiling.roofline.roofline import Source
-from roofscope.profiling.supervision.protocol import Probe, Run, Task
-from roofscope.profiling.supervision.recorder import Recorder
-from roofscope.profiling.supervision.run_events import RunEvent
-from roofscope.profiling.supervision.supervisor import Supervisor
-
-_MEASURED = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED)
+from roofscope.profiling.supervision.protocol import Run
+from roofscope.profiling.supervision.recorder import Gain
+from roofscope.profiling.supervision.recording import Ceilings, Ending, record
 
 
 def run_jobs(
     catalog: Catalog,
-    kernel_roots: Sequence[str],
+    kernel_roots: Sequence[Path],
     device: Device,
     jobs: Sequence[Job],
     path: Path,
@@ -36,9 +31,10 @@ def run_jobs(
 ) -> int:
     """Measure into a new session file and print its table; returns the exit code. Raises SessionError."""
     console = make_console()
-    points = record_jobs(console, catalog, kernel_roots, device, jobs, path, fresh_ceilings=fresh_ceilings)
+    ending = record_jobs(console, catalog, kernel_roots, device, jobs, path, fresh_ceilings=fresh_ceilings)
     session = load(path)
     print_table(console, session)
+    points = [gained for gained in ending.gains if isinstance(gained, Point)]
     return conclude(console, points, planned=sum(len(job.implementations) for job in jobs))
 
 
@@ -60,29 +56,26 @@ def conclude(console: Console, points: Sequence[Point], *, planned: int) -> int:
 def record_jobs(
     console: Console,
     catalog: Catalog,
-    kernel_roots: Sequence[str],
+    kernel_roots: Sequence[Path],
     device: Device,
     jobs: Sequence[Job],
     path: Path,
     *,
     fresh_ceilings: bool = False,
-) -> list[Point]:
+) -> Ending:
     """Measure into a new session file, with a line an outcome. Raises SessionError."""
-    points: list[Point] = []
-    cache = CeilingCache(console.print)
-    with SessionStore.create(path) as store:
-        recorder = Recorder(store, catalog, device, cache)
-        known = recorder.known_ceilings()
-        tasks: list[Task] = list(map(Run, jobs))
-        if fresh_ceilings or not any(ceiling.source in _MEASURED for ceiling in known):
-            tasks.append(Probe("ceilings", device.id))  # last: half a minute, and no time needs them
 
-        def handle(report: RunEvent) -> str | None:
-            gained = recorder.handle(report)
-            if not isinstance(gained, Point):
-                return None
-            points.append(gained)
-            return outcome_line(gained)
+    def line_of(gained: Gain) -> str | None:
+        return outcome_line(gained) if isinstance(gained, Point) else None
 
-        carry_out(console, Supervisor(kernel_roots, catalog.hash), tasks, handle)
-    return points
+    with progress_shown(console, line_of) as watch:
+        return record(
+            path,
+            catalog,
+            device,
+            [Run(job) for job in jobs],
+            watch,
+            CeilingCache(console.print),
+            kernel_roots=kernel_roots,
+            ceilings=Ceilings.MEASURE if fresh_ceilings else Ceilings.KEEP,
+        )

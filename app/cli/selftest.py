@@ -8,19 +8,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from roofscope.app.cli.errors import DONE, SOME_FAILED
-from roofscope.app.cli.progress import carry_out, make_console
+from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.presentation.formatting import duration_text
 from roofscope.app.presentation.proof_text import figure_text, finding_text, verdict_word
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.results.proof import Proof, ProofName, Row, all_passed
-from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.protocol import SelfTest
-from roofscope.profiling.supervision.recorder import Recorder
-from roofscope.profiling.supervision.run_events import RunEvent
-from roofscope.profiling.supervision.supervisor import Supervisor
+from roofscope.profiling.supervision.recorder import Gain
+from roofscope.profiling.supervision.recording import record
 
 _SIGNS = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[yellow]–[/]"}
 _ROW_SIGNS = {True: "[green]✓[/]", False: "[red]✗[/]", None: " "}
@@ -30,19 +28,14 @@ def run_selftest(device: Device, path: Path, names: Sequence[ProofName] = ()) ->
     """Prove on a device, into a new session file; returns the exit code. Raises SessionError."""
     console = make_console()
     catalog = scan([LIBRARY])
-    proofs: list[Proof] = []
-    with SessionStore.create(path) as store:
-        recorder = Recorder(store, catalog, device, CeilingCache(console.print))
 
-        def handle(report: RunEvent) -> str | None:
-            gained = recorder.handle(report)
-            if not isinstance(gained, Proof):
-                return None
-            proofs.append(gained)
-            return _line(gained)
+    def line_of(gained: Gain) -> str | None:
+        return _line(gained) if isinstance(gained, Proof) else None
 
+    with progress_shown(console, line_of) as watch:
         task = SelfTest("selftest", device.id, tuple(names))
-        carry_out(console, Supervisor([], catalog.hash), [task], handle)
+        ending = record(path, catalog, device, [task], watch, CeilingCache(console.print))
+    proofs = [gained for gained in ending.gains if isinstance(gained, Proof)]
     for proof in proofs:
         _print_figures(console, proof)
     return _conclude(console, device, proofs, expected=len(set(names)) or len(ProofName))
