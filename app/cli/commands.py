@@ -11,6 +11,7 @@ from roofscope.app.cli.ceilings import show_ceilings
 from roofscope.app.cli.choice import (
     choose_device,
     choose_kernels,
+    choose_labels,
     choose_libraries,
     choose_session,
     choose_sizes,
@@ -22,6 +23,7 @@ from roofscope.app.cli.choice import (
 from roofscope.app.cli.doctor import print_checks
 from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.export import export_session, write_svg
+from roofscope.app.cli.pivot import PivotValue, export_pivot
 from roofscope.app.cli.run import run_jobs
 from roofscope.app.cli.selftest import run_selftest
 from roofscope.app.cli.targets import unwritable
@@ -90,6 +92,9 @@ def run(
     sustained: Annotated[bool, typer.Option(help="Heat the device for 3 s first.")] = False,
     fresh_ceilings: Annotated[bool, typer.Option(help="Measure the ceilings again.")] = False,
     library: Annotated[list[Path] | None, typer.Option(help="More folders of kernels, or of one.")] = None,
+    label: Annotated[
+        list[str] | None, typer.Option(help="key=value, kept in the session; may be repeated.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="The .roofscope file to write; its roofline goes beside it as .svg.")
     ] = None,
@@ -109,6 +114,7 @@ def run(
             regime=Regime.SUSTAINED if sustained else Regime.BURST,
             fresh_ceilings=fresh_ceilings,
             roots=library or [],
+            labels=label or [],
             out=out,
         )
     )
@@ -121,15 +127,31 @@ def export(
     json: Annotated[bool, typer.Option("--json", help="Points, ceilings and environment as JSON.")] = False,
     png: Annotated[bool, typer.Option("--png", help="The roofline as PNG.")] = False,
     svg: Annotated[bool, typer.Option("--svg", help="The roofline as SVG.")] = False,
+    pivot: Annotated[
+        str | None, typer.Option(help="A table of sizes along this axis by implementations.", metavar="AXIS")
+    ] = None,
+    value: Annotated[
+        PivotValue,
+        typer.Option(
+            help=f"What --pivot shows: {', '.join(PivotValue)}.",
+            parser=one_of(PivotValue, "value"),
+            metavar="NAME",
+        ),
+    ] = PivotValue.MEDIAN,
     out: Annotated[
         Path | None, typer.Option(help="The file to write; beside the session if not given.")
     ] = None,
 ) -> None:
     """Write a session's points or roofline in another format."""
+    if pivot is not None:
+        if csv or json or png or svg:
+            refuse("--pivot makes a table of its own; leave --csv, --json, --png and --svg out.")
+        typer.echo(export_pivot(file, pivot, value, out))
+        return
     wanted = {"csv": csv, "json": json, "png": png, "svg": svg}
     formats = [name for name, is_wanted in wanted.items() if is_wanted]
     if not formats:
-        refuse("Say what to export: --csv, --json, --png or --svg.")
+        refuse("Say what to export: --csv, --json, --png, --svg or --pivot AXIS.")
     for path in export_session(file, formats, out):
         typer.echo(str(path))
 
@@ -243,9 +265,11 @@ def _run(
     regime: Regime = Regime.BURST,
     fresh_ceilings: bool = False,
     roots: list[Path] | None = None,
+    labels: list[str] | None = None,
     out: Path | None = None,
 ) -> int:
     path = choose_session(out)
+    chosen_labels = choose_labels(labels or [])
     picture = path.with_suffix(".svg")
     if picture.is_file():
         refuse(f"{picture}, where the roofline of this run would go, exists already; choose another name.")
@@ -265,7 +289,9 @@ def _run(
         regime=regime,
     )
     try:
-        code = run_jobs(catalog, folders, device, jobs, path, fresh_ceilings=fresh_ceilings)
+        code = run_jobs(
+            catalog, folders, device, jobs, path, fresh_ceilings=fresh_ceilings, labels=chosen_labels
+        )
         typer.echo(f"Session:  {path}")
         session = load(path)
     except SessionError as error:

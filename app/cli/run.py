@@ -1,6 +1,6 @@
 """Carries a plan out on the terminal: progress, one line per outcome, a table at the end."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -28,10 +28,13 @@ def run_jobs(
     path: Path,
     *,
     fresh_ceilings: bool = False,
+    labels: Mapping[str, str] | None = None,
 ) -> int:
     """Measure into a new session file and print its table; returns the exit code. Raises SessionError."""
     console = make_console()
-    ending = record_jobs(console, catalog, kernel_roots, device, jobs, path, fresh_ceilings=fresh_ceilings)
+    ending = record_jobs(
+        console, catalog, kernel_roots, device, jobs, path, fresh_ceilings=fresh_ceilings, labels=labels
+    )
     session = load(path)
     print_table(console, session)
     points = [gained for gained in ending.gains if isinstance(gained, Point)]
@@ -62,6 +65,7 @@ def record_jobs(
     path: Path,
     *,
     fresh_ceilings: bool = False,
+    labels: Mapping[str, str] | None = None,
 ) -> Ending:
     """Measure into a new session file, with a line an outcome. Raises SessionError."""
 
@@ -78,4 +82,5 @@ def record_jobs(
             CeilingCache(console.print),
             kernel_roots=kernel_roots,
             ceilings=Ceilings.MEASURE if fresh_ceilings else Ceilings.KEEP,
+            labels=labels,
         )
