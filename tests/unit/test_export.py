@@ -7,8 +7,9 @@ from pathlib import Path
 
 import msgspec
 
+from roofscope import __version__
 from roofscope.app.cli.export import export_session
-from roofscope.profiling.analysis.export import csv_report, json_report
+from roofscope.profiling.analysis.export import SessionDocument, csv_report, json_report
 from roofscope.profiling.analysis.frame import COLUMNS
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.paths import LIBRARY
@@ -136,3 +137,15 @@ def test_never_paying_differs_from_not_known() -> None:
     assert [point["break_even_call_count"] is None for point in points] == [True, False, True]
     cells = [row["compiling_pays"] for row in csv.DictReader(io.StringIO(csv_report(session)))]
     assert cells == ["", "True", "False"]
+
+
+def test_the_document_says_its_form_and_is_of_it() -> None:
+    text = json_report(SESSION)
+    assert json.loads(text)["schema"] == "roofscope/1"
+    read_back = msgspec.json.decode(text, type=SessionDocument)
+    assert read_back.roofscope_version == __version__
+    assert [point.median_s for point in read_back.points] == [
+        point.measured.time.median_s if point.measured else None for point in SESSION.points
+    ]
+    described = msgspec.json.schema(SessionDocument)["$defs"]["PointRecord"]["properties"]
+    assert described["energy_j"] == {"anyOf": [{"type": "number"}, {"type": "null"}]}

@@ -15,9 +15,9 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no
 
 
 def git(folder: Path, *words: str) -> str:
-    who = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+    author = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
     done = subprocess.run(
-        ["git", *who, "-C", str(folder), *words], capture_output=True, text=True, check=True
+        ["git", *author, "-C", str(folder), *words], capture_output=True, text=True, check=True
     )
     return done.stdout.strip()
 
