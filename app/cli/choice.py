@@ -31,6 +31,19 @@ def choose_session(out: Path | None) -> Path:
     return out
 
 
+def choose_labels(words: Iterable[str]) -> dict[str, str]:
+    """From words such as ``commit=3f2a``."""
+    labels: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not (key and equals):
+            refuse(f"The label {word!r} is no key=value; write it like commit=3f2a.")
+        if key in labels:
+            refuse(f"The label {key!r} is given twice; a session has one value for it.")
+        labels[key] = value
+    return labels
+
+
 def choose_kernels(catalog: Catalog, names: Sequence[str]) -> list[Kernel]:
     """Kernels by name; all of them for ``all`` or no name."""
     found: list[Kernel] = []

@@ -9,14 +9,13 @@ import msgspec
 from msgspec import Struct
 
 from roofscope import __version__
-from roofscope.profiling.analysis.verdict import VerdictKind, verdict
+from roofscope.profiling.analysis.point_record import PointRecord, point_records
 from roofscope.profiling.devices.device import Device, DeviceState
 from roofscope.profiling.doctor import Check
 from roofscope.profiling.planning.catalog import CatalogProblem
 from roofscope.profiling.planning.spec import Axis, Dtype, Preset, Provider
-from roofscope.profiling.results.outcome import Cancelled, Failed, Flag, Measured, Skipped
 from roofscope.profiling.results.proof import Proof
-from roofscope.profiling.results.session import Point, Session
+from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Ceiling
 
 SCHEMA = "roofscope/1"
@@ -29,35 +28,12 @@ class Document(Struct, frozen=True, kw_only=True, tag_field="document"):
     roofscope_version: str = __version__
 
 
-class PointResult(Struct, frozen=True, kw_only=True):
-    """One outcome of one implementation."""
-
-    number: int
-    kernel: str
-    implementation: str
-    provider: Provider
-    dtype: Dtype
-    sizes: dict[str, int]
-    outcome: Literal["measured", "skipped", "failed", "cancelled"]
-    message: str = ""  # why there is no time
-    median_s: float | None = None
-    low_s: float | None = None  # of the interval that holds the median with 95 % confidence
-    high_s: float | None = None
-    achieved_bandwidth_byte_per_s: float | None = None
-    achieved_flop_per_s: float | None = None
-    relative_error: float | None = None
-    verdict: VerdictKind
-    limiter: str | None = None
-    fraction_of_roof: float | None = None
-    flags: tuple[Flag, ...] = ()
-
-
-class SessionDocument(Document, frozen=True, kw_only=True, tag="session"):
+class RunDocument(Document, frozen=True, kw_only=True, tag="run"):
     """Of ``run`` and ``show``. ``problem``: why the run did not do all that was planned."""
 
     session: str | None  # the file; null where none was kept
     device: Device | None
-    points: tuple[PointResult, ...]
+    points: tuple[PointRecord, ...]
     problem: str = ""
 
 
@@ -112,7 +88,7 @@ class ListDocument(Document, frozen=True, kw_only=True, tag="list"):
 
 
 AnyDocument = (
-    SessionDocument | CeilingsDocument | SelftestDocument | DoctorDocument | DeviceDocument | ListDocument
+    RunDocument | CeilingsDocument | SelftestDocument | DoctorDocument | DeviceDocument | ListDocument
 )
 
 
@@ -121,48 +97,6 @@ def print_document(document: Document) -> None:
     print(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
 
 
-def session_document(session: Session, problem: str = "") -> SessionDocument:
-    return SessionDocument(
-        session=str(session.path),
-        device=session.device,
-        points=tuple(point_result(point, session) for point in session.points),
-        problem=problem,
-    )
-
-
-def point_result(point: Point, session: Session) -> PointResult:
-    judged = verdict(point, session)
-    measured = point.measured
-    time = measured.time if measured else None
-    return PointResult(
-        number=point.number,
-        kernel=point.implementation.kernel,
-        implementation=point.implementation.stem,
-        provider=point.implementation.provider,
-        dtype=point.job.workload.dtype,
-        sizes=point.job.workload.sizes,
-        outcome=_outcome_word(point),
-        message="" if isinstance(point.outcome, Measured) else point.outcome.message,
-        median_s=time.median_s if time else None,
-        low_s=time.low_s if time else None,
-        high_s=time.high_s if time else None,
-        achieved_bandwidth_byte_per_s=point.achieved_bandwidth,
-        achieved_flop_per_s=point.achieved_flop_rate,
-        relative_error=measured.verification.relative_error if measured else None,
-        verdict=judged.kind,
-        limiter=judged.limiter.label if judged.limiter else None,
-        fraction_of_roof=judged.fraction_of_roof,
-        flags=judged.flags,
-    )
-
-
-def _outcome_word(point: Point) -> Literal["measured", "skipped", "failed", "cancelled"]:
-    match point.outcome:
-        case Measured():
-            return "measured"
-        case Skipped():
-            return "skipped"
-        case Failed():
-            return "failed"
-        case Cancelled():
-            return "cancelled"
+def run_document(session: Session, problem: str = "") -> RunDocument:
+    points = tuple(point_records(session))
+    return RunDocument(session=str(session.path), device=session.device, points=points, problem=problem)

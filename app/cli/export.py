@@ -8,12 +8,15 @@ from typing import Annotated
 
 import typer
 
+from roofscope.app.cli.choice import one_of
 from roofscope.app.cli.errors import refuse, unknown
 from roofscope.app.cli.options import SessionFile
+from roofscope.app.cli.pivot import PivotValue, export_pivot
+from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.cli.targets import STDOUT, check_target, put, unwritable
 from roofscope.profiling.results.chrome_trace import TraceError, unpack
 from roofscope.profiling.results.session import Session, TraceInfo
-from roofscope.profiling.results.session_reader import SessionError, load, load_trace
+from roofscope.profiling.results.session_reader import SessionError, load_trace
 
 TRACE_SUFFIXES = (".json", ".json.gz")
 
@@ -32,6 +35,18 @@ def command(
             "the newest) or its number.",
         ),
     ] = None,
+    pivot: Annotated[
+        str | None,
+        typer.Option(metavar="AXIS", help="A table of sizes along this axis by implementations."),
+    ] = None,
+    value: Annotated[
+        PivotValue,
+        typer.Option(
+            parser=one_of(PivotValue, "value"),
+            metavar="NAME",
+            help=f"What --pivot shows: {', '.join(PivotValue)}.",
+        ),
+    ] = PivotValue.MEDIAN,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The file to write; - is stdout. Beside the session if none."),
@@ -40,8 +55,14 @@ def command(
     """Write a session's points, roofline or traces in another format. Needs no GPU."""
     wanted = {"csv": csv, "json": json, "png": png, "svg": svg}
     formats = [name for name, is_wanted in wanted.items() if is_wanted]
+    if pivot is not None:
+        if formats or trace is not None:
+            refuse("--pivot makes a table of its own; leave --csv, --json, --png and --svg out.")
+        if said := export_pivot(file, pivot, value, out):
+            typer.echo(said)
+        return
     if not formats and trace is None:
-        refuse("Say what to export: --csv, --json, --png, --svg or --trace NAME.")
+        refuse("Say what to export: --csv, --json, --png, --svg, --pivot AXIS or --trace NAME.")
     if out and len(formats) + (trace is not None) > 1:
         refuse("--out names one file; ask for one format with it.")
     written = export_session(file, formats, out) if formats else []
@@ -50,13 +71,6 @@ def command(
     for path in written:
         if path != STDOUT:
             typer.echo(str(path))
-
-
-def load_or_refuse(path: Path) -> Session:
-    try:
-        return load(path)
-    except SessionError as error:
-        refuse(str(error))
 
 
 def export_session(source: Path, formats: list[str], out: Path | None) -> list[Path]:

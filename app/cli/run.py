@@ -12,13 +12,14 @@ from roofscope.app.cli.choice import (
     choose_device,
     choose_folders,
     choose_kernels,
+    choose_labels,
     choose_session,
     choose_sizes,
     make_jobs,
     one_of,
     scan_kernels,
 )
-from roofscope.app.cli.documents import SessionDocument, print_document, session_document
+from roofscope.app.cli.documents import RunDocument, print_document, run_document
 from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse
 from roofscope.app.cli.options import AsJson, DeviceName, DtypeNames, KernelFolders, NewSession, Sizes
 from roofscope.app.cli.outcome_lines import OutcomeLines
@@ -54,6 +55,7 @@ class RunOptions(Struct, frozen=True):
     regime: Regime = Regime.BURST
     fresh_ceilings: bool = False
     folders: Sequence[Path] = ()
+    labels: Sequence[str] = ()
     out: Path | None = None
     svg: bool = False
     strict: bool = False
@@ -88,6 +90,10 @@ def command(
         bool, typer.Option("--fresh-ceilings", help="Measure the ceilings again.")
     ] = False,
     kernels: KernelFolders = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Kept in the session; may be repeated."),
+    ] = None,
     out: NewSession = None,
     svg: Annotated[bool, typer.Option("--svg", help="Draw the roofline beside the session.")] = False,
     strict: Annotated[
@@ -113,6 +119,7 @@ def command(
         regime=Regime.SUSTAINED if sustained else Regime.BURST,
         fresh_ceilings=fresh_ceilings,
         folders=kernels or (),
+        labels=label or (),
         out=out,
         svg=svg,
         strict=strict,
@@ -124,6 +131,7 @@ def command(
 def run(options: RunOptions) -> int:
     """Plan, measure, print; returns the exit code."""
     path = choose_session(options.out)
+    labels = choose_labels(options.labels)
     picture = path.with_suffix(".svg")
     if options.svg and picture.is_file():
         refuse(f"{picture}, where the roofline of this run would go, exists already; choose another name.")
@@ -159,6 +167,7 @@ def run(options: RunOptions) -> int:
                 CeilingCache(console.print),
                 kernel_roots=folders,
                 ceilings=Ceilings.MEASURE if options.fresh_ceilings else Ceilings.KEEP,
+                labels=labels,
             )
         session = load(path) if path.exists() else None
     except SessionError as error:
@@ -167,7 +176,7 @@ def run(options: RunOptions) -> int:
         complain(ending.busy)
     if session is None:
         if options.as_json:
-            print_document(SessionDocument(session=None, device=device, points=(), problem=ending.busy))
+            print_document(RunDocument(session=None, device=device, points=(), problem=ending.busy))
         return BUSY
     code = _report(console, session, options, planned=sum(len(job.implementations) for job in jobs))
     if options.svg and any(point.measured for point in session.points):  # else the picture would be empty
@@ -179,7 +188,7 @@ def _report(console: Console, session: Session, options: RunOptions, *, planned:
     """The table or the document, and what is wrong; returns the exit code."""
     missing, flagged = shortfall(session.points, planned=planned), _flagged(session) if options.strict else ""
     if options.as_json:
-        print_document(session_document(session, " ".join(filter(None, (missing, flagged)))))
+        print_document(run_document(session, " ".join(filter(None, (missing, flagged)))))
     else:
         print_table(console, session)
         if missing:

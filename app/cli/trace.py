@@ -10,9 +10,10 @@ from rich.table import Table
 
 from roofscope.app.cli.choice import choose_folders, scan_kernels, sizes_of
 from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, unknown
-from roofscope.app.cli.export import TRACE_SUFFIXES, load_or_refuse, write_trace
+from roofscope.app.cli.export import TRACE_SUFFIXES, write_trace
 from roofscope.app.cli.options import DtypeName, KernelFolders, SessionFile
 from roofscope.app.cli.progress import make_console, progress_shown
+from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.cli.targets import STDOUT, check_target, check_writable, unwritable
 from roofscope.app.presentation.formatting import percent_text, time_text
 from roofscope.profiling.devices.device import Device

@@ -1,6 +1,6 @@
 """One run from its tasks to the session file: worker, supervisor and recorder, set up in one place."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.planning.revision import revision_labels
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.roofline.roofline import Source
@@ -49,14 +50,20 @@ def record(
     *,
     kernel_roots: Sequence[Path] = (),
     ceilings: Ceilings = Ceilings.LEAVE,
+    labels: Mapping[str, str] | None = None,
     append: bool = False,
 ) -> Ending:
     """Carry the tasks out and keep what they yield in a new session file, or in one that is there.
 
-    A new file stays only where it was worth making: not where the device was busy. Raises SessionError.
+    A new file has the revisions of the kernels' folders among its labels, and stays only where it was worth
+    making: not where the device was busy. Raises SessionError.
     """
     gains: list[Gain] = []
-    with (SessionStore.append if append else SessionStore.create)(path) as store:
+    if append:
+        opened = SessionStore.append(path)
+    else:
+        opened = SessionStore.create(path, {**revision_labels(catalog), **(labels or {})})
+    with opened as store:
         recorder = Recorder(store, catalog, device, cache, knows_environment=append)
         probe = [] if ceilings is Ceilings.LEAVE else _probe(recorder, device, ceilings)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roofscope.app.cli.documents import SessionDocument
+from roofscope.app.cli.documents import RunDocument
 from roofscope.profiling.devices.host import cpu_device, package_version
 from roofscope.profiling.results.outcome import Failed, Measured, Skipped
 from roofscope.profiling.results.session_reader import load
@@ -120,7 +120,7 @@ def test_a_run_in_json_measures_every_size_and_prints_nothing_else(tmp_path: Pat
     done = main(tmp_path, "run", "gelu", "--device", "cpu", "--provider", "eager", "--json",
                 "--size", "n=1024", "--size", "n=2048; n=4096", "--out", out)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    document = msgspec.json.decode(done.stdout, type=SessionDocument)
+    document = msgspec.json.decode(done.stdout, type=RunDocument)
     assert document.session == str(out)
     assert [point.sizes for point in document.points] == [{"n": 1024}, {"n": 2048}, {"n": 4096}]
     assert all(point.median_s for point in document.points)

@@ -8,6 +8,7 @@ from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import SizeChoice, plan_jobs
+from roofscope.profiling.planning.revision import revision_labels
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_reader import SessionError, load
@@ -25,6 +26,12 @@ def mine(tmp_path: Path) -> Path:
     return add_toy(tmp_path / "mine", "toy", REFERENCE).parent
 
 
+LABELS = {"night": "17"}
+
+
+def _look_away(*_: object) -> None: ...
+
+
 def measure(path: Path, mine: Path, *, append: bool = False) -> Ending:
     catalog: Catalog = scan([LIBRARY, mine])
     kernel = catalog.kernel("toy")
@@ -32,8 +39,9 @@ def measure(path: Path, mine: Path, *, append: bool = False) -> Ending:
     sizes = [SizeChoice("small")]
     jobs = plan_jobs([kernel], device=CPU.id, dtypes=[Dtype.FLOAT32], size_choices=sizes, stems=["eager"])
     cache = CeilingCache(print, path.parent / "ceilings")
+    tasks, roots = list(map(Run, jobs)), [mine]
     return record(
-        path, catalog, CPU, list(map(Run, jobs)), lambda *_: None, cache, kernel_roots=[mine], append=append
+        path, catalog, CPU, tasks, _look_away, cache, kernel_roots=roots, labels=LABELS, append=append
     )
 
 
@@ -45,8 +53,11 @@ def test_what_a_run_yields_is_in_the_file_and_more_can_be_added(tmp_path: Path, 
     assert not ending.busy
     with pytest.raises(SessionError, match="exists already"):
         measure(path, mine)
+    identity = load(path).identity
+    assert identity.labels == {**revision_labels(scan([LIBRARY, mine])), **LABELS}
     measure(path, mine, append=True)
     assert len(load(path).points) == 2
+    assert load(path).identity == identity
 
 
 def test_a_busy_device_says_so_and_leaves_no_empty_session(tmp_path: Path, mine: Path) -> None:
