@@ -9,12 +9,25 @@ A ``spec.py`` needs ``KernelSpec`` and what it is made of::
 and for tensors that are not all alike ``Element``, ``Fill``, ``Multiply``, ``Pipe`` and ``Dtype``. An
 implementation raises ``Refusal`` for what it cannot do; one in CUDA C++ launches by a ``CudaProgram`` and
 makes TMA's descriptors by ``tensor_map``. ``kernels/README.md`` shows each at work.
+
+A notebook reads sessions, files or whole folders, as a table of pandas with one row a point::
+
+    import roofscope
+
+    points = roofscope.load("tonight.roofscope", "history/").frame()
+    points[["kernel", "implementation", "size_n", "median_s", "speed_up", "speed_up_verdict"]]
+
+Each axis is a column ``size_<axis>``, each label of a session ``label_<key>``; units are SI and in the
+names. A file named that cannot be read raises ``SessionError``; of a folder, such files are left out and
+``load(...).problems`` says why. ``docs/session-file.md`` has the columns and recipes.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from roofscope.profiling.analysis.sessions import Sessions as Sessions
+    from roofscope.profiling.analysis.sessions import load as load
     from roofscope.profiling.planning.spec import Axis as Axis
     from roofscope.profiling.planning.spec import Dtype as Dtype
     from roofscope.profiling.planning.spec import Element as Element
@@ -26,6 +39,7 @@ if TYPE_CHECKING:
     from roofscope.profiling.planning.spec import TensorSpec as TensorSpec
     from roofscope.profiling.planning.spec import Tolerance as Tolerance
     from roofscope.profiling.planning.spec import WorkFormula as WorkFormula
+    from roofscope.profiling.results.session_reader import SessionError as SessionError
     from roofscope.profiling.worker.build.providers.cuda import Argument as Argument
     from roofscope.profiling.worker.build.providers.cuda import CudaProgram as CudaProgram
     from roofscope.profiling.worker.build.tensor_map import needs_hopper as needs_hopper
@@ -37,9 +51,12 @@ __version__ = "0.1.0"
 _SPEC = "roofscope.profiling.planning.spec"
 _CUDA = "roofscope.profiling.worker.build.providers.cuda"
 _TENSOR_MAP = "roofscope.profiling.worker.build.tensor_map"
+_SESSIONS = "roofscope.profiling.analysis.sessions"
 _HOMES = {
     **dict.fromkeys(("Axis", "Dtype", "Element", "Fill", "KernelSpec", "Multiply", "Pipe"), _SPEC),
     **dict.fromkeys(("Preset", "TensorSpec", "Tolerance", "WorkFormula"), _SPEC),
+    **dict.fromkeys(("Sessions", "load"), _SESSIONS),
+    "SessionError": "roofscope.profiling.results.session_reader",
     "Refusal": "roofscope.profiling.worker.failures",
     **dict.fromkeys(("Argument", "CudaProgram"), _CUDA),
     **dict.fromkeys(("needs_hopper", "tensor_map"), _TENSOR_MAP),

@@ -31,6 +31,19 @@ class CheckState(StrEnum):
     MISSING = "missing"  # something the program can do is not available
 
 
+class Part(StrEnum):
+    """What a script may require to be here."""
+
+    WINDOW = "window"
+    SCREEN = "screen"
+    GPU = "gpu"
+    TORCH = "torch"
+    TRITON = "triton"
+    CUDA = "cuda"  # cuda-core and NVRTC
+    NVCC = "nvcc"  # and ninja
+    CXX = "c++"  # for torch.compile on the CPU
+
+
 class Check(Struct, frozen=True):
     """One thing looked at. ``fix`` is a command or a sentence, empty when all is well."""
 
@@ -38,6 +51,7 @@ class Check(Struct, frozen=True):
     state: CheckState
     finding: str
     fix: str = ""
+    gives: Part | None = None  # what is here by this finding
 
 
 def examine(kernel_roots: Sequence[Path] = (LIBRARY,), cache_folder: Path | None = None) -> tuple[Check, ...]:
@@ -92,12 +106,12 @@ def check_window(pyside: str | None, python: Version) -> Check:
             f"PySide6 {pyside} aborts on Python {_dotted(python)}.",
             'uv pip install "pyside6-essentials<6.12", or use Python 3.12 or later.',
         )
-    return Check(name, CheckState.OK, f"PySide6 {pyside}")
+    return Check(name, CheckState.OK, f"PySide6 {pyside}", gives=Part.WINDOW)
 
 
 def check_screen(screen: str) -> Check:
     if screen:
-        return Check("Screen", CheckState.OK, screen)
+        return Check("Screen", CheckState.OK, screen, gives=Part.SCREEN)
     return Check(
         "Screen",
         CheckState.WARNING,
@@ -110,7 +124,8 @@ def check_gpus(devices: Iterable[Device]) -> Iterator[Check]:
     """One line per GPU, and one for whatever disturbs a measurement on it."""
     for device in devices:
         capability = _dotted(device.compute_capability) if device.compute_capability else "unknown"
-        yield Check(f"GPU {device.id}", CheckState.OK, f"{device.name}, compute capability {capability}")
+        finding = f"{device.name}, compute capability {capability}"
+        yield Check(f"GPU {device.id}", CheckState.OK, finding, gives=Part.GPU)
         if device.processes:
             pids = ", ".join(str(process.pid) for process in device.processes)
             yield Check(
@@ -147,7 +162,8 @@ def check_torch(version: str | None, cuda: str | None, driver_cuda: Version | No
     if cuda is None:
         state = CheckState.MISSING if driver_cuda else CheckState.OK
         fix = "uv sync --reinstall-package torch" if driver_cuda else ""
-        return Check("torch", state, f"torch {version}, built for the CPU only", fix)
+        gives = None if driver_cuda else Part.TORCH
+        return Check("torch", state, f"torch {version}, built for the CPU only", fix, gives)
     if driver_cuda and driver_cuda[0] < _version(cuda)[0]:
         return Check(
             "torch",
@@ -155,12 +171,12 @@ def check_torch(version: str | None, cuda: str | None, driver_cuda: Version | No
             f"torch {version} is built for CUDA {cuda}; the driver runs up to CUDA {_dotted(driver_cuda)}.",
             "Update the NVIDIA driver, or install a torch built for the driver's CUDA.",
         )
-    return Check("torch", CheckState.OK, f"torch {version}, built for CUDA {cuda}")
+    return Check("torch", CheckState.OK, f"torch {version}, built for CUDA {cuda}", gives=Part.TORCH)
 
 
 def check_triton(version: str | None, platform: str) -> Check:
     if version:
-        return Check("Triton", CheckState.OK, f"Triton {version}")
+        return Check("Triton", CheckState.OK, f"Triton {version}", gives=Part.TRITON)
     fix = "uv sync" if platform == "linux" else "Triton exists for Linux only; run Roofscope there."
     return Check("Triton", CheckState.MISSING, "Triton is not installed; its kernels are left out.", fix)
 
@@ -176,14 +192,14 @@ def check_cuda_cpp(cuda_core: str | None, nvrtc_found: str | None) -> Check:
             f"cuda-core {cuda_core} is here, but no NVRTC to compile with.",
             "uv pip install nvidia-cuda-nvrtc",
         )
-    return Check(name, CheckState.OK, f"cuda-core {cuda_core}, {nvrtc_found}")
+    return Check(name, CheckState.OK, f"cuda-core {cuda_core}, {nvrtc_found}", gives=Part.CUDA)
 
 
 def check_extensions(toolkit: Path | None, ninja: str | None) -> Check:
     """Only sources written as extensions of PyTorch need it: its absence is no fault."""
     name = "CUDA extensions (nvcc, ninja)"
     if toolkit and ninja:
-        return Check(name, CheckState.OK, f"{toolkit}, {ninja}")
+        return Check(name, CheckState.OK, f"{toolkit}, {ninja}", gives=Part.NVCC)
     fix = "`uv pip install ninja`" if toolkit else "the CUDA toolkit, or CUDA_HOME if it is elsewhere,"
     return Check(
         name, CheckState.OK, f"left out, and only `cuda_ext` implementations need them: {fix} brings them"
@@ -203,7 +219,7 @@ def check_compilers(c: str | None, cxx: str | None, header: Path | None, *, has_
     """Triton builds its launchers with a C compiler, torch.compile its CPU kernels with a C++ one."""
     if has_gpu or c:
         yield _tool("C compiler (Triton)", c, "apt install gcc, or set CC.")
-    yield _tool("C++ compiler (torch.compile)", cxx, "apt install g++, or set CXX.")
+    yield _tool("C++ compiler (torch.compile)", cxx, "apt install g++, or set CXX.", Part.CXX)
     python = _dotted(sys.version_info[:2])
     fix = f"apt install python{python}-dev, or let uv bring Python: `uv sync --managed-python`."
     yield _tool("Python.h (Triton, torch.compile)", str(header) if header else None, fix)
@@ -267,9 +283,9 @@ def _examine_gpus() -> tuple[list[Check], Version | None, bool]:
     return checks, cuda, bool(devices)
 
 
-def _tool(name: str, found: str | None, fix: str) -> Check:
+def _tool(name: str, found: str | None, fix: str, gives: Part | None = None) -> Check:
     if found:
-        return Check(name, CheckState.OK, found)
+        return Check(name, CheckState.OK, found, gives=gives)
     return Check(name, CheckState.MISSING, "not found", fix)
 
 

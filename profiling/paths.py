@@ -1,5 +1,6 @@
 """Where the program's own files lie, and where it keeps those of the user."""
 
+import os
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +12,8 @@ PACKAGE = Path(__file__).resolve().parent.parent  # the checkout, or `roofscope`
 ASSETS = PACKAGE / "assets"
 LIBRARY = PACKAGE / "kernels"
 SUFFIX = ".roofscope"  # of a session's file
+# Not the temporary folder: two workers that were given different ones would measure on one device at once.
+LOCKS = Path("/tmp")
 
 
 class UserPaths(Struct, frozen=True):
@@ -38,6 +41,11 @@ class UserPaths(Struct, frozen=True):
 def cache_folder(name: str) -> Path:
     """What can be made again, by what it is; may not exist yet."""
     return platformdirs.user_cache_path("roofscope", appauthor=False) / name
+
+
+def lock_folder() -> Path:
+    """Where the locks of devices lie, for all users. ROOFSCOPE_LOCKS is for tests only."""
+    return Path(os.environ.get("ROOFSCOPE_LOCKS", LOCKS))
 
 
 def new_session_path(folder: Path) -> Path:

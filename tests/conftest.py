@@ -26,7 +26,8 @@ _home = tempfile.TemporaryDirectory(prefix="roofscope-tests-")
 
 # Before Qt is imported. A desktop that sets these for itself must not get windows, nor its settings changed.
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
-# Locks of devices lie in the temporary folder: a Roofscope at work beside the tests must not stop them.
+# A Roofscope at work beside the tests must not stop them.
+os.environ["ROOFSCOPE_LOCKS"] = _home.name
 # Compiled kernels may be shared.
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(tempfile.gettempdir(), "roofscope-tests-inductor")))
 os.environ["TMPDIR"] = _home.name

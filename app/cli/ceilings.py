@@ -1,64 +1,108 @@
-"""Measures a device's ceilings and prints them, each with where it comes from."""
+"""``ceilings``: measures a device's ceilings and prints them, each with where it comes from."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
+import typer
+from msgspec import Struct
 from rich.console import Console
 from rich.table import Table
 
-from roofscope.app.cli.errors import DONE, SOME_FAILED
-from roofscope.app.cli.progress import carry_out, make_console
+from roofscope.app.cli.choice import choose_device
+from roofscope.app.cli.documents import CeilingsDocument, print_document
+from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain
+from roofscope.app.cli.options import AsJson, DeviceName
+from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.presentation.formatting import bandwidth_text, flop_rate_text
 from roofscope.profiling.devices.device import Device
+from roofscope.profiling.devices.discovery import default_device, local_devices
 from roofscope.profiling.devices.host import package_version
-from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
 from roofscope.profiling.roofline.nameplate import nameplate, nameplate_gap
 from roofscope.profiling.roofline.roofline import Bound, Ceiling
 from roofscope.profiling.supervision.protocol import Probe
+from roofscope.profiling.supervision.recording import Ending, carry_out
 from roofscope.profiling.supervision.run_events import CeilingArrived, CeilingsComplete, RunEvent
-from roofscope.profiling.supervision.supervisor import Supervisor
+
+_STOPPED = "Stopped: what was measured until then is not kept."
 
 
-def show_ceilings(device: Device, *, fresh: bool = False) -> int:
+class _Found(Struct, frozen=True):
+    """Measured ceilings, and how it came to them."""
+
+    ceilings: Sequence[Ceiling]
+    is_kept: bool = False
+    ending: Ending = Ending()
+
+
+def command(
+    device: DeviceName = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what is kept.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what a device can do at most: memory and arithmetic, and what its data sheet says."""
+    devices = local_devices()
+    chosen = choose_device(devices, device, default_device(devices))
+    raise typer.Exit(show_ceilings(chosen, fresh=fresh, as_json=as_json))
+
+
+def show_ceilings(device: Device, *, fresh: bool = False, as_json: bool = False) -> int:
     """Print all ceilings of a device, measured now where none are kept; returns the exit code."""
-    console = make_console()
+    console = make_console(stderr=as_json)
     cache = CeilingCache(console.print)
     key = CacheKey.of(device, package_version("torch"))
     kept = () if fresh else cache.load(key)
-    measured, was_stopped = (kept, False) if kept else _measure(console, device, cache, key)
-    if was_stopped:
-        console.print("Stopped: what was measured until then is not kept.")
-        if not measured:
-            return SOME_FAILED
-    console.print(_table(device, [*measured, *nameplate(device, timestamp())]), highlight=False)
+    found = _Found(kept, is_kept=True) if kept else _measure(console, device, cache, key)
+    if found.ending.busy:
+        complain(found.ending.busy)
+    if as_json:
+        print_document(
+            CeilingsDocument(
+                device=device,
+                ceilings=(*found.ceilings, *nameplate(device, timestamp())),
+                is_kept=found.is_kept,
+                problem=_STOPPED if found.ending.was_stopped else found.ending.busy,
+            )
+        )
+    else:
+        _print(console, device, found)
+    if found.ending.busy:
+        return BUSY
+    return DONE if found.ceilings and not found.ending.was_stopped else SOME_FAILED
+
+
+def _measure(console: Console, device: Device, cache: CeilingCache, key: CacheKey) -> _Found:
+    """What a probe finds, kept for later only when it went through to its end."""
+    found: list[Ceiling] = []
+    with progress_shown(console) as watch:
+
+        def handle(report: RunEvent) -> None:
+            match report:
+                case CeilingArrived(ceiling=ceiling):
+                    found.append(ceiling)
+                case CeilingsComplete():
+                    cache.save(key, found)
+                case _:
+                    pass
+            watch(report, None)
+
+        ending = carry_out([Probe("ceilings", device.id)], scan(), (), handle)
+    return _Found(found, ending=ending)
+
+
+def _print(console: Console, device: Device, found: _Found) -> None:
+    if found.ending.was_stopped:
+        console.print(_STOPPED)
+    if not found.ceilings and (found.ending.was_stopped or found.ending.busy):
+        return
+    console.print(_table(device, [*found.ceilings, *nameplate(device, timestamp())]), highlight=False)
     if gap := nameplate_gap(device):
         console.print(gap, markup=False)
-    if kept:
-        newest = max(ceiling.recorded_at for ceiling in kept)[:16].replace("T", " ")
+    if found.is_kept:
+        newest = max(ceiling.recorded_at for ceiling in found.ceilings)[:16].replace("T", " ")
         console.print(f"Measured on {newest} UTC and kept; --fresh measures them again.", markup=False)
-    return DONE if measured and not was_stopped else SOME_FAILED
-
-
-def _measure(
-    console: Console, device: Device, cache: CeilingCache, key: CacheKey
-) -> tuple[Sequence[Ceiling], bool]:
-    """What a probe finds, kept for later only when it went through to its end; and whether it was stopped."""
-    found: list[Ceiling] = []
-
-    def handle(report: RunEvent) -> None:
-        match report:
-            case CeilingArrived(ceiling=ceiling):
-                found.append(ceiling)
-            case CeilingsComplete():
-                cache.save(key, found)
-            case _:
-                pass
-
-    supervisor = Supervisor([], scan([LIBRARY]).hash)
-    was_stopped = carry_out(console, supervisor, [Probe("ceilings", device.id)], handle)
-    return found, was_stopped
 
 
 def _table(device: Device, ceilings: list[Ceiling]) -> Table:

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
+from itertools import product
 from pathlib import Path
 from typing import TypeVar
 
 import typer
 
 from roofscope.app.cli.errors import refuse, unknown
-from roofscope.app.presentation.words import parse_dtype, parse_size_list
+from roofscope.app.presentation.words import parse_dtype, parse_size_list, parse_sizes
 from roofscope.profiling.devices.device import Device, DeviceKind
-from roofscope.profiling.paths import SUFFIX, UserPaths, new_session_path
-from roofscope.profiling.planning.catalog import Catalog, Kernel, spec_paths
+from roofscope.profiling.paths import LIBRARY, SUFFIX, UserPaths, new_session_path
+from roofscope.profiling.planning.catalog import Catalog, Kernel, scan, spec_paths
 from roofscope.profiling.planning.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
 from roofscope.profiling.planning.spec import Dtype, Provider
 
@@ -30,6 +31,19 @@ def choose_session(out: Path | None) -> Path:
     return out
 
 
+def choose_labels(words: Iterable[str]) -> dict[str, str]:
+    """From words such as ``commit=3f2a``."""
+    labels: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not (key and equals):
+            refuse(f"The label {word!r} is no key=value; write it like commit=3f2a.")
+        if key in labels:
+            refuse(f"The label {key!r} is given twice; a session has one value for it.")
+        labels[key] = value
+    return labels
+
+
 def choose_kernels(catalog: Catalog, names: Sequence[str]) -> list[Kernel]:
     """Kernels by name; all of them for ``all`` or no name."""
     found: list[Kernel] = []
@@ -45,14 +59,22 @@ def choose_kernels(catalog: Catalog, names: Sequence[str]) -> list[Kernel]:
     return list(catalog.kernels) if not names or "all" in names else found
 
 
-def choose_libraries(folders: Sequence[Path]) -> list[Path]:
+def choose_folders(folders: Sequence[Path]) -> list[Path]:
     """The user's folders of kernels, or folders of one kernel, as they are known to the worker."""
     for folder in folders:
         if not folder.is_dir():
-            refuse(f"There is no folder {folder}; --library takes a folder of kernels.")
+            refuse(f"There is no folder {folder}; --kernels takes a folder of kernels.")
         if not spec_paths(folder):
             refuse(f"{folder} holds no kernel; a kernel is a folder with a spec.py, as under kernels/.")
     return [folder.resolve() for folder in folders]
+
+
+def scan_kernels(folders: Sequence[Path] = ()) -> Catalog:
+    """Our kernels and the user's; what was left out is said on stderr."""
+    catalog = scan([LIBRARY, *folders])
+    for problem in catalog.problems:
+        typer.secho(problem.message, err=True, fg=typer.colors.YELLOW)
+    return catalog
 
 
 def choose_device(devices: tuple[Device, ...], name: str | None, default: Device) -> Device:
@@ -68,23 +90,53 @@ def choose_device(devices: tuple[Device, ...], name: str | None, default: Device
 
 
 def choose_sizes(words: Iterable[str], presets: Sequence[str], device: Device) -> list[SizeChoice]:
-    """Presets, or ``axis=number`` words laid over the one preset."""
+    """Presets, or the sizes of the options laid over the one preset."""
     names = list(dict.fromkeys(presets)) or ["large" if device.kind is DeviceKind.CUDA else "medium"]
     by_default = not presets
-    if sizes := sizes_of(words):
-        return [SizeChoice(_base_of(names), sizes, by_default)]
+    if choices := size_choices(words):
+        return [SizeChoice(_base_of(names), sizes, by_default) for sizes in choices]
     return [SizeChoice(name, or_any=by_default) for name in names]
 
 
-def sizes_of(words: Iterable[str]) -> dict[str, int]:
-    """By axis, from words such as ``rows=4096``."""
-    sizes: dict[str, int] = {}
-    for word in words:
-        try:
-            sizes |= parse_size_list(word)
-        except PlanError as error:
-            refuse(str(error))
-    return sizes
+def size_choices(options: Iterable[str]) -> list[dict[str, int]]:
+    """The workloads that ``--size`` options ask for, in the order written.
+
+    Options that name the same axes are alternatives, as the lists within one option are (``n=1024; n=2048``).
+    Options that name different axes are combined, each with each.
+    """
+    alternatives: dict[frozenset[str], list[dict[str, int]]] = {}
+    for option in options:
+        lists = _lists_of(option)
+        axes = frozenset(axis for sizes in lists for axis in sizes)
+        for others in alternatives:
+            if (shared := axes & others) and axes != others:
+                refuse(
+                    f"--size names {' and '.join(sorted(shared))} alone and beside other axes; write each "
+                    "workload out, as in --size 'rows=4,cols=8; rows=16,cols=8'."
+                )
+        alternatives.setdefault(axes, []).extend(lists)
+    if not alternatives:
+        return []
+    combined = [
+        {axis: size for sizes in choice for axis, size in sizes.items()}
+        for choice in product(*alternatives.values())
+    ]
+    return [sizes for number, sizes in enumerate(combined) if sizes not in combined[:number]]
+
+
+def sizes_of(options: Iterable[str]) -> dict[str, int]:
+    """The sizes of one workload, or of none."""
+    choices = size_choices(options)
+    if len(choices) > 1:
+        refuse(f"--size names {len(choices)} workloads; name one.")
+    return choices[0] if choices else {}
+
+
+def _lists_of(option: str) -> tuple[dict[str, int], ...]:
+    try:
+        return parse_sizes(option) or (parse_size_list(option),)  # which says what is wrong with it
+    except PlanError as error:
+        refuse(str(error))
 
 
 def _base_of(presets: Sequence[str]) -> str:
@@ -102,11 +154,15 @@ def one_of(kind: type[Choice], what: str) -> Callable[[str], Choice]:
     """For an option that takes a member by its value."""
 
     def parse(word: str) -> Choice:
-        if word not in list(kind):
-            unknown(what, word, map(str, kind))
-        return kind(word)
+        found = next((member for member in kind if word in (member, hyphenated(member))), None)
+        return found or unknown(what, word, map(hyphenated, kind))
 
     return parse
+
+
+def hyphenated(name: str) -> str:
+    """A name of several words as one word, which needs no quotes: ``known-duration``."""
+    return name.replace(" ", "-")
 
 
 def dtype_of(word: str) -> Dtype:

@@ -1,4 +1,4 @@
-"""How a command tells a user's mistake: one sentence, exit code 2."""
+"""How a command ends: its exit codes, and a user's mistake as one sentence."""
 
 import difflib
 from collections.abc import Iterable
@@ -7,17 +7,24 @@ from typing import NoReturn
 import typer
 
 DONE, SOME_FAILED, USAGE = 0, 1, 2
+BUSY = 75  # EX_TEMPFAIL of sysexits.h: the same command may work later
+PIPE_CLOSED = 141  # as a shell reports a tool that SIGPIPE ended
 
 
 def refuse(message: str) -> NoReturn:
     """End the program with one sentence. The code 2 tells scripts that nothing was tried."""
-    typer.secho(message, err=True, fg=typer.colors.RED)
+    complain(message)
     raise typer.Exit(USAGE)
+
+
+def complain(message: str) -> None:
+    """One sentence on stderr; the command goes on."""
+    typer.secho(message, err=True, fg=typer.colors.RED)
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
     """Refuse a name, with the nearest known one."""
-    names = list(known)
+    names = list(map(str, known))
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(names)}."
     refuse(f"There is no {kind} {name!r}; {hint}")

@@ -1,64 +1,161 @@
-"""Writes a session's points and roofline in other formats."""
+"""``export``: writes a session's points, roofline and traces in other formats."""
 
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Annotated
 
-from roofscope.app.cli.errors import refuse
-from roofscope.app.cli.targets import check_target, unwritable
-from roofscope.app.presentation.roofline.svg import roofline_svg
-from roofscope.profiling.analysis.export import csv_report, json_report
-from roofscope.profiling.results.session import Session
-from roofscope.profiling.results.session_reader import SessionError, load
+import typer
+
+from roofscope.app.cli.choice import one_of
+from roofscope.app.cli.errors import refuse, unknown
+from roofscope.app.cli.options import SessionFile
+from roofscope.app.cli.pivot import PivotValue, export_pivot
+from roofscope.app.cli.sessions import load_or_refuse
+from roofscope.app.cli.targets import STDOUT, check_target, put, unwritable
+from roofscope.profiling.results.chrome_trace import TraceError, unpack
+from roofscope.profiling.results.session import Session, TraceInfo
+from roofscope.profiling.results.session_reader import SessionError, load_trace
+
+TRACE_SUFFIXES = (".json", ".json.gz")
 
 
-def load_or_refuse(path: Path) -> Session:
-    try:
-        return load(path)
-    except SessionError as error:
-        refuse(str(error))
+def command(
+    file: SessionFile,
+    csv: Annotated[bool, typer.Option("--csv", help="Points as CSV, SI units.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Points, ceilings and environment as JSON.")] = False,
+    png: Annotated[bool, typer.Option("--png", help="The roofline as PNG.")] = False,
+    svg: Annotated[bool, typer.Option("--svg", help="The roofline as SVG.")] = False,
+    trace: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="A recorded trace as a Chrome trace, by its implementation (such as softmax/triton_online; "
+            "the newest) or its number.",
+        ),
+    ] = None,
+    pivot: Annotated[
+        str | None,
+        typer.Option(metavar="AXIS", help="A table of sizes along this axis by implementations."),
+    ] = None,
+    value: Annotated[
+        PivotValue,
+        typer.Option(
+            parser=one_of(PivotValue, "value"),
+            metavar="NAME",
+            help=f"What --pivot shows: {', '.join(PivotValue)}.",
+        ),
+    ] = PivotValue.MEDIAN,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The file to write; - is stdout. Beside the session if none."),
+    ] = None,
+) -> None:
+    """Write a session's points, roofline or traces in another format. Needs no GPU."""
+    wanted = {"csv": csv, "json": json, "png": png, "svg": svg}
+    formats = [name for name, is_wanted in wanted.items() if is_wanted]
+    if pivot is not None:
+        if formats or trace is not None:
+            refuse("--pivot makes a table of its own; leave --csv, --json, --png and --svg out.")
+        if said := export_pivot(file, pivot, value, out):
+            typer.echo(said)
+        return
+    if not formats and trace is None:
+        refuse("Say what to export: --csv, --json, --png, --svg, --pivot AXIS or --trace NAME.")
+    if out and len(formats) + (trace is not None) > 1:
+        refuse("--out names one file; ask for one format with it.")
+    written = export_session(file, formats, out) if formats else []
+    if trace is not None:
+        written.append(export_trace(file, trace, out))
+    for path in written:
+        if path != STDOUT:
+            typer.echo(str(path))
 
 
 def export_session(source: Path, formats: list[str], out: Path | None) -> list[Path]:
     """Write each format beside the session, or to ``out`` (one format). Returns what was written."""
     session = load_or_refuse(source)
-    if out and len(formats) > 1:
-        refuse("--out names one file; ask for one format with it.")
     targets = {suffix: out or source.with_suffix(f".{suffix}") for suffix in formats}
     for suffix, target in targets.items():
         check_target(target, source, [f".{suffix}"])
     for suffix, target in targets.items():
-        try:
-            _WRITERS[suffix](session, target)
-        except OSError as error:
-            refuse(unwritable(target, error))
+        _write(_WRITERS[suffix](session), target)
     return list(targets.values())
 
 
-def write_svg(session: Session, path: Path) -> None:
-    path.write_text(roofline_svg(session), encoding="utf-8")
+def export_trace(source: Path, name: str, out: Path | None) -> Path:
+    """Write a trace that the session holds. Returns what was written."""
+    info = _find_trace(load_or_refuse(source), name)
+    stem = f"{source.stem}-{info.implementation.key.replace('/', '-')}"
+    target = out or source.with_name(f"{stem}.json.gz")
+    check_target(target, source, TRACE_SUFFIXES)
+    try:
+        write_trace(load_trace(source, info.number), target)
+    except (SessionError, TraceError) as error:
+        refuse(str(error))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        refuse(unwritable(target, error))
+    return target
 
 
-def _write_csv(session: Session, path: Path) -> None:
-    path.write_text(csv_report(session), encoding="utf-8", newline="")
+def write_trace(chrome_json_gz: bytes, target: Path) -> None:
+    """As the name says: gzipped, or plain. Raises OSError and TraceError."""
+    put(chrome_json_gz if target.suffix == ".gz" else unpack(chrome_json_gz), target)
 
 
-def _write_json(session: Session, path: Path) -> None:
-    path.write_text(json_report(session), encoding="utf-8")
+def _find_trace(session: Session, name: str) -> TraceInfo:
+    if not session.traces:
+        refuse(f"{session.path} holds no trace; `roofscope trace` records one.")
+    found = [trace for trace in session.traces if name in (trace.implementation.key, str(trace.number))]
+    if not found:
+        unknown("trace", name, _trace_names(session.traces))
+    return found[-1]
 
 
-def _write_png(session: Session, path: Path) -> None:
+def _trace_names(traces: Sequence[TraceInfo]) -> list[str]:
+    return list(dict.fromkeys(trace.implementation.key for trace in traces))
+
+
+def _write(content: bytes, target: Path) -> None:
+    try:
+        put(content, target)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        refuse(unwritable(target, error))
+
+
+def _csv(session: Session) -> bytes:
+    from roofscope.profiling.analysis.export import csv_report
+
+    return csv_report(session).encode()
+
+
+def _json(session: Session) -> bytes:
+    from roofscope.profiling.analysis.export import json_report
+
+    return json_report(session).encode()
+
+
+def _svg(session: Session) -> bytes:
+    from roofscope.app.presentation.roofline.svg import roofline_svg
+
+    return roofline_svg(session).encode()
+
+
+def _png(session: Session) -> bytes:
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     try:
         from roofscope.app.window.chart.render import render_roofline_png
     except ImportError as error:
-        refuse(f"A PNG needs Qt, which is not here ({error}); export --svg, or install the `window` group.")
-    render_roofline_png(session, path)
+        refuse(f"A PNG needs Qt, which is not here ({error}); export --svg, or install roofscope[window].")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "roofline.png")
+        render_roofline_png(session, path)
+        return path.read_bytes()
 
 
-_WRITERS: dict[str, Callable[[Session, Path], None]] = {
-    "csv": _write_csv,
-    "json": _write_json,
-    "png": _write_png,
-    "svg": write_svg,
-}
+_WRITERS: dict[str, Callable[[Session], bytes]] = {"csv": _csv, "json": _json, "png": _png, "svg": _svg}

@@ -1,8 +1,7 @@
-"""Carries tasks out in a worker, with a progress bar on the terminal."""
+"""What is under way, as a bar and lines on the terminal."""
 
-import signal
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -13,8 +12,8 @@ from rich.text import Text
 
 from roofscope.app.presentation.formatting import duration_text
 from roofscope.profiling.results.outcome import Failed
-from roofscope.profiling.supervision.headless import HeadlessRun
-from roofscope.profiling.supervision.protocol import Task
+from roofscope.profiling.supervision.recorder import Gain
+from roofscope.profiling.supervision.recording import Watch
 from roofscope.profiling.supervision.run_events import (
     Banner,
     OutcomeArrived,
@@ -22,10 +21,6 @@ from roofscope.profiling.supervision.run_events import (
     RunEvent,
     WorkerLost,
 )
-from roofscope.profiling.supervision.supervisor import Supervisor
-from roofscope.profiling.supervision.target import LocalTarget
-
-_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 _ENDLESS = 100_000  # columns
 
@@ -37,9 +32,10 @@ class _Description(ProgressColumn):
         return Text(task.description, no_wrap=True, overflow="ellipsis")
 
 
-def make_console() -> Console:
-    """A pipe has no width of its own, so nothing is folded or left out in one."""
-    return Console(width=None if sys.stdout.isatty() else _ENDLESS)
+def make_console(*, stderr: bool = False) -> Console:
+    """A pipe has no width of its own, so nothing is folded or left out in one; stderr beside a document."""
+    stream = sys.stderr if stderr else sys.stdout
+    return _Console(stderr=stderr, width=None if stream.isatty() else _ENDLESS)
 
 
 def make_progress(console: Console) -> Progress:
@@ -55,59 +51,36 @@ def make_progress(console: Console) -> Progress:
     )
 
 
-def carry_out(
-    console: Console,
-    supervisor: Supervisor,
-    tasks: Iterable[Task],
-    handle: Callable[[RunEvent], str | None],
-) -> bool:
-    """Work until the tasks are done, or stopped by Ctrl+C, SIGTERM or SIGHUP; returns whether they were.
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Not rich's exit at once: a run under way ends in order, and the command then says nothing."""
+        raise BrokenPipeError
 
-    ``handle`` sees every report; the line it may return, rich markup, is printed above the bar.
+
+@contextmanager
+def progress_shown(
+    console: Console, line_of: Callable[[Gain], str | None] = lambda _: None
+) -> Generator[Watch]:
+    """A bar of what is under way; gives what is to be called with each report.
+
+    ``line_of`` makes the line, rich markup, that is printed above the bar for what the session gained.
     """
     progress = make_progress(console)
     with progress:
         bar = progress.add_task("starting the worker", total=1, left="")
+        printed = ""
 
-        text = ""
-
-        def on_report(report: RunEvent) -> None:
-            nonlocal text
-            if line := handle(report):
+        def watch(report: RunEvent, gained: Gain | None) -> None:
+            nonlocal printed
+            line = None if gained is None else line_of(gained)
+            if line:
                 progress.console.print(line, highlight=False)
-                text = _message_of(report)
-            if isinstance(report, WorkerLost) and report.message == text:
-                return  # with its log, as the outcome of the one to blame
+                printed = _message_of(report)
+            if isinstance(report, WorkerLost) and report.message == printed:
+                return  # it stands, with its log, in the line of the implementation that failed
             _show(progress, bar, report)
 
-        run = HeadlessRun(supervisor, on_report, LocalTarget())
-        try:
-            with _stopped_by_signals(run):
-                run.run(tasks)
-        finally:
-            run.close()
-    return run.was_stopped
-
-
-@contextmanager
-def _stopped_by_signals(run: HeadlessRun) -> Generator[None]:
-    """Ctrl+C sends SIGINT, ``timeout`` and schedulers SIGTERM, a lost ssh connection SIGHUP.
-
-    The session is completed then, and what was measured is told. Who ignores a signal, as nohup does, goes on
-    ignoring it.
-    """
-    replaced = {
-        number: handler
-        for number in _ENDING
-        if (handler := signal.getsignal(number)) in (signal.SIG_DFL, signal.default_int_handler)
-    }
-    for number in replaced:
-        signal.signal(number, lambda _number, _frame: run.press_stop())
-    try:
-        yield
-    finally:
-        for number, handler in replaced.items():
-            signal.signal(number, handler)
+        yield watch
 
 
 def _message_of(report: RunEvent) -> str:
@@ -126,6 +99,8 @@ def _show(progress: Progress, bar: TaskID, report: RunEvent) -> None:
             left = f"about {duration_text(report.remaining_s)} left" if report.remaining_s else ""
             text = ", ".join(word for word in words if word)
             progress.update(bar, completed=report.done, total=report.total, description=text, left=left)
+        case Banner(is_busy=True):
+            pass  # the command ends with it, on stderr
         case Banner(text=text):
             progress.console.print(text, style="yellow", markup=False)
         case WorkerLost(message=message, log_tail=log_tail):

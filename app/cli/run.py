@@ -1,47 +1,206 @@
-"""Carries a plan out on the terminal: progress, one line per outcome, a table at the end."""
+"""``run``: carries a plan out on the terminal: progress, one line per outcome, a table at the end."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
+import typer
+from msgspec import Struct
 from rich.console import Console
 
-from roofscope.app.cli.errors import DONE, SOME_FAILED
+from roofscope.app.cli.choice import (
+    choose_device,
+    choose_folders,
+    choose_kernels,
+    choose_labels,
+    choose_session,
+    choose_sizes,
+    make_jobs,
+    one_of,
+    scan_kernels,
+)
+from roofscope.app.cli.documents import RunDocument, print_document, run_document
+from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse
+from roofscope.app.cli.options import AsJson, DeviceName, DtypeNames, KernelFolders, NewSession, Sizes
 from roofscope.app.cli.outcome_lines import OutcomeLines
-from roofscope.app.cli.progress import carry_out, make_console
+from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.cli.table import print_table
-from roofscope.profiling.devices.device import Device
-from roofscope.profiling.planning.catalog import Catalog
-from roofscope.profiling.planning.plan import Job
+from roofscope.app.cli.targets import unwritable
+from roofscope.app.presentation.verdict_text import WARNING_FLAGS
+from roofscope.profiling.analysis.verdict import flags_of
+from roofscope.profiling.devices.discovery import default_device, local_devices
+from roofscope.profiling.planning.plan import Quality, Regime
+from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.outcome import Cancelled, Failed
-from roofscope.profiling.results.session import Point
-from roofscope.profiling.results.session_reader import load
-from roofscope.profiling.results.session_writer import SessionStore
+from roofscope.profiling.results.session import Point, Session
+from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.profiling.roofline.cache import CeilingCache
-from roofscope.profiling.supervision.protocol import Probe, Run, Task
-from roofscope.profiling.supervision.recorder import Recorder
-from roofscope.profiling.supervision.run_events import RunEvent
-from roofscope.profiling.supervision.supervisor import Supervisor
+from roofscope.profiling.supervision.protocol import Run
+from roofscope.profiling.supervision.recorder import Gain
+from roofscope.profiling.supervision.recording import Ceilings, record
 
 
-def run_jobs(
-    catalog: Catalog,
-    kernel_roots: Sequence[str],
-    device: Device,
-    jobs: Sequence[Job],
-    path: Path,
-    *,
-    fresh_ceilings: bool = False,
-) -> int:
-    """Measure into a new session file and print its table; returns the exit code. Raises SessionError."""
-    console = make_console()
-    points = record_jobs(console, catalog, kernel_roots, device, jobs, path, fresh_ceilings=fresh_ceilings)
-    session = load(path)
-    print_table(console, session)
-    return conclude(console, points, planned=sum(len(job.implementations) for job in jobs))
+class RunOptions(Struct, frozen=True):
+    """What the user asks for, as it was written."""
+
+    kernels: Sequence[str] = ()
+    providers: Sequence[Provider] = ()
+    implementations: Sequence[str] = ()
+    all_modes: bool = False
+    dtypes: Sequence[Dtype] = ()
+    sizes: Sequence[str] = ()
+    presets: Sequence[str] = ()
+    device: str | None = None
+    quality: Quality = Quality.QUICK
+    regime: Regime = Regime.BURST
+    fresh_ceilings: bool = False
+    folders: Sequence[Path] = ()
+    labels: Sequence[str] = ()
+    out: Path | None = None
+    svg: bool = False
+    strict: bool = False
+    as_json: bool = False
 
 
-def conclude(console: Console, points: Sequence[Point], *, planned: int) -> int:
-    """Say what is missing of the plan; returns the exit code."""
+def command(
+    kernel: Annotated[
+        list[str] | None, typer.Argument(metavar="KERNEL", help="None or 'all' for all.")
+    ] = None,
+    provider: Annotated[
+        list[Provider] | None,
+        typer.Option(
+            parser=one_of(Provider, "provider"),
+            metavar="NAME",
+            help="cuda, cuda_ext, triton, eager, compile, library; may be repeated.",
+        ),
+    ] = None,
+    implementation: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Such as triton_online; may be repeated.")
+    ] = None,
+    all_modes: Annotated[bool, typer.Option("--all-modes", help="All four modes of torch.compile.")] = False,
+    dtype: DtypeNames = None,
+    size: Sizes = None,
+    preset: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="small, medium, large; sweep for eight sizes.")
+    ] = None,
+    device: DeviceName = None,
+    exact: Annotated[bool, typer.Option("--exact", help="0.25 % intervals instead of 1 %.")] = False,
+    sustained: Annotated[bool, typer.Option("--sustained", help="Heat the device for 3 s first.")] = False,
+    fresh_ceilings: Annotated[
+        bool, typer.Option("--fresh-ceilings", help="Measure the ceilings again.")
+    ] = False,
+    kernels: KernelFolders = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Kept in the session; may be repeated."),
+    ] = None,
+    out: NewSession = None,
+    svg: Annotated[bool, typer.Option("--svg", help="Draw the roofline beside the session.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail where a time is unstable, above the roof, or disputed.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Verify and time kernels; print a table and write a session file.
+
+    Exit codes: 0 all was measured, 1 something failed or is missing, 2 nothing was tried,
+    75 another Roofscope is measuring on the device.
+    """
+    options = RunOptions(
+        kernels=kernel or (),
+        providers=provider or (),
+        implementations=implementation or (),
+        all_modes=all_modes,
+        dtypes=dtype or (),
+        sizes=size or (),
+        presets=preset or (),
+        device=device,
+        quality=Quality.EXACT if exact else Quality.QUICK,
+        regime=Regime.SUSTAINED if sustained else Regime.BURST,
+        fresh_ceilings=fresh_ceilings,
+        folders=kernels or (),
+        labels=label or (),
+        out=out,
+        svg=svg,
+        strict=strict,
+        as_json=as_json,
+    )
+    raise typer.Exit(run(options))
+
+
+def run(options: RunOptions) -> int:
+    """Plan, measure, print; returns the exit code."""
+    path = choose_session(options.out)
+    labels = choose_labels(options.labels)
+    picture = path.with_suffix(".svg")
+    if options.svg and picture.is_file():
+        refuse(f"{picture}, where the roofline of this run would go, exists already; choose another name.")
+    folders = choose_folders(options.folders)
+    catalog = scan_kernels(folders)
+    devices = local_devices()
+    device = choose_device(devices, options.device, default_device(devices))
+    jobs = make_jobs(
+        choose_kernels(catalog, options.kernels),
+        device,
+        providers=options.providers,
+        implementations=options.implementations,
+        all_modes=options.all_modes,
+        dtypes=options.dtypes,
+        sizes=choose_sizes(options.sizes, options.presets, device),
+        quality=options.quality,
+        regime=options.regime,
+    )
+    console = make_console(stderr=options.as_json)
+    lines = OutcomeLines(console.width)
+
+    def line_of(gained: Gain) -> str | None:
+        return lines.of(gained) if isinstance(gained, Point) else None
+
+    try:
+        with progress_shown(console, line_of) as watch:
+            ending = record(
+                path,
+                catalog,
+                device,
+                [Run(job) for job in jobs],
+                watch,
+                CeilingCache(console.print),
+                kernel_roots=folders,
+                ceilings=Ceilings.MEASURE if options.fresh_ceilings else Ceilings.KEEP,
+                labels=labels,
+            )
+        session = load(path) if path.exists() else None
+    except SessionError as error:
+        refuse(str(error))
+    if ending.busy:
+        complain(ending.busy)
+    if session is None:
+        if options.as_json:
+            print_document(RunDocument(session=None, device=device, points=(), problem=ending.busy))
+        return BUSY
+    code = _report(console, session, options, planned=sum(len(job.implementations) for job in jobs))
+    if options.svg and any(point.measured for point in session.points):  # else the picture would be empty
+        _draw(console, session, picture)
+    return BUSY if ending.busy else code
+
+
+def _report(console: Console, session: Session, options: RunOptions, *, planned: int) -> int:
+    """The table or the document, and what is wrong; returns the exit code."""
+    missing, flagged = shortfall(session.points, planned=planned), _flagged(session) if options.strict else ""
+    if options.as_json:
+        print_document(run_document(session, " ".join(filter(None, (missing, flagged)))))
+    else:
+        print_table(console, session)
+        if missing:
+            console.print(missing, markup=False, highlight=False)
+        console.print(f"Session:  {session.path}", markup=False, highlight=False, soft_wrap=True)
+    if flagged:
+        complain(flagged)
+    return SOME_FAILED if missing or flagged else DONE
+
+
+def shortfall(points: Sequence[Point], *, planned: int) -> str:
+    """What is missing of the plan, as a sentence; "" where all of it was done."""
     counts = {
         "failed": sum(isinstance(point.outcome, Failed) for point in points),
         "stopped": sum(isinstance(point.outcome, Cancelled) for point in points),
@@ -49,39 +208,28 @@ def conclude(console: Console, points: Sequence[Point], *, planned: int) -> int:
     }
     missing = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
     if missing:
-        console.print(f"{missing}, of {planned}.", markup=False, highlight=False)
-    elif not any(point.measured for point in points):
-        console.print(f"Nothing was measured: all {planned} were skipped.", markup=False, highlight=False)
-    return DONE if not missing and any(point.measured for point in points) else SOME_FAILED
+        return f"{missing}, of {planned}."
+    if not any(point.measured for point in points):
+        return f"Nothing was measured: all {planned} were skipped."
+    return ""
 
 
-def record_jobs(
-    console: Console,
-    catalog: Catalog,
-    kernel_roots: Sequence[str],
-    device: Device,
-    jobs: Sequence[Job],
-    path: Path,
-    *,
-    fresh_ceilings: bool = False,
-) -> list[Point]:
-    """Measure into a new session file, with a line an outcome. Raises SessionError."""
-    points: list[Point] = []
-    lines = OutcomeLines(console.width)
-    cache = CeilingCache(console.print)
-    with SessionStore.create(path) as store:
-        recorder = Recorder(store, catalog, device, cache)
-        known = recorder.known_ceilings()
-        tasks: list[Task] = list(map(Run, jobs))
-        if fresh_ceilings or not any(ceiling.source.is_measured for ceiling in known):
-            tasks.append(Probe("ceilings", device.id))  # last: half a minute, and no time needs them
+def _flagged(session: Session) -> str:
+    """Whose times are not to be relied on, as a sentence; "" where there are none."""
+    found = [(point, WARNING_FLAGS.intersection(flags_of(point, session))) for point in session.points]
+    names = [f"{point.implementation.key} ({', '.join(sorted(flags))})" for point, flags in found if flags]
+    if not names:
+        return ""
+    return f"--strict: {len(names)} of {len(session.points)} flagged: {'; '.join(names)}."
 
-        def handle(report: RunEvent) -> str | None:
-            gained = recorder.handle(report)
-            if not isinstance(gained, Point):
-                return None
-            points.append(gained)
-            return lines.of(gained)
 
-        carry_out(console, Supervisor(kernel_roots, catalog.hash), tasks, handle)
-    return points
+def _draw(console: Console, session: Session, picture: Path) -> None:
+    """Beside the session, which is whole without it: that the picture cannot be written costs no result."""
+    from roofscope.app.presentation.roofline.svg import roofline_svg
+
+    try:
+        picture.write_text(roofline_svg(session), encoding="utf-8")
+    except OSError as error:
+        complain(f"The roofline {unwritable(picture, error)}")
+    else:
+        console.print(f"Roofline: {picture}", markup=False, highlight=False, soft_wrap=True)

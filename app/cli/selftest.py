@@ -1,51 +1,97 @@
-"""Carries the self-test out on the terminal: a line a proof as it is done, then all figures."""
+"""``selftest``: a line a proof as it is done, then all figures."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from roofscope.app.cli.errors import DONE, SOME_FAILED
-from roofscope.app.cli.progress import carry_out, make_console
+from roofscope.app.cli.choice import choose_device, choose_session, hyphenated, one_of
+from roofscope.app.cli.documents import SelftestDocument, print_document
+from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse
+from roofscope.app.cli.options import AsJson, DeviceName, NewSession
+from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.presentation.formatting import duration_text
 from roofscope.app.presentation.proof_text import figure_text, finding_text, verdict_word
 from roofscope.profiling.devices.device import Device
-from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.devices.discovery import default_device, local_devices
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.results.proof import Proof, ProofName, Row, all_passed
-from roofscope.profiling.results.session_writer import SessionStore
+from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.protocol import SelfTest
-from roofscope.profiling.supervision.recorder import Recorder
-from roofscope.profiling.supervision.run_events import RunEvent
-from roofscope.profiling.supervision.supervisor import Supervisor
+from roofscope.profiling.supervision.recorder import Gain
+from roofscope.profiling.supervision.recording import record
 
 _SIGNS = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[yellow]–[/]"}
 _ROW_SIGNS = {True: "[green]✓[/]", False: "[red]✗[/]", None: " "}
 
 
-def run_selftest(device: Device, path: Path, names: Sequence[ProofName] = ()) -> int:
+def command(
+    device: DeviceName = None,
+    proof: Annotated[
+        list[ProofName] | None,
+        typer.Option(
+            help=f"Only this one; may be repeated: {', '.join(map(hyphenated, ProofName))}.",
+            parser=one_of(ProofName, "proof"),
+            metavar="NAME",
+        ),
+    ] = None,
+    out: NewSession = None,
+    as_json: AsJson = False,
+) -> None:
+    """Prove on this device that the measured number is the true one. Takes about three minutes.
+
+    Exit codes: 0 all passed, 1 one failed or was not carried out, 75 the device is busy.
+    """
+    path = choose_session(out)
+    devices = local_devices()
+    chosen = choose_device(devices, device, default_device(devices))
+    try:
+        code = run_selftest(chosen, path, proof or [], as_json=as_json)
+    except SessionError as error:
+        refuse(str(error))
+    raise typer.Exit(code)
+
+
+def run_selftest(
+    device: Device, path: Path, names: Sequence[ProofName] = (), *, as_json: bool = False
+) -> int:
     """Prove on a device, into a new session file; returns the exit code. Raises SessionError."""
-    console = make_console()
-    catalog = scan([LIBRARY])
-    proofs: list[Proof] = []
-    with SessionStore.create(path) as store:
-        recorder = Recorder(store, catalog, device, CeilingCache(console.print))
+    console = make_console(stderr=as_json)
 
-        def handle(report: RunEvent) -> str | None:
-            gained = recorder.handle(report)
-            if not isinstance(gained, Proof):
-                return None
-            proofs.append(gained)
-            return _line(gained)
+    def line_of(gained: Gain) -> str | None:
+        return _line(gained) if isinstance(gained, Proof) else None
 
+    with progress_shown(console, line_of) as watch:
         task = SelfTest("selftest", device.id, tuple(names))
-        carry_out(console, Supervisor([], catalog.hash), [task], handle)
-    for proof in proofs:
-        _print_figures(console, proof)
-    return _conclude(console, device, proofs, expected=len(set(names)) or len(ProofName))
+        ending = record(path, scan(), device, [task], watch, CeilingCache(console.print))
+    proofs = tuple(gained for gained in ending.gains if isinstance(gained, Proof))
+    missing = (len(set(names)) or len(ProofName)) - len(proofs)
+    session = path if path.exists() else None
+    passed = not missing and all_passed(proofs)
+    if ending.busy:
+        complain(ending.busy)
+    if as_json:
+        print_document(
+            SelftestDocument(
+                session=str(session) if session else None,
+                device=device,
+                passed=passed,
+                proofs=proofs,
+                missing_count=missing,
+                problem=ending.busy,
+            )
+        )
+    elif session:
+        for proof in proofs:
+            _print_figures(console, proof)
+        _print_conclusion(console, device, proofs, missing)
+        console.print(f"Session: {session}", markup=False, highlight=False, soft_wrap=True)
+    return BUSY if ending.busy else DONE if passed else SOME_FAILED
 
 
 def _line(proof: Proof) -> str:
@@ -76,14 +122,11 @@ def _cells(proof: Proof, row: Row) -> list[str]:
     return [_ROW_SIGNS[row.passed], escape(row.label), *figures, escape(row.note)]
 
 
-def _conclude(console: Console, device: Device, proofs: list[Proof], *, expected: int) -> int:
+def _print_conclusion(console: Console, device: Device, proofs: Sequence[Proof], missing: int) -> None:
     counts = {word: sum(verdict_word(proof.passed) == word for proof in proofs) for word in _WORDS}
+    counts["not carried out"] = missing
     text = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-    missing = expected - len(proofs)
-    if missing:
-        text = f"{text}, {missing} not carried out" if text else f"{missing} not carried out"
     console.print(f"\n{device.name} ({device.id}): {text}.", markup=False, highlight=False)
-    return DONE if not missing and all_passed(tuple(proofs)) else SOME_FAILED
 
 
 _WORDS = ("passed", "failed", "skipped")

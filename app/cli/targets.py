@@ -1,5 +1,6 @@
 """Which files a command may write."""
 
+import sys
 from collections.abc import Collection
 from pathlib import Path
 
@@ -7,12 +8,24 @@ from roofscope.app.cli.errors import refuse
 from roofscope.app.presentation.export import SUFFIXES
 from roofscope.profiling.paths import SUFFIX
 
+STDOUT = Path("-")  # the usual name for it in --out
+
+
+def put(content: bytes, target: Path) -> None:
+    """Write a file, or to stdout. Raises OSError."""
+    if target == STDOUT:
+        sys.stdout.buffer.write(content)
+    else:
+        target.write_bytes(content)
+
 
 def check_target(target: Path, source: Path, suffixes: Collection[str]) -> None:
     """Refuse to write over the session itself, or into a name that promises another format than these.
 
     A suffix that promises nothing is the user's own business: ``/dev/stdout``, ``points.txt``.
     """
+    if target == STDOUT:
+        return
     if target.exists() and target.samefile(source):
         refuse(f"{target} is the session itself and would be lost; give --out another name.")
     suffix = target.suffix.lower()
@@ -22,7 +35,7 @@ def check_target(target: Path, source: Path, suffixes: Collection[str]) -> None:
 
 def check_writable(target: Path) -> None:
     """Refuse what cannot be written. Tried: permissions do not tell, for instance of /proc."""
-    if target.exists() and not (target.is_file() or target.is_dir()):
+    if target == STDOUT or (target.exists() and not (target.is_file() or target.is_dir())):
         return  # a device or a pipe: opening it has effects of its own
     is_new = not target.exists()
     try:

@@ -1,33 +1,57 @@
-"""Records a profiler trace of a point of a session, into the session and as a Chrome trace."""
+"""``trace``: records a profiler trace of a point into its session, and writes it as a Chrome trace."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-import msgspec
+import typer
 from rich.console import Console
 from rich.table import Table
 
-from roofscope.app.cli.errors import DONE, SOME_FAILED, refuse, unknown
-from roofscope.app.cli.export import load_or_refuse
-from roofscope.app.cli.progress import carry_out, make_console
-from roofscope.app.cli.targets import check_target, check_writable, unwritable
+from roofscope.app.cli.choice import choose_folders, scan_kernels, sizes_of
+from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, unknown
+from roofscope.app.cli.export import TRACE_SUFFIXES, write_trace
+from roofscope.app.cli.options import DtypeName, KernelFolders, SessionFile
+from roofscope.app.cli.progress import make_console, progress_shown
+from roofscope.app.cli.sessions import load_or_refuse
+from roofscope.app.cli.targets import STDOUT, check_target, check_writable, unwritable
 from roofscope.app.presentation.formatting import percent_text, time_text
 from roofscope.profiling.devices.device import Device
+from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.planning.catalog import Catalog
-from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype, size_text
-from roofscope.profiling.results.chrome_trace import read_trace, unpack
+from roofscope.profiling.results.chrome_trace import read_trace
 from roofscope.profiling.results.session import Point, Session, TraceInfo
 from roofscope.profiling.results.session_reader import SessionError, load_trace
-from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.protocol import Trace
-from roofscope.profiling.supervision.recorder import Recorder
-from roofscope.profiling.supervision.run_events import EnvironmentKnown, RunEvent
-from roofscope.profiling.supervision.supervisor import Supervisor
+from roofscope.profiling.supervision.recording import record
+from roofscope.profiling.supervision.tracing import CannotTrace, trace_job, why_no_trace
 
 _ROWS = 10
-_SUFFIXES = (".json", ".json.gz")
+
+
+def command(
+    file: SessionFile,
+    implementation: Annotated[str, typer.Argument(help="Such as softmax/triton_online.")],
+    dtype: DtypeName = None,
+    size: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AXIS=N[,...]", help="Of a measured point; the largest if none."),
+    ] = None,
+    kernels: KernelFolders = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write the Chrome trace, .json or .json.gz; - for stdout."),
+    ] = None,
+) -> None:
+    """Record a torch.profiler trace of a measured point into its session.
+
+    The session must have been recorded on this machine, with the kernel's files as they are now.
+    """
+    wanted = Wanted(implementation, dtype, sizes_of(size or []))
+    catalog = scan_kernels(folders := choose_folders(kernels or []))
+    raise typer.Exit(record_trace(file, wanted, catalog, local_devices(), out, folders))
 
 
 class Wanted(NamedTuple):
@@ -39,43 +63,43 @@ class Wanted(NamedTuple):
 
 
 def record_trace(
-    path: Path, wanted: Wanted, catalog: Catalog, devices: tuple[Device, ...], out: Path | None
+    path: Path,
+    wanted: Wanted,
+    catalog: Catalog,
+    devices: tuple[Device, ...],
+    out: Path | None,
+    folders: Sequence[Path] = (),
 ) -> int:
     """Trace a measured point; returns the exit code."""
     session = load_or_refuse(path)
     if out:
-        check_target(out, path, _SUFFIXES)
+        check_target(out, path, TRACE_SUFFIXES)
         check_writable(out)  # now, and not after the minute that a trace may take
-    device = _device(session, devices)
-    job = _job(choose_point(session, wanted), catalog, device)
-    console = make_console()
-    recorded: list[TraceInfo] = []
+    if why := why_no_trace(session, devices):
+        refuse(why)
     try:
-        with SessionStore.append(path) as store:
-            recorder = Recorder(store, catalog, device, CeilingCache(console.print))
-
-            def handle(report: RunEvent) -> None:
-                if isinstance(report, EnvironmentKnown):
-                    return  # the session knows its environment
-                gained = recorder.handle(report)
-                if isinstance(gained, TraceInfo):
-                    recorded.append(gained)
-
-            carry_out(console, Supervisor([], catalog.hash), [Trace(job)], handle)
+        job = trace_job(session, choose_point(session, wanted), catalog, devices)
+    except CannotTrace as error:
+        refuse(str(error))
+    device = session.own_device(devices)
+    assert device is not None
+    console = make_console(stderr=out == STDOUT)
+    try:
+        with progress_shown(console) as watch:
+            cache = CeilingCache(console.print)
+            ending = record(
+                path, catalog, device, [Trace(job)], watch, cache, kernel_roots=folders, append=True
+            )
     except SessionError as error:
         refuse(str(error))
+    if ending.busy:
+        complain(ending.busy)
+        return BUSY
+    recorded = [gained for gained in ending.gains if isinstance(gained, TraceInfo)]
     if not recorded:
         return SOME_FAILED
     _show(console, path, recorded[0], out)
     return DONE
-
-
-def _device(session: Session, devices: tuple[Device, ...]) -> Device:
-    device = session.own_device(devices)
-    if device is None:
-        name = session.device.name if session.device else "an unknown device"
-        refuse(f"{session.path} was recorded on {name}, which is not here; run the kernels here first.")
-    return device
 
 
 def choose_point(session: Session, wanted: Wanted) -> Point:
@@ -98,15 +122,6 @@ def choose_point(session: Session, wanted: Wanted) -> Point:
     return max(of_size, key=lambda point: (point.job.work.byte_count, point.number))
 
 
-def _job(point: Point, catalog: Catalog, device: Device) -> Job:
-    """The point's job with the implementation as it is now."""
-    kernel = catalog.kernel(point.implementation.kernel)
-    implementation = kernel.implementation(point.implementation.stem) if kernel else None
-    if implementation is None:
-        refuse(f"{point.implementation.key} is no longer in the library, so it cannot be traced.")
-    return msgspec.structs.replace(point.job, device=device.id, implementations=(implementation,))
-
-
 def _show(console: Console, path: Path, trace: TraceInfo, out: Path | None) -> None:
     content = load_trace(path, trace.number)
     summary = read_trace(content)
@@ -119,7 +134,8 @@ def _show(console: Console, path: Path, trace: TraceInfo, out: Path | None) -> N
     console.print(table, highlight=False, markup=False)
     if out:
         try:
-            out.write_bytes(content if out.suffix == ".gz" else unpack(content))
+            write_trace(content, out)
         except OSError as error:
             refuse(unwritable(out, error))
-        console.print(f"Chrome trace: {out}", markup=False)
+        if out != STDOUT:
+            console.print(f"Chrome trace: {out}", markup=False, highlight=False, soft_wrap=True)

@@ -18,7 +18,7 @@ from roofscope.app.presentation.formatting import (
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.run_facts import device_section, energy_section, time_section
 from roofscope.app.presentation.verdict_text import ceiling_name, ceiling_value_text
-from roofscope.profiling.analysis.export import VERSIONED_PACKAGES
+from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES
 from roofscope.profiling.analysis.verdict import Verdict
 from roofscope.profiling.results.outcome import Failed, Measured
 from roofscope.profiling.results.session import Session, version

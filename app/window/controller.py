@@ -3,19 +3,18 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import msgspec
 from PySide6.QtCore import QObject, Signal
 
 from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.window.availability import Availability
-from roofscope.app.window.plan_choice import Checked, PlanChoice, newest, next_number, plan
+from roofscope.app.window.plan_choice import Checked, PlanChoice, newest, plan
 from roofscope.app.window.session_keeper import SessionKeeper
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.unfinished import Unfinished
 from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
-from roofscope.profiling.planning.plan import PlanError
+from roofscope.profiling.planning.plan import PlanError, next_job_number
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Task, Trace
@@ -33,6 +32,7 @@ from roofscope.profiling.supervision.run_events import (
     TraceArrived,
     WorkerLost,
 )
+from roofscope.profiling.supervision.tracing import CannotTrace, trace_job, why_no_trace
 
 
 class Controller(QObject):
@@ -146,32 +146,21 @@ class Controller(QObject):
 
     def why_no_trace(self, devices: Sequence[Device]) -> str:
         """Why no point of the session can be traced on these devices; "" when they can."""
-        session = self._model.session
-        if session.own_device(devices):
-            return ""
-        name = session.device.name_beside(devices) if session.device else "an unknown device"
-        return f"This point was measured on {name}, which is not in this machine; run it here first."
+        return why_no_trace(self._model.session, devices)
 
     def trace(self, point: Point, devices: Sequence[Device]) -> None:
         """Record a profiler trace of a point's implementation on its workload."""
         if self._is_running:
             return
         self._rescan()
-        device = self._model.session.own_device(devices)
-        if device is None:
-            self.noticed.emit(self.why_no_trace(devices))
+        session = self._model.session
+        try:
+            job = trace_job(session, point, self._catalog, devices, self._next_job())
+        except CannotTrace as error:
+            self.noticed.emit(str(error))
             return
-        kernel = self._catalog.kernel(point.implementation.kernel)
-        implementation = kernel.implementation(point.implementation.stem) if kernel else None
-        if implementation != point.implementation:
-            self.noticed.emit(
-                f"The files of {point.label} changed since it was measured; run it again first."
-            )
-            return
-        job = msgspec.structs.replace(
-            point.job, id=f"job-{self._next_job()}", device=device.id, implementations=(point.implementation,)
-        )
-        if self._begin(device):
+        device = session.own_device(devices)
+        if device and self._begin(device):
             self._submit([Trace(job)])
 
     def stop(self) -> None:
@@ -231,7 +220,7 @@ class Controller(QObject):
             self.catalog_changed.emit(catalog)
 
     def _next_job(self) -> int:
-        return next_number([*(point.job for point in self._model.session.points), *self._unfinished.jobs])
+        return next_job_number([*(point.job for point in self._model.session.points), *self._unfinished.jobs])
 
     # Reports of the worker
 

@@ -1,6 +1,6 @@
 """What the plan bar holds, as a value; turned into jobs by profiling.plan."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -121,9 +121,3 @@ def newest(catalog: Catalog, checked: Checked) -> Checked:
         stems = {implementation.stem for implementation in checked.get(kernel.spec.name, ())}
         found[kernel.spec.name] = tuple(i for i in kernel.implementations if i.stem in stems)
     return found
-
-
-def next_number(jobs: Iterable[Job]) -> int:
-    """One more than any of them has, so that an id names one job of a session."""
-    numbers = [int(digits) for job in jobs if (digits := job.id.rpartition("-")[2]).isdecimal()]
-    return max(numbers, default=0) + 1

@@ -9,6 +9,7 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import environment
 from roofscope.profiling.paths import new_session_path
 from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.planning.revision import revision_labels
 from roofscope.profiling.results import session_writer
 from roofscope.profiling.results.session import Session, timestamp
 from roofscope.profiling.results.session_reader import SessionError, load
@@ -86,8 +87,13 @@ class SessionKeeper:
         if why_new:
             self.show_empty(device)
         path = self._model.session.path
-        session_store = SessionStore.append(path) if path.exists() else SessionStore.create(path)
-        self._recorder = Recorder(session_store, self._catalog(), device, self._cache)
+        catalog = self._catalog()
+        if path.exists():
+            session_store = SessionStore.append(path)
+        else:
+            session_store = SessionStore.create(path, revision_labels(catalog))
+        self._model.session.identity = session_store.identity
+        self._recorder = Recorder(session_store, catalog, device, self._cache)
         if self._model.session.environment is None:
             # Known before the worker greets, so that even a file left by a crash names its device.
             here = environment([device], [])

@@ -51,6 +51,12 @@ class Job(Struct, frozen=True):
     regime: Regime = Regime.BURST
 
 
+def next_job_number(jobs: Iterable[Job]) -> int:
+    """One more than any of these, so that an id names one job of a session."""
+    numbers = [int(digits) for job in jobs if (digits := job.id.rpartition("-")[2]).isdecimal()]
+    return max(numbers, default=0) + 1
+
+
 class PlanError(ValueError):
     """The user's choice cannot be planned; the text is one sentence for the user."""
 

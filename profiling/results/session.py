@@ -63,6 +63,14 @@ class TraceInfo(Struct, frozen=True):
     byte_count: int
 
 
+class Identity(Struct, frozen=True):
+    """What tells a session from others; a copy of its file keeps it. Older files have none."""
+
+    uuid: str | None = None
+    roofscope_version: str | None = None  # that began the session
+    labels: dict[str, str] = {}
+
+
 class Session(Struct):
     """What a session file holds. A session belongs to one device."""
 
@@ -76,6 +84,7 @@ class Session(Struct):
     points: tuple[Point, ...] = ()
     traces: tuple[TraceInfo, ...] = ()
     proofs: tuple[Proof, ...] = ()  # in the order carried out; the newest of a name counts
+    identity: Identity = Identity()
 
     @property
     def roofline(self) -> Roofline:

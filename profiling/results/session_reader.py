@@ -14,11 +14,9 @@ from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.results.outcome import Outcome
 from roofscope.profiling.results.proof import Proof
-from roofscope.profiling.results.session import Point, Session, TraceInfo
+from roofscope.profiling.results.session import Identity, Point, Session, TraceInfo
+from roofscope.profiling.results.session_schema import APPLICATION_ID, FORMAT_VERSION, schema_fault
 from roofscope.profiling.roofline.roofline import Ceiling
-
-FORMAT_VERSION = 1
-APPLICATION_ID = 0x526F6F66  # "Roof": tells our files from other SQLite databases
 
 Value = TypeVar("Value")
 
@@ -69,8 +67,10 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
         place += "&immutable=1"
     try:
         connection = sqlite3.connect(place, uri=True, isolation_level=None)
+        connection.execute("PRAGMA trusted_schema = OFF")  # no function with effects, whatever a file says
         application_id = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
+        fault = schema_fault(connection) if application_id == APPLICATION_ID else None
     except sqlite3.Error as error:
         if connection:
             connection.close()
@@ -81,14 +81,16 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
         raise SessionError(
             f"{path} is not a Roofscope session or is damaged ({error}); choose a {SUFFIX} file."
         ) from error
-    if application_id == APPLICATION_ID and version == FORMAT_VERSION:
+    if application_id == APPLICATION_ID and 1 <= version <= FORMAT_VERSION and not fault:
         return connection
     connection.close()
-    if application_id != APPLICATION_ID:
+    if application_id != APPLICATION_ID or version < 1:
         raise SessionError(f"{path} is not a Roofscope session; choose a {SUFFIX} file.")
-    raise SessionError(
-        f"{path} has session format {version}, this program reads {FORMAT_VERSION}; update Roofscope."
-    )
+    if version > FORMAT_VERSION:
+        raise SessionError(
+            f"{path} has session format {version}, this program reads {FORMAT_VERSION}; update Roofscope."
+        )
+    raise SessionError(f"{path} holds {fault}, as no session of Roofscope does; ask where it comes from.")
 
 
 def _damaged(path: Path, why: str) -> SessionError:
@@ -97,7 +99,7 @@ def _damaged(path: Path, why: str) -> SessionError:
 
 def _read(path: Path, connection: sqlite3.Connection) -> Session:
     created_at = connection.execute("SELECT created_at FROM session").fetchone()[0]
-    session = Session(path, created_at)
+    session = Session(path, created_at, identity=read_identity(connection))
     newest = connection.execute(
         "SELECT value, device_id FROM environment ORDER BY id DESC LIMIT 1"
     ).fetchone()
@@ -130,6 +132,17 @@ def _read(path: Path, connection: sqlite3.Connection) -> Session:
         )
     )
     return session
+
+
+def read_identity(connection: sqlite3.Connection) -> Identity:
+    """Empty for a file from before there was any."""
+    if connection.execute("PRAGMA user_version").fetchone()[0] < 2:
+        return Identity()
+    uuid, version = connection.execute("SELECT uuid, roofscope_version FROM session").fetchone()
+    labels = dict(connection.execute("SELECT key, value FROM label ORDER BY rowid"))
+    return msgspec.convert(
+        {"uuid": uuid, "roofscope_version": version, "labels": labels}, Identity
+    )  # SQLite's columns hold whatever was put into them
 
 
 def _value(text: str, kind: type[Value]) -> Value:

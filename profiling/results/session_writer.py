@@ -8,46 +8,23 @@ opening a file runs no code.
 
 import contextlib
 import sqlite3
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
+from roofscope import __version__
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.results.outcome import Measured, Outcome
 from roofscope.profiling.results.proof import Proof
-from roofscope.profiling.results.session import Point, TraceInfo, timestamp
-from roofscope.profiling.results.session_reader import APPLICATION_ID, FORMAT_VERSION, SessionError, connect
+from roofscope.profiling.results.session import Identity, Point, TraceInfo, timestamp
+from roofscope.profiling.results.session_reader import SessionError, connect, read_identity
+from roofscope.profiling.results.session_schema import create_schema, lift_schema
 from roofscope.profiling.roofline.roofline import Ceiling
-
-_SCHEMA = """
-CREATE TABLE session (created_at TEXT NOT NULL);
-CREATE TABLE environment (
-  id INTEGER PRIMARY KEY, device_id TEXT NOT NULL, value TEXT NOT NULL, recorded_at TEXT NOT NULL);
-CREATE TABLE ceiling (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE kernel (name TEXT PRIMARY KEY, spec TEXT NOT NULL);
-CREATE TABLE source (
-  implementation_hash TEXT NOT NULL, name TEXT NOT NULL, sha256 TEXT NOT NULL, text TEXT NOT NULL,
-  PRIMARY KEY (implementation_hash, name));
-CREATE TABLE job (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE outcome (
-  id INTEGER PRIMARY KEY, job INTEGER NOT NULL REFERENCES job, implementation TEXT NOT NULL,
-  kind TEXT NOT NULL, median_s REAL, value TEXT NOT NULL, recorded_at TEXT NOT NULL);
-CREATE TABLE sample (
-  outcome INTEGER NOT NULL REFERENCES outcome, block INTEGER NOT NULL, seconds REAL NOT NULL);
-CREATE TABLE trace (
-  id INTEGER PRIMARY KEY, job INTEGER NOT NULL REFERENCES job, implementation TEXT NOT NULL,
-  recorded_at TEXT NOT NULL, chrome_json_gz BLOB NOT NULL);
-"""
-# Tables that files of the same format may lack, because they were written before there were any.
-_LATER_TABLES = """
-CREATE TABLE IF NOT EXISTS proof (
-  id INTEGER PRIMARY KEY, name TEXT NOT NULL, passed INTEGER, value TEXT NOT NULL, recorded_at TEXT NOT NULL);
-"""
 
 
 class SessionStore:
@@ -59,30 +36,35 @@ class SessionStore:
         self._job_rows: dict[str, int] = {}
 
     @classmethod
-    def create(cls, path: Path) -> Self:
+    def create(cls, path: Path, labels: Mapping[str, str] | None = None) -> Self:
         """Make a new file. Raises SessionError if one is there or the place cannot be written."""
         if path.exists():
             raise SessionError(f"{path} exists already; choose another name.")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(path, isolation_level=None)
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
-            connection.executescript(_SCHEMA)
-            connection.execute("INSERT INTO session VALUES (?)", (timestamp(),))
         except (OSError, sqlite3.Error) as error:
+            raise SessionError(f"{path} cannot be written: {error}.") from error
+        try:
+            create_schema(connection, timestamp(), __version__, labels or {})
+        except sqlite3.Error as error:
+            connection.close()
             raise SessionError(f"{path} cannot be written: {error}.") from error
         return cls(path, _writing(connection))
 
     @classmethod
     def append(cls, path: Path) -> Self:
-        """Open an existing session to add to it. Raises SessionError."""
+        """Open an existing session to add to it; an older file is lifted first. Raises SessionError."""
         connection = connect(path, "rw")
         try:
             return cls(path, _writing(connection))
         except sqlite3.Error as error:
             connection.close()
             raise SessionError(f"{path} cannot be written: {error}.") from error
+
+    @property
+    def identity(self) -> Identity:
+        return read_identity(self._connection)
 
     def add_environment(self, environment: Environment, device_id: str) -> None:
         self._insert(
@@ -219,7 +201,7 @@ def _copy(connection: sqlite3.Connection, path: Path) -> None:
 def _writing(connection: sqlite3.Connection) -> sqlite3.Connection:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
-    connection.executescript(_LATER_TABLES)
+    lift_schema(connection)
     return connection
 
 

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from typing import IO
 
 from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn, Terminate
@@ -19,6 +19,7 @@ from roofscope.profiling.supervision.target import LocalTarget
 
 _TICK_S = 0.1
 _LOG_TAIL_BYTES = 8000
+_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class HeadlessRun:
@@ -164,6 +165,26 @@ class HeadlessRun:
         size = self._log.seek(0, os.SEEK_END)
         self._log.seek(max(0, size - _LOG_TAIL_BYTES))
         return self._log.read().decode("utf-8", "replace")
+
+
+@contextlib.contextmanager
+def stopped_by_signals(run: HeadlessRun) -> Generator[None]:
+    """Ctrl+C sends SIGINT, ``timeout`` and schedulers SIGTERM, a lost ssh connection SIGHUP.
+
+    The session is completed then. Signals already ignored (nohup) stay ignored.
+    """
+    replaced = {
+        number: handler
+        for number in _ENDING
+        if (handler := signal.getsignal(number)) in (signal.SIG_DFL, signal.default_int_handler)
+    }
+    for number in replaced:
+        signal.signal(number, lambda _number, _frame: run.press_stop())
+    try:
+        yield
+    finally:
+        for number, handler in replaced.items():
+            signal.signal(number, handler)
 
 
 def describe_exit(code: int) -> str:

@@ -152,11 +152,13 @@ class Bye(Struct, frozen=True, tag="bye"):
     """The worker ends by itself; ``reason`` is one sentence.
 
     ``restart`` says that a fresh worker can go on with the queue, as after a device fault that
-    was already reported as an outcome; otherwise the queue stops until the user acts.
+    was already reported as an outcome; otherwise the queue stops until the user acts. ``is_busy``: another
+    worker has the device, and nothing is wrong.
     """
 
     reason: str
     restart: bool
+    is_busy: bool = False
 
 
 Event = Hello | StageStarted | OutcomeReady | CeilingReady | ProofReady | TraceReady | TaskDone | Notice | Bye

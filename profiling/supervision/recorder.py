@@ -27,8 +27,17 @@ Gain = Point | Ceiling | Proof | TraceInfo
 class Recorder:
     """Turns reports into committed rows of one session, which belongs to one device."""
 
-    def __init__(self, store: SessionStore, catalog: Catalog, device: Device, cache: CeilingCache) -> None:
+    def __init__(
+        self,
+        store: SessionStore,
+        catalog: Catalog,
+        device: Device,
+        cache: CeilingCache,
+        *,
+        knows_environment: bool = False,
+    ) -> None:
         self.store = store
+        self._knows_environment = knows_environment  # what is added to a session leaves its own as it is
         self._catalog = catalog
         self._device = device
         self._cache = cache
@@ -49,6 +58,8 @@ class Recorder:
     def handle(self, report: RunEvent) -> Gain | None:
         """Commit a report; returns what the session gained, if anything. Raises SessionError."""
         match report:
+            case EnvironmentKnown() if self._knows_environment:
+                pass
             case EnvironmentKnown(environment=environment):
                 self.add_environment(environment)
             case OutcomeArrived():

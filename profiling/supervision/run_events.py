@@ -61,9 +61,10 @@ class WorkerLost(Struct, frozen=True):
 
 
 class Banner(Struct, frozen=True):
-    """One sentence for the user."""
+    """One sentence for the user. ``is_busy``: another worker has the device, so the run is over."""
 
     text: str
+    is_busy: bool = False
 
 
 class BecameIdle(Struct, frozen=True):

@@ -227,7 +227,7 @@ class Supervisor:
             return [*self._end_rest(Cancelled()), *self._advance(now)]
         if bye and not bye.restart:
             self._give_up()
-            return [Banner(bye.reason), BecameIdle()]
+            return [Banner(bye.reason, bye.is_busy), BecameIdle()]
         if was is _Worker.STARTING:
             message = f"The worker did not start ({description}); see its log, or run `main.py doctor`."
             self._give_up()

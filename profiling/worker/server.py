@@ -67,7 +67,7 @@ class Server:
                 self._channel.emit(Bye(str(error), restart=True))
                 return str(error)
             except DeviceBusy as error:
-                self._channel.emit(Bye(str(error), restart=False))
+                self._channel.emit(Bye(str(error), restart=False, is_busy=True))
                 return str(error)
             self._channel.emit(TaskDone(task_id(command), problem))
 

@@ -69,6 +69,31 @@ def test_a_fresh_interpreter_does_not_load(names: list[str], unwanted: list[str]
         pytest.fail(result.stderr, pytrace=False)
 
 
+HELP = """
+import sys
+
+sys.argv = ["roofscope", "--help"]
+import roofscope.main
+
+try:
+    roofscope.main.main()
+except SystemExit as ended:
+    assert ended.code == 0, ended.code
+unwanted = ("numpy", "pandas", "msgspec", "psutil", "rich.console", "importlib.metadata", "pynvml")
+loaded = [name for name in (*unwanted, "roofscope.profiling") if name in sys.modules]
+if loaded:
+    sys.exit(f"--help loads {', '.join(loaded)}")
+"""
+
+
+def test_help_loads_nothing_that_measures_or_draws() -> None:
+    """What a command needs is loaded when it is called; a user who asks for help must not wait for it."""
+    result = subprocess.run(python(HELP), capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        pytest.fail(result.stderr, pytrace=False)
+    assert "Usage: roofscope [OPTIONS] COMMAND" in result.stdout
+
+
 def imports(path: Path) -> Iterator[str]:
     """Full names of the modules that a file imports."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -72,6 +72,8 @@ def test_f5_measures_what_is_ticked_into_a_file(open_window: OpenWindow, qtbot: 
     path = application.model.session.path
     assert path.parent == paths.sessions
     session = load(path)
+    assert session.identity.uuid
+    assert application.model.session.identity == session.identity  # for exports of what is shown
     assert len(session.points) == count
     assert all(isinstance(point.outcome, Measured) for point in session.points)
     assert session.environment == ENVIRONMENT

@@ -5,10 +5,19 @@ from pathlib import Path
 import pytest
 import typer
 
-from roofscope.app.cli.choice import choose_device, choose_kernels, choose_libraries, choose_sizes, dtype_of
+from roofscope.app.cli.choice import (
+    choose_device,
+    choose_folders,
+    choose_kernels,
+    choose_sizes,
+    dtype_of,
+    one_of,
+    sizes_of,
+)
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.results.proof import ProofName
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 Capture = pytest.CaptureFixture[str]
@@ -17,7 +26,7 @@ Capture = pytest.CaptureFixture[str]
 def test_a_library_is_a_folder_of_kernels_or_of_one(tmp_path: Path) -> None:
     folder = add_toy(tmp_path, "doubled", REFERENCE)
     for library in (tmp_path, folder):
-        [kernel] = scan(choose_libraries([library])).kernels
+        [kernel] = scan(choose_folders([library])).kernels
         assert kernel.folder == folder
 
 
@@ -29,13 +38,54 @@ def test_a_folder_without_kernels_is_refused(
 ) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(typer.Exit):
-        choose_libraries([tmp_path / name])
+        choose_folders([tmp_path / name])
     assert sentence in capsys.readouterr().err
 
 
 def test_sizes_are_written_as_in_the_window() -> None:
     [choice] = choose_sizes(["rows=64Mi,cols=1_000", "depth=4k"], [], cpu_device())
     assert choice.sizes == {"rows": 2**26, "cols": 1000, "depth": 4000}
+
+
+@pytest.mark.parametrize(
+    ("options", "workloads"),
+    [
+        (["n=1024", "n=2048"], [{"n": 1024}, {"n": 2048}]),
+        (["n=1024; n=2048"], [{"n": 1024}, {"n": 2048}]),
+        (["n=1024; n=2048", "n=4096", "n=1024"], [{"n": 1024}, {"n": 2048}, {"n": 4096}]),
+        (["rows=4,cols=8"], [{"rows": 4, "cols": 8}]),
+        (["rows=4", "cols=8"], [{"rows": 4, "cols": 8}]),
+        (["rows=4,cols=8", "cols=2,rows=1"], [{"rows": 4, "cols": 8}, {"rows": 1, "cols": 2}]),
+        (["rows=4", "rows=5", "cols=8"], [{"rows": 4, "cols": 8}, {"rows": 5, "cols": 8}]),
+        (["rows=4", "cols=8", "rows=5"], [{"rows": 4, "cols": 8}, {"rows": 5, "cols": 8}]),
+    ],
+)
+def test_the_same_axes_are_workloads_and_different_axes_are_combined(
+    options: list[str], workloads: list[dict[str, int]]
+) -> None:
+    assert [choice.sizes for choice in choose_sizes(options, [], cpu_device())] == workloads
+
+
+def test_an_axis_named_alone_and_beside_another_is_refused(capsys: Capture) -> None:
+    with pytest.raises(typer.Exit):
+        choose_sizes(["rows=4,cols=8", "rows=5"], [], cpu_device())
+    assert "--size names rows alone and beside other axes" in capsys.readouterr().err
+
+
+def test_a_trace_is_of_one_workload(capsys: Capture) -> None:
+    assert sizes_of(["rows=4", "cols=8"]) == {"rows": 4, "cols": 8}
+    assert sizes_of([]) == {}
+    with pytest.raises(typer.Exit):
+        sizes_of(["n=4", "n=8"])
+    assert "--size names 2 workloads; name one." in capsys.readouterr().err
+
+
+def test_a_name_of_several_words_needs_no_quotes(capsys: Capture) -> None:
+    parse = one_of(ProofName, "proof")
+    assert parse("known-duration") is parse("known duration") is ProofName.KNOWN_DURATION
+    with pytest.raises(typer.Exit):
+        parse("known-durations")
+    assert "did you mean 'known-duration'?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("word", ["", "n", "n=1.5"])

@@ -124,7 +124,7 @@ def test_the_check_of_a_target_leaves_nothing_behind(
     for out in (new, old):
         with pytest.raises(typer.Exit):
             trace(session, out)
-        assert "which is not here" in capsys.readouterr().err
+        assert "which is not in this machine" in capsys.readouterr().err
     assert not new.exists()
     assert old.read_text() == "kept"
 

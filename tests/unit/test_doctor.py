@@ -10,6 +10,7 @@ import typer
 from msgspec.structs import replace
 
 from roofscope.app.cli import commands
+from roofscope.app.cli import open as open_command
 from roofscope.profiling import doctor
 from roofscope.profiling.devices.device import Device, DeviceKind, GpuProcess
 from roofscope.profiling.doctor import Check, CheckState
@@ -80,7 +81,7 @@ def test_a_window_that_would_abort_is_refused_before_qt_is_loaded(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     aborts = doctor.check_window("6.12.0", (3, 11))
-    monkeypatch.setattr(commands, "check_window", lambda *_: aborts)
+    monkeypatch.setattr(open_command, "check_window", lambda *_: aborts)
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setitem(
         sys.modules, "roofscope.app.window.application", None

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import msgspec
 
+from roofscope import __version__
 from roofscope.app.cli.export import export_session
-from roofscope.profiling.analysis.export import COLUMNS, csv_report, json_report
+from roofscope.profiling.analysis.export import SessionDocument, csv_report, json_report
+from roofscope.profiling.analysis.frame import COLUMNS
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.spec import Provider
@@ -54,7 +56,7 @@ def test_csv_lines_end_as_rfc_4180_says_in_files_too(tmp_path: Path) -> None:
     [path] = export_session(source, ["csv"], tmp_path / "out.csv")
     content = path.read_bytes()
     assert content == csv_report(load(source)).encode()
-    assert content.startswith(",".join(COLUMNS).encode() + b"\r\n")
+    assert content.startswith(",".join([*COLUMNS, "size_n"]).encode() + b"\r\n")
     assert content.endswith(b"\r\n")
     assert b"\r\r" not in content
 
@@ -67,12 +69,24 @@ def test_csv_names_hardware_and_versions_in_every_row() -> None:
 
 
 def test_every_column_with_a_dimension_names_its_unit() -> None:
-    units = ("_s", "_bytes", "_hz", "_w", "_c", "_byte_per_s", "_flop_per_s", "_flop_per_byte", "_count")
+    units = (
+        "_s",
+        "_j",
+        "_bytes",
+        "_hz",
+        "_w",
+        "_c",
+        "_byte_per_s",
+        "_flop_per_s",
+        "_flop_per_byte",
+        "_count",
+    )
     text = {column for column in COLUMNS if not column.endswith(units)}
     numeric = {column for row in rows() for column in text if _is_float(row[column])}
     assert numeric <= {
         *("number", "kernel_calls", "calls_per_block", "registers"),
         *("relative_error", "large_relative_error", "tolerance", "fraction_of_roof", "source_sha256"),
+        *("speed_up", "speed_up_low", "speed_up_high", "speed_up_common_rounds"),
     }
 
 
@@ -123,3 +137,15 @@ def test_never_paying_differs_from_not_known() -> None:
     assert [point["break_even_call_count"] is None for point in points] == [True, False, True]
     cells = [row["compiling_pays"] for row in csv.DictReader(io.StringIO(csv_report(session)))]
     assert cells == ["", "True", "False"]
+
+
+def test_the_document_says_its_form_and_is_of_it() -> None:
+    text = json_report(SESSION)
+    assert json.loads(text)["schema"] == "roofscope/1"
+    read_back = msgspec.json.decode(text, type=SessionDocument)
+    assert read_back.roofscope_version == __version__
+    assert [point.median_s for point in read_back.points] == [
+        point.measured.time.median_s if point.measured else None for point in SESSION.points
+    ]
+    described = msgspec.json.schema(SessionDocument)["$defs"]["PointRecord"]["properties"]
+    assert described["energy_j"] == {"anyOf": [{"type": "number"}, {"type": "null"}]}

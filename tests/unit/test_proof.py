@@ -1,11 +1,13 @@
 """Proofs as values: what counts as passed, and that a session keeps them."""
 
+import shutil
 import sqlite3
 from pathlib import Path
 
 import pytest
 
 from roofscope.profiling.analysis.selftest_limits import LIMITS
+from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.proof import Column, Proof, ProofName, Row, Unit, all_passed
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
@@ -57,9 +59,10 @@ def test_a_session_keeps_proofs(tmp_path: Path) -> None:
 
 def test_a_session_from_before_the_self_test_loads_and_takes_proofs(tmp_path: Path) -> None:
     path = tmp_path / "a.roofscope"
-    SessionStore.create(path).close()
+    shutil.copyfile(ASSETS / "sessions" / "h200-gelu.roofscope", path)  # of format 1
     connection = sqlite3.connect(path)
     connection.execute("DROP TABLE proof")
+    connection.commit()
     connection.close()
     assert load(path).proofs == ()
     with SessionStore.append(path) as store:

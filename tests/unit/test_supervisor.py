@@ -317,9 +317,9 @@ def test_a_worker_of_another_revision_is_refused(greeting: Hello) -> None:
 
 def test_a_busy_device_stops_the_queue_with_one_banner() -> None:
     supervisor = started(job(1), job(2))
-    supervisor.feed(Bye("Another Roofscope is measuring on it.", restart=False), now=2.0)
+    supervisor.feed(Bye("Another Roofscope is measuring on it.", restart=False, is_busy=True), now=2.0)
     effects = supervisor.exited("exit code 1", "", now=2.1)
-    assert of_kind(effects, Banner) == [Banner("Another Roofscope is measuring on it.")]
+    assert of_kind(effects, Banner) == [Banner("Another Roofscope is measuring on it.", is_busy=True)]
     assert recorded(effects) == []
     assert not of_kind(effects, Spawn)
     assert supervisor.is_idle

@@ -7,14 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from roofscope.app.cli.documents import RunDocument
 from roofscope.profiling.devices.host import cpu_device, package_version
 from roofscope.profiling.results.outcome import Failed, Measured, Skipped
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source
+from roofscope.profiling.worker.device_lock import lock_device
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -55,8 +58,9 @@ def test_a_sixth_kernel_is_one_folder(tmp_path: Path) -> None:
     folder = add_toy(tmp_path / "mine", "doubled", REFERENCE)
     (folder / "triton_tiles.py").write_text("def run(x): ...")
     out = tmp_path / "a.roofscope"
-    done = main(tmp_path, "run", "doubled", "--library", tmp_path / "mine", "--device", "cpu",
-                "--provider", "eager", "--provider", "triton", "--size", "n=70000", "--out", out)  # fmt: skip
+    done = main(tmp_path, "run", "doubled", "--kernels", tmp_path / "mine", "--device", "cpu",
+                "--provider", "eager", "--provider", "triton", "--size", "n=70000", "--svg",
+                "--out", out)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     # With a tick, or a "!" where a busy machine leaves its interval wide.
     assert "doubled / eager PyTorch fp32 70000: " in done.stdout
@@ -94,12 +98,59 @@ def test_a_trace_is_recorded_into_the_session_and_exported(tmp_path: Path) -> No
     assert "did you mean" in refused.stderr or "choose from" in refused.stderr
 
 
+def test_a_trace_of_edited_files_is_refused(tmp_path: Path) -> None:
+    keep_ceilings(tmp_path / "cache")
+    folder = add_toy(tmp_path / "mine", "doubled", REFERENCE)
+    out = tmp_path / "a.roofscope"
+    done = main(tmp_path, "run", "doubled", "--kernels", tmp_path / "mine", "--device", "cpu",
+                "--provider", "eager", "--out", out)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (folder / "eager.py").write_text(f"{REFERENCE}# edited")
+    refused = main(tmp_path, "trace", out, "doubled/eager", "--kernels", tmp_path / "mine")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == (
+        "The files of doubled / eager PyTorch changed since it was measured; run it again first.\n"
+    )
+
+
+def test_a_run_in_json_measures_every_size_and_prints_nothing_else(tmp_path: Path) -> None:
+    keep_ceilings(tmp_path / "cache")
+    out = tmp_path / "a.roofscope"
+    out.with_suffix(".svg").write_text("my own")
+    done = main(tmp_path, "run", "gelu", "--device", "cpu", "--provider", "eager", "--json",
+                "--size", "n=1024", "--size", "n=2048; n=4096", "--out", out)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    document = msgspec.json.decode(done.stdout, type=RunDocument)
+    assert document.session == str(out)
+    assert [point.sizes for point in document.points] == [{"n": 1024}, {"n": 2048}, {"n": 4096}]
+    assert all(point.median_s for point in document.points)
+    assert "gelu / eager PyTorch" in done.stderr
+    assert out.with_suffix(".svg").read_text() == "my own"
+
+
+@pytest.mark.parametrize(
+    "words", [("run", "gelu", "--provider", "eager"), ("selftest", "--proof", "known-duration")]
+)
+def test_a_busy_device_is_exit_code_75_and_leaves_no_session(tmp_path: Path, words: tuple[str, ...]) -> None:
+    keep_ceilings(tmp_path / "cache")
+    out = tmp_path / "a.roofscope"
+    device = cpu_device()
+    with lock_device(device.uuid, device.name):
+        done = main(tmp_path, *words, "--device", "cpu", "--json", "--out", out)
+    reason = f"Another Roofscope is measuring on {device.name}; wait until it is done, or stop it there."
+    assert done.returncode == 75, done.stdout + done.stderr
+    assert done.stderr.strip() == reason
+    document = json.loads(done.stdout)
+    assert (document["problem"], document["session"]) == (reason, None)
+    assert not out.exists()
+
+
 def test_a_wrong_kernel_is_exit_code_one_and_the_rest_is_done(tmp_path: Path) -> None:
     keep_ceilings(tmp_path / "cache")
     add_toy(tmp_path / "mine", "right", REFERENCE)
     add_toy(tmp_path / "mine", "wrong", "def run(x):\n    return x * 3\n")
     out = tmp_path / "a.roofscope"
-    done = main(tmp_path, "run", "wrong", "right", "--library", tmp_path / "mine", "--device", "cpu",
+    done = main(tmp_path, "run", "wrong", "right", "--kernels", tmp_path / "mine", "--device", "cpu",
                 "--provider", "eager", "--preset", "small", "--out", out)  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
     wrong, right = load(out).points
@@ -112,7 +163,7 @@ def test_nothing_measured_is_exit_code_one_and_no_picture(tmp_path: Path) -> Non
     keep_ceilings(tmp_path / "cache")
     out = tmp_path / "a.roofscope"
     done = main(tmp_path, "run", "gelu", "--device", "cpu", "--provider", "triton",
-                "--size", "n=4096", "--out", out)  # fmt: skip
+                "--size", "n=4096", "--svg", "--out", out)  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Nothing was measured" in done.stdout
     assert all(isinstance(point.outcome, Skipped) for point in load(out).points)
@@ -124,7 +175,7 @@ def test_a_picture_that_cannot_be_written_costs_no_result(tmp_path: Path) -> Non
     out = tmp_path / "a.roofscope"
     out.with_suffix(".svg").mkdir()
     done = main(tmp_path, "run", "gelu", "--device", "cpu", "--provider", "eager",
-                "--size", "n=4096", "--out", out)  # fmt: skip
+                "--size", "n=4096", "--svg", "--out", out)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "a.svg cannot be written: Is a directory." in done.stderr
     assert load(out).points
@@ -134,7 +185,7 @@ def test_a_picture_that_cannot_be_written_costs_no_result(tmp_path: Path) -> Non
     ("words", "sentence"),
     [
         (["run", "sofmax"], "did you mean 'softmax'?"),
-        (["run", "softmax", "--library", "/nonexistent"], "There is no folder /nonexistent"),
+        (["run", "softmax", "--kernels", "/nonexistent"], "There is no folder /nonexistent"),
         (["run", "softmax", "--device", "cuda:9"], "There is no device 'cuda:9'"),
         (["run", "softmax", "--device", "cpu", "--size", "rows"], "'rows' is no size"),
         (["run", "softmax", "--device", "cpu", "--size", "depth=3"], "has no axis 'depth'"),
@@ -175,7 +226,7 @@ def test_an_existing_session_is_never_overwritten(tmp_path: Path) -> None:
 def test_a_picture_that_lies_there_is_never_overwritten(tmp_path: Path) -> None:
     picture = tmp_path / "a.svg"
     picture.write_text("my own")
-    done = main(tmp_path, "run", "softmax", "--device", "cpu", "--out", tmp_path / "a.roofscope")
+    done = main(tmp_path, "run", "softmax", "--device", "cpu", "--svg", "--out", tmp_path / "a.roofscope")
     assert done.returncode == 2
     assert done.stderr == (
         f"{picture}, where the roofline of this run would go, exists already; choose another name.\n"

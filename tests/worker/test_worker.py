@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roofscope.app.cli.progress import carry_out, make_console
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job, SizeChoice, plan_jobs
@@ -26,6 +25,7 @@ from roofscope.profiling.results.outcome import (
 )
 from roofscope.profiling.supervision.headless import HeadlessRun
 from roofscope.profiling.supervision.protocol import Run, Trace
+from roofscope.profiling.supervision.recording import carry_out
 from roofscope.profiling.supervision.run_events import (
     Banner,
     EnvironmentKnown,
@@ -275,9 +275,8 @@ def test_a_run_that_is_told_to_end_as_it_ends_does_end(tmp_path: Path) -> None:
             case _:
                 pass
 
-    supervisor = Supervisor([str(tmp_path)], scan([LIBRARY, tmp_path]).hash)
     jobs = jobs_of(scan([tmp_path]), ["good"])
-    carry_out(make_console(), supervisor, map(Run, jobs), end_with_the_task)
+    carry_out(map(Run, jobs), scan([LIBRARY, tmp_path]), [tmp_path], end_with_the_task)
     assert len(told) == 2
     assert [type(outcome) for outcome in outcomes] == [Measured]
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

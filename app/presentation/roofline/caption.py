@@ -3,7 +3,7 @@
 from roofscope.app.presentation.formatting import counted_text, memory_text, power_text
 from roofscope.app.presentation.roofline.scene import ChartScene, Target
 from roofscope.app.presentation.verdict_text import distance_text
-from roofscope.profiling.analysis.export import VERSIONED_PACKAGES
+from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Session, version
 

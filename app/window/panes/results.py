@@ -27,7 +27,7 @@ from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.icons import provider_icon
 from roofscope.app.window.widgets.labels import NothingFound, as_pane, choice_box, label, placeholder
 from roofscope.app.window.widgets.plain_table import make_plain
-from roofscope.profiling.analysis.export import VERSIONED_PACKAGES
+from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point, Session, version
 

@@ -1,0 +1,102 @@
+"""What ``--json`` prints: one document a command, each a struct, so that its JSON Schema can be published.
+
+Values are in SI base units with the unit in the name; null stands for what is not known.
+"""
+
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from roofscope import __version__
+from roofscope.profiling.analysis.point_record import PointRecord, point_records
+from roofscope.profiling.devices.device import Device, DeviceState
+from roofscope.profiling.doctor import Check
+from roofscope.profiling.planning.catalog import CatalogProblem
+from roofscope.profiling.planning.spec import Axis, Dtype, Preset, Provider
+from roofscope.profiling.results.proof import Proof
+from roofscope.profiling.results.session import Session
+from roofscope.profiling.roofline.roofline import Ceiling
+
+SCHEMA = "roofscope/1"
+
+
+class Document(Struct, frozen=True, kw_only=True, tag_field="document"):
+    """What every document begins with. ``schema`` changes when a reader would have to."""
+
+    schema: Literal["roofscope/1"] = SCHEMA
+    roofscope_version: str = __version__
+
+
+class RunDocument(Document, frozen=True, kw_only=True, tag="run"):
+    """Of ``run`` and ``show``. ``problem``: why the run did not do all that was planned."""
+
+    session: str | None  # the file; null where none was kept
+    device: Device | None
+    points: tuple[PointRecord, ...]
+    problem: str = ""
+
+
+class CeilingsDocument(Document, frozen=True, kw_only=True, tag="ceilings"):
+    device: Device
+    ceilings: tuple[Ceiling, ...]
+    is_kept: bool = False  # measured before and not now
+    problem: str = ""
+
+
+class SelftestDocument(Document, frozen=True, kw_only=True, tag="selftest"):
+    session: str | None
+    device: Device
+    passed: bool
+    proofs: tuple[Proof, ...]
+    missing_count: int = 0  # proofs asked for and not carried out
+    problem: str = ""
+
+
+class DoctorDocument(Document, frozen=True, kw_only=True, tag="doctor"):
+    checks: tuple[Check, ...]
+    missing: tuple[str, ...] = ()  # of what --require names
+
+
+class DeviceDocument(Document, frozen=True, kw_only=True, tag="device"):
+    device: Device
+    state: DeviceState
+
+
+class ListedImplementation(Struct, frozen=True, kw_only=True):
+    name: str
+    provider: Provider
+    label: str
+    left_out: str = ""  # why a plan leaves it out unless it is asked for
+
+
+class ListedKernel(Struct, frozen=True, kw_only=True):
+    name: str
+    title: str
+    formula: str
+    folder: str
+    axes: tuple[Axis, ...]
+    dtypes: tuple[Dtype, ...]
+    presets: tuple[Preset, ...]
+    sweep: tuple[dict[str, int], ...]
+    implementations: tuple[ListedImplementation, ...]
+
+
+class ListDocument(Document, frozen=True, kw_only=True, tag="list"):
+    kernels: tuple[ListedKernel, ...]
+    problems: tuple[CatalogProblem, ...]
+
+
+AnyDocument = (
+    RunDocument | CeilingsDocument | SelftestDocument | DoctorDocument | DeviceDocument | ListDocument
+)
+
+
+def print_document(document: Document) -> None:
+    """As indented JSON on stdout."""
+    print(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+
+
+def run_document(session: Session, problem: str = "") -> RunDocument:
+    points = tuple(point_records(session))
+    return RunDocument(session=str(session.path), device=session.device, points=points, problem=problem)

@@ -1,0 +1,36 @@
+"""``open``: shows a session in the window. The one command that needs Qt."""
+
+import os
+import sys
+from pathlib import Path
+
+import typer
+
+from roofscope.app.cli.errors import refuse
+from roofscope.app.cli.options import SessionFile
+from roofscope.profiling.devices.host import package_version, screen
+from roofscope.profiling.doctor import CheckState, check_window
+from roofscope.profiling.results.session_reader import SessionError, load
+
+
+def command(file: SessionFile) -> None:
+    """Open a session in the window."""
+    try:
+        load(file)
+    except SessionError as error:
+        refuse(str(error))
+    if not screen(sys.platform, os.environ):
+        refuse("There is no screen to open a window on; try `roofscope show FILE`, or `export FILE --svg`.")
+    raise typer.Exit(open_window([file]))
+
+
+def open_window(files: list[Path]) -> int:
+    pyside = package_version("pyside6-essentials")
+    found = check_window(pyside, sys.version_info[:2])
+    if pyside and found.state is CheckState.MISSING:  # before Qt is loaded, which would abort
+        refuse(f"{found.finding.rstrip('.')}: {found.fix}")
+    try:
+        from roofscope.app.window.application import run_window
+    except ImportError as error:
+        refuse(f"The window cannot start ({error}); run `roofscope doctor`, or install roofscope[window].")
+    return run_window(files)

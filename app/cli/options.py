@@ -1,0 +1,48 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from roofscope.app.cli.choice import dtype_of
+from roofscope.profiling.planning.spec import Dtype
+
+SessionFile = Annotated[Path, typer.Argument(metavar="SESSION", help="A .roofscope file.")]
+DeviceName = Annotated[
+    str | None,
+    typer.Option("--device", metavar="NAME", help="cuda:0, cpu; the first GPU if there is one."),
+]
+KernelFolders = Annotated[
+    list[Path] | None,
+    typer.Option("--kernels", metavar="DIR", help="One more folder of kernels, or of one; may be repeated."),
+]
+DtypeName = Annotated[
+    Dtype | None,
+    typer.Option("--dtype", parser=dtype_of, metavar="TYPE", help="fp32, fp16 or bf16; any if none."),
+]
+DtypeNames = Annotated[
+    list[Dtype] | None,
+    typer.Option(
+        "--dtype",
+        parser=dtype_of,
+        metavar="TYPE",
+        help="fp32, fp16 or bf16, or torch's names; may be repeated. fp32 if none, where a kernel has it.",
+    ),
+]
+Sizes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--size",
+        metavar="AXIS=N[,...]",
+        help="Over the preset's, such as n=64Mi or rows=4Ki,cols=1000. Options that name the same axes "
+        "are workloads of their own (--size n=1024 --size n=2048, or 'n=1024; n=2048'); options that name "
+        "different axes are combined, each with each.",
+    ),
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document and nothing else; progress goes to stderr.")
+]
+NewSession = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="The .roofscope file to write.")
+]

@@ -1,0 +1,18 @@
+"""``show``: the table of a recorded session, as the run that recorded it printed it."""
+
+from roofscope.app.cli.documents import print_document, run_document
+from roofscope.app.cli.options import AsJson, SessionFile
+from roofscope.app.cli.progress import make_console
+from roofscope.app.cli.sessions import load_or_refuse
+from roofscope.app.cli.table import print_table
+
+
+def command(file: SessionFile, as_json: AsJson = False) -> None:
+    """Print the table of a recorded session again."""
+    session = load_or_refuse(file)
+    if as_json:
+        print_document(run_document(session))
+    elif session.points:
+        print_table(make_console(), session)
+    else:
+        print(f"{file} holds no point.")

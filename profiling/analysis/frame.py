@@ -1,0 +1,62 @@
+"""Points as a table of pandas, one row a point. Only here and beside is pandas imported, when asked."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from roofscope.profiling.analysis.point_record import PointRecord, point_records
+from roofscope.profiling.planning.spec import size_text
+from roofscope.profiling.results.session import Session
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# A size and a label have a prefix: an axis may be called "device", a label "kernel".
+SIZE, LABEL = "size_", "label_"
+
+
+# Of pandas, by a field's type. What may be unknown has one that can say so and changes no figure.
+_DTYPES: dict[Any, str] = {
+    int: "int64",
+    int | None: "Int64",
+    float | None: "float64",
+    int | float | None: "float64",
+    bool: "bool",
+    bool | None: "boolean",
+    str: "string",
+    str | None: "string",
+    dict[str, int]: "string",  # sizes, as one text
+}
+DTYPES = {
+    field.name: _DTYPES[field.type]
+    for field in msgspec.structs.fields(PointRecord)
+    if field.name != "samples_s"  # many in a point
+}
+COLUMNS = tuple(DTYPES)  # which every frame has; axes and labels follow
+
+
+def make_frame(sessions: Iterable[Session]) -> "DataFrame":
+    """One row a point of these sessions, failures included; samples are left to the JSON export.
+
+    ``size_<axis>`` for each axis that a point has, ``label_<key>`` for each label that a session has.
+    """
+    import pandas as pd
+
+    rows = [(record, session) for session in sessions for record in point_records(session)]
+    records = [record for record, _ in rows]
+    columns: dict[str, Any] = {
+        name: pd.array([_cell(record, name) for record in records], dtype=dtype)  # type: ignore[call-overload]
+        for name, dtype in DTYPES.items()
+    }
+    for axis in dict.fromkeys(axis for record in records for axis in record.sizes):
+        sizes = [record.sizes.get(axis) for record in records]
+        columns[f"{SIZE}{axis}"] = pd.array(sizes, dtype="Int64")
+    for key in dict.fromkeys(key for _, session in rows for key in session.identity.labels):
+        labels = [session.identity.labels.get(key) for _, session in rows]
+        columns[f"{LABEL}{key}"] = pd.array(labels, dtype="string")
+    return pd.DataFrame(columns)
+
+
+def _cell(record: PointRecord, name: str) -> object:
+    return size_text(record.sizes) if name == "sizes" else getattr(record, name)

@@ -1,0 +1,286 @@
+"""A point as one flat record of raw SI values, the unit in each name: what frames and exports are made of.
+
+Every point has one, failures with their reason, and every record carries the hardware and the versions,
+so that those of several sessions can be put together. None is what is not known.
+"""
+
+import math
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Struct
+
+from roofscope.profiling.analysis.comparison import Baselines, BreakEven, SpeedUp
+from roofscope.profiling.analysis.verdict import verdict
+from roofscope.profiling.results.outcome import Cancelled, Failed, Flag, Measured, Skipped
+from roofscope.profiling.results.session import Point, Session, version
+from roofscope.profiling.roofline.roofline import Ceiling
+
+Cells = dict[str, object]
+
+VERSIONED_PACKAGES = ("torch", "triton", "cuda-core")
+
+
+class PointRecord(Struct, frozen=True):
+    """The fields are the export's columns, in their order; new ones come last."""
+
+    number: int
+    recorded_at: str
+    kernel: str
+    provider: str
+    variant: str
+    dtype: str
+    sizes: dict[str, int]
+    regime: str
+    quality: str
+    outcome: str
+    outcome_kind: str | None
+    stage: str | None
+    message: str | None
+    flop_count: int
+    read_bytes: int
+    write_bytes: int
+    arithmetic_intensity_flop_per_byte: float | None
+    median_s: float | None
+    low_s: float | None
+    high_s: float | None
+    block_count: int | None
+    calls_per_block: int | None
+    host_s: float | None
+    hot_median_s: float | None
+    kernel_sum_s: float | None
+    profiled_s: float | None
+    kernel_calls: float | None
+    method: str | None
+    method_reason: str | None
+    relative_error: float | None
+    large_relative_error: float | None
+    tolerance: float | None
+    compile_s: float | None
+    graph_count: int | None
+    graph_break_count: int | None
+    recompile_count: int | None
+    cached_graph_count: int | None
+    registers: int | None
+    spill_bytes: int | None
+    shared_bytes: int | None
+    configuration: str | None
+    clock_hz: float | None
+    memory_clock_hz: float | None
+    power_w: float | None
+    temperature_c: float | None
+    event_reasons: str | None
+    achieved_bandwidth_byte_per_s: float | None
+    achieved_flop_per_s: float | None
+    break_even_call_count: int | float | None  # infinite where compiling never pays; null in JSON
+    compiling_pays: bool | None  # tells "never" from "not known"
+    verdict: str
+    limiter: str | None
+    limiter_byte_per_s: float | None
+    limiter_flop_per_s: float | None
+    fraction_of_roof: float | None
+    headroom_s: float | None
+    envelope: str | None
+    fraction_of_envelope: float | None
+    flags: str
+    source_sha256: str
+    device: str | None
+    device_uuid: str | None
+    driver_version: str | None
+    host: str | None
+    torch_version: str | None
+    triton_version: str | None
+    cuda_core_version: str | None
+    implementation: str  # unique within the kernel: "eager", "triton_online"
+    energy_j: float | None  # a call's, of the whole board
+    speed_up: float | None  # the baseline's time over this one's, with its 95 % interval
+    speed_up_low: float | None
+    speed_up_high: float | None
+    speed_up_verdict: str | None  # baseline, faster, slower, not distinguishable
+    speed_up_baseline: str | None  # the implementation it is over
+    speed_up_common_rounds: int | None  # 0 where the two were timed in separate runs
+    flag_launch_bound: bool  # each flag by itself; false for a point without a time
+    flag_unstable: bool
+    flag_power_capped: bool
+    flag_profiler_disagrees: bool
+    flag_remembers: bool
+    flag_extra_kernels: bool
+    flag_cache_resident: bool
+    flag_above_roof: bool
+    operating_system: str | None
+    python_version: str | None
+    session_uuid: str | None
+    session_created_at: str
+    session_file: str  # its name without folders
+    roofscope_version: str | None  # that began the session
+    samples_s: tuple[float, ...]  # one a block; in JSON only
+
+
+def point_records(session: Session) -> Iterator[PointRecord]:
+    """In the order of the points. A speed-up is over the fastest eager version, as the window begins."""
+    break_even, baselines = BreakEven(session.points), Baselines(session.points)
+    of_session = _session_cells(session)
+    for point in session.points:
+        cells: Cells = {
+            **_planned_cells(point),
+            **_outcome_cells(point),
+            **_measured_cells(point.measured),
+            "achieved_bandwidth_byte_per_s": point.achieved_bandwidth,
+            "achieved_flop_per_s": point.achieved_flop_rate,
+            **_break_even_cells(break_even.calls(point)),
+            **_speed_up_cells(baselines.speed_up(point)),
+            **_verdict_cells(point, session),
+            **of_session,
+        }
+        yield msgspec.convert(cells, PointRecord)  # which looks at each name and type
+
+
+def _planned_cells(point: Point) -> Cells:
+    work, workload, implementation = point.job.work, point.job.workload, point.implementation
+    return {
+        "number": point.number,
+        "recorded_at": point.recorded_at,
+        "kernel": workload.kernel,
+        "implementation": implementation.stem,
+        "provider": str(implementation.provider),
+        "variant": implementation.variant,
+        "source_sha256": implementation.source_hash,
+        "dtype": str(workload.dtype),
+        "sizes": workload.sizes,
+        "regime": str(point.job.regime),
+        "quality": str(point.job.quality),
+        "flop_count": work.flop_count,
+        "read_bytes": work.read_bytes,
+        "write_bytes": work.write_bytes,
+        "arithmetic_intensity_flop_per_byte": work.arithmetic_intensity,
+    }
+
+
+def _outcome_cells(point: Point) -> Cells:
+    match point.outcome:
+        case Measured():
+            kind, stage, message = None, None, None
+        case Skipped(kind=skip_kind, message=message):
+            kind, stage = str(skip_kind), None
+        case Failed(kind=failure_kind, stage=failure_stage, message=message):
+            kind, stage = str(failure_kind), str(failure_stage)
+        case Cancelled(message=message):
+            kind, stage = None, None
+    return {
+        "outcome": type(point.outcome).__name__.lower(),
+        "outcome_kind": kind,
+        "stage": stage,
+        "message": message,
+    }
+
+
+def _measured_cells(measured: Measured | None) -> Cells:
+    if measured is None:
+        return {**dict.fromkeys(_MEASURED), "samples_s": ()}
+    time, hot, build, evidence = measured.time, measured.hot, measured.build, measured.evidence
+    return {
+        "median_s": time.median_s,
+        "low_s": time.low_s,
+        "high_s": time.high_s,
+        "block_count": len(time.samples_s),
+        "calls_per_block": time.calls_per_block,
+        "samples_s": time.samples_s,
+        "host_s": measured.host_s,
+        "hot_median_s": hot.median_s if hot else None,
+        "kernel_sum_s": measured.kernel_sum_s,
+        "profiled_s": measured.profiled.seconds if measured.profiled else None,
+        "kernel_calls": sum(kernel.calls for kernel in measured.kernels) if measured.kernels else None,
+        "energy_j": measured.energy.joules_per_call if measured.energy else None,
+        "method": str(measured.method),
+        "method_reason": measured.method_reason,
+        "relative_error": measured.verification.relative_error,
+        "large_relative_error": measured.verification.large_relative_error,
+        "tolerance": measured.verification.tolerance,
+        "compile_s": build.compile_s,
+        "graph_count": build.graph_count,
+        "graph_break_count": build.graph_breaks,
+        "recompile_count": build.recompiles,
+        "cached_graph_count": build.cached_graphs,
+        "registers": build.registers,
+        "spill_bytes": build.spill_bytes,
+        "shared_bytes": build.shared_bytes,
+        "configuration": build.configuration,
+        "clock_hz": evidence.clock_hz,
+        "memory_clock_hz": evidence.memory_clock_hz,
+        "power_w": evidence.power_w,
+        "temperature_c": evidence.temperature_c,
+        "event_reasons": "; ".join(evidence.event_reasons),
+    }
+
+
+_MEASURED = (
+    *("median_s", "low_s", "high_s", "block_count", "calls_per_block", "host_s", "hot_median_s"),
+    *("kernel_sum_s", "profiled_s", "kernel_calls", "energy_j", "method", "method_reason"),
+    *("relative_error", "large_relative_error", "tolerance"),
+    *("compile_s", "graph_count", "graph_break_count", "recompile_count", "cached_graph_count"),
+    *("registers", "spill_bytes", "shared_bytes", "configuration"),
+    *("clock_hz", "memory_clock_hz", "power_w", "temperature_c", "event_reasons"),
+)
+
+
+def _break_even_cells(calls: float | None) -> Cells:
+    return {
+        "break_even_call_count": calls,
+        "compiling_pays": None if calls is None else math.isfinite(calls),
+    }
+
+
+def _speed_up_cells(found: SpeedUp | None) -> Cells:
+    return {
+        "speed_up": found.ratio if found else None,
+        "speed_up_low": found.low if found else None,
+        "speed_up_high": found.high if found else None,
+        "speed_up_verdict": _speed_up_verdict(found) if found else None,
+        "speed_up_baseline": found.baseline.implementation.stem if found else None,
+        "speed_up_common_rounds": found.common_rounds if found and not found.is_baseline else None,
+    }
+
+
+def _speed_up_verdict(found: SpeedUp) -> str:
+    if found.is_baseline:
+        return "baseline"
+    if not found.distinguishable:
+        return "not distinguishable"
+    return "faster" if found.ratio > 1 else "slower"
+
+
+def _verdict_cells(point: Point, session: Session) -> Cells:
+    judged = verdict(point, session)
+    return {
+        "verdict": str(judged.kind),
+        "limiter": judged.limiter.label if judged.limiter else None,
+        "limiter_byte_per_s": _value(judged.limiter, memory=True),
+        "limiter_flop_per_s": _value(judged.limiter, memory=False),
+        "fraction_of_roof": judged.fraction_of_roof,
+        "headroom_s": judged.headroom_s,
+        "envelope": judged.envelope.ceiling.label if judged.envelope else None,
+        "fraction_of_envelope": judged.fraction_of_envelope,
+        "flags": "; ".join(judged.flags),
+        **{f"flag_{flag.name.lower()}": flag in judged.flags for flag in Flag},
+    }
+
+
+def _value(ceiling: Ceiling | None, *, memory: bool) -> float | None:
+    return ceiling.value if ceiling and ceiling.bound.is_memory is memory else None
+
+
+def _session_cells(session: Session) -> Cells:
+    device, environment, identity = session.device, session.environment, session.identity
+    return {
+        "device": device.name if device else None,
+        "device_uuid": device.uuid if device else None,
+        "driver_version": device.driver_version if device else None,
+        "host": environment.host if environment else None,
+        "operating_system": environment.operating_system if environment else None,
+        "python_version": environment.python if environment else None,
+        **{f"{name.replace('-', '_')}_version": version(session, name) for name in VERSIONED_PACKAGES},
+        "session_uuid": identity.uuid,
+        "session_created_at": session.created_at,
+        "session_file": session.path.name,
+        "roofscope_version": identity.roofscope_version,
+    }

@@ -1,0 +1,108 @@
+"""One run from its tasks to the session file: worker, supervisor and recorder, set up in one place."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum, auto
+from pathlib import Path
+
+from msgspec import Struct
+
+from roofscope.profiling.devices.device import Device
+from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.planning.revision import revision_labels
+from roofscope.profiling.results.session_writer import SessionStore
+from roofscope.profiling.roofline.cache import CeilingCache
+from roofscope.profiling.roofline.roofline import Source
+from roofscope.profiling.supervision.headless import HeadlessRun, stopped_by_signals
+from roofscope.profiling.supervision.protocol import Probe, Task
+from roofscope.profiling.supervision.recorder import Gain, Recorder
+from roofscope.profiling.supervision.run_events import Banner, RunEvent
+from roofscope.profiling.supervision.supervisor import Supervisor
+from roofscope.profiling.supervision.target import LocalTarget
+
+_MEASURED = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED)
+
+Watch = Callable[[RunEvent, Gain | None], None]  # sees every report, and what the session gained by it
+
+
+class Ceilings(Enum):
+    """What a recording does about the ceilings of its device."""
+
+    LEAVE = auto()
+    KEEP = auto()  # the nameplate and those of before go into the session; measured where none are known
+    MEASURE = auto()  # as well, and measured again
+
+
+class Ending(Struct, frozen=True):
+    """How a run ended."""
+
+    gains: tuple[Gain, ...] = ()
+    was_stopped: bool = False
+    busy: str = ""  # one sentence where another worker had the device
+
+
+def record(
+    path: Path,
+    catalog: Catalog,
+    device: Device,
+    tasks: Sequence[Task],
+    watch: Watch,
+    cache: CeilingCache,
+    *,
+    kernel_roots: Sequence[Path] = (),
+    ceilings: Ceilings = Ceilings.LEAVE,
+    labels: Mapping[str, str] | None = None,
+    append: bool = False,
+) -> Ending:
+    """Carry the tasks out and keep what they yield in a new session file, or in one that is there.
+
+    A new file has the revisions of the kernels' folders among its labels, and stays only where it was worth
+    making: not where the device was busy. Raises SessionError.
+    """
+    gains: list[Gain] = []
+    if append:
+        opened = SessionStore.append(path)
+    else:
+        opened = SessionStore.create(path, {**revision_labels(catalog), **(labels or {})})
+    with opened as store:
+        recorder = Recorder(store, catalog, device, cache, knows_environment=append)
+        probe = [] if ceilings is Ceilings.LEAVE else _probe(recorder, device, ceilings)
+
+        def handle(report: RunEvent) -> None:
+            gained = recorder.handle(report)
+            if gained is not None:
+                gains.append(gained)
+            watch(report, gained)
+
+        ending = carry_out([*tasks, *probe], catalog, kernel_roots, handle)
+    if ending.busy and not gains and not append:
+        path.unlink()
+    return Ending(tuple(gains), ending.was_stopped, ending.busy)
+
+
+def carry_out(
+    tasks: Iterable[Task], catalog: Catalog, kernel_roots: Sequence[Path], watch: Callable[[RunEvent], None]
+) -> Ending:
+    """Work until the tasks are done, or stopped by Ctrl+C, SIGTERM or SIGHUP; keeps nothing."""
+    busy = ""
+
+    def on_report(report: RunEvent) -> None:
+        nonlocal busy
+        if isinstance(report, Banner) and report.is_busy:
+            busy = report.text
+        watch(report)
+
+    supervisor = Supervisor(map(str, kernel_roots), catalog.hash)
+    run = HeadlessRun(supervisor, on_report, LocalTarget())
+    try:
+        with stopped_by_signals(run):
+            run.run(tasks)
+    finally:
+        run.close()
+    return Ending(was_stopped=run.was_stopped, busy=busy)
+
+
+def _probe(recorder: Recorder, device: Device, ceilings: Ceilings) -> list[Task]:
+    known = recorder.known_ceilings()
+    is_known = any(ceiling.source in _MEASURED for ceiling in known)
+    # Last: half a minute, and no time needs them.
+    return [Probe("ceilings", device.id)] if ceilings is Ceilings.MEASURE or not is_known else []

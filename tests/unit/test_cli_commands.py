@@ -1,0 +1,229 @@
+"""Commands that measure nothing, as a user calls them: what they print, and how they end."""
+
+import csv
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from roofscope import __version__
+from roofscope.app.cli.commands import COMMANDS, cli
+from roofscope.app.cli.documents import (
+    DeviceDocument,
+    DoctorDocument,
+    Document,
+    ListDocument,
+    RunDocument,
+)
+from roofscope.app.cli.run import RunOptions, run
+from roofscope.profiling.doctor import Check, CheckState, Part
+from roofscope.profiling.paths import ASSETS
+from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.outcome import Flag
+from roofscope.profiling.results.session_reader import load
+from roofscope.profiling.results.session_writer import SessionStore
+from roofscope.profiling.supervision.recording import Ending
+from roofscope.tests.sessions import make_session
+
+ROOT = Path(__file__).parents[2]
+GELU = ASSETS / "sessions" / "h200-gelu.roofscope"
+
+
+class Called(msgspec.Struct):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def call(capfd: pytest.CaptureFixture[str]):
+    def call(*words: object) -> Called:
+        with pytest.raises(SystemExit) as ended:
+            cli([str(word) for word in words], prog_name="roofscope")
+        said = capfd.readouterr()
+        return Called(int(ended.value.code or 0), said.out, said.err)
+
+    return call
+
+
+def test_each_command_is_listed_by_its_own_sentence(call) -> None:
+    """The list is a table so that no module is loaded for it: here it is held against the modules."""
+    called = call("-h")
+    assert called.code == 0
+    for name in COMMANDS:
+        assert import_module(f"roofscope.app.cli.{name}").command.__doc__
+        assert re.search(rf"^  {name}\b", called.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_short_and_long_help_are_one(name: str, call) -> None:
+    short, long = call(name, "-h"), call(name, "--help")
+    assert short == long
+    assert short.code == 0
+    assert short.out.startswith(f"Usage: roofscope {name}")
+
+
+def test_the_version_is_printed(call) -> None:
+    assert call("--version") == Called(0, f"roofscope {__version__}\n", "")
+
+
+def test_a_misspelt_command_is_one_sentence(call) -> None:
+    assert call("exprt") == Called(2, "", "There is no command 'exprt'; did you mean 'export'?\n")
+
+
+def test_completion_knows_the_commands(call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_ROOFSCOPE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "roofscope se")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    assert call().out.split() == ["selftest"]
+
+
+def test_kernels_are_listed(call) -> None:
+    called = call("list", "softmax", "--json")
+    document = msgspec.json.decode(called.out, type=ListDocument)
+    [kernel] = document.kernels
+    assert (kernel.name, [axis.name for axis in kernel.axes]) == ("softmax", ["rows", "cols"])
+    assert {preset.name for preset in kernel.presets} == {"small", "medium", "large"}
+    left_out = {found.name: found.left_out for found in kernel.implementations}
+    assert left_out["triton_online"] == ""
+    assert "--provider library" in left_out["library_liger"]
+    text = call("list", "softmax").out
+    for word in (
+        "softmax: Softmax of rows",
+        "fp32, fp16, bf16",
+        "triton_online",
+        "cols (columns of x",
+        "sweep of 8",
+    ):
+        assert word in text
+
+
+def test_a_kernel_that_is_left_out_says_why(tmp_path: Path, call) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "spec.py").write_text("SPEC = (")
+    called = call("list", "gelu", "--kernels", tmp_path, "--json")
+    [problem] = msgspec.json.decode(called.out, type=ListDocument).problems
+    assert problem.message in called.err
+    assert "mine/spec.py cannot be used" in problem.message
+
+
+def test_the_sheet_of_the_cpu(call) -> None:
+    document = msgspec.json.decode(call("device", "--device", "cpu", "--json").out, type=DeviceDocument)
+    assert document.device.id == "cpu"
+    text = call("device", "--device", "cpu").out
+    for word in (document.device.name, document.device.uuid, "cores", "memory", "clock"):
+        assert word in text
+
+
+def test_the_doctor_in_json(call) -> None:
+    document = msgspec.json.decode(call("doctor", "--json").out, type=DoctorDocument)
+    assert document.checks[0].name == "Python"
+    assert document.missing == ()
+
+
+def test_what_a_script_requires_sets_the_exit_code(call, monkeypatch: pytest.MonkeyPatch) -> None:
+    checks = (
+        Check("torch", CheckState.OK, "torch", gives=Part.TORCH),
+        Check("Triton", CheckState.MISSING, "none", "get it"),
+    )
+    monkeypatch.setattr("roofscope.app.cli.doctor.examine", lambda: checks)
+    assert call("doctor", "--require", "torch").code == 0
+    missing = call("doctor", "--require", "torch,triton", "--require", "gpu", "--json")
+    assert (missing.code, missing.err) == (1, "Required and not here: triton, gpu.\n")
+    assert msgspec.json.decode(missing.out, type=DoctorDocument).missing == ("triton", "gpu")
+    assert call("doctor", "--require", "trtion") == Called(
+        2, "", "There is no part 'trtion'; did you mean 'triton'?\n"
+    )
+
+
+def test_a_recorded_session_is_shown_again(call) -> None:
+    text = call("show", GELU).out
+    assert "NVIDIA H200" in text
+    assert "eager PyTorch" in text
+    document = msgspec.json.decode(call("show", GELU, "--json").out, type=RunDocument)
+    session = load(GELU)
+    assert document.schema == "roofscope/1"
+    assert document.device == session.device
+    assert [point.median_s for point in document.points if point.median_s] == [
+        point.measured.time.median_s for point in session.points if point.measured
+    ]
+
+
+def test_the_schema_describes_every_document(call) -> None:
+    schema = json.loads(call("schema").out)
+    tags = {kind.__struct_config__.tag for kind in Document.__subclasses__()}
+    ours, exported = schema["anyOf"]
+    assert set(ours["discriminator"]["mapping"]) == tags
+    assert exported == {"$ref": "#/$defs/SessionDocument"}
+    for kind in Document.__subclasses__():
+        described = schema["$defs"][kind.__name__]["properties"]
+        assert described["schema"]["enum"] == ["roofscope/1"]
+
+
+def test_an_export_goes_to_stdout(call) -> None:
+    rows = list(csv.DictReader(call("export", GELU, "--csv", "--out", "-").out.splitlines()))
+    assert len(rows) == len(load(GELU).points)
+    assert call("export", GELU, "--svg", "--out", "-").out.startswith("<svg")
+
+
+def test_a_trace_of_a_session_is_exported_without_its_device(tmp_path: Path, call) -> None:
+    path, chrome = tmp_path / "a.roofscope", b'{"traceEvents": []}'
+    point = make_session().points[0]
+    key = point.implementation.key
+    with SessionStore.create(path) as store:
+        refused = call("export", path, "--trace", key)
+        assert (refused.code, "holds no trace" in refused.err) == (2, True)
+        store.add_trace(point.job, point.implementation, gzip.compress(b"older"))
+        store.add_trace(point.job, point.implementation, gzip.compress(chrome))
+    out = tmp_path / "t.json"
+    assert call("export", path, "--trace", key, "--out", out) == Called(0, f"{out}\n", "")
+    assert out.read_bytes() == chrome
+    assert call("export", path, "--trace", "1", "--out", "-").out == "older"
+    beside = Path(call("export", path, "--trace", key).out.strip())
+    assert beside == tmp_path / f"a-{key.replace('/', '-')}.json.gz"
+    assert gzip.decompress(beside.read_bytes()) == chrome
+    assert f"choose from {key}." in call("export", path, "--trace", "none/x").err
+
+
+@pytest.mark.parametrize(
+    "words", [("list",), ("show", str(GELU)), ("export", str(GELU), "--json", "--out", "-")]
+)
+def test_a_reader_that_has_enough_is_no_news(words: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "main.py", *words],
+        cwd=ROOT,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_strict_run_fails_on_a_flagged_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("roofscope.app.cli.run.record", lambda path, *_, **__: path.touch() or Ending())
+    session = make_session()
+    monkeypatch.setattr("roofscope.app.cli.run.load", lambda _: session)
+    monkeypatch.setattr("roofscope.app.cli.run.shortfall", lambda *_, **__: "")
+    options = RunOptions(["gelu"], [Provider.EAGER], device="cpu", out=tmp_path / "a.roofscope")
+    session.points = tuple(point for point in session.points if point.measured)[:2]
+    flags: dict[int, tuple[Flag, ...]] = {session.points[0].number: (Flag.UNSTABLE, Flag.LAUNCH_BOUND)}
+    monkeypatch.setattr("roofscope.app.cli.run.flags_of", lambda point, _: flags.get(point.number, ()))
+    assert run(options) == 0
+    assert run(msgspec.structs.replace(options, strict=True)) == 1
+    key = session.points[0].implementation.key
+    assert capsys.readouterr().err == f"--strict: 1 of 2 flagged: {key} (unstable).\n"
+    flags.clear()
+    assert run(msgspec.structs.replace(options, strict=True)) == 0

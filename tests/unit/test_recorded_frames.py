@@ -1,0 +1,29 @@
+"""The recorded sessions read as before the export came from a frame: every row, every column, every digit."""
+
+import csv
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+
+from roofscope.profiling.analysis.export import csv_report
+from roofscope.profiling.paths import ASSETS
+from roofscope.profiling.results.session_reader import load
+
+EXPORTS = Path(__file__).parents[1] / "data" / "frames"  # by the commit before the frame
+
+
+def read(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+@pytest.mark.parametrize("name", ["h200", "h200-gelu", "h200-tour"])
+def test_a_recorded_session_exports_what_it_did(name: str) -> None:
+    before = read(gzip.decompress((EXPORTS / f"{name}.csv.gz").read_bytes()).decode())
+    now = read(csv_report(load(ASSETS / "sessions" / f"{name}.roofscope")))
+    assert len(now) == len(before) > 0
+    columns = list(before[0])
+    assert list(now[0])[: len(columns)] == columns
+    for old, new in zip(before, now, strict=True):
+        assert {column: new[column] for column in columns} == old
