@@ -61,7 +61,7 @@ def examine(kernel_roots: Sequence[Path] = (LIBRARY,), cache_folder: Path | None
     return (
         check_python(python),
         check_window(host.package_version("pyside6-essentials"), python),
-        check_screen(sys.platform, os.environ.get("DISPLAY"), os.environ.get("WAYLAND_DISPLAY")),
+        check_screen(host.screen(sys.platform, os.environ)),
         *gpu_checks,
         check_torch(host.package_version("torch"), torch_cuda_version(), driver_cuda),
         check_triton(host.package_version("triton"), sys.platform),
@@ -109,9 +109,9 @@ def check_window(pyside: str | None, python: Version) -> Check:
     return Check(name, CheckState.OK, f"PySide6 {pyside}", gives=Part.WINDOW)
 
 
-def check_screen(platform: str, display: str | None, wayland: str | None) -> Check:
-    if platform != "linux" or display or wayland:
-        return Check("Screen", CheckState.OK, display or wayland or "present", gives=Part.SCREEN)
+def check_screen(screen: str) -> Check:
+    if screen:
+        return Check("Screen", CheckState.OK, screen, gives=Part.SCREEN)
     return Check(
         "Screen",
         CheckState.WARNING,

@@ -8,7 +8,7 @@ from typing import Self
 
 import psutil
 
-_GRACE_S = 5.0  # a busy machine takes most of a second for one look through all objects
+GRACE_S = 60.0  # only a leak takes that long, whatever else the machine does
 
 
 class Running(frozenset[tuple[object, str]]):
@@ -19,9 +19,9 @@ class Running(frozenset[tuple[object, str]]):
         return cls((*_child_processes(), *_qt_objects()))
 
     @classmethod
-    def settled(cls, before: Self) -> list[str]:
-        """What runs now and did not before, after a moment in which things may still end by themselves."""
-        deadline = time.monotonic() + _GRACE_S
+    def settled(cls, before: Self, grace_s: float = GRACE_S) -> list[str]:
+        """What runs now and did not before, after a while in which things may still end by themselves."""
+        deadline = time.monotonic() + grace_s
         while new := cls.now() - before:
             _finish_deletions()
             if time.monotonic() > deadline:

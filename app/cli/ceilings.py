@@ -21,7 +21,7 @@ from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
 from roofscope.profiling.roofline.nameplate import nameplate, nameplate_gap
-from roofscope.profiling.roofline.roofline import Bound, Ceiling, Source
+from roofscope.profiling.roofline.roofline import Bound, Ceiling
 from roofscope.profiling.supervision.protocol import Probe
 from roofscope.profiling.supervision.recording import Ending, carry_out
 from roofscope.profiling.supervision.run_events import CeilingArrived, CeilingsComplete, RunEvent
@@ -120,7 +120,4 @@ def _table(device: Device, ceilings: list[Ceiling]) -> Table:
 
 
 def _order(ceiling: Ceiling) -> tuple[int, int, float]:
-    return list(Bound).index(ceiling.bound), _SOURCES.index(ceiling.source), -ceiling.value
-
-
-_SOURCES = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED, Source.NAMEPLATE_HELD, Source.NAMEPLATE)
+    return list(Bound).index(ceiling.bound), ceiling.source.rank, -ceiling.value

@@ -90,9 +90,10 @@ def start(
     """Open the window; with no screen, measure a quick plan here and now."""
     if context.invoked_subcommand is not None:
         return
-    from roofscope.app.cli.open import has_screen, open_window
+    from roofscope.app.cli.open import open_window
+    from roofscope.profiling.devices.host import screen
 
-    if has_screen():
+    if screen(sys.platform, os.environ):
         raise typer.Exit(open_window([]))
     from roofscope.app.cli.run import RunOptions, run
     from roofscope.profiling.planning.plan import TOUR

@@ -8,7 +8,7 @@ import typer
 
 from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.options import SessionFile
-from roofscope.profiling.devices.host import package_version
+from roofscope.profiling.devices.host import package_version, screen
 from roofscope.profiling.doctor import CheckState, check_window
 from roofscope.profiling.results.session_reader import SessionError, load
 
@@ -19,16 +19,9 @@ def command(file: SessionFile) -> None:
         load(file)
     except SessionError as error:
         refuse(str(error))
-    if not has_screen():
+    if not screen(sys.platform, os.environ):
         refuse("There is no screen to open a window on; try `roofscope show FILE`, or `export FILE --svg`.")
     raise typer.Exit(open_window([file]))
-
-
-def has_screen() -> bool:
-    """Whether Qt could open a window here, or was told to draw without one."""
-    if sys.platform != "linux" or os.environ.get("QT_QPA_PLATFORM"):
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def open_window(files: list[Path]) -> int:

@@ -193,7 +193,7 @@ class Controller(QObject):
         def prepare() -> None:
             old = self._model.session.path
             _, why_new = self._keeper.recorder_for(device)
-            # Without news the line is cleared: what it says of the run before is over.
+            # Clear the status line: it described the previous run.
             self.said.emit(f"New session on {device.name}: {why_new}." if why_new else "")
             if self._model.session.path != old or why_new:
                 self.session_changed.emit()

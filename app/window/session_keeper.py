@@ -15,7 +15,6 @@ from roofscope.profiling.results.session import Session, timestamp
 from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
-from roofscope.profiling.roofline.roofline import Source
 from roofscope.profiling.supervision.recorder import Recorder
 
 
@@ -107,8 +106,7 @@ class SessionKeeper:
 
     @property
     def has_measured_ceilings(self) -> bool:
-        sources = {ceiling.source for ceiling in self._model.session.ceilings}
-        return bool(sources & {Source.MEASURED_BURST, Source.MEASURED_SUSTAINED})
+        return any(ceiling.source.is_measured for ceiling in self._model.session.ceilings)
 
     def save_as(self, target: Path) -> None:
         """Copy the session to another file and carry on in that one. Raises SessionError."""

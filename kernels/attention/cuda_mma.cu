@@ -1,4 +1,9 @@
-// Attention on the tensor cores by mma.sync (sm_80 and later). What a block does is in mma_attention.cuh.
+// Attention on the tensor cores by mma.sync (sm_80 and later).
+//
+// Formula: o[i] = sum over j of p[i, j] v[j], p = softmax(q k^T / sqrt(dim));
+//   4 seq seq dim FLOP a head.
+// Mapping: `attend` of shared/mma_attention.cuh, a block for every 128 queries of a head.
+// Idea: see shared/mma_attention.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 800
 

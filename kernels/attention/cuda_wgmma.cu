@@ -1,4 +1,9 @@
-// Attention on Hopper's tensor cores (sm_90a only). What a block does is in wgmma_attention.cuh.
+// Attention on Hopper's tensor cores (sm_90a only).
+//
+// Formula: o[i] = sum over j of p[i, j] v[j], p = softmax(q k^T / sqrt(dim));
+//   4 seq seq dim FLOP a head.
+// Mapping: `attend` of shared/wgmma_attention.cuh, a block a multiprocessor.
+// Idea: see shared/wgmma_attention.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

@@ -1,4 +1,7 @@
-"""Attention in Triton, block by block of keys with an online softmax. See ../flash_attention.py."""
+"""Attention in Triton, block by block of keys with an online softmax.
+
+Formula, mapping and idea: shared/flash_attention.py.
+"""
 
 import torch
 

@@ -1,4 +1,7 @@
-"""Attention in Gluon, Triton's lower dialect. See ../gluon_attention.py."""
+"""Attention in Gluon, Triton's lower dialect.
+
+Formula, mapping and idea: shared/gluon_attention.py.
+"""
 
 import torch
 

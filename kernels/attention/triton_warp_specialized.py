@@ -1,4 +1,7 @@
-"""Attention in Triton by warps of different roles. See ../warp_specialized_attention.py."""
+"""Attention in Triton by warps of different roles.
+
+Formula, mapping and idea: shared/warp_specialized_attention.py.
+"""
 
 import torch
 

@@ -1,4 +1,7 @@
-"""Gradients of attention in Triton. See ../flash_attention_backward.py."""
+"""Gradients of attention in Triton.
+
+Formula, mapping and idea: shared/flash_attention_backward.py.
+"""
 
 import torch
 

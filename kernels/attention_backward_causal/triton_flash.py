@@ -1,4 +1,7 @@
-"""Gradients of causal attention in Triton. See ../flash_attention_backward.py."""
+"""Gradients of causal attention in Triton.
+
+Formula, mapping and idea: shared/flash_attention_backward.py.
+"""
 
 import torch
 

@@ -1,4 +1,9 @@
-// Causal attention on the tensor cores by mma.sync (sm_80 and later). What a block does is in mma_attention.cuh.
+// Causal attention on the tensor cores by mma.sync (sm_80 and later).
+//
+// Formula: o[i] = sum over j <= i of p[i, j] v[j], p the softmax over j <= i of q k^T / sqrt(dim);
+//   half of 4 seq seq dim FLOP a head.
+// Mapping: `attend` of shared/mma_attention.cuh, a block for every 128 queries of a head.
+// Idea: see shared/mma_attention.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 800
 

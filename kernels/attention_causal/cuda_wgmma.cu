@@ -1,4 +1,9 @@
-// Causal attention on Hopper's tensor cores (sm_90a only). What a block does is in wgmma_attention.cuh.
+// Causal attention on Hopper's tensor cores (sm_90a only).
+//
+// Formula: o[i] = sum over j <= i of p[i, j] v[j], p the softmax over j <= i of q k^T / sqrt(dim);
+//   half of 4 seq seq dim FLOP a head.
+// Mapping: `attend` of shared/wgmma_attention.cuh, a block a multiprocessor.
+// Idea: see shared/wgmma_attention.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

@@ -1,4 +1,7 @@
-"""Causal attention in Triton, block by block of keys. See ../flash_attention.py."""
+"""Causal attention in Triton, block by block of keys.
+
+Formula, mapping and idea: shared/flash_attention.py.
+"""
 
 import torch
 

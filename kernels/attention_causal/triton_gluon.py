@@ -1,4 +1,7 @@
-"""Causal attention in Gluon, Triton's lower dialect. See ../gluon_attention.py."""
+"""Causal attention in Gluon, Triton's lower dialect.
+
+Formula, mapping and idea: shared/gluon_attention.py.
+"""
 
 import torch
 

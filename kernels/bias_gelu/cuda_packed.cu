@@ -24,8 +24,7 @@ __device__ __forceinline__ Pack biases(const SCALAR* b, long long col, long long
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) bias_gelu(
-    const SCALAR* __restrict__ x, const SCALAR* __restrict__ b, SCALAR* __restrict__ y,
-    long long n, long long cols
+    const SCALAR* __restrict__ x, const SCALAR* __restrict__ b, SCALAR* __restrict__ y, long long n, long long cols
 ) {
     const auto of = [](float x, float b) {
         // exp(-2u) = 2^(z (LINEAR + CUBIC z^2)): -2 sqrt(2/pi) log2(e), and that times 0.044715.
@@ -36,9 +35,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) bias_gelu(
     };
     const long long pack = thread_of_grid(), first = pack * PACK, left = n - first;
     if (left >= PACK && cols % PACK == 0 && are_aligned(y, x, b)) {
-        const Pack values = load_kept_pack(x + first);
+        const Pack values = load_pack_evict_last(x + first);
         const long long col = static_cast<unsigned>(pack) % static_cast<unsigned>(cols / PACK) * PACK;
-        store_whole_pack(y + first, map_packs(of, values, load_kept_pack(b + col)));
+        store_whole_pack(y + first, map_packs(of, values, load_pack_evict_last(b + col)));
     } else if (left > 0) {
         const Pack values = load_part(x + first, left);
         store_part(y + first, map_packs(of, values, biases(b, first % cols, cols)), left);

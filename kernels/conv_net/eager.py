@@ -1,6 +1,6 @@
 """The convolutional network as PyTorch users write it: six kernels, and three that scale weights.
 
-``region`` is what torch.compile compiles. Round it float32 is told to mean IEEE float32: cuDNN takes TF32 by
+``region`` is what torch.compile compiles. Around it float32 is set to mean IEEE float32: cuDNN takes TF32 by
 default.
 """
 

@@ -8,8 +8,9 @@
 
 constexpr int THREADS = 256;  // as in cuda_packed.py
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-copy(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long n) {
+extern "C" __global__ void __launch_bounds__(THREADS) copy(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long n
+) {
     const long long first = thread_of_grid() * PACK;
     const long long left = n - first;
     if (left > 0) store_part(y + first, load_part(x + first, left), left);

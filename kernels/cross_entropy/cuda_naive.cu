@@ -26,9 +26,7 @@ __device__ float reduce(float value, bool maximum) {
     return result;
 }
 
-extern "C" __global__ void cross_entropy(
-    const SCALAR* x, const long long* labels, SCALAR* loss, long long cols
-) {
+extern "C" __global__ void cross_entropy(const SCALAR* x, const long long* labels, SCALAR* loss, long long cols) {
     x += blockIdx.x * cols;
 
     float highest = NEGATIVE_INFINITY;

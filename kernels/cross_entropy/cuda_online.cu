@@ -18,7 +18,7 @@ struct Statistics {
     float total;    // sum of exp(element - highest); NaN if any element is
 };
 
-// exp(from - to), which puts a sum relative to `from` right for `to`; nothing was summed at -inf.
+// exp(from - to), which makes a sum relative to `from` one relative to `to`; nothing was summed at -inf.
 __device__ __forceinline__ float rescale(float from, float to) {
     return from == NEGATIVE_INFINITY ? 0.0f : fast_exp2((from - to) * LOG2_E);
 }
@@ -53,16 +53,16 @@ __device__ __forceinline__ void add(Statistics& mine, const float (&values)[COUN
 
 // This thread's share of a run.
 __device__ __forceinline__ Statistics statistics_of(const SCALAR* x, long long length) {
-    const Cut cut(x, length);
+    const AlignedRun run(x, length);
     const int thread = threadIdx.x, threads = blockDim.x;
     Statistics mine = {NEGATIVE_INFINITY, 0.0f};
-    if (thread < cut.edges) {
-        const float edge[1] = {to_float(x[cut.edge_at(thread)])};
+    if (thread < run.edges) {
+        const float edge[1] = {to_float(x[run.edge_at(thread)])};
         add(mine, edge);
     }
-    x += cut.head;
+    x += run.head;
     long long pack = thread;
-    for (; pack + (UNROLL - 1) * threads < cut.packs; pack += UNROLL * threads) {
+    for (; pack + (UNROLL - 1) * threads < run.packs; pack += UNROLL * threads) {
         Pack packs[UNROLL];
 #pragma unroll
         for (int u = 0; u < UNROLL; ++u) packs[u] = load_pack(x + (pack + u * threads) * PACK);
@@ -71,7 +71,7 @@ __device__ __forceinline__ Statistics statistics_of(const SCALAR* x, long long l
         for (int i = 0; i < UNROLL * PACK; ++i) values[i] = to_float(packs[i / PACK].element[i % PACK]);
         add(mine, values);
     }
-    for (; pack < cut.packs; pack += threads) {
+    for (; pack < run.packs; pack += threads) {
         float values[PACK];
         unpack(load_pack(x + pack * PACK), values);
         add(mine, values);

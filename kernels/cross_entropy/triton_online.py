@@ -24,7 +24,7 @@ LN_2 = tl.constexpr(0.6931471805599453)
 
 @triton.jit
 def _rescale(before, after):
-    # Nothing was summed at -inf; minus infinity minus itself would be NaN.
+    # Nothing was summed at -inf, and -inf minus itself would be NaN.
     return tl.where(before == -float("inf"), 0.0, tl.exp2((before - after) * LOG2_E))
 
 

@@ -3,10 +3,10 @@
 // Formula: y[r, c] = sum_{i <= c} x[r, i]; rows cols FLOP, 2 rows cols s bytes.
 // Mapping: a team owns a tile of a row: a warp for short rows, else a block of 256 threads. A warp has neighbouring
 //   packs of 16 bytes and adds them up, and the block adds its warps; a second walk along the packs, which stay as they
-//   were loaded, scans each of them and by shuffles those of a warp, and gives the results. A block goes from tile to tile of its row with
-//   the sum so far, the next tile already under way. Long rows: a block a tile, which makes its total known, and adds
-//   the totals before it. Meanwhile it keeps its tile in shared memory, of which there is room for more tiles than in
-//   registers: they wait for some microseconds, and by Little's law 20 MB must be under way.
+//   were loaded, scans each of them and by shuffles those of a warp, and gives the results. A block goes from tile to
+//   tile of its row with the sum so far, the next tile already under way. In long rows a block has one tile, publishes
+//   its total, and adds the totals before it. Meanwhile it keeps its tile in shared memory, which has room for more
+//   tiles than registers: they wait for some microseconds, and by Little's law 20 MB must be under way.
 // Idea: Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA 2016. Theirs adds
 //   whatever has become known by then, and float sums differ from call to call. Here a tile looks back to the start
 //   of its group of GROUP tiles and no further, one tile a thread, and the sum before a group is handed on by the
@@ -15,8 +15,8 @@
 
 constexpr int THREADS = 256;  // as in cuda_lookback.py
 constexpr int WARPS = THREADS / WARP;
-constexpr int GROUP = THREADS;  // tiles, as in cuda_lookback.py
-constexpr int LONG_PACKS = 8;   // a thread's in a tile of a long row, as in cuda_lookback.py
+constexpr int GROUP = THREADS;                             // tiles, as in cuda_lookback.py
+constexpr int LONG_PACKS = 8;                              // a thread's in a tile of a long row, as in cuda_lookback.py
 constexpr int LONG_BLOCKS = __CUDA_ARCH__ == 900 ? 5 : 4;  // of long rows in a multiprocessor: elsewhere five spill
 
 using Bits = uint4;  // a pack as it is kept, in whole words: a Pack would be taken apart into a register an element
@@ -93,7 +93,7 @@ struct Tile {
         return (grid.packs() + TEAM * PACKS - 1) / (TEAM * PACKS);
     }
 
-    // Where this thread's first pack is.
+    // The position of this thread's first pack.
     static __device__ __forceinline__ long long first_at(const Grid& grid, long long tile) {
         const int warp = WHOLE_BLOCK ? threadIdx.x / WARP : 0;
         return grid.at(tile * (TEAM * PACKS) + warp * (WARP * PACKS) + threadIdx.x % WARP);
@@ -174,8 +174,9 @@ __device__ __forceinline__ void cumsum_row(const SCALAR* x, SCALAR* y, long long
     }
 }
 
-extern "C" __global__ void __launch_bounds__(128)
-cumsum_warp(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {
+extern "C" __global__ void __launch_bounds__(128) cumsum_warp(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
+) {
     const long long row = thread_of_grid() / WARP;
     if (row < rows) cumsum_row<4, false>(x + row * cols, y + row * cols, cols);
 }
@@ -210,15 +211,15 @@ extern "C" __global__ void cumsum_forget(unsigned long long* words, long long co
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, LONG_BLOCKS) cumsum_lookback(
-    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, unsigned long long* words, long long rows,
-    long long cols, long long tiles
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, unsigned long long* words, long long rows, long long cols,
+    long long tiles
 ) {
     unsigned long long* const counter = words;
     unsigned long long* sums = words + 1;              // of each tile
     unsigned long long* starts = sums + rows * tiles;  // sum before each group of a row
     const long long groups = (tiles + GROUP - 1) / GROUP;
 
-    // Blocks are numbered as they start, so that whoever is waited for has started.
+    // Blocks are numbered as they start, so that a block never waits for one that has not started.
     __shared__ long long number;
     if (threadIdx.x == 0) number = static_cast<long long>(atomicAdd(counter, 1ull));
     __syncthreads();
@@ -251,7 +252,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, LONG_BLOCKS) cumsum_lookba
     const Sums in_tile = over_warps(warp_sum(mine), 0);
     if (threadIdx.x == 0) make_known(sums + t, in_tile.total);
 
-    // Each thread waits for a tile before this one in the group; the last, for which there is none, for the group.
+    // Each thread waits for one of the tiles before this one in the group; the last thread, which has none, waits for
+    // the sum before the group.
     float sum = 0.0f;
     if (threadIdx.x == GROUP - 1) {
         if (group) sum = wait_for(starts + group);

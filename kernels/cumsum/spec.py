@@ -1,7 +1,7 @@
 """Running sums along each row of a matrix: a sum for every element, where a plain sum has one a row.
 
-Compulsory work of rows x cols: rows cols FLOP; the matrix is read once and written once: whoever needs the
-sum of all that comes before has to wait for it, or to read twice.
+Compulsory work of rows x cols: rows cols FLOP; the matrix is read once and written once: a block needs
+the sum of all that comes before, so it has to wait for it, or the matrix is read twice.
 """
 
 from roofscope import Axis, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula

@@ -50,25 +50,25 @@ extern "C" __global__ void __launch_bounds__(256) dequantize(
     q += row * cols;
     x += row * cols;
     const float scale = to_float(scales[row]);
-    const Cut cut(x, cols);
+    const AlignedRun run(x, cols);
     const long long first = static_cast<long long>(blockIdx.y) * blockDim.x * UNROLL + threadIdx.x;
-    if (first < cut.edges) {
-        const long long at = cut.edge_at(static_cast<int>(first));
+    if (first < run.edges) {
+        const long long at = run.edge_at(static_cast<int>(first));
         from_float(static_cast<float>(q[at]) * scale, x[at]);
     }
-    q += cut.head;
-    x += cut.head;
+    q += run.head;
+    x += run.head;
     const bool aligned = reinterpret_cast<unsigned long long>(q) % PACK == 0;
     Codes codes[UNROLL];
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
         const long long pack = first + u * blockDim.x;
-        if (pack < cut.packs) codes[u] = load_codes(q + pack * PACK, aligned);
+        if (pack < run.packs) codes[u] = load_codes(q + pack * PACK, aligned);
     }
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
         const long long pack = first + u * blockDim.x;
-        if (pack >= cut.packs) break;
+        if (pack >= run.packs) break;
         dequantize_pack(codes[u], scale, x + pack * PACK);
     }
 }

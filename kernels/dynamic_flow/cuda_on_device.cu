@@ -13,15 +13,16 @@ constexpr int THREADS = 256;
 constexpr int UNROLL = 4;
 constexpr int SUM_THREADS = 512;
 
-extern "C" __global__ void __launch_bounds__(SUM_THREADS)
-add_up(const SCALAR* __restrict__ x, float* __restrict__ parts, long long n) {
-    const Cut cut(x, n);
+extern "C" __global__ void __launch_bounds__(SUM_THREADS) add_up(
+    const SCALAR* __restrict__ x, float* __restrict__ parts, long long n
+) {
+    const AlignedRun run(x, n);
     const long long thread = thread_of_grid();
-    float sum = thread < cut.edges ? to_float(x[cut.edge_at(static_cast<int>(thread))]) : 0.0f;
+    float sum = thread < run.edges ? to_float(x[run.edge_at(static_cast<int>(thread))]) : 0.0f;
 #pragma unroll 4
-    for (long long pack = thread; pack < cut.packs; pack += PARTS * SUM_THREADS) {
+    for (long long pack = thread; pack < run.packs; pack += PARTS * SUM_THREADS) {
         float values[PACK];
-        unpack(load_pack(x + cut.pack_at(pack)), values);
+        unpack(load_pack(x + run.pack_at(pack)), values);
 #pragma unroll
         for (int i = 0; i < PACK; ++i) sum += values[i];
     }
@@ -46,8 +47,9 @@ __device__ __forceinline__ void apply(const Map& map, const SCALAR* x, SCALAR* y
     for (int u = 0; u < UNROLL; ++u) map_run(first + u * THREADS, map, y, n, x);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-branch(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, const float* __restrict__ parts, long long n) {
+extern "C" __global__ void __launch_bounds__(THREADS) branch(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, const float* __restrict__ parts, long long n
+) {
     float sum = 0.0f;
 #pragma unroll
     for (int part = 0; part < PARTS; part += THREADS) sum += parts[part + threadIdx.x];

@@ -10,8 +10,9 @@
 
 constexpr int THREADS = 256;  // as in cuda_sigmoid.py
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-gelu(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long n) {
+extern "C" __global__ void __launch_bounds__(THREADS) gelu(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long n
+) {
     const auto of = [](float x) {
         // exp(-2u) = 2^(x (LINEAR + CUBIC x^2)): -2 sqrt(2/pi) log2(e), and that times 0.044715.
         constexpr float LINEAR = -2.302208198144325f;

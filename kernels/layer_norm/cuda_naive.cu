@@ -25,9 +25,7 @@ __device__ float sum_over_block(float value) {
     return sum;
 }
 
-extern "C" __global__ void layer_norm(
-    const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long cols
-) {
+extern "C" __global__ void layer_norm(const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long cols) {
     x += blockIdx.x * cols;
     y += blockIdx.x * cols;
 

@@ -35,8 +35,8 @@ __device__ __forceinline__ float squares_about(float mean, const Share<PACKED>& 
 
 template <bool PACKED>
 __device__ __forceinline__ void store_normalised(
-    const Share<PACKED>& share, int p, const Bits& pack, float mean, float scale,
-    const Bits& w, const Bits& b, SCALAR* y
+    const Share<PACKED>& share, int p, const Bits& pack, float mean, float scale, const Bits& w, const Bits& b,
+    SCALAR* y
 ) {
     float values[PACK], weights[PACK], shifts[PACK];
     unpack_words(pack, values);
@@ -129,8 +129,8 @@ __device__ __forceinline__ void normalise_by_pieces(
 }
 
 extern "C" __global__ void __launch_bounds__(1024) layer_norm_pieces(
-    const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b,
-    SCALAR* __restrict__ y, long long rows, long long cols
+    const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b, SCALAR* __restrict__ y,
+    long long rows, long long cols
 ) {
     x += blockIdx.x * cols;
     y += blockIdx.x * cols;

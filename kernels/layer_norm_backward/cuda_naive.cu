@@ -38,8 +38,8 @@ extern "C" __global__ void layer_norm_backward_rows(
 }
 
 extern "C" __global__ void layer_norm_backward_runs(
-    const SCALAR* dy, const SCALAR* x, const float* mean, const float* rstd, float* partial,
-    long long rows, long long cols, long long run
+    const SCALAR* dy, const SCALAR* x, const float* mean, const float* rstd, float* partial, long long rows,
+    long long cols, long long run
 ) {
     __shared__ float dw[HEIGHT][WARP], db[HEIGHT][WARP];
     const int lane = threadIdx.x % WARP, height = threadIdx.x / WARP;

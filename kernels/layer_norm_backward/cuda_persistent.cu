@@ -22,8 +22,8 @@ struct Row {
 
     template <bool PACKED>
     __device__ __forceinline__ void load(
-        const Share<PACKED>& share, long long row, long long cols,
-        const SCALAR* all_dy, const SCALAR* all_x, const float* means, const float* rstds
+        const Share<PACKED>& share, long long row, long long cols, const SCALAR* all_dy, const SCALAR* all_x,
+        const float* means, const float* rstds
     ) {
         share.load(all_dy + row * cols, dy);
         share.load(all_x + row * cols, x);
@@ -53,8 +53,8 @@ struct Terms {
 
 // ---- Sums of a thread's columns ----------------------------------------------------------------
 
-// In shared memory by fours of neighbours, the fours of a pack a plane apart: the lanes of a warp are
-// neighbours there.
+// The sums lie in shared memory by fours of neighbours, the fours of a pack a plane apart, so that the lanes of a
+// warp are neighbours there.
 struct SumsInShared {
     float4* first;  // of this thread
     int threads, plane;
@@ -86,15 +86,15 @@ struct SumsInRegisters {
         }
     }
 
-    // For each four of sums, with what another place has for it: act(ours, theirs).
+    // Calls act(ours, theirs) for each four of sums and its counterpart in `other`.
     template <class Act>
-    __device__ __forceinline__ void with(const SumsInShared& place, Act act) {
+    __device__ __forceinline__ void with(const SumsInShared& other, Act act) {
 #pragma unroll
         for (int p = 0; p < PACKS; ++p) {
 #pragma unroll
             for (int i = 0; i < PACK; i += 4) {
-                act(four_at(dw[p] + i), place.dw(p, i / 4));
-                act(four_at(db[p] + i), place.db(p, i / 4));
+                act(four_at(dw[p] + i), other.dw(p, i / 4));
+                act(four_at(db[p] + i), other.db(p, i / 4));
             }
         }
     }
@@ -102,7 +102,7 @@ struct SumsInRegisters {
 
 // ---- Sums of a team ----------------------------------------------------------------------------
 
-// Of two values at once. One barrier of the team: successive calls alternate between two places.
+// The sums of two values at once. One barrier of the team: successive calls alternate between two slots.
 __device__ __forceinline__ float2 sum_over_team(float2 mine, int warps, int turn) {
     __shared__ float2 partial[2][WARP];
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, team = warp / warps;
@@ -118,7 +118,7 @@ __device__ __forceinline__ float2 sum_over_team(float2 mine, int warps, int turn
 // ---- Gradients of a row ------------------------------------------------------------------------
 
 // dx = rstd (g - mean g - h mean(g h)), as g rstd + h slope + level: two instructions an element in place of three.
-// Not from x, where an infinity of x would meet another. Not where the compiler would spill for it.
+// It starts from h, not from x: an infinity of x would meet another. It is left out where the compiler would spill.
 template <int PACKS>
 struct Gradients {
 #if __CUDA_ARCH__ >= 1000
@@ -150,7 +150,7 @@ __device__ __forceinline__ void backward(
     float* partial, long long rows, long long cols, int team_threads
 ) {
     const int threads = SHARED ? MOST_THREADS : team_threads;  // known to the compiler: addresses at fixed distances
-    constexpr bool AHEAD = PACKS <= 4;  // registers suffice for the next row too
+    constexpr bool AHEAD = PACKS <= 4;                         // registers suffice for the next row too
     extern __shared__ float4 shared[];
     const int team = threadIdx.x / threads, teams = blockDim.x / threads, thread = threadIdx.x % threads;
     const Share<PACKED> share = {thread, threads, static_cast<int>(cols)};
@@ -202,13 +202,13 @@ __device__ __forceinline__ void backward(
 
     // The other teams of a block leave their sums, and the first adds them up, always in the same order.
     if (!SHARED) {
-        const auto place = [&](int team) {
+        const auto sums_of_team = [&](int team) {
             return SumsInShared{sums.first + (team - 1) * PACK / 2 * sums.plane, threads, sums.plane};
         };
-        if (team) own.with(place(team), [](const float4& ours, float4& theirs) { theirs = ours; });
+        if (team) own.with(sums_of_team(team), [](const float4& ours, float4& theirs) { theirs = ours; });
         __syncthreads();
         if (team) return;
-        for (int other = 1; other < teams; ++other) own.with(place(other), add_to);
+        for (int other = 1; other < teams; ++other) own.with(sums_of_team(other), add_to);
     }
     float* to_dw = partial + blockIdx.x * cols;
     float* to_db = to_dw + gridDim.x * cols;

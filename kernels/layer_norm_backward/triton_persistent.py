@@ -39,7 +39,7 @@ def _terms(dy, x, mean, rstd, row, exists, col, cols: tl.constexpr):
 
 @triton.jit
 def _row_gradient(gradient, normal, scale, weight, cols: tl.constexpr):
-    """Of whole rows: dx."""
+    """The gradient dx of whole rows."""
     weighted = gradient * weight[None, :]
     level = tl.sum(weighted, axis=1) / cols
     slope = tl.sum(weighted * normal, axis=1) / cols

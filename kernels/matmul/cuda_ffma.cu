@@ -1,18 +1,16 @@
 // C = A B on the FMA units, from tiles in shared memory: what float32 needs where TF32 will not do.
 //
-// Work: 2 m n k FLOP. A block computes a BM x BN tile of C in steps of 8 along k, each staged in shared memory:
-// A transposed to [k][row], B as it is. A warp computes CM x 16 rows by CN x 32 columns, its lanes set 4 x 8; a
-// lane holds CM x 4 rows by CN x 4 columns in registers, so that CM + CN loads of 16 bytes feed 16 CM CN FMAs.
-// A block reads (BM + BN) k elements, so C costs m n k (1/BM + 1/BN) reads, most of them from L2.
-//
-// Three stages run in a ring: cp.async fills the tile two steps ahead straight into shared memory, and registers
-// for the next k are read while the FMAs of this one run. Before sm_80, and for 16-bit elements, which are
-// widened to float on the way, plain loads and stores fill the stage instead.
-//
-// Where C has too few tiles for all multiprocessors, float32 sums are cut along k: block (tile, slice) adds up
-// its share of k, and add_slices adds the shares, always in the same order.
-//
-// The ideas are those of CUTLASS's SIMT kernels and of Simon Boehm's ladder of SGEMM kernels.
+// Formula: C[i, j] = sum over l of A[i, l] B[l, j]; 2 m n k FLOP, (m k + k n + m n) s compulsory bytes. A block reads
+//   (BM + BN) k elements, so C costs m n k (1/BM + 1/BN) reads, most of them from L2.
+// Mapping: a block computes a BM x BN tile of C in steps of 8 along k, each staged in shared memory: A transposed to
+//   [k][row], B as it is. A warp computes CM x 16 rows by CN x 32 columns, with its lanes in a grid of 4 x 8; a lane
+//   holds CM x 4 rows by CN x 4 columns in registers, so that CM + CN loads of 16 bytes feed 16 CM CN FMAs. Three
+//   stages run in a ring: cp.async fills the tile two steps ahead straight into shared memory, and registers for the
+//   next k are read while the FMAs of this one run. Before sm_80, and for 16-bit elements, which are widened to float
+//   on the way, plain loads and stores fill the stage instead. Where C has too few tiles for all multiprocessors,
+//   float32 sums are split along k: block (tile, slice) adds up its share of k, and add_slices adds the shares, always
+//   in the same order.
+// Idea: CUTLASS's SIMT kernels and Simon Boehm's ladder of SGEMM kernels.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -72,8 +70,10 @@ __device__ __forceinline__ void read4(float (&to)[COUNT][4], const float* from, 
 
 // Loads and stores of B and C are of 4 elements if VECTORS: then n is a multiple of 4 and B 16-byte aligned.
 template <int WARPS_M, int WARPS_N, int CM, int CN, bool VECTORS, bool SLICES>
-__device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCALAR* __restrict__ b,
-                                         SCALAR* __restrict__ c, long long m, long long n, int k, int slice) {
+__device__ __forceinline__ void multiply(
+    const SCALAR* __restrict__ a, const SCALAR* __restrict__ b, SCALAR* __restrict__ c, long long m, long long n, int k,
+    int slice
+) {
     constexpr int THREADS = WARPS_M * WARPS_N * 32;
     constexpr int BLOCK_M = WARPS_M * CM * 16;
     constexpr int BLOCK_N = WARPS_N * CN * 32;
@@ -82,10 +82,9 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
     constexpr int STAGE = STAGE_A + BLOCK_K * BLOCK_N;
     __shared__ __align__(16) float stages[STAGES * STAGE];
 
-    const TilePlace place =
-        grouped_place(blockIdx.x, (m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N, 8);
-    const long long row0 = static_cast<long long>(place.row) * BLOCK_M;
-    const long long column0 = static_cast<long long>(place.column) * BLOCK_N;
+    const TileIndex index = grouped_tile(blockIdx.x, (m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N, 8);
+    const long long row0 = static_cast<long long>(index.row) * BLOCK_M;
+    const long long column0 = static_cast<long long>(index.column) * BLOCK_N;
     const int first = SLICES ? blockIdx.y * slice : 0;  // of k
     const int last = SLICES ? min(first + slice, k) : k;
 
@@ -165,7 +164,8 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
             for (int i = 0; i < CM * 4; ++i) {
 #pragma unroll
                 for (int j = 0; j < CN * 4; ++j) {
-                    sum[i / 4][i % 4][j / 4][j % 4] += slice_a[step % 2][i / 4][i % 4] * slice_b[step % 2][j / 4][j % 4];
+                    sum[i / 4][i % 4][j / 4][j % 4] +=
+                        slice_a[step % 2][i / 4][i % 4] * slice_b[step % 2][j / 4][j % 4];
                 }
             }
         }
@@ -179,7 +179,7 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
 #pragma unroll
         for (int j = 0; j < CN; ++j) {
             const long long to_column = column0 + column + j * 32;
-            const float(&four)[4] = sum[i / 4][i % 4][j];
+            const float (&four)[4] = sum[i / 4][i % 4][j];
             SCALAR* to = row_of_c + to_column;
 #ifdef SCALAR_IS_FLOAT32
             if constexpr (VECTORS) {
@@ -215,8 +215,9 @@ MATMUL(matmul_64x64_any, 2, 2, 2, 1, false, false)
 MATMUL(matmul_64x64_slices, 2, 2, 2, 1, true, true)
 
 // c[i] = sum over slices of parts[slice][i], for `count` elements.
-extern "C" __global__ void __launch_bounds__(256)
-add_slices(const float* __restrict__ parts, float* __restrict__ c, long long count, long long slices) {
+extern "C" __global__ void __launch_bounds__(256) add_slices(
+    const float* __restrict__ parts, float* __restrict__ c, long long count, long long slices
+) {
     const long long at = blockIdx.x * 256ll + threadIdx.x;
     if (at >= count) return;
     float sum = 0.0f;

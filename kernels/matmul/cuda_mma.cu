@@ -1,40 +1,25 @@
 // C = A B on the tensor cores by warp-wide mma.sync (sm_80 and later), float16 or bfloat16, sums in float32.
 //
-// Work: 2 m n k FLOP. A block computes a BM x BN tile of C in steps of BK along k. Its warps share the tile in
-// warp tiles of WM x WN, made of m16n8k16 products; a lane holds WM WN / 32 sums in registers. For 64 x 64, eight
-// ldmatrix (4 KiB of shared memory) feed 32 products. A block reads (BM + BN) k elements, most of them from L2.
-//
-// Shared memory holds a ring of stages. cp.async fills the one furthest ahead while ldmatrix reads the next
-// 16 ks into registers and the tensor cores work on the present ones. Both tiles lie row by row in chunks of
-// 8 elements (16 bytes); a chunk's place in its row is XORed with the row's number, so that the 8 rows that one
-// phase of ldmatrix reads, and the 8 chunks that one phase of cp.async writes, fall in different banks.
-//
-// The ideas are those of CUTLASS's multistage kernels for Ampere. wgmma on Hopper is faster still: mma.sync
-// reaches about 0.6 of its rate there.
+// Formula: C[i, j] = sum over l of A[i, l] B[l, j]; 2 m n k FLOP, (m k + k n + m n) s compulsory bytes. A block reads
+//   (BM + BN) k elements, most of them from L2.
+// Mapping: a block computes a BM x BN tile of C in steps of BK along k. Its warps share the tile in warp tiles of
+//   WM x WN, made of m16n8k16 products; a lane holds WM WN / 32 sums in registers. For 64 x 64, eight ldmatrix (4 KiB
+//   of shared memory) feed 32 products. Shared memory holds a ring of stages. cp.async fills the one furthest ahead
+//   while ldmatrix reads the next 16 ks into registers and the tensor cores work on the present ones. Both tiles lie
+//   row by row in chunks of 8 elements (16 bytes); a chunk's position in its row is XORed with the row's number, so
+//   that the 8 rows that one phase of ldmatrix reads, and the 8 chunks that one phase of cp.async writes, fall in
+//   different banks.
+// Idea: CUTLASS's multistage kernels for Ampere. wgmma on Hopper is faster still: mma.sync reaches about 0.6 of its
+//   rate there.
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
+#include "shared/ampere.cuh"
 #include "shared/tile_order.cuh"
 
 #if !defined(SCALAR_IS_FLOAT32) && __CUDA_ARCH__ >= 800
 
 namespace {
 
-constexpr int CHUNK = 8;        // elements of a chunk
-constexpr int CHUNK_BYTES = 16;
-
-__device__ __forceinline__ unsigned shared_address(const void* pointer) {
-    return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
-}
-
-// Copies a chunk, or zeros where it is not inside; perhaps not before wait_for_copies.
-__device__ __forceinline__ void copy_chunk(unsigned char* to, const SCALAR* from, bool inside) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
-                 "r"(inside ? CHUNK_BYTES : 0));
-}
-
-// The same at once and for any alignment: `inside` elements, the rest of the chunk zero.
+// As copy_chunk, but at once and for any alignment: `inside` elements, the rest of the chunk zero.
 __device__ __forceinline__ void gather_chunk(unsigned char* to, const SCALAR* from, long long inside) {
     union {
         unsigned short elements[CHUNK];
@@ -47,73 +32,11 @@ __device__ __forceinline__ void gather_chunk(unsigned char* to, const SCALAR* fr
     *reinterpret_cast<uint4*>(to) = values.chunk;
 }
 
-__device__ __forceinline__ void commit_copies() {
-    asm volatile("cp.async.commit_group;");
-}
-
-// Waits for all but the newest PENDING commits of this thread.
-template <int PENDING>
-__device__ __forceinline__ void wait_for_copies() {
-    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
-}
-
-// Four 8 x 8 matrices, their rows at the addresses that lanes 0-7, 8-15, 16-23 and 24-31 give.
-__device__ __forceinline__ void load_matrices(unsigned (&to)[4], const unsigned char* from) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(shared_address(from))
-                 : "memory");
-}
-
-__device__ __forceinline__ void load_transposed(unsigned (&to)[4], const unsigned char* from) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(shared_address(from))
-                 : "memory");
-}
-
-#ifdef SCALAR_IS_FLOAT16
-#define OPERANDS "f16.f16"
-#else
-#define OPERANDS "bf16.bf16"
-#endif
-
-// sum (16 x 8) += a (16 x 16) b (16 x 8).
-__device__ __forceinline__ void multiply_add(float (&sum)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." OPERANDS ".f32 {%0, %1, %2, %3}, "
-                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-__device__ __forceinline__ unsigned pack(float low, float high) {
-#ifdef SCALAR_IS_FLOAT16
-    const __half2 pair = __floats2half2_rn(low, high);
-#else
-    const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
-#endif
-    return *reinterpret_cast<const unsigned*>(&pair);
-}
-
-// Word j of lane i of each four lanes becomes word i of lane j.
-__device__ __forceinline__ void transpose_quad(unsigned (&words)[4], int lane) {
-#pragma unroll
-    for (int distance = 1; distance <= 2; distance *= 2) {
-        const bool upper = lane & distance;
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            if (i & distance) continue;
-            const unsigned sent = upper ? words[i] : words[i + distance];
-            const unsigned received = __shfl_xor_sync(0xffffffffu, sent, distance);
-            (upper ? words[i] : words[i + distance]) = received;
-        }
-    }
-}
-
 // CHUNKS are copied and stored whole if CHUNKS: then k and n are multiples of 8, A and B 16-byte aligned.
 template <int WARPS_M, int WARPS_N, int WM, int WN, int BK, int STAGES, bool CHUNKS>
-__device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCALAR* __restrict__ b,
-                                         SCALAR* __restrict__ c, long long m, long long n, int k) {
+__device__ __forceinline__ void multiply(
+    const SCALAR* __restrict__ a, const SCALAR* __restrict__ b, SCALAR* __restrict__ c, long long m, long long n, int k
+) {
     constexpr int THREADS = WARPS_M * WARPS_N * 32;
     constexpr int BLOCK_M = WARPS_M * WM;
     constexpr int BLOCK_N = WARPS_N * WN;
@@ -125,10 +48,10 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
     static_assert(STEPS % 2 == 0 && BK <= 64 && BLOCK_N >= 64);
     extern __shared__ __align__(128) unsigned char stages[];
 
-    const TilePlace place =
-        grouped_place(blockIdx.x, (m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N, 2048 / BLOCK_M);
-    const long long row0 = static_cast<long long>(place.row) * BLOCK_M;
-    const long long column0 = static_cast<long long>(place.column) * BLOCK_N;
+    const TileIndex index =
+        grouped_tile(blockIdx.x, (m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N, 2048 / BLOCK_M);
+    const long long row0 = static_cast<long long>(index.row) * BLOCK_M;
+    const long long column0 = static_cast<long long>(index.column) * BLOCK_N;
 
     // Rows of A are 64 or 128 bytes: with 64, two rows fill the banks, and a pair of rows has the same XOR.
     const auto chunk_a = [](int row, int chunk) { return (chunk ^ (row / (64 / BK) % (BK / CHUNK))) * CHUNK_BYTES; };
@@ -191,13 +114,17 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
     const auto read_slice = [&](int buffer, int offset, int step) {
 #pragma unroll
         for (int i = 0; i < WM / 16; ++i) {
-            load_matrices(slice_a[buffer][i], stages + offset + (warp_row + i * 16 + read_row) * ROW_A +
-                                                  chunk_a(read_row, step * 2 + read_chunk));
+            load_matrices(
+                slice_a[buffer][i],
+                stages + offset + (warp_row + i * 16 + read_row) * ROW_A + chunk_a(read_row, step * 2 + read_chunk)
+            );
         }
 #pragma unroll
         for (int j = 0; j < WN / 16; ++j) {
-            load_transposed(slice_b[buffer][j], stages + offset + STAGE_A + (step * 16 + read_row) * ROW_B +
-                                                    chunk_b(read_row, warp_column / CHUNK + j * 2 + read_chunk));
+            load_transposed(
+                slice_b[buffer][j], stages + offset + STAGE_A + (step * 16 + read_row) * ROW_B +
+                                        chunk_b(read_row, warp_column / CHUNK + j * 2 + read_chunk)
+            );
         }
     };
 
@@ -227,7 +154,7 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
                 for (int j = 0; j < WN / 8; ++j) {
                     // To and fro, so that neighbouring products share a register of B at the turns.
                     const int there = i % 2 ? WN / 8 - 1 - j : j;
-                    const unsigned(&four)[4] = slice_b[step % 2][there / 2];
+                    const unsigned (&four)[4] = slice_b[step % 2][there / 2];
                     multiply_add(sum[i][there], slice_a[step % 2][i], four[there % 2 * 2], four[there % 2 * 2 + 1]);
                 }
             }
@@ -243,8 +170,8 @@ __device__ __forceinline__ void multiply(const SCALAR* __restrict__ a, const SCA
             unsigned words[4];
 #pragma unroll
             for (int l = 0; l < 4; ++l) {
-                const float(&four)[4] = sum[i / 2][j + l];
-                words[l] = pack(four[i % 2 * 2], four[i % 2 * 2 + 1]);
+                const float (&four)[4] = sum[i / 2][j + l];
+                from_floats(four[i % 2 * 2], four[i % 2 * 2 + 1], reinterpret_cast<SCALAR*>(&words[l]));
             }
             transpose_quad(words, lane);  // now words are 8 neighbours of product j + lane % 4
             const long long column = column0 + warp_column + (j + lane % 4) * 8;

@@ -1,7 +1,9 @@
 // C = A B on Hopper's tensor cores by TMA and wgmma (sm_90a only), float16 or bfloat16, sums in float32.
 //
-// Work: 2 m n k FLOP. The main loop, its mapping and where its ideas come from are in wgmma_matmul.cuh. B is used as it
-// is given, k x n: its tiles lie in shared memory in bands of 64 columns, and wgmma reads them transposed.
+// Formula: C[i, j] = sum over l of A[i, l] B[l, j]; 2 m n k FLOP, (m k + k n + m n) s bytes.
+// Mapping: that of shared/wgmma_matmul.cuh. B is used as it is given, k x n: its tiles lie in shared memory in bands of
+//   64 columns, and wgmma reads them transposed.
+// Idea: see shared/wgmma_matmul.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

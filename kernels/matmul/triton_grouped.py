@@ -1,11 +1,11 @@
 """C = A B in tiles, with the tiles of C visited in groups that share rows and columns in L2.
 
-One program computes a BLOCK_M x BLOCK_N tile of C, walking k in steps of BLOCK_K: 2 m n k FLOP on the tensor
-cores, or on the FMA units for float32, which means IEEE float32 here. A tile needs a band of A and a band of
-B. Programs that run together cover GROUP_M rows of tiles by a few columns, so that a band read from DRAM
-serves several of them. Sums are kept in float32. Any GPU, any size.
-
-The idea is that of Triton's tutorial 03.
+Formula: C[i, j] = sum over l of A[i, l] B[l, j]; 2 m n k FLOP on the tensor cores, or on the FMA units for
+float32, which means IEEE float32 here; (m k + k n + m n) s compulsory bytes. Sums are kept in float32.
+Mapping: one program computes a BLOCK_M x BLOCK_N tile of C, walking k in steps of BLOCK_K. A tile needs a
+band of A and a band of B. Programs that run together cover GROUP_M rows of tiles by a few columns, so that a
+band read from DRAM serves several of them. Any GPU, any size.
+Idea: Triton's tutorial 03.
 """
 
 from typing import Any
@@ -80,15 +80,15 @@ def _matmul(
 ):
     rows_of_tiles = tl.cdiv(m, BLOCK_M)
     tiles_per_group = GROUP_M * tl.cdiv(n, BLOCK_N)
-    group, place = tl.program_id(0) // tiles_per_group, tl.program_id(0) % tiles_per_group
+    group, in_group = tl.program_id(0) // tiles_per_group, tl.program_id(0) % tiles_per_group
     group_height = min(rows_of_tiles - group * GROUP_M, GROUP_M)
-    tile_m = group * GROUP_M + place % group_height
-    tile_n = place // group_height
+    tile_m = group * GROUP_M + in_group % group_height
+    tile_n = in_group // group_height
 
     rows = tile_m * BLOCK_M + tl.arange(0, BLOCK_M)
     columns = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
     steps = tl.arange(0, BLOCK_K)
-    # Rows and columns beyond the edge wrap round: they need no mask, and their sums are not stored.
+    # Rows and columns beyond the edge wrap around: they need no mask, and their sums are not stored.
     a_tile = a + (rows % m).to(tl.int64)[:, None] * k + steps[None, :]
     b_tile = b + steps.to(tl.int64)[:, None] * n + (columns % n)[None, :]
 

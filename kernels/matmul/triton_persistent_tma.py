@@ -1,13 +1,12 @@
-"""C = A B by a grid that stays: one program a multiprocessor, blocks copied by the tensor memory accelerator.
+"""C = A B by a persistent grid: one program a multiprocessor, blocks copied by the tensor memory accelerator.
 
-Of P programs, each takes every P-th tile of C, in groups (see triton_grouped), and loads for its next tile
-while it stores the last one. Tensor descriptors let the TMA unit copy whole blocks, zeros beyond the edges,
-with no address arithmetic in the threads. 2 m n k FLOP on the tensor cores (wgmma on Hopper), sums in
-float32.
-
-A descriptor needs rows of whole 16-byte units. Other inputs are padded first, by copies that count as time.
-
-The ideas are those of Triton's tutorial 09. 16-bit elements, compute capability 9.0 and later.
+Formula: C[i, j] = sum over l of A[i, l] B[l, j]; 2 m n k FLOP on the tensor cores (wgmma on Hopper), sums in
+float32; (m k + k n + m n) s compulsory bytes. 16-bit elements, compute capability 9.0 and later.
+Mapping: each of P programs takes every P-th tile of C, in groups (see triton_grouped), and loads for its next
+tile while it stores the last one. Tensor descriptors let the TMA unit copy whole blocks, zeros beyond the
+edges, with no address arithmetic in the threads. A descriptor needs rows of whole 16-byte units. Other inputs
+are padded first, by copies that count as time.
+Idea: Triton's tutorial 09.
 """
 
 from typing import Any
@@ -36,7 +35,7 @@ _LARGE = (
     # A tile stored in halves needs less shared memory: room for a fourth stage.
     _config(128, 256, num_warps=8, num_stages=4, HALVES=True),
     _config(256, 128, num_warps=8, num_stages=4, HALVES=True),
-    # Roles: a warp of its own for the loads. Triton 3.6 splits a kernel of exactly 4 warps, stores whole.
+    # Roles: a separate warp loads. Triton 3.6 splits a kernel of exactly 4 warps, which stores whole tiles.
     _config(128, 256, num_warps=4, num_stages=3, ROLES=True),
 )
 
@@ -57,12 +56,12 @@ def _shared_bytes(config: triton.Config) -> int:
 
 
 @triton.jit
-def _place(tile, m, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP_M: tl.constexpr):
+def _tile_origin(tile, m, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP_M: tl.constexpr):
     """First row and column of a tile, tiles counted in groups of GROUP_M rows of tiles."""
     tiles_per_group = GROUP_M * tl.cdiv(n, BLOCK_N)
-    group, place = tile // tiles_per_group, tile % tiles_per_group
+    group, in_group = tile // tiles_per_group, tile % tiles_per_group
     height = min(tl.cdiv(m, BLOCK_M) - group * GROUP_M, GROUP_M)
-    return (group * GROUP_M + place % height) * BLOCK_M, place // height * BLOCK_N
+    return (group * GROUP_M + in_group % height) * BLOCK_M, in_group // height * BLOCK_N
 
 
 @triton.autotune(
@@ -92,11 +91,11 @@ def _matmul(
     c_blocks = tl.make_tensor_descriptor(c, [m, n], [n, 1], [BLOCK_M, STORED_N])
     programs = tl.num_programs(0)
     tiles = tl.cdiv(m, BLOCK_M) * tl.cdiv(n, BLOCK_N)
-    # A count of its own for the stores: the flattened loop is already at the next tile's loads by then.
+    # The stores have their own count: the flattened loop is already at the next tile's loads by then.
     stored = tl.program_id(0) - programs
 
     for tile in tl.range(tl.program_id(0), tiles, programs, flatten=not ROLES, warp_specialize=ROLES):
-        row, column = _place(tile, m, n, BLOCK_M, BLOCK_N, GROUP_M)
+        row, column = _tile_origin(tile, m, n, BLOCK_M, BLOCK_N, GROUP_M)
         total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
         for step in range(tl.cdiv(k, BLOCK_K)):
             a_block = a_blocks.load([row, step * BLOCK_K])
@@ -104,7 +103,7 @@ def _matmul(
             total = tl.dot(a_block, b_block, total)
 
         stored += programs
-        row, column = _place(stored, m, n, BLOCK_M, BLOCK_N, GROUP_M)
+        row, column = _tile_origin(stored, m, n, BLOCK_M, BLOCK_N, GROUP_M)
         if HALVES:
             halves = tl.permute(tl.reshape(total, (BLOCK_M, 2, STORED_N)), (0, 2, 1))
             left, right = tl.split(halves)

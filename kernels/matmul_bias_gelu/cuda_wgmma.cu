@@ -1,9 +1,10 @@
 // C = gelu(A B + bias) on Hopper's tensor cores by TMA and wgmma (sm_90a only), float16 or bfloat16, sums in float32.
 //
-// Work: 2 m n k FLOP. Bias and GELU are taken of the sums in registers, so that C is written once and never read; GELU
-// by the hardware's tanh, off by up to 2^-11 of it: the special function unit, for which the tensor cores wait, would
-// take twice as long for the sigmoid's exponential and reciprocal. The main loop, its mapping and where its ideas come
-// from are in wgmma_matmul.cuh.
+// Formula: C[i, j] = gelu(sum over l of A[i, l] B[l, j] + bias[j]); 2 m n k FLOP.
+// Mapping: that of shared/wgmma_matmul.cuh. Bias and GELU are applied to the sums in registers, so that C is written
+//   once and never read.
+// Idea: see shared/wgmma_matmul.cuh. GELU uses the hardware's tanh, off by up to 2^-11 of it: the special function
+//   unit, for which the tensor cores wait, would take twice as long for the sigmoid's exponential and reciprocal.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

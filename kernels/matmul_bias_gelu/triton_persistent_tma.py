@@ -1,8 +1,9 @@
-"""C = gelu(A B + bias) by a grid that stays, blocks copied by the tensor memory accelerator.
+"""C = gelu(A B + bias) by a persistent grid, blocks copied by the tensor memory accelerator.
 
-Kernel: shared/persistent_matmul.py; idea: matmul/triton_persistent_tma. Bias and GELU are
-taken of the sums in registers, so that C is written once and never read. 2 m n k FLOP. Compute capability 9.0
-and later.
+Formula: C[i, j] = gelu(sum over l of A[i, l] B[l, j] + bias[j]); 2 m n k FLOP.
+Mapping: that of shared/persistent_matmul.py. Bias and GELU are applied to the sums in registers, so that C is
+written once and never read. Compute capability 9.0 and later.
+Idea: see matmul/triton_persistent_tma.
 """
 
 import torch

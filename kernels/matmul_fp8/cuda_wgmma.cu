@@ -1,8 +1,10 @@
 // C = scale A B^T on Hopper's tensor cores in FP8 (E4M3) by TMA and wgmma (sm_90a only), bfloat16 out.
 //
-// Work: 2 m n k FLOP. Products are exact; sums stay in the tensor cores' accumulators, of which some 14 bits count, as
-// in cuBLAS with "fast accumulation". The main loop, its mapping and where its ideas come from are in
-// wgmma_matmul.cuh.
+// Formula: C[i, j] = scale (sum over l of A[i, l] B[j, l]), scale that of A times that of B; 2 m n k FLOP. Products are
+//   exact; sums stay in the tensor cores' accumulators, of which some 14 bits count, as in cuBLAS with "fast
+//   accumulation".
+// Mapping: that of shared/wgmma_matmul.cuh.
+// Idea: see shared/wgmma_matmul.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

@@ -1,8 +1,9 @@
-"""C = scale A B^T in FP8 by a grid that stays, blocks copied by the tensor memory accelerator.
+"""C = scale A B^T in FP8 by a persistent grid, blocks copied by the tensor memory accelerator.
 
-Kernel: shared/persistent_matmul.py; idea: matmul/triton_persistent_tma. 2 m n k FLOP;
-sums stay in the tensor cores' own accumulators, as in eager.py: adding them up in float32 as well takes
-registers for 128 x 128 only. Compute capability 9.0 and later.
+Formula: C[i, j] = scale (sum over l of A[i, l] B[j, l]), scale that of A times that of B; 2 m n k FLOP.
+Mapping: that of shared/persistent_matmul.py. Sums stay in the tensor cores' own accumulators, as in eager.py:
+adding them up in float32 as well takes registers for 128 x 128 only. Compute capability 9.0 and later.
+Idea: see matmul/triton_persistent_tma.
 """
 
 import torch

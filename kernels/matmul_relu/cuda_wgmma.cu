@@ -1,7 +1,9 @@
 // C = relu(A B) on Hopper's tensor cores by TMA and wgmma (sm_90a only), float16 or bfloat16, sums in float32.
 //
-// Work: 2 m n k FLOP. ReLU is taken of the sums in registers, so that C is written once and never read. The main loop,
-// its mapping and where its ideas come from are in wgmma_matmul.cuh.
+// Formula: C[i, j] = max(sum over l of A[i, l] B[l, j], 0); 2 m n k FLOP.
+// Mapping: that of shared/wgmma_matmul.cuh. ReLU is applied to the sums in registers, so that C is written once and
+//   never read.
+// Idea: see shared/wgmma_matmul.cuh.
 
 #if !defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

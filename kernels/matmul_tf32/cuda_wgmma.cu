@@ -1,7 +1,9 @@
 // C = A B^T on Hopper's tensor cores in TF32 by TMA and wgmma (sm_90a only): float32 in, sums and out.
 //
-// Work: 2 m n k FLOP. wgmma takes float32 as it lies in memory and leaves out the last 13 bits. The main loop, its
-// mapping and where its ideas come from are in wgmma_matmul.cuh.
+// Formula: C[i, j] = sum over l of A[i, l] B[j, l]; 2 m n k FLOP. wgmma takes float32 as it lies in memory and leaves
+//   out the last 13 bits.
+// Mapping: that of shared/wgmma_matmul.cuh.
+// Idea: see shared/wgmma_matmul.cuh.
 
 #if defined(SCALAR_IS_FLOAT32) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 

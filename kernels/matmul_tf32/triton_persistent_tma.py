@@ -1,7 +1,8 @@
-"""C = A B^T in TF32 by a grid that stays, blocks copied by the tensor memory accelerator.
+"""C = A B^T in TF32 by a persistent grid, blocks copied by the tensor memory accelerator.
 
-Kernel: shared/persistent_matmul.py; idea: matmul/triton_persistent_tma. 2 m n k FLOP on
-the tensor cores. Compute capability 9.0 and later.
+Formula: C[i, j] = sum over l of A[i, l] B[j, l]; 2 m n k FLOP on the tensor cores.
+Mapping: that of shared/persistent_matmul.py. Compute capability 9.0 and later.
+Idea: see matmul/triton_persistent_tma.
 """
 
 import torch

@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) stream(
 ) {
     let_next_start();
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const int line = lane / 4;  // a row of each operand; lane % 4 is a place in a step
+    const int line = lane / 4;  // a row of each operand; lane % 4 is a position in a step
     const int steps = static_cast<int>(row_bytes / STEP), boxes = steps / PACE, stages = static_cast<int>(stage_count);
     const long long stride = static_cast<long long>(gridDim.x) * ROWS;
     long long first_row = static_cast<long long>(blockIdx.x) * ROWS;
@@ -94,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) stream(
     find_scales(first_row);
     if (warp < boxes) load_scales(warp);
 
-    // Of each step of a row of x the two chunks of each half of its group, for each of four lanes.
+    // For each step of a row of x: the two chunks of each half of its group, for each of four lanes.
     for (int i = 0; i < m; ++i) {
         const auto* const row = reinterpret_cast<const uint4*>(x) + i * (steps * 16);
         for (int c = threadIdx.x; c < steps * 16; c += THREADS) {
@@ -104,11 +104,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) stream(
     __syncthreads();
     // Rows of x past the last one read the last one, too: their sums are not stored.
     const uint4* const columns = chunks + min(line, static_cast<int>(m) - 1) * row_chunks + lane % 4;
-    // Not known to be a constant, or it would be moved to a register wherever it is needed.
+    // The compiler must not know that this is a constant, or it would move it to a register at every use.
     const unsigned exponent = EXPONENT + (steps >> 31);
 
     float sum[4] = {};
-    const auto multiply_step = [&](const uint4* from, const SCALAR (&factors)[2], int step) {
+    const auto multiply_step = [&](const uint4* from, const SCALAR(&factors)[2], int step) {
         const uint4 words[2] = {from[0], from[8 * BOX / 16]};
         // Low nibbles are weights of the first half of a group, high nibbles of the second.
         uint4 b[2][2];

@@ -29,7 +29,7 @@ __device__ __forceinline__ Pair weights_of(unsigned codes, unsigned exponent) {
 
 // sum (16 x 8) += a (16 x 16) b (16 x 8).
 __device__ __forceinline__ void multiply_add(float (&sum)[4], const Pair (&a)[4], unsigned b0, unsigned b1) {
-    const unsigned(&bits)[4] = reinterpret_cast<const unsigned(&)[4]>(a);
+    const unsigned (&bits)[4] = reinterpret_cast<const unsigned (&)[4]>(a);
     asm("mma.sync.aligned.m16n8k16.row.col.f32." OPERANDS ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%0, %1, %2, %3};"
         : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
@@ -40,7 +40,7 @@ __device__ __forceinline__ unsigned word_of(const uint4& words, int i) {
     return i == 0 ? words.x : i == 1 ? words.y : i == 2 ? words.z : words.w;
 }
 
-// Keeps a value in a register: the compiler would rather compute it anew wherever it is needed.
+// Keeps a value in a register: the compiler would otherwise recompute it at every use.
 template <typename Value>
 __device__ __forceinline__ void keep(Value& value) {
     asm volatile("" : "+l"(value));

@@ -6,7 +6,7 @@
 // Copies 16 bytes, or zeros where they are not inside; through L1 what other warps will read too.
 template <bool THROUGH_L1>
 __device__ __forceinline__ void copy_chunk(uint4* to, const void* from, bool inside) {
-    const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    const unsigned address = shared_address(to);
     const int bytes = inside ? 16 : 0;
     if (THROUGH_L1) {
         asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
@@ -22,7 +22,7 @@ __device__ __forceinline__ void multiply_in_stages(
     SCALAR* __restrict__ y, long long m, long long n, int row_bytes, int log2_half
 ) {
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const int line = lane / 4, place = lane % 4 * 16;  // a row of each operand, and the packed bytes in a step
+    const int line = lane / 4, offset = lane % 4 * 16;  // a row of each operand, and the packed bytes in a step
     const int batches = static_cast<int>((m + 8 * BATCHES - 1) / (8 * BATCHES));
     const long long first_row = static_cast<long long>(blockIdx.x / batches) * (16 * TILES);
     const long long first_x = static_cast<long long>(blockIdx.x % batches) * (8 * BATCHES);
@@ -43,7 +43,7 @@ __device__ __forceinline__ void multiply_in_stages(
 #pragma unroll
     for (int i = 0; i < TILES * 2; ++i) {
         const long long row = min(first_row + i * 8 + line, n - 1);
-        rows[i / 2][i % 2] = packed + row * row_bytes + step * STEP + place;
+        rows[i / 2][i % 2] = packed + row * row_bytes + step * STEP + offset;
         row_scales[i / 2][i % 2] = scales + row * (row_bytes >> log2_half);
         keep(rows[i / 2][i % 2]);
         keep(row_scales[i / 2][i % 2]);
@@ -55,7 +55,7 @@ __device__ __forceinline__ void multiply_in_stages(
         columns[i] = x + (first_x + i * 8 + line) * row_bytes * 2;
         keep(columns[i]);
     }
-    // Not known to be a constant, or it would be moved to a register wherever it is needed.
+    // The compiler must not know that this is a constant, or it would move it to a register at every use.
     const unsigned exponent = EXPONENT + (row_bytes >> 31);
 
     // A chunk of 16 bytes for each lane: two of every tile of weights, then four of every batch of x.
@@ -132,7 +132,7 @@ __device__ __forceinline__ void multiply_in_stages(
 
 #pragma unroll
     for (int d = 0; d < DEPTH; ++d) {
-        if (step + d < end) copy_step(d, (step + d) * STEP + place);
+        if (step + d < end) copy_step(d, (step + d) * STEP + offset);
         asm volatile("cp.async.commit_group;");
     }
     while (step < end) {
@@ -142,13 +142,13 @@ __device__ __forceinline__ void multiply_in_stages(
             __syncwarp();  // lanes read what others have copied of x
             if (step < end) multiply_step(d);
             __syncwarp();
-            if (step + DEPTH < end) copy_step(d, (step + DEPTH) * STEP + place);
+            if (step + DEPTH < end) copy_step(d, (step + DEPTH) * STEP + offset);
             asm volatile("cp.async.commit_group;");
         }
     }
 
     // A lane holds columns 2 p and 2 p + 1, p = lane % 4, of rows `line` and `line` + 8 of each sum.
-    float(*const parts)[BATCHES * 8][16] = reinterpret_cast<float(*)[BATCHES * 8][16]>(chunks);
+    float (*const parts)[BATCHES * 8][16] = reinterpret_cast<float (*)[BATCHES * 8][16]>(chunks);
 #pragma unroll
     for (int t = 0; t < TILES; ++t) {
         __syncthreads();

@@ -9,8 +9,9 @@
 
 constexpr int THREADS = 256;  // as in cuda_fused.py
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-pointwise_chain(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long n) {
+extern "C" __global__ void __launch_bounds__(THREADS) pointwise_chain(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long n
+) {
     const auto of = [](float x) {
         const float positive = x < 0.0f ? 0.0f : x;  // fmaxf would pass over NaN
         return fast_reciprocal(fmaf(0.5f, fast_exp2(-LOG2_E * positive), 0.5f));

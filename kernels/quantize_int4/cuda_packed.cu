@@ -26,8 +26,8 @@ __device__ __forceinline__ void quantize(const SCALAR* x, unsigned char* packed,
     Pack low = {}, high = {};
     if (at < n) {
         const SCALAR* first = x + at + group * HALF;  // a group of HALF bytes is GROUP elements
-        low = load_kept_pack(first);
-        high = load_kept_pack(first + HALF);
+        low = load_pack_evict_last(first);
+        high = load_pack_evict_last(first + HALF);
     }
     const unsigned largest = largest_half(largest_of(high, largest_of(low, 0)));
     const Group quantiser(magnitude_of(largest_over<HALF / PACK>(largest)));

@@ -25,8 +25,9 @@ __device__ __forceinline__ void store_codes(signed char* q, const Pack& pack, co
 #pragma unroll
     for (int i = 0; i < PACK; i += 4) {
         const SCALAR* x = pack.element + i;
-        codes.word[i / 4] = low_bytes(row.code(to_float(x[0])), row.code(to_float(x[1])),
-                                      row.code(to_float(x[2])), row.code(to_float(x[3])));
+        codes.word[i / 4] = low_bytes(
+            row.code(to_float(x[0])), row.code(to_float(x[1])), row.code(to_float(x[2])), row.code(to_float(x[3]))
+        );
     }
     if (aligned) {
         *reinterpret_cast<PackedBytes*>(q) = codes;
@@ -44,15 +45,15 @@ template <int PACKS, bool WHOLE_BLOCK>
 __device__ __forceinline__ void quantize_row(
     const SCALAR* x, signed char* q, float* scale, long long cols, int thread, int threads
 ) {
-    const Cut cut(x, cols);
+    const AlignedRun run(x, cols);
     Pack packs[PACKS] = {};
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
         const int pack = thread + p * threads;
-        if (pack < static_cast<int>(cut.packs)) packs[p] = load_kept_pack(x + cut.head + pack * PACK);
+        if (pack < static_cast<int>(run.packs)) packs[p] = load_pack_evict_last(x + run.head + pack * PACK);
     }
     SCALAR edge{};
-    if (thread < cut.edges) edge = x[cut.edge_at(thread)];
+    if (thread < run.edges) edge = x[run.edge_at(thread)];
 
     unsigned largest = bits_of(edge);
 #pragma unroll
@@ -61,12 +62,12 @@ __device__ __forceinline__ void quantize_row(
     const Row row(magnitude_of(WHOLE_BLOCK ? over_block(largest) : largest_over<WARP>(largest)));
 
     if (thread == 0) *scale = row.scale;
-    if (thread < cut.edges) q[cut.edge_at(thread)] = static_cast<signed char>(row.code(to_float(edge)));
-    const bool aligned = takes_packs(q + cut.head);
+    if (thread < run.edges) q[run.edge_at(thread)] = static_cast<signed char>(row.code(to_float(edge)));
+    const bool aligned = takes_packs(q + run.head);
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
         const int pack = thread + p * threads;
-        if (pack < static_cast<int>(cut.packs)) store_codes(q + cut.head + pack * PACK, packs[p], row, aligned);
+        if (pack < static_cast<int>(run.packs)) store_codes(q + run.head + pack * PACK, packs[p], row, aligned);
     }
 }
 
@@ -100,21 +101,21 @@ extern "C" __global__ void __launch_bounds__(1024) quantize_long(
 ) {
     x += blockIdx.x * cols;
     q += blockIdx.x * cols;
-    const Cut cut(x, cols);
+    const AlignedRun run(x, cols);
     const int thread = threadIdx.x;
     SCALAR edge{};
-    if (thread < cut.edges) edge = x[cut.edge_at(thread)];
+    if (thread < run.edges) edge = x[run.edge_at(thread)];
 
     unsigned largest = bits_of(edge);
-    for (long long pack = thread; pack < cut.packs; pack += blockDim.x) {
-        largest = largest_of(load_pack(x + cut.pack_at(pack)), largest);
+    for (long long pack = thread; pack < run.packs; pack += blockDim.x) {
+        largest = largest_of(load_pack(x + run.pack_at(pack)), largest);
     }
     const Row row(magnitude_of(over_block(largest_half(largest))));
 
     if (thread == 0) scale[blockIdx.x] = row.scale;
-    if (thread < cut.edges) q[cut.edge_at(thread)] = static_cast<signed char>(row.code(to_float(edge)));
-    const bool aligned = takes_packs(q + cut.head);
-    for (long long pack = thread; pack < cut.packs; pack += blockDim.x) {
-        store_codes(q + cut.pack_at(pack), load_pack(x + cut.pack_at(pack)), row, aligned);
+    if (thread < run.edges) q[run.edge_at(thread)] = static_cast<signed char>(row.code(to_float(edge)));
+    const bool aligned = takes_packs(q + run.head);
+    for (long long pack = thread; pack < run.packs; pack += blockDim.x) {
+        store_codes(q + run.pack_at(pack), load_pack(x + run.pack_at(pack)), row, aligned);
     }
 }

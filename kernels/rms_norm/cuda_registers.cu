@@ -10,15 +10,13 @@
 #include "shared/rms_norm.cuh"
 
 template <int TEAM, int PACKS>
-__device__ __forceinline__ void normalise(
-    const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols
-) {
+__device__ __forceinline__ void normalise(const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols) {
     const Share<true> share = team_share<TEAM>(rows, cols);
     x += team_row<TEAM>() * cols;
     y += team_row<TEAM>() * cols;
     constexpr bool EARLY = PACKS <= 2;  // registers suffice for the scales too, before the reduction
     Bits packs[PACKS], weights[PACKS];
-    share.load_kept(x, packs);
+    share.load_evict_last(x, packs);
     if (EARLY) share.load(w, weights);
 
     float squares = 0.0f;

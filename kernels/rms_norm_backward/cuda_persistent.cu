@@ -19,8 +19,8 @@ struct Row {
 
     template <bool PACKED>
     __device__ __forceinline__ void load(
-        const Share<PACKED>& share, long long row, long long cols,
-        const SCALAR* all_dy, const SCALAR* all_x, const float* rstds
+        const Share<PACKED>& share, long long row, long long cols, const SCALAR* all_dy, const SCALAR* all_x,
+        const float* rstds
     ) {
         share.load(all_dy + row * cols, dy);
         share.load(all_x + row * cols, x);
@@ -47,8 +47,8 @@ struct Terms {
 
 // ---- Sums of a thread's columns ----------------------------------------------------------------
 
-// In shared memory by fours of neighbours, the fours of a pack a plane apart: the lanes of a warp are
-// neighbours there.
+// The sums lie in shared memory by fours of neighbours, the fours of a pack a plane apart, so that the lanes of a
+// warp are neighbours there.
 struct SumsInShared {
     float4* first;  // of this thread
     int threads, plane;
@@ -75,20 +75,20 @@ struct SumsInRegisters {
         for (int i = 0; i < PACK; ++i) dw[p][i] = fmaf(terms.dy[i], terms.h[i], dw[p][i]);
     }
 
-    // For each four of sums, with what another place has for it: act(ours, theirs).
+    // Calls act(ours, theirs) for each four of sums and its counterpart in `other`.
     template <class Act>
-    __device__ __forceinline__ void with(const SumsInShared& place, Act act) {
+    __device__ __forceinline__ void with(const SumsInShared& other, Act act) {
 #pragma unroll
         for (int p = 0; p < PACKS; ++p) {
 #pragma unroll
-            for (int i = 0; i < PACK; i += 4) act(four_at(dw[p] + i), place.dw(p, i / 4));
+            for (int i = 0; i < PACK; i += 4) act(four_at(dw[p] + i), other.dw(p, i / 4));
         }
     }
 };
 
 // ---- Sums of a team ----------------------------------------------------------------------------
 
-// One barrier of the team: successive calls alternate between two places.
+// One barrier of the team: successive calls alternate between two slots.
 __device__ __forceinline__ float sum_over_team(float mine, int warps, int turn) {
     __shared__ float partial[2][WARP];
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, team = warp / warps;
@@ -103,11 +103,11 @@ __device__ __forceinline__ float sum_over_team(float mine, int warps, int turn) 
 
 template <int PACKS, bool PACKED, bool SHARED>
 __device__ __forceinline__ void backward(
-    const SCALAR* dy, const SCALAR* x, const SCALAR* w, const float* rstd, SCALAR* dx,
-    float* partial, long long rows, long long cols, int team_threads
+    const SCALAR* dy, const SCALAR* x, const SCALAR* w, const float* rstd, SCALAR* dx, float* partial, long long rows,
+    long long cols, int team_threads
 ) {
     const int threads = SHARED ? MOST_THREADS : team_threads;  // known to the compiler: addresses at fixed distances
-    constexpr bool AHEAD = PACKS <= 4;  // registers suffice for the next row too
+    constexpr bool AHEAD = PACKS <= 4;                         // registers suffice for the next row too
     extern __shared__ float4 shared[];
     const int team = threadIdx.x / threads, teams = blockDim.x / threads, thread = threadIdx.x % threads;
     const Share<PACKED> share = {thread, threads, static_cast<int>(cols)};
@@ -151,13 +151,13 @@ __device__ __forceinline__ void backward(
 
     // The other teams of a block leave their sums, and the first adds them up, always in the same order.
     if (!SHARED) {
-        const auto place = [&](int team) {
+        const auto sums_of_team = [&](int team) {
             return SumsInShared{sums.first + (team - 1) * PACK / 4 * sums.plane, threads, sums.plane};
         };
-        if (team) own.with(place(team), [](const float4& ours, float4& theirs) { theirs = ours; });
+        if (team) own.with(sums_of_team(team), [](const float4& ours, float4& theirs) { theirs = ours; });
         __syncthreads();
         if (team) return;
-        for (int other = 1; other < teams; ++other) own.with(place(other), add_to);
+        for (int other = 1; other < teams; ++other) own.with(sums_of_team(other), add_to);
     }
     partial += blockIdx.x * cols;
 #pragma unroll

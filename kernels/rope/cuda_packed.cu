@@ -30,9 +30,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) rope_packs(
     for (long long col = threadIdx.x * PACK; col < half; col += blockDim.x * PACK) {
         const long long at = (head * seq + position) * 2 * half + col;
         const long long angle = position * half + col;
-        const Pack packs[] = {load_kept_pack(x + at), load_kept_pack(x + at + half)};
-        const Pack c = load_kept_pack(cos + angle);
-        const Pack s = load_kept_pack(sin + angle);
+        const Pack packs[] = {load_pack_evict_last(x + at), load_pack_evict_last(x + at + half)};
+        const Pack c = load_pack_evict_last(cos + angle);
+        const Pack s = load_pack_evict_last(sin + angle);
         float low[PACK], high[PACK];
         unpack(packs[0], low);
         unpack(packs[1], high);

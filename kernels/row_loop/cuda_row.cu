@@ -11,21 +11,22 @@
 constexpr int MOST_THREADS = 1024;  // as in cuda_row.py
 constexpr float EPSILON = 1e-5f;
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS)
-row(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long cols) {
+extern "C" __global__ void __launch_bounds__(MOST_THREADS) row(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long cols
+) {
     x += blockIdx.x * cols;
     y += blockIdx.x * cols;
-    const Cut cut(x, cols);
-    const bool has_edge = threadIdx.x < cut.edges;
-    const float edge = has_edge ? to_float(x[cut.edge_at(threadIdx.x)]) : 0.0f;
+    const AlignedRun run(x, cols);
+    const bool has_edge = threadIdx.x < run.edges;
+    const float edge = has_edge ? to_float(x[run.edge_at(threadIdx.x)]) : 0.0f;
     const float shift = to_float(x[0]);
 
     float sum = has_edge ? edge - shift : 0.0f;
     float squares = sum * sum;
 #pragma unroll 4
-    for (long long pack = threadIdx.x; pack < cut.packs; pack += blockDim.x) {
+    for (long long pack = threadIdx.x; pack < run.packs; pack += blockDim.x) {
         float values[PACK];
-        unpack(load_pack(x + cut.pack_at(pack)), values);
+        unpack(load_pack(x + run.pack_at(pack)), values);
 #pragma unroll
         for (int i = 0; i < PACK; ++i) {
             const float value = values[i] - shift;
@@ -40,19 +41,19 @@ row(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long cols) {
     const float scale = rsqrtf((variance < 0.0f ? 0.0f : variance) + EPSILON);
     const float centre = shift + mean;
 
-    const bool aligned = is_aligned(y + cut.head);
-    if (has_edge) from_float((edge - centre) * scale, y[cut.edge_at(threadIdx.x)]);
+    const bool aligned = is_aligned(y + run.head);
+    if (has_edge) from_float((edge - centre) * scale, y[run.edge_at(threadIdx.x)]);
 #pragma unroll 4
-    for (long long pack = threadIdx.x; pack < cut.packs; pack += blockDim.x) {
+    for (long long pack = threadIdx.x; pack < run.packs; pack += blockDim.x) {
         float values[PACK];
-        unpack(load_pack(x + cut.pack_at(pack)), values);
+        unpack(load_pack(x + run.pack_at(pack)), values);
 #pragma unroll
         for (int i = 0; i < PACK; ++i) values[i] = (values[i] - centre) * scale;
         const Pack result = to_pack(values);
         if (aligned) {
-            store_pack(y + cut.pack_at(pack), result);
+            store_pack(y + run.pack_at(pack), result);
         } else {
-            for (int i = 0; i < PACK; ++i) y[cut.pack_at(pack) + i] = result.element[i];
+            for (int i = 0; i < PACK; ++i) y[run.pack_at(pack) + i] = result.element[i];
         }
     }
 }

@@ -1,4 +1,4 @@
-// Sum of rows, 16 bytes an access; a row that few others keep company is cut into pieces for many blocks.
+// Sum of rows, 16 bytes an access; where rows are few, each is split into pieces for many blocks.
 //
 // Formula: y[r] = sum_c x[r, c]; rows cols FLOP, rows cols s + 4 rows bytes.
 // Mapping: a team of threads owns a row or a piece of one, a warp for short rows and a block for long ones.
@@ -43,11 +43,11 @@ __device__ __forceinline__ float sum_of_packs(const SCALAR* x, long long packs, 
     return sum[0];
 }
 
-// Of a run at any alignment.
+// This thread's share of the sum of a run at any alignment.
 __device__ __forceinline__ float partial_sum(const SCALAR* x, long long length, int thread, int threads) {
-    const Cut cut(x, length);
-    const float edge = thread < cut.edges ? to_float(x[cut.edge_at(thread)]) : 0.0f;
-    return edge + sum_of_packs(x + cut.head, cut.packs, thread, threads);
+    const AlignedRun run(x, length);
+    const float edge = thread < run.edges ? to_float(x[run.edge_at(thread)]) : 0.0f;
+    return edge + sum_of_packs(x + run.head, run.packs, thread, threads);
 }
 
 extern "C" __global__ void row_sum_warp(
@@ -72,13 +72,12 @@ extern "C" __global__ void row_sum_piece(
 ) {
     let_next_start();
     const long long row = blockIdx.x, start = blockIdx.y * length, left = cols - start;
-    const float sum = block_sum(
-        partial_sum(x + row * cols + start, left < length ? left : length, threadIdx.x, blockDim.x)
-    );
+    const float sum =
+        block_sum(partial_sum(x + row * cols + start, left < length ? left : length, threadIdx.x, blockDim.x));
     if (threadIdx.x == 0) piece[row * gridDim.y + blockIdx.y] = sum;
 }
 
-// Of rows that are whole packs: fewer instructions before the first load, which count in a kernel this short.
+// The same for rows that are whole packs: fewer instructions before the first load, which count in a kernel this short.
 extern "C" __global__ void row_sum_packed_piece(
     const SCALAR* __restrict__ x, float* __restrict__ piece, long long cols, long long length
 ) {

@@ -1,10 +1,10 @@
-// What the attention kernels share, whatever multiplies: softmax and stores of a warp's 16 rows of sums.
+// Shared by the attention kernels on mma and on wgmma: softmax and stores of a warp's 16 rows of sums.
 //
 // Sums lie as mma and wgmma leave them. With g = lane / 4 and i = lane % 4 a thread holds columns 8 j + 2 i and the
 // next of rows g and g + 8, in sum[4 j] to sum[4 j + 3].
 #pragma once
 
-#include "shared/common.cuh"
+#include "shared/ampere.cuh"
 
 constexpr float LN_2 = 0.6931471805599453f;
 
@@ -22,27 +22,27 @@ __device__ __forceinline__ float quad_sum(float value) {
     return value + __shfl_xor_sync(WHOLE_WARP, value, 2);
 }
 
-// Softmax of two rows a thread, as more and more of their products come in.
+// Online softmax of two rows a thread: takes in their scores block by block.
 struct Softmax {
     float scale;                                                // log2(e) / sqrt(dim)
-    float highest[2] = {NEGATIVE_INFINITY, NEGATIVE_INFINITY};  // product so far
-    float weight[2] = {};                                       // this thread's share of the sum of powers
-    float fading[2];                                            // the factor for sums made before the last products
+    float row_max[2] = {NEGATIVE_INFINITY, NEGATIVE_INFINITY};  // highest score so far
+    float row_sum[2] = {};                                      // this thread's share of the sum of powers
+    float rescale[2];                                           // the factor for sums made before the last scores
 
     __device__ __forceinline__ explicit Softmax(float scale) : scale(scale) {}
 
-    // Turns products into powers relative to the highest so far. Where none is finite, powers are 0.
+    // Turns scores into powers relative to the row maximum so far. Where no score is finite, powers are 0.
     template <int COUNT>
     __device__ __forceinline__ void exponentiate(float (&s)[COUNT]) {
 #pragma unroll
         for (int row = 0; row < 2; ++row) {
-            float higher = highest[row];
+            float new_max = row_max[row];
 #pragma unroll
-            for (int j = row * 2; j < COUNT; j += 4) higher = fmaxf(higher, fmaxf(s[j], s[j + 1]));
-            higher = quad_max(higher);
-            const float shift = higher == NEGATIVE_INFINITY ? 0.0f : higher * scale;
-            fading[row] = fast_exp2(highest[row] * scale - shift);
-            highest[row] = higher;
+            for (int j = row * 2; j < COUNT; j += 4) new_max = fmaxf(new_max, fmaxf(s[j], s[j + 1]));
+            new_max = quad_max(new_max);
+            const float shift = new_max == NEGATIVE_INFINITY ? 0.0f : new_max * scale;
+            rescale[row] = fast_exp2(row_max[row] * scale - shift);
+            row_max[row] = new_max;
             float total = 0.0f;
 #pragma unroll
             for (int j = row * 2; j < COUNT; j += 4) {
@@ -50,22 +50,22 @@ struct Softmax {
                 s[j + 1] = fast_exp2(s[j + 1] * scale - shift);
                 total += s[j] + s[j + 1];
             }
-            weight[row] = weight[row] * fading[row] + total;
+            row_sum[row] = row_sum[row] * rescale[row] + total;
         }
     }
 
     template <int COUNT>
-    __device__ __forceinline__ void fade(float (&sum)[COUNT]) const {
-        if (__all_sync(WHOLE_WARP, fading[0] == 1.0f && fading[1] == 1.0f)) return;
+    __device__ __forceinline__ void rescale_sums(float (&sum)[COUNT]) const {
+        if (__all_sync(WHOLE_WARP, rescale[0] == 1.0f && rescale[1] == 1.0f)) return;
 #pragma unroll
-        for (int i = 0; i < COUNT; ++i) sum[i] *= fading[i / 2 % 2];
+        for (int i = 0; i < COUNT; ++i) sum[i] *= rescale[i / 2 % 2];
     }
 
-    // Of one of the two rows: the factor that makes means of sums, and the logarithm (base e) of its sum of powers.
+    // For one of the two rows: the factor that turns sums into means, and the logarithm (base e) of its row sum.
     __device__ __forceinline__ void finish(int row, float& factor, float& lse) const {
-        const float total = quad_sum(weight[row]);
+        const float total = quad_sum(row_sum[row]);
         factor = total == 0.0f ? 1.0f : fast_reciprocal(total);
-        lse = (highest[row] * scale + log2f(total)) * LN_2;
+        lse = (row_max[row] * scale + log2f(total)) * LN_2;
     }
 };
 
@@ -74,21 +74,6 @@ template <int COUNT>
 __device__ __forceinline__ void to_operand(const float (&s)[COUNT], unsigned (&p)[COUNT / 2]) {
 #pragma unroll
     for (int i = 0; i < COUNT / 2; ++i) from_floats(s[2 * i], s[2 * i + 1], reinterpret_cast<SCALAR*>(&p[i]));
-}
-
-// Word j of lane i of each four lanes becomes word i of lane j.
-__device__ __forceinline__ void transpose_quad(unsigned (&words)[4], int lane) {
-#pragma unroll
-    for (int distance = 1; distance <= 2; distance *= 2) {
-        const bool upper = lane & distance;
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            if (i & distance) continue;
-            const unsigned sent = upper ? words[i] : words[i + distance];
-            const unsigned received = __shfl_xor_sync(WHOLE_WARP, sent, distance);
-            (upper ? words[i] : words[i + distance]) = received;
-        }
-    }
 }
 
 // Stores one of a thread's two rows times `factor`; `to` is the row's first element, on 16 bytes.

@@ -33,6 +33,13 @@ __device__ __forceinline__ void from_floats(float low, float high, __nv_bfloat16
     *reinterpret_cast<__nv_bfloat162*>(out) = __floats2bfloat162_rn(low, high);
 }
 
+// ---- Shared memory -----------------------------------------------------------------------------
+
+// The address as instructions for shared memory take it.
+__device__ __forceinline__ unsigned shared_address(const void* pointer) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
 // ---- Packs: the 16 bytes one thread moves in one access ----------------------------------------
 
 constexpr int PACK = 16 / sizeof(SCALAR);  // elements
@@ -43,39 +50,40 @@ struct alignas(16) Pack {
 
 template <typename... Others>
 __device__ __forceinline__ bool are_aligned(const SCALAR* address, const Others*... others) {
-    return ((reinterpret_cast<unsigned long long>(address) | ... | reinterpret_cast<unsigned long long>(others)) & 15) == 0;
+    return ((reinterpret_cast<unsigned long long>(address) | ... | reinterpret_cast<unsigned long long>(others)) &
+            15) == 0;
 }
 
 __device__ __forceinline__ bool is_aligned(const SCALAR* address) { return are_aligned(address); }
 
-// Without "evict first" hints (__ldcs, __stcs): back to back on an H200 they cost 4 to 8 %, though one call alone
-// reads the same with and without them.
+// No "evict first" hints (__ldcs, __stcs): in calls back to back on an H200 they cost 4 to 8 %, though a single call
+// takes the same time with and without them.
 __device__ __forceinline__ Pack load_pack(const SCALAR* address) {
     const uint4 bits = __ldg(reinterpret_cast<const uint4*>(address));
     return reinterpret_cast<const Pack&>(bits);
 }
 
-// 16 bytes that L2 is to give up later than what is written ("evict last"): for kernels that write about as much as
-// they read. What is written then leaves for memory sooner and in longer runs: 1.5 % less time in a copy on an
+// 16 bytes that L2 evicts after what was written ("evict last"): for kernels that write about as much as they read.
+// What is written then leaves for memory sooner and in longer runs: 1.5 % less time in a copy on an
 // H200, 4 % in norms, whether 2 or 12 sets of buffers take turns. Volatile, as it must not move before a wait.
 //
-// The policy is what createpolicy.fractional.L2::evict_last makes, and a constant as in CUTLASS (CacheHintSm90): from
-// Hopper on the compiler would make it at run time, by six instructions one after the other before the load.
-constexpr unsigned long long KEPT_POLICY = 0x14F0000000000000;
+// The policy is what createpolicy.fractional.L2::evict_last makes. It is a constant, as in CUTLASS (CacheHintSm90):
+// from Hopper on the compiler would make it at run time, by six instructions in a row before the load.
+constexpr unsigned long long EVICT_LAST_POLICY = 0x14F0000000000000;
 
-__device__ __forceinline__ uint4 load_kept(const void* address) {
+__device__ __forceinline__ uint4 load_evict_last(const void* address) {
     uint4 bits;
 #if __CUDA_ARCH__ >= 800
     asm volatile("ld.global.L2::cache_hint.v4.b32 {%0, %1, %2, %3}, [%4], %5;"
-                 : "=r"(bits.x), "=r"(bits.y), "=r"(bits.z), "=r"(bits.w) : "l"(address), "l"(KEPT_POLICY));
+                 : "=r"(bits.x), "=r"(bits.y), "=r"(bits.z), "=r"(bits.w) : "l"(address), "l"(EVICT_LAST_POLICY));
 #else
     bits = *static_cast<const uint4*>(address);
 #endif
     return bits;
 }
 
-__device__ __forceinline__ Pack load_kept_pack(const SCALAR* address) {
-    const uint4 bits = load_kept(address);
+__device__ __forceinline__ Pack load_pack_evict_last(const SCALAR* address) {
+    const uint4 bits = load_evict_last(address);
     return reinterpret_cast<const Pack&>(bits);
 }
 
@@ -101,12 +109,12 @@ __device__ __forceinline__ Pack to_pack(const float (&values)[PACK]) {
 //
 // The edges are at most 2 * (PACK - 1) <= 14 elements, so thread t of a warp or more takes the
 // t-th of them, if there is one, and every other access moves 16 bytes.
-struct Cut {
-    int head;         // elements before the first pack
-    int edges;        // elements outside the packs, before and after
+struct AlignedRun {
+    int head;   // elements before the first pack
+    int edges;  // elements outside the packs, before and after
     long long packs;
 
-    __device__ __forceinline__ Cut(const SCALAR* start, long long length) {
+    __device__ __forceinline__ AlignedRun(const SCALAR* start, long long length) {
         const int past = static_cast<int>(reinterpret_cast<unsigned long long>(start) & 15) / sizeof(SCALAR);
         head = past ? PACK - past : 0;
         if (head > length) head = static_cast<int>(length);
@@ -115,9 +123,7 @@ struct Cut {
     }
 
     // Index in the run of edge number `edge` and of the first element of pack number `pack`.
-    __device__ __forceinline__ long long edge_at(int edge) const {
-        return edge < head ? edge : edge + packs * PACK;
-    }
+    __device__ __forceinline__ long long edge_at(int edge) const { return edge < head ? edge : edge + packs * PACK; }
     __device__ __forceinline__ long long pack_at(long long pack) const { return head + pack * PACK; }
 };
 
@@ -177,7 +183,7 @@ __device__ __forceinline__ void store_whole_pack(SCALAR* address, const Pack& pa
 
 // The first `count` elements of a pack at any address: one access for a whole and aligned one.
 __device__ __forceinline__ Pack load_part(const SCALAR* address, long long count) {
-    if (count >= PACK && is_aligned(address)) return load_kept_pack(address);
+    if (count >= PACK && is_aligned(address)) return load_pack_evict_last(address);
     Pack pack;
 #pragma unroll
     for (int i = 0; i < PACK; ++i) pack.element[i] = i < count ? address[i] : SCALAR(0.0f);
@@ -203,17 +209,15 @@ __device__ __forceinline__ Pack map_packs(const Map& map, const Packs&... x) {
 // Elements [thread * PACK, thread * PACK + PACK) of n. What torch allocates is aligned, so that only views
 // and the last few elements go one by one.
 //
-// One pack a thread is the fastest on an H200: most threads under way, fewest registers. And with eight
-// elements to a thread, each instruction before the load counts: a Cut would take fifty. One branch for all
-// inputs: with one each, the second load would wait until the first is back.
+// One pack a thread is the fastest on an H200: it needs fewest registers, so most threads are under way. With eight
+// elements to a thread each instruction before the load counts, and an AlignedRun would take fifty. All inputs share
+// one branch: with one each, the second load would wait until the first is back.
 template <typename Map, typename... Inputs>
-__device__ __forceinline__ void map_run(
-    long long thread, const Map& map, SCALAR* y, long long n, const Inputs*... x
-) {
+__device__ __forceinline__ void map_run(long long thread, const Map& map, SCALAR* y, long long n, const Inputs*... x) {
     const long long first = thread * PACK;
     const long long left = n - first;
     if (left >= PACK && are_aligned(y, x...)) {
-        store_whole_pack(y + first, map_packs(map, load_kept_pack(x + first)...));
+        store_whole_pack(y + first, map_packs(map, load_pack_evict_last(x + first)...));
         return;
     }
 #pragma unroll 1

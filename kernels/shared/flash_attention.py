@@ -17,6 +17,7 @@ import triton
 import triton.language as tl
 
 from roofscope.kernels.shared.heads import require_dim, results_of
+from roofscope.kernels.shared.tuning import shared_memory_limit
 
 LOG2_E = math.log2(math.e)
 _LN_2 = tl.constexpr(math.log(2))
@@ -25,9 +26,9 @@ _MINUS_INFINITY = tl.constexpr(-float("inf"))
 
 @triton.jit
 def _accumulate(
-    total,
-    weight,
-    highest,
+    acc,
+    row_sum,
+    row_max,
     q_block,
     k,
     v,
@@ -41,7 +42,7 @@ def _accumulate(
     CAUSAL: tl.constexpr,
     MASKED: tl.constexpr,
 ):
-    """Takes in the keys from ``first`` to ``last``: sums of values and of weights, the highest exponent."""
+    """Takes in the keys from ``first`` to ``last``; returns accumulator, row sum and row maximum."""
     elements = tl.arange(0, DIM)
     for start in range(first, last, BLOCK_K):
         keys = start + tl.arange(0, BLOCK_K)
@@ -54,19 +55,19 @@ def _accumulate(
             v_block = tl.load(v + at)
         scores = tl.dot(q_block, tl.trans(k_block), input_precision="ieee")
         if MASKED:
-            seen = keys[None, :] < seq
+            mask = keys[None, :] < seq
             if CAUSAL:
-                seen = seen & (keys[None, :] <= queries[:, None])
-            scores = tl.where(seen, scores, _MINUS_INFINITY)
-        higher = tl.maximum(highest, tl.max(scores, axis=1) * scale)
-        # Of a query that has seen no finite product yet, every weight is 0 and not NaN.
-        shift = tl.where(higher == _MINUS_INFINITY, 0.0, higher)
+                mask = mask & (keys[None, :] <= queries[:, None])
+            scores = tl.where(mask, scores, _MINUS_INFINITY)
+        new_max = tl.maximum(row_max, tl.max(scores, axis=1) * scale)
+        # If a query has seen no finite score yet, its weights are 0, not NaN.
+        shift = tl.where(new_max == _MINUS_INFINITY, 0.0, new_max)
         powers = tl.exp2(scores * scale - shift[:, None])
-        fading = tl.exp2(highest - shift)
-        weight = weight * fading + tl.sum(powers, axis=1)
-        total = tl.dot(powers.to(v_block.dtype), v_block, total * fading[:, None], input_precision="ieee")
-        highest = higher
-    return total, weight, highest
+        rescale = tl.exp2(row_max - shift)
+        row_sum = row_sum * rescale + tl.sum(powers, axis=1)
+        acc = tl.dot(powers.to(v_block.dtype), v_block, acc * rescale[:, None], input_precision="ieee")
+        row_max = new_max
+    return acc, row_sum, row_max
 
 
 @triton.jit
@@ -93,27 +94,27 @@ def _attend(
     at = queries[:, None] * DIM + tl.arange(0, DIM)[None, :]
     q_block = tl.load(q + offset + at, mask=inside[:, None], other=0.0)
 
-    total = tl.zeros((BLOCK_Q, DIM), dtype=tl.float32)
-    weight = tl.zeros((BLOCK_Q,), dtype=tl.float32)
-    highest = tl.full((BLOCK_Q,), _MINUS_INFINITY, dtype=tl.float32)
-    # Keys that all of these queries see, in whole blocks, and the end of those that any of them sees.
+    acc = tl.zeros((BLOCK_Q, DIM), dtype=tl.float32)
+    row_sum = tl.zeros((BLOCK_Q,), dtype=tl.float32)
+    row_max = tl.full((BLOCK_Q,), _MINUS_INFINITY, dtype=tl.float32)
+    # All of these queries see the keys before `whole`, in whole blocks; none sees a key from `end` on.
     if CAUSAL:
         whole, end = block * BLOCK_Q, tl.minimum((block + 1) * BLOCK_Q, seq)
     else:
         whole, end = seq // BLOCK_K * BLOCK_K, seq
     k += offset
     v += offset
-    total, weight, highest = _accumulate(
-        total, weight, highest, q_block, k, v, queries, 0, whole, seq, scale, DIM, BLOCK_K, CAUSAL, False
+    acc, row_sum, row_max = _accumulate(
+        acc, row_sum, row_max, q_block, k, v, queries, 0, whole, seq, scale, DIM, BLOCK_K, CAUSAL, False
     )
     if CAUSAL or not WHOLE:
-        total, weight, highest = _accumulate(
-            total, weight, highest, q_block, k, v, queries, whole, end, seq, scale, DIM, BLOCK_K, CAUSAL, True
+        acc, row_sum, row_max = _accumulate(
+            acc, row_sum, row_max, q_block, k, v, queries, whole, end, seq, scale, DIM, BLOCK_K, CAUSAL, True
         )
 
-    total /= tl.where(weight == 0.0, 1.0, weight)[:, None]
-    tl.store(o + offset + at, total.to(o.dtype.element_ty), mask=inside[:, None])
-    tl.store(lse + head * seq + queries, (highest + tl.log2(weight)) * _LN_2, mask=inside)
+    acc /= tl.where(row_sum == 0.0, 1.0, row_sum)[:, None]
+    tl.store(o + offset + at, acc.to(o.dtype.element_ty), mask=inside[:, None])
+    tl.store(lse + head * seq + queries, (row_max + tl.log2(row_sum)) * _LN_2, mask=inside)
 
 
 def attend(
@@ -150,8 +151,3 @@ def configuration(q: torch.Tensor) -> tuple[int, int, dict[str, int]]:
     if not q.is_cuda or shared_memory_limit(q.device) > 128 * 1024:
         return 128, 64, {"num_warps": 8, "num_stages": 3}
     return 128, 64, {"num_warps": 8, "num_stages": 2}  # 96 KiB
-
-
-def shared_memory_limit(device: torch.device) -> int:
-    """Bytes of shared memory one block may ask for."""
-    return torch.cuda.get_device_properties(device).shared_memory_per_block_optin

@@ -57,10 +57,10 @@ def _along_keys(
         scores = tl.dot(q, tl.trans(k_block), input_precision="ieee")
         p = tl.exp2(scores * scale - lse[:, None])
         if MASKED:
-            seen = keys[None, :] < seq
+            mask = keys[None, :] < seq
             if CAUSAL:
-                seen = seen & (keys[None, :] <= queries[:, None])
-            p = tl.where(seen, p, 0.0)
+                mask = mask & (keys[None, :] <= queries[:, None])
+            p = tl.where(mask, p, 0.0)
         dp = tl.dot(do, tl.trans(v_block), input_precision="ieee")
         ds = (p * (dp - delta[:, None])).to(k_block.dtype)
         dq = tl.dot(ds, k_block, dq, input_precision="ieee")
@@ -84,7 +84,7 @@ def _queries(
     lse_block = tl.load(lse + head * seq + queries, mask=inside, other=0.0) * _LOG2_E
     delta_block = tl.load(delta + head * seq + queries, mask=inside, other=0.0)
 
-    # Keys that all of these queries see, in whole blocks, and the end of those that any of them sees.
+    # All of these queries see the keys before `whole`, in whole blocks; none sees a key from `end` on.
     if CAUSAL:
         whole, end = block * BLOCK_Q, tl.minimum((block + 1) * BLOCK_Q, seq)
     else:
@@ -116,7 +116,7 @@ def _along_queries(
         q_block = _load(q, queries, seq, DIM, MASKED)
         do_block = _load(do, queries, seq, DIM, MASKED)
         if MASKED:
-            # Queries beyond the end: infinite sums of exponentials, so weights of 0.
+            # Queries beyond the end get an infinite sum of exponentials, hence weights of 0.
             lse_block = tl.load(lse + queries, mask=queries < seq, other=float("inf"))
             delta_block = tl.load(delta + queries, mask=queries < seq, other=0.0)
         else:

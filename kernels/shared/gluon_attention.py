@@ -1,12 +1,13 @@
 """Attention in Gluon, Triton's lower dialect: triton_gluon.py of both forward kernels.
 
-Formula, FLOP and bytes are those of flash_attention.py, the mapping that of a tile of wgmma_attention.cuh: a
-block owns 128 queries of a head, 64 by each of two groups of four warps. One more warp has the tensor memory
-accelerator copy 128 keys and as many values a step into a ring of two stages, the last keys first: they are
-those that need a mask. A step starts the next q k^T and the present p v together, and takes the powers of the
-former while the latter runs. Layouts, barriers and the roles of warps are ours to choose in Gluon, so that
-the mask can stand before the loop, where triton_warp_specialized has no place for it.
-Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608. Hopper only.
+Formula: that of flash_attention.py, with its FLOP and bytes.
+Mapping: that of a tile of wgmma_attention.cuh. A block owns 128 queries of a head, 64 for each of two groups
+of four warps. One more warp has the tensor memory accelerator copy 128 keys and as many values a step into a
+ring of two stages. The last keys, which need a mask, come first. A step starts the next q k^T and the present
+p v together, and takes the powers of the former while the latter runs.
+Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608. Gluon lets us choose layouts, barriers and the roles
+of warps, so that the mask can stand before the loop, where triton_warp_specialized cannot have it. Hopper
+only.
 """
 
 import math
@@ -44,34 +45,34 @@ _MINUS_INFINITY = gl.constexpr(-float("inf"))
 
 
 @gluon.jit
-def _powers(scores, weight, highest, scale):
-    """Of a block's scores: their powers, by how much older sums fade, the sum of powers, the maximum."""
-    higher = gl.maximum(highest, gl.max(scores, axis=1) * scale)
-    # Of a query that has seen no finite product yet, every weight is 0 and not NaN.
-    shift = gl.where(higher == _MINUS_INFINITY, 0.0, higher)
+def _powers(scores, row_sum, row_max, scale):
+    """Powers of a block's scores, the factor that rescales older sums, the new row sum and row maximum."""
+    new_max = gl.maximum(row_max, gl.max(scores, axis=1) * scale)
+    # If a query has seen no finite score yet, its weights are 0, not NaN.
+    shift = gl.where(new_max == _MINUS_INFINITY, 0.0, new_max)
     powers = gl.exp2(scores * scale - shift[:, None])
-    fading = gl.exp2(highest - shift)
-    return powers, fading, weight * fading + gl.sum(powers, axis=1), higher
+    rescale = gl.exp2(row_max - shift)
+    return powers, rescale, row_sum * rescale + gl.sum(powers, axis=1), new_max
 
 
 @gluon.jit
-def _store(o, lse, total, weight, highest, queries, start, seq, head, DIM: gl.constexpr):
+def _store(o, lse, acc, row_sum, row_max, queries, start, seq, head, DIM: gl.constexpr):
     """Writes the results of ``queries``, which begin at ``start``."""
-    OF_TOTAL: gl.constexpr = total.type.layout
-    divisor = gl.where(weight == 0.0, 1.0, weight)
-    total /= gl.convert_layout(divisor, gl.SliceLayout(1, OF_TOTAL))[:, None]
+    OF_ACC: gl.constexpr = acc.type.layout
+    divisor = gl.where(row_sum == 0.0, 1.0, row_sum)
+    acc /= gl.convert_layout(divisor, gl.SliceLayout(1, OF_ACC))[:, None]
     before = head.to(gl.int64) * seq
-    rows = start + gl.arange(0, _GROUP, gl.SliceLayout(1, OF_TOTAL))
-    at = rows[:, None] * DIM + gl.arange(0, DIM, gl.SliceLayout(0, OF_TOTAL))[None, :]
-    gl.store(o + before * DIM + at, total.to(o.dtype.element_ty), mask=(rows < seq)[:, None])
-    gl.store(lse + before + queries, (highest + gl.log2(weight)) * _LN_2, mask=queries < seq)
+    rows = start + gl.arange(0, _GROUP, gl.SliceLayout(1, OF_ACC))
+    at = rows[:, None] * DIM + gl.arange(0, DIM, gl.SliceLayout(0, OF_ACC))[None, :]
+    gl.store(o + before * DIM + at, acc.to(o.dtype.element_ty), mask=(rows < seq)[:, None])
+    gl.store(lse + before + queries, (row_max + gl.log2(row_sum)) * _LN_2, mask=queries < seq)
 
 
 @gluon.jit
 def _multiply(
     GROUP: gl.constexpr,
     ring,
-    place,
+    work,
     o,
     lse,
     scale,
@@ -81,20 +82,20 @@ def _multiply(
     CAUSAL: gl.constexpr,
     WHOLE: gl.constexpr,
 ):
-    """What four warps do: 64 queries."""
+    """The work of four warps: attention of 64 queries."""
     q_blocks, k_blocks, v_blocks, q_full, k_full, v_full, k_empty, v_empty = ring
-    seq, first, end, head = place
+    seq, first, end, head = work
     OF_SCORES: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, BLOCK_K, 16])
-    OF_TOTAL: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, DIM, 16])
-    OF_WEIGHTS: gl.constexpr = gl.DotOperandLayout(0, OF_TOTAL, 2)
+    OF_ACC: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, DIM, 16])
+    OF_WEIGHTS: gl.constexpr = gl.DotOperandLayout(0, OF_ACC, 2)
     DTYPE: gl.constexpr = o.dtype.element_ty
     q_block = q_blocks.index(GROUP)
     start = first + GROUP * _GROUP
     queries = start + gl.arange(0, _GROUP, gl.SliceLayout(1, OF_SCORES))
     steps = gl.cdiv(end, BLOCK_K)
-    highest = gl.full([_GROUP], _MINUS_INFINITY, gl.float32, gl.SliceLayout(1, OF_SCORES))
-    weight = gl.full([_GROUP], 0.0, gl.float32, gl.SliceLayout(1, OF_SCORES))
-    total = gl.full([_GROUP, DIM], 0.0, gl.float32, OF_TOTAL)
+    row_max = gl.full([_GROUP], _MINUS_INFINITY, gl.float32, gl.SliceLayout(1, OF_SCORES))
+    row_sum = gl.full([_GROUP], 0.0, gl.float32, gl.SliceLayout(1, OF_SCORES))
+    acc = gl.full([_GROUP, DIM], 0.0, gl.float32, OF_ACC)
     none = gl.full([_GROUP, BLOCK_K], 0.0, gl.float32, OF_SCORES)
 
     # The last keys, the only ones that need a mask.
@@ -109,7 +110,7 @@ def _multiply(
         scores = gl.where(keys[None, :] <= queries[:, None], scores, _MINUS_INFINITY)
     elif not WHOLE:
         scores = gl.where(keys[None, :] < seq, scores, _MINUS_INFINITY)
-    powers, fading, weight, highest = _powers(scores, weight, highest, scale)
+    powers, rescale, row_sum, row_max = _powers(scores, row_sum, row_max, scale)
     weights = gl.convert_layout(powers.to(DTYPE), OF_WEIGHTS)
     mbarrier.wait(k_full.index(1 % STAGES), 1 // STAGES, pred=steps > 1)
 
@@ -119,25 +120,25 @@ def _multiply(
         keys_t = k_blocks.index(stage).permute((1, 0))
         scores = warpgroup_mma(q_block, keys_t, none, use_acc=False, is_async=True)
         mbarrier.wait(v_full.index(before), ((step - 1) // STAGES) & 1)
-        future = warpgroup_mma(weights, v_blocks.index(before), total, is_async=True)
+        future = warpgroup_mma(weights, v_blocks.index(before), acc, is_async=True)
         scores = warpgroup_mma_wait(1, deps=[scores])
         mbarrier.arrive(k_empty.index(stage))
-        powers, fading, weight, highest = _powers(scores, weight, highest, scale)
-        # The powers are to be taken while the product with v runs. Left to itself the assembler takes them
-        # after the wait for it: so they pass through that wait, and the one for the next keys, a branch,
-        # stands before it. On an NVIDIA H200, causal at 4 x 16 x 8192 x 128: 1659 us, without both 1811.
+        powers, rescale, row_sum, row_max = _powers(scores, row_sum, row_max, scale)
+        # The powers must be taken while the product with v runs, but the assembler would move them behind the
+        # wait for it. So they pass through that wait, and the wait for the next keys, a branch, stands before
+        # it. On an NVIDIA H200, causal at 4 x 16 x 8192 x 128: 1659 us, without both 1811.
         after = step + 1
         mbarrier.wait(k_full.index(after % STAGES), (after // STAGES) & 1, pred=after < steps)
-        total, weights, powers, weight = warpgroup_mma_wait(0, deps=[future, weights, powers, weight])
+        acc, weights, powers, row_sum = warpgroup_mma_wait(0, deps=[future, weights, powers, row_sum])
         mbarrier.arrive(v_empty.index(before))
-        total = total * gl.convert_layout(fading, gl.SliceLayout(1, OF_TOTAL))[:, None]
+        acc = acc * gl.convert_layout(rescale, gl.SliceLayout(1, OF_ACC))[:, None]
         weights = gl.convert_layout(powers.to(DTYPE), OF_WEIGHTS)
 
     last = steps - 1
     mbarrier.wait(v_full.index(last % STAGES), (last // STAGES) & 1)
-    future = warpgroup_mma(weights, v_blocks.index(last % STAGES), total, is_async=True)
-    total = warpgroup_mma_wait(0, deps=[future])
-    _store(o, lse, total, weight, highest, queries, start, seq, head, DIM)
+    future = warpgroup_mma(weights, v_blocks.index(last % STAGES), acc, is_async=True)
+    acc = warpgroup_mma_wait(0, deps=[future])
+    _store(o, lse, acc, row_sum, row_max, queries, start, seq, head, DIM)
 
 
 @gluon.jit
@@ -146,21 +147,21 @@ def _load(
     k,
     v,
     ring,
-    place,
+    work,
     DIM: gl.constexpr,
     BLOCK_K: gl.constexpr,
     STAGES: gl.constexpr,
     WHOLE: gl.constexpr,
 ):
-    """What the warp that copies does."""
+    """The work of the warp that copies."""
     q_blocks, k_blocks, v_blocks, q_full, k_full, v_full, k_empty, v_empty = ring
-    seq, first, end, head = place
+    seq, first, end, head = work
     BYTES: gl.constexpr = BLOCK_K * DIM * 2
     if WHOLE:
         q_rows, k_rows, v_rows = q, k, v
         row = head * seq
     else:
-        # Of this head alone, so that rows beyond its end are zeros.
+        # The descriptors cover this head alone, so that rows beyond its end are zeros.
         LAYOUT: gl.constexpr = gl.NVMMASharedLayout.get_default_for([BLOCK_K, DIM], q.dtype.element_ty)
         offset = head.to(gl.int64) * seq * DIM
         q_rows = tma.make_tensor_descriptor(q + offset, [seq, DIM], [DIM, 1], [_GROUP, DIM], LAYOUT)
@@ -223,12 +224,12 @@ def _attend(
     first = (blocks - 1 - gl.program_id(0) % blocks) * BLOCK_Q
     head = gl.program_id(0) // blocks
     end = gl.minimum(first + BLOCK_Q, seq) if CAUSAL else seq
-    place = (seq, first, end, head)
+    work = (seq, first, end, head)
     gl.warp_specialize(
         [
-            (_multiply, (0, ring, place, o, lse, scale, DIM, BLOCK_K, STAGES, CAUSAL, WHOLE)),
-            (_multiply, (1, ring, place, o, lse, scale, DIM, BLOCK_K, STAGES, CAUSAL, WHOLE)),
-            (_load, (q, k, v, ring, place, DIM, BLOCK_K, STAGES, WHOLE)),
+            (_multiply, (0, ring, work, o, lse, scale, DIM, BLOCK_K, STAGES, CAUSAL, WHOLE)),
+            (_multiply, (1, ring, work, o, lse, scale, DIM, BLOCK_K, STAGES, CAUSAL, WHOLE)),
+            (_load, (q, k, v, ring, work, DIM, BLOCK_K, STAGES, WHOLE)),
         ],
         [4, 1],  # warps of the second and the third
         [240, 24],  # registers of their threads; the first takes what is left

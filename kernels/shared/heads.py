@@ -8,16 +8,16 @@ _DIMS = (64, 128)
 _SHORT = (torch.float16, torch.bfloat16)
 
 
-def require_dim(who: str, dim: int) -> None:
-    """Raises Refusal for heads of other than 64 or 128 elements."""
+def require_dim(key: str, dim: int) -> None:
+    """Raises Refusal under the name ``key`` for heads of other than 64 or 128 elements."""
     if dim not in _DIMS:
-        raise Refusal(f"{who} takes heads of 64 or 128 elements, not {dim}.")
+        raise Refusal(f"{key} takes heads of 64 or 128 elements, not {dim}.")
 
 
-def require_16_bits(who: str, q: torch.Tensor) -> None:
-    """Raises Refusal where elements are no 16-bit floats."""
+def require_16_bits(key: str, q: torch.Tensor) -> None:
+    """Raises Refusal under the name ``key`` where elements are no 16-bit floats."""
     if q.dtype not in _SHORT:
-        raise Refusal(f"{who} multiplies 16-bit elements.")
+        raise Refusal(f"{key} multiplies 16-bit elements.")
 
 
 def results_of(q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -4,16 +4,14 @@
 // lie there. Both work on their own, so that a thread starts them and waits where it needs the result.
 #pragma once
 
+#include "shared/common.cuh"
+
 // How TMA sees a tensor; made on the host by tensor_map(), passed as `const __grid_constant__ CUtensorMap`.
 struct alignas(64) CUtensorMap {
     unsigned long long opaque[16];
 };
 
 constexpr int WARPGROUP = 128;  // threads of four neighbouring warps, which issue wgmma together
-
-__device__ __forceinline__ unsigned shared_address(const void* pointer) {
-    return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
-}
 
 // ---- Barriers: a phase ends when `arrivals` threads have arrived and every expected byte has ----
 
@@ -24,9 +22,7 @@ __device__ __forceinline__ void init_barrier(Barrier* barrier, int arrivals) {
 }
 
 // Makes initialised barriers visible to the copy engine and to the other blocks of the cluster.
-__device__ __forceinline__ void publish_barriers() {
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
+__device__ __forceinline__ void publish_barriers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
 __device__ __forceinline__ void arrive_and_expect(Barrier* barrier, int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
@@ -83,8 +79,9 @@ __device__ __forceinline__ void copy_box(void* to, const CUtensorMap& map, int x
 }
 
 // The same into all blocks of the cluster whose bit is set, each counting on its own barrier.
-__device__ __forceinline__ void copy_box_to(unsigned short blocks, void* to, const CUtensorMap& map, int x, int y,
-                                            Barrier* barrier) {
+__device__ __forceinline__ void copy_box_to(
+    unsigned short blocks, void* to, const CUtensorMap& map, int x, int y, Barrier* barrier
+) {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
                  "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(to)), "l"(&map), "r"(x), "r"(y),
                  "r"(shared_address(barrier)), "h"(blocks)

@@ -1,22 +1,21 @@
 // Attention and its gradients on the tensor cores by warp-wide mma.sync (sm_80 and later), float16 or bfloat16.
 //
-// Three kernels of one pattern. A warp owns 16 rows of a head as first operands; the rows of two other tensors go by
-// in tiles, through shared memory, and every product of own rows with a tile's stays in registers, where it becomes
-// the first operand of the next:
+// Formula: three kernels of one pattern,
 //
 //   attend     own q; tiles of k, v: s = q k^T, o += softmax(s) v               2 products, a step 64 keys
 //   queries    own q, do; tiles of k, v: s, dp = do v^T, dq += ds k             3 products, a step 32 keys
 //   keys       own k, v; tiles of q, do: s^T = k q^T, dp^T = v do^T, dv += p^T do, dk += ds^T q
 //                                                                              4 products, a step 32 queries
 //
-// with p = 2^(s log2(e) / sqrt(dim) - lse log2(e)), ds = p (dp - delta) / sqrt(dim), delta the rows of do o. FLOPs are
-// 4 seq seq dim a head forward; backward 14, of which 10 are counted: to make p and dp twice keeps every sum in one
-// warp, so that results are the same every time. Causal halves each.
-//
-// A tile is stored row by row in chunks of 16 bytes, a chunk's place XORed with its row's number, so that the 8 rows of
-// a phase of ldmatrix fall in different banks. cp.async fills the next of two stages during the products of this one.
-//
-// The ideas are those of Dao, "FlashAttention-2", arXiv:2307.08691. wgmma on Hopper is faster still.
+//   with p = 2^(s log2(e) / sqrt(dim) - lse log2(e)), ds = p (dp - delta) / sqrt(dim), delta the rows of do o.
+//   FLOPs are 4 seq seq dim a head forward. Backward does 14, of which 10 are counted: p and dp are computed twice, so
+//   that every sum stays in one warp and results are the same every time. Causal halves each.
+// Mapping: a warp owns 16 rows of a head as first operands. The rows of two other tensors pass in tiles through shared
+//   memory, and every product of own rows with a tile's stays in registers, where it becomes the first operand of the
+//   next. A tile is stored row by row in chunks of 16 bytes; a chunk's position is XORed with its row's number, so that
+//   the 8 rows of a phase of ldmatrix fall in different banks. cp.async fills one of two stages during the products of
+//   the other.
+// Idea: Dao, "FlashAttention-2", arXiv:2307.08691. wgmma on Hopper is faster still.
 #pragma once
 
 #include "shared/attention.cuh"
@@ -24,17 +23,12 @@
 constexpr int WARPS = 8;
 constexpr int THREADS = WARPS * WARP;
 constexpr int OWN = WARPS * 16;  // rows of a block, as in the launchers
-constexpr int CHUNK = 8;         // elements of 16 bytes
-
-__device__ __forceinline__ unsigned shared_address(const void* pointer) {
-    return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
-}
 
 // ---- Tiles ---------------------------------------------------------------------------------------
 
 template <int DIM>
-__device__ __forceinline__ int place_of(int row, int chunk) {
-    return row * DIM * 2 + (chunk ^ row % 8) * 16;  // bytes
+__device__ __forceinline__ int swizzled_offset(int row, int chunk) {
+    return row * DIM * 2 + (chunk ^ row % 8) * CHUNK_BYTES;  // bytes
 }
 
 // Starts to copy ROWS rows, zeros for those beyond the end.
@@ -47,15 +41,8 @@ __device__ __forceinline__ void copy_tile(unsigned char* to, const SCALAR* from,
         const int chunk = i % CHUNKS;
         const bool inside = first + row < seq;
         const SCALAR* source = from + (inside ? static_cast<long long>(first + row) * DIM + chunk * CHUNK : 0);
-        const unsigned target = shared_address(to + place_of<DIM>(row, chunk));
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target), "l"(source), "r"(inside ? 16 : 0));
+        copy_chunk(to + swizzled_offset<DIM>(row, chunk), source, inside);
     }
-}
-
-__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;"); }
-template <int PENDING>
-__device__ __forceinline__ void wait_for_copies() {
-    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
 // Calls step(first row, tiles of x, tiles of y) for each ROWS rows from `first` to `last`, both tiles there.
@@ -88,32 +75,6 @@ __device__ __forceinline__ void for_each_tile(
 
 // ---- Products ------------------------------------------------------------------------------------
 
-#ifdef SCALAR_IS_FLOAT16
-#define OPERANDS "f16.f16"
-#else
-#define OPERANDS "bf16.bf16"
-#endif
-
-__device__ __forceinline__ void multiply_add(float* sum, const unsigned* a, unsigned b0, unsigned b1) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." OPERANDS ".f32 {%0, %1, %2, %3}, "
-                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-__device__ __forceinline__ void load_matrices(unsigned (&to)[4], const unsigned char* from) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(shared_address(from))
-                 : "memory");
-}
-__device__ __forceinline__ void load_transposed(unsigned (&to)[4], const unsigned char* from) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(shared_address(from))
-                 : "memory");
-}
-
 // A warp's 16 rows as first operands, zeros beyond the end. With g = lane / 4, i = lane % 4: elements 2 i, 2 i + 1, and
 // 8 further on, of rows g and g + 8, of every 16.
 template <int DIM>
@@ -137,10 +98,11 @@ __device__ __forceinline__ void own_part(unsigned (&a)[4], const unsigned (&own)
 template <int DIM>
 __device__ __forceinline__ void own_part(unsigned (&a)[4], const unsigned char* own, int part) {
     const int lane = threadIdx.x % WARP;
-    load_matrices(a, own + place_of<DIM>(threadIdx.x / WARP * 16 + lane % 16, part * 2 + lane / 16));
+    load_matrices(a, own + swizzled_offset<DIM>(threadIdx.x / WARP * 16 + lane % 16, part * 2 + lane / 16));
 }
 
-// s = own rows times a tile's rows: 16 x ROWS. Own rows are in registers or, for want of those, in shared memory.
+// s = own rows times a tile's rows: 16 x ROWS. Own rows are in registers, or in shared memory where those do not
+// suffice.
 template <int DIM, int ROWS, class Own>
 __device__ __forceinline__ void multiply(float (&s)[ROWS / 2], const Own& own, const unsigned char* tile) {
     const int lane = threadIdx.x % WARP;
@@ -153,7 +115,7 @@ __device__ __forceinline__ void multiply(float (&s)[ROWS / 2], const Own& own, c
 #pragma unroll
         for (int j = 0; j < ROWS / 16; ++j) {
             unsigned b[4];
-            load_matrices(b, tile + place_of<DIM>(j * 16 + lane / 16 * 8 + lane % 8, part * 2 + lane / 8 % 2));
+            load_matrices(b, tile + swizzled_offset<DIM>(j * 16 + lane / 16 * 8 + lane % 8, part * 2 + lane / 8 % 2));
             multiply_add(s + j * 8, a, b[0], b[1]);
             multiply_add(s + j * 8 + 4, a, b[2], b[3]);
         }
@@ -171,19 +133,19 @@ __device__ __forceinline__ void accumulate(
 #pragma unroll
         for (int j = 0; j < DIM / 16; ++j) {
             unsigned b[4];
-            load_transposed(b, tile + place_of<DIM>(part * 16 + lane % 16, j * 2 + lane / 16));
+            load_transposed(b, tile + swizzled_offset<DIM>(part * 16 + lane % 16, j * 2 + lane / 16));
             multiply_add(sum + j * 8, p + part * 4, b[0], b[1]);
             multiply_add(sum + j * 8 + 4, p + part * 4, b[2], b[3]);
         }
     }
 }
 
-// Which of a head's blocks, those with the longest way first, and the head.
-struct Place {
+// The head and which of its blocks; blocks with the longest loop start first.
+struct BlockIndex {
     int head;
     int block;
 
-    __device__ __forceinline__ Place(int seq, bool last_is_longest) {
+    __device__ __forceinline__ BlockIndex(int seq, bool last_is_longest) {
         const int blocks = (seq + OWN - 1) / OWN;
         head = blockIdx.x / blocks;
         block = blockIdx.x % blocks;
@@ -200,30 +162,30 @@ __device__ __forceinline__ void attend(
 ) {
     constexpr int ROWS = 64;
     const int lane = threadIdx.x % WARP;
-    const Place place(seq, CAUSAL);
-    const long long head = static_cast<long long>(place.head) * seq;
-    const int first = place.block * OWN + threadIdx.x / WARP * 16;  // query of this warp
+    const BlockIndex index(seq, CAUSAL);
+    const long long head = static_cast<long long>(index.head) * seq;
+    const int first = index.block * OWN + threadIdx.x / WARP * 16;  // query of this warp
     const int query = first + lane / 4;                             // and 8 more
-    const int end = CAUSAL ? min((place.block + 1) * OWN, seq) : seq;
+    const int end = CAUSAL ? min((index.block + 1) * OWN, seq) : seq;
 
     unsigned own[DIM / 4];
     load_own<DIM>(own, q + head * DIM, first, seq);
     float sum[DIM / 2] = {};
     Softmax softmax(LOG2_E * ROOT<DIM>);
     const auto step = [&](int key0, const unsigned char* keys, const unsigned char* values) {
-        if (CAUSAL && key0 >= first + 16) return;  // none of them is seen by this warp
+        if (CAUSAL && key0 >= first + 16) return;  // this warp sees none of them
         float s[ROWS / 2];
         multiply<DIM, ROWS>(s, own, keys);
         if (key0 + ROWS > seq || (CAUSAL && key0 + ROWS > first + 1)) {
 #pragma unroll
             for (int i = 0; i < ROWS / 2; ++i) {
                 const int key = key0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
-                const bool seen = key < seq && (!CAUSAL || key <= query + i / 2 % 2 * 8);
-                s[i] = seen ? s[i] : NEGATIVE_INFINITY;
+                const bool visible = key < seq && (!CAUSAL || key <= query + i / 2 % 2 * 8);
+                s[i] = visible ? s[i] : NEGATIVE_INFINITY;
             }
         }
         softmax.exponentiate(s);
-        softmax.fade(sum);
+        softmax.rescale_sums(sum);
         unsigned p[ROWS / 4];
         to_operand(s, p);
         accumulate<DIM, ROWS>(sum, p, values);
@@ -266,11 +228,11 @@ __device__ __forceinline__ void queries(
     constexpr int ROWS = 32;
     constexpr float SCALE = LOG2_E * ROOT<DIM>;
     const int lane = threadIdx.x % WARP;
-    const Place place(seq, CAUSAL);
-    const long long head = static_cast<long long>(place.head) * seq;
-    const int first = place.block * OWN + threadIdx.x / WARP * 16;
+    const BlockIndex index(seq, CAUSAL);
+    const long long head = static_cast<long long>(index.head) * seq;
+    const int first = index.block * OWN + threadIdx.x / WARP * 16;
     const int query = first + lane / 4;
-    const int end = CAUSAL ? min((place.block + 1) * OWN, seq) : seq;
+    const int end = CAUSAL ? min((index.block + 1) * OWN, seq) : seq;
 
     unsigned own_q[DIM / 4], own_grad[DIM / 4];
     load_own<DIM>(own_q, q + head * DIM, first, seq);
@@ -292,8 +254,8 @@ __device__ __forceinline__ void queries(
 #pragma unroll
             for (int i = 0; i < ROWS / 2; ++i) {
                 const int key = key0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
-                const bool seen = key < seq && (!CAUSAL || key <= query + i / 2 % 2 * 8);
-                s[i] = seen ? s[i] : NEGATIVE_INFINITY;
+                const bool visible = key < seq && (!CAUSAL || key <= query + i / 2 % 2 * 8);
+                s[i] = visible ? s[i] : NEGATIVE_INFINITY;
             }
         }
 #pragma unroll
@@ -321,18 +283,18 @@ __device__ __forceinline__ void keys(
     constexpr int ROWS = 32;
     constexpr float SCALE = LOG2_E * ROOT<DIM>;
     const int lane = threadIdx.x % WARP;
-    const Place place(seq, false);
-    const long long head = static_cast<long long>(place.head) * seq;
-    const int first = place.block * OWN + threadIdx.x / WARP * 16;
+    const BlockIndex index(seq, false);
+    const long long head = static_cast<long long>(index.head) * seq;
+    const int first = index.block * OWN + threadIdx.x / WARP * 16;
     const int key = first + lane / 4;
-    const int start = CAUSAL ? place.block * OWN : 0;
+    const int start = CAUSAL ? index.block * OWN : 0;
 
     // Two sums take up to 128 registers a thread, so own rows stay in shared memory, behind the stages.
     extern __shared__ __align__(128) unsigned char stages[];
     unsigned char* const own_k = stages + 4 * ROWS * DIM * 2;
     unsigned char* const own_v = own_k + OWN * DIM * 2;
-    copy_tile<DIM, OWN>(own_k, k + head * DIM, place.block * OWN, seq);
-    copy_tile<DIM, OWN>(own_v, v + head * DIM, place.block * OWN, seq);
+    copy_tile<DIM, OWN>(own_k, k + head * DIM, index.block * OWN, seq);
+    copy_tile<DIM, OWN>(own_v, v + head * DIM, index.block * OWN, seq);
     commit_copies();
     float sum_k[DIM / 2] = {}, sum_v[DIM / 2] = {};
     const auto step = [&](int query0, const unsigned char* tile_q, const unsigned char* tile_grad) {
@@ -351,8 +313,8 @@ __device__ __forceinline__ void keys(
 #pragma unroll
             for (int i = 0; i < ROWS / 2; ++i) {
                 const int query = query0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
-                const bool seen = query < seq && (!CAUSAL || key + i / 2 % 2 * 8 <= query);
-                s[i] = seen ? s[i] : NEGATIVE_INFINITY;
+                const bool visible = query < seq && (!CAUSAL || key + i / 2 % 2 * 8 <= query);
+                s[i] = visible ? s[i] : NEGATIVE_INFINITY;
             }
         }
 #pragma unroll

@@ -1,7 +1,9 @@
-"""C = finish(A B) by a grid that stays, blocks copied by the tensor memory accelerator (TMA).
+"""C = finish(A B) by a persistent grid, blocks copied by the tensor memory accelerator (TMA).
 
-What the kernels beside matmul share. As matmul/triton_persistent_tma, whose text tells the idea, with B along
-k or along n and a FINISH of the sums. Each kernel loads it afresh, so as to count its own registers.
+Formula: C[i, j] = finish(sum over l of A[i, l] B[l, j]), B along k or along n; 2 m n k FLOP.
+Mapping: that of matmul/triton_persistent_tma, with FINISH applied to the sums before they are stored. Each
+kernel loads this file afresh, so as to count its own registers.
+Idea: see matmul/triton_persistent_tma.
 """
 
 from typing import Any
@@ -33,7 +35,7 @@ LARGE = (
     # A tile stored in halves needs less shared memory: room for a fourth stage.
     _config(128, 256, num_warps=8, num_stages=3, HALVES=True),
     _config(128, 256, num_warps=8, num_stages=4, HALVES=True),
-    # Roles: a warp of its own for the loads. Triton 3.6 splits a kernel of exactly 4 warps, stores whole.
+    # Roles: a separate warp loads. Triton 3.6 splits a kernel of exactly 4 warps, which stores whole tiles.
     _config(128, 256, num_warps=4, num_stages=3, ROLES=True),
     _config(128, 128, num_warps=4, num_stages=4, ROLES=True),
 )
@@ -55,12 +57,12 @@ def _shared_bytes(config: triton.Config, c_itemsize: int) -> int:
 
 
 @triton.jit
-def _place(tile, m, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP_M: tl.constexpr):
+def _tile_origin(tile, m, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP_M: tl.constexpr):
     """First row and column of a tile, tiles counted in groups of GROUP_M rows of tiles."""
     tiles_per_group = GROUP_M * tl.cdiv(n, BLOCK_N)
-    group, place = tile // tiles_per_group, tile % tiles_per_group
+    group, in_group = tile // tiles_per_group, tile % tiles_per_group
     height = min(tl.cdiv(m, BLOCK_M) - group * GROUP_M, GROUP_M)
-    return (group * GROUP_M + place % height) * BLOCK_M, place // height * BLOCK_N
+    return (group * GROUP_M + in_group % height) * BLOCK_M, in_group // height * BLOCK_N
 
 
 @triton.jit
@@ -110,11 +112,11 @@ def matmul(
     c_blocks = tl.make_tensor_descriptor(c, [m, n], [c_width, 1], [BLOCK_M, STORED_N])
     programs = tl.num_programs(0)
     tiles = tl.cdiv(m, BLOCK_M) * tl.cdiv(n, BLOCK_N)
-    # A count of its own for the stores: the flattened loop is already at the next tile's loads by then.
+    # The stores have their own count: the flattened loop is already at the next tile's loads by then.
     stored = tl.program_id(0) - programs
 
     for tile in tl.range(tl.program_id(0), tiles, programs, flatten=not ROLES, warp_specialize=ROLES):
-        row, column = _place(tile, m, n, BLOCK_M, BLOCK_N, GROUP_M)
+        row, column = _tile_origin(tile, m, n, BLOCK_M, BLOCK_N, GROUP_M)
         total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
         for step in range(tl.cdiv(k, BLOCK_K)):
             a_block = a_blocks.load([row, step * BLOCK_K])
@@ -125,7 +127,7 @@ def matmul(
             total = tl.dot(a_block, b_block, total, input_precision="tf32")
 
         stored += programs
-        row, column = _place(stored, m, n, BLOCK_M, BLOCK_N, GROUP_M)
+        row, column = _tile_origin(stored, m, n, BLOCK_M, BLOCK_N, GROUP_M)
         columns = column + tl.arange(0, STORED_N)
         if HALVES:
             halves = tl.permute(tl.reshape(total, (BLOCK_M, 2, STORED_N)), (0, 2, 1))

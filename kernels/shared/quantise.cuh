@@ -97,4 +97,3 @@ __device__ __forceinline__ unsigned low_bytes(unsigned a, unsigned b, unsigned c
 struct alignas(PACK) PackedBytes {
     unsigned word[PACK / 4];
 };
-

@@ -23,7 +23,7 @@ def row_tile(rows: int, width: int, per_warp: int = 1024) -> tuple[int, int]:
 
 @triton.jit
 def load_floats(address, inside, WHOLE: tl.constexpr, EVICTION: tl.constexpr):
-    """In float32, 0 for what is not ``inside``; unmasked where the tile is WHOLE."""
+    """Loads in float32, 0 for what is not ``inside``; unmasked where the tile is WHOLE."""
     if WHOLE:
         return tl.load(address, eviction_policy=EVICTION).to(tl.float32)
     return tl.load(address, mask=inside, other=0.0, eviction_policy=EVICTION).to(tl.float32)

@@ -1,15 +1,15 @@
 // Rows shared by a team of threads and kept in registers: for the norms, softmax and their gradients.
 //
-// A team is some lanes of a warp, a warp, or a block. A thread keeps its packs of a row as they were loaded,
-// which takes half the registers of floats in the 16-bit types, and has the same columns of every row of every
-// tensor.
+// A team (a cooperative group in CUDA's words) is some lanes of a warp, a warp, or a block. A thread keeps its packs of
+// a row as they were loaded, which takes half the registers of floats in the 16-bit types, and has the same columns of
+// every row of every tensor.
 #pragma once
 
 #include "shared/common.cuh"
 
 constexpr int BLOCK_TEAM = 1024;  // the size of a team that is a block, of any number of threads
 
-// ---- Who has what ------------------------------------------------------------------------------
+// ---- Which thread holds what ------------------------------------------------------------------------------
 
 // Do the rows of all these tensors start on 16 bytes?
 template <typename... Scalars>
@@ -58,12 +58,12 @@ struct Share {
     __device__ __forceinline__ bool has(int pack, int i) const { return column(pack, PACKED ? 0 : i) < cols; }
 
     // What lies outside the row reads as `outside`, a word of one or two elements.
-    template <bool KEPT = false>
+    template <bool EVICT_LAST = false>
     __device__ __forceinline__ Bits load(const SCALAR* row, int pack, unsigned outside = 0) const {
         Bits bits = {outside, outside, outside, outside};
         if (PACKED) {
             if (has(pack, 0)) {
-                if constexpr (KEPT) bits = ::load_kept(row + column(pack, 0));
+                if constexpr (EVICT_LAST) bits = ::load_evict_last(row + column(pack, 0));
                 else bits = *reinterpret_cast<const Bits*>(row + column(pack, 0));
             }
         } else {
@@ -81,10 +81,10 @@ struct Share {
         for (int p = 0; p < PACKS; ++p) packs[p] = load(row, p, outside);
     }
 
-    // The same by load_kept, where packs are whole. It takes instructions and registers: on an H200 layer norm,
+    // The same by load_evict_last, where packs are whole. It takes instructions and registers: on an H200 layer norm,
     // the fused residual and the gradients of the norms are 4 to 22 % slower with it.
     template <int PACKS>
-    __device__ __forceinline__ void load_kept(
+    __device__ __forceinline__ void load_evict_last(
         const SCALAR* row, Bits (&packs)[PACKS], unsigned outside = 0
     ) const {
 #pragma unroll
@@ -121,17 +121,15 @@ __device__ __forceinline__ Share<true> team_share(long long rows, long long cols
     return {static_cast<int>(threadIdx.x) % TEAM, TEAM, length};
 }
 
-// A row that registers do not hold is gone through by pieces of one pack a thread: the share of the piece that
-// begins at column `start`.
+// A row that registers do not hold is processed in pieces of one pack a thread. This is the thread's share of the
+// piece that begins at column `start`.
 template <bool PACKED>
 __device__ __forceinline__ Share<PACKED> piece_share(long long start, long long cols) {
     const long long left = cols - start, piece = static_cast<long long>(blockDim.x) * PACK;
-    return {
-        static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), static_cast<int>(left < piece ? left : piece)
-    };
+    return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), static_cast<int>(left < piece ? left : piece)};
 }
 
-// Zero, which the compiler does not know: the grid's last extent has no more than 16 bits.
+// Zero, but the compiler cannot know it: the grid's last extent has no more than 16 bits.
 __device__ __forceinline__ unsigned unknown_zero() {
     unsigned blocks;
     asm("mov.u32 %0, %%nctaid.z;" : "=r"(blocks));
@@ -162,7 +160,7 @@ __device__ __forceinline__ const SCALAR* once_known(float value, const SCALAR* a
 
 // ---- Sums over a team --------------------------------------------------------------------------
 
-// Of some neighbouring lanes; each of them gets the sum.
+// The sum over LANES neighbouring lanes; each of them gets it.
 template <int LANES>
 __device__ __forceinline__ float lanes_sum(float value) {
 #pragma unroll
@@ -170,7 +168,7 @@ __device__ __forceinline__ float lanes_sum(float value) {
     return value;
 }
 
-// Of a team; each of its threads gets the sum. Calls with different SLOTs need no barrier between them.
+// The sum over a team; each of its threads gets it. Calls with different SLOTs need no barrier between them.
 template <int TEAM, int SLOT = 0>
 __device__ __forceinline__ float team_sum(float value) {
     if constexpr (TEAM <= WARP) {
@@ -186,7 +184,7 @@ __device__ __forceinline__ float team_sum(float value) {
 }
 
 // 1 / cols of a row that registers hold, to about 2^-22. A division takes a dozen instructions and a jump, for
-// which the whole team waits. Of the error of a mean of squares half is left in the root: 1e-7.
+// which the whole team waits. The root halves the error of a mean of squares: 1e-7 is left.
 __device__ __forceinline__ float one_of(long long cols) {
     return fast_reciprocal(static_cast<float>(static_cast<int>(cols)));
 }

@@ -51,7 +51,7 @@ def cudnn_gradients(*inputs: torch.Tensor, causal: bool) -> tuple[torch.Tensor, 
 
 @functools.cache
 def _statistics_dimensions(device: torch.device) -> int:
-    """Of the forward's statistics: (batch, heads, seq), or with a 1 behind, by PyTorch's version."""
+    """Dimensions of the forward's statistics: three, or one more of size 1, by PyTorch's version."""
     x = torch.zeros(1, 1, 64, 64, dtype=torch.float16, device=device)
     return _aten._scaled_dot_product_cudnn_attention(x, x, x, None, True)[1].dim()
 

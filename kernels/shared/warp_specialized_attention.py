@@ -1,10 +1,11 @@
 """Attention in Triton by warps of different roles: triton_warp_specialized.py of both forward kernels.
 
-Formula and mapping are those of flash_attention.py. But some warps only copy, by the tensor memory
-accelerator, and the compiler halves the 128 queries between two groups of four warps that never wait for each
-other: while one takes powers, the other's products run. One loop over all keys: Triton 3.6 takes neither a
-second loop nor a branch here, nor more than 4 warps to begin with. Hence a branch in assembly, which skips
-the mask off the diagonal.
+Formula: that of flash_attention.py, with its FLOP and bytes.
+Mapping: that of flash_attention.py, but some warps only copy, by the tensor memory accelerator, and the
+compiler halves the 128 queries between two groups of four warps that never wait for each other: while one
+takes powers, the other's products run. One loop goes over all keys: Triton 3.6 takes neither a second loop
+nor a branch here, nor more than 4 warps to begin with. Hence a branch in assembly, which skips the mask off
+the diagonal.
 Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608. Hopper only.
 """
 
@@ -69,19 +70,19 @@ def _attend(
     block = blocks - 1 - tl.program_id(0) % blocks
     head = (tl.program_id(0) // blocks).to(tl.int64)
     offset = head * seq * DIM
-    # Of this head alone, so that rows beyond its end are zeros.
+    # The descriptors cover this head alone, so that rows beyond its end are zeros.
     q_rows = tl.make_tensor_descriptor(q + offset, [seq, DIM], [DIM, 1], [BLOCK_Q, DIM])
     k_rows = tl.make_tensor_descriptor(k + offset, [seq, DIM], [DIM, 1], [BLOCK_K, DIM])
     v_rows = tl.make_tensor_descriptor(v + offset, [seq, DIM], [DIM, 1], [BLOCK_K, DIM])
     o_rows = tl.make_tensor_descriptor(o + offset, [seq, DIM], [DIM, 1], [BLOCK_Q, DIM])
     q_block = q_rows.load([block * BLOCK_Q, 0])
-    # Not block * BLOCK_Q + ...: halving the queries, Triton 3.6 adds 64 for the second group to that value,
-    # as it addresses o too, and then 64 again to the range.
+    # block * BLOCK_Q + ... would be wrong: when Triton 3.6 halves the queries, it adds 64 for the second
+    # group to that value, which addresses o too, and then 64 again to the range.
     queries = (blocks - tl.program_id(0) % blocks) * BLOCK_Q - BLOCK_Q + tl.arange(0, BLOCK_Q)
 
-    total = tl.zeros((BLOCK_Q, DIM), dtype=tl.float32)
-    weight = tl.zeros((BLOCK_Q,), dtype=tl.float32)
-    highest = tl.full((BLOCK_Q,), _MINUS_INFINITY, dtype=tl.float32)
+    acc = tl.zeros((BLOCK_Q, DIM), dtype=tl.float32)
+    row_sum = tl.zeros((BLOCK_Q,), dtype=tl.float32)
+    row_max = tl.full((BLOCK_Q,), _MINUS_INFINITY, dtype=tl.float32)
     end = tl.minimum((block + 1) * BLOCK_Q, seq) if CAUSAL else seq
     for start in tl.range(0, end, BLOCK_K, warp_specialize=True):
         scores = tl.dot(q_block, k_rows.load([start, 0]).T)
@@ -104,19 +105,19 @@ def _attend(
             scores = tl.where(columns[None, :] <= (queries - start)[:, None], scores, _MINUS_INFINITY)
         elif not WHOLE:
             scores = tl.where((start + columns)[None, :] < seq, scores, _MINUS_INFINITY)
-        higher = tl.maximum(highest, tl.max(scores, axis=1) * scale)
-        # Of a query that has seen no finite product yet, every weight is 0 and not NaN.
-        shift = tl.where(higher == _MINUS_INFINITY, 0.0, higher)
+        new_max = tl.maximum(row_max, tl.max(scores, axis=1) * scale)
+        # If a query has seen no finite score yet, its weights are 0, not NaN.
+        shift = tl.where(new_max == _MINUS_INFINITY, 0.0, new_max)
         powers = tl.exp2(scores * scale - shift[:, None])
-        fading = tl.exp2(highest - shift)
-        weight = weight * fading + tl.sum(powers, axis=1)
+        rescale = tl.exp2(row_max - shift)
+        row_sum = row_sum * rescale + tl.sum(powers, axis=1)
         v_block = v_rows.load([start, 0])
-        total = tl.dot(powers.to(v_block.dtype), v_block, total * fading[:, None])
-        highest = higher
+        acc = tl.dot(powers.to(v_block.dtype), v_block, acc * rescale[:, None])
+        row_max = new_max
 
-    total /= tl.where(weight == 0.0, 1.0, weight)[:, None]
-    o_rows.store([block * BLOCK_Q, 0], total.to(o.dtype.element_ty))
-    tl.store(lse + head * seq + queries, (highest + tl.log2(weight)) * _LN_2, mask=queries < seq)
+    acc /= tl.where(row_sum == 0.0, 1.0, row_sum)[:, None]
+    o_rows.store([block * BLOCK_Q, 0], acc.to(o.dtype.element_ty))
+    tl.store(lse + head * seq + queries, (row_max + tl.log2(row_sum)) * _LN_2, mask=queries < seq)
 
 
 def attend(

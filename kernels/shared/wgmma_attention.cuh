@@ -4,19 +4,19 @@
 //   maximum, found as the keys go by: a higher one scales the sums so far. 4 seq seq dim FLOP a head, half of it where
 //   causal; q is read and o written once, k and v again from L2 for every 128 queries.
 // Mapping: a tile is 128 queries of a head at dim 128, 192 at dim 64, by warpgroups of 64 queries. A block a
-//   multiprocessor takes tiles in turn, and 128 keys a step, the last ones first: they are those that need a mask. One
-//   more warpgroup, which gives up its registers, has TMA copy keys and values into a ring of two stages and fill in
-//   zeros beyond the head's end. A warpgroup's products q k^T stay in registers; turned into weights they are the first
+//   multiprocessor takes tiles in turn, and 128 keys a step, the last ones, which need a mask, first. One more
+//   warpgroup, which gives up its registers, has TMA copy keys and values into a ring of two stages and fill in zeros
+//   beyond the head's end. A warpgroup's products q k^T stay in registers; turned into weights they are the first
 //   operand of its product with v as they lie.
-// Overlap: a step starts the next q k^T and the present p v together, and takes the powers of the former while the
-//   latter runs. Warpgroups fall out of step by themselves, so that one's powers run during another's products; to make
-//   them take turns, as FlashAttention-3 does, changed nothing on an H200. Tiles in turn: the next one's queries, keys
-//   and values come in while a warpgroup ends its last step and stores, which takes 2 to 20 % off rows of 512 to 8192
-//   keys where not causal; to start the next q k^T, too, before the store took some of that back.
+//   A step starts the next q k^T and the present p v together, and takes the powers of the former while the latter
+//   runs. Warpgroups fall out of step by themselves, so that the powers of one run during the products of another;
+//   making them take turns, as FlashAttention-3 does, changed nothing on an H200. The next tile's queries, keys and
+//   values come in while a warpgroup ends its last step and stores, which takes 2 to 20 % off rows of 512 to 8192 keys
+//   where not causal. Starting the next q k^T before the store too took some of that back.
 // Idea: Shah et al., "FlashAttention-3", arXiv:2407.08608. Sums are scaled only where some query of the warp has a new
 //   maximum, which is rare after the first steps. Causal tiles take unequally long: those of several heads go longest
-//   first and are dealt to the blocks to and fro, so that who had the longest of one turn has the shortest of the next.
-//   Against a block for every tile this takes 6 to 23 % off rows of 512 to 4096 keys on an H200.
+//   first and are dealt to the blocks to and fro, so that the block with the longest tile of one turn has the shortest
+//   of the next. Against a block for every tile this takes 6 to 23 % off rows of 512 to 4096 keys on an H200.
 #pragma once
 
 #include "shared/attention.cuh"
@@ -108,37 +108,38 @@ __device__ __forceinline__ void pin(unsigned (&values)[COUNT]) {
 
 // ---- The tiles: QUERIES of a head each, and the order in which blocks take them ------------------
 
-struct TilePlace {
+struct TileOrigin {
     int head;
     int first_query;
 };
 
-// Groups of heads, in each the tiles that see most keys first, of every head in turn. The first group takes in the
-// heads that are over, so that the last one is whole.
+// Heads are in groups; in a group the tiles that see most keys come first, of every head in turn. The first group also
+// has the remaining heads, so that the last one is whole.
 template <int QUERIES, bool CAUSAL>
 struct Tiles {
     int seq;
     int of_head;
     int count;
     int group;  // heads
-    int over;
+    int remaining;
 
     __device__ __forceinline__ Tiles(int seq, int heads, int group)
-        : seq(seq), of_head((seq + QUERIES - 1) / QUERIES), count(heads * of_head), group(group), over(heads % group) {}
+        : seq(seq), of_head((seq + QUERIES - 1) / QUERIES), count(heads * of_head), group(group),
+          remaining(heads % group) {}
 
     // This block's tile of a turn: dealt to and fro where some take longer.
     __device__ __forceinline__ int of_turn(int turn) const {
         const int blocks = gridDim.x, block = blockIdx.x;
         return turn * blocks + (CAUSAL && turn % 2 == 1 ? blocks - 1 - block : block);
     }
-    __device__ __forceinline__ TilePlace place(int tile) const {
-        const int number = (tile - over * of_head) / (group * of_head);  // of the group; division rounds to 0
-        const int heads = number == 0 ? over + group : group;
-        const int first_head = number == 0 ? 0 : over + number * group;
+    __device__ __forceinline__ TileOrigin origin(int tile) const {
+        const int number = (tile - remaining * of_head) / (group * of_head);  // of the group; division rounds to 0
+        const int heads = number == 0 ? remaining + group : group;
+        const int first_head = number == 0 ? 0 : remaining + number * group;
         const int rest = tile - first_head * of_head;
         return {first_head + rest % heads, (of_head - 1 - rest / heads) * QUERIES};
     }
-    // Of KEYS, which any of these queries sees.
+    // The last step of KEYS keys that any of these queries sees.
     __device__ __forceinline__ int last_step(int first_query) const {
         return (CAUSAL ? min(first_query + QUERIES, seq) - 1 : seq - 1) / KEYS;
     }
@@ -188,14 +189,14 @@ __device__ __forceinline__ void attend(
         give_registers<DIM == 64 ? 32 : 24>();
         if (threadIdx.x % WARPGROUP != 0) return;
         for (int turn = 0, tile = blockIdx.x; tile < tiles.count; tile = tiles.of_turn(++turn)) {
-            const TilePlace place = tiles.place(tile);
+            const TileOrigin origin = tiles.origin(tile);
             wait_for(queries_empty, turn % 2 ^ 1);
-            copy_rows<DIM, QUERIES>(queries, q, place.first_query, place.head, queries_full);
-            for (int step = tiles.last_step(place.first_query); step >= 0; --step, next_stage()) {
+            copy_rows<DIM, QUERIES>(queries, q, origin.first_query, origin.head, queries_full);
+            for (int step = tiles.last_step(origin.first_query); step >= 0; --step, next_stage()) {
                 wait_for(keys_empty + stage, phase ^ 1);
-                copy_rows<DIM, KEYS>(keys + stage * TILE, k, step * KEYS, place.head, keys_full + stage);
+                copy_rows<DIM, KEYS>(keys + stage * TILE, k, step * KEYS, origin.head, keys_full + stage);
                 wait_for(values_empty + stage, phase ^ 1);
-                copy_rows<DIM, KEYS>(values + stage * TILE, v, step * KEYS, place.head, values_full + stage);
+                copy_rows<DIM, KEYS>(values + stage * TILE, v, step * KEYS, origin.head, values_full + stage);
             }
         }
         return;
@@ -229,8 +230,8 @@ __device__ __forceinline__ void attend(
 #pragma unroll
         for (int i = 0; i < 64; ++i) {
             const int key = step * KEYS + i / 4 * 8 + lane % 4 * 2 + i % 2;
-            const bool seen = key < seq && (!CAUSAL || key <= row + i / 2 % 2 * 8);
-            s[i] = seen ? s[i] : NEGATIVE_INFINITY;
+            const bool visible = key < seq && (!CAUSAL || key <= row + i / 2 % 2 * 8);
+            s[i] = visible ? s[i] : NEGATIVE_INFINITY;
         }
     };
     const auto release = [&](Barrier* empty) {
@@ -238,9 +239,9 @@ __device__ __forceinline__ void attend(
     };
 
     for (int turn = 0, tile = blockIdx.x; tile < tiles.count; tile = tiles.of_turn(++turn)) {
-        const TilePlace place = tiles.place(tile);
-        const int last = tiles.last_step(place.first_query);
-        const int row = place.first_query + threadIdx.x / WARP * 16 + lane / 4;  // and 8 more
+        const TileOrigin origin = tiles.origin(tile);
+        const int last = tiles.last_step(origin.first_query);
+        const int row = origin.first_query + threadIdx.x / WARP * 16 + lane / 4;  // and 8 more
         Softmax softmax(LOG2_E * ROOT<DIM>);
         wait_for(queries_full, turn % 2);
         wait_for(keys_full + stage, phase);
@@ -285,7 +286,7 @@ __device__ __forceinline__ void attend(
             wait_for_products<0>();
             pin(sum);
             release(values_empty + read);
-            softmax.fade(sum);
+            softmax.rescale_sums(sum);
             to_operand(s, p);
         }
         wait_for(values_full + stage, phase);
@@ -301,7 +302,7 @@ __device__ __forceinline__ void attend(
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
             const int query = row + half * 8;
-            const long long index = static_cast<long long>(place.head) * seq + query;
+            const long long index = static_cast<long long>(origin.head) * seq + query;
             float factor, logarithm;
             softmax.finish(half, factor, logarithm);
             store_row(sum, half, factor, o + index * DIM, query < seq);

@@ -1,20 +1,17 @@
 // C = finish(A B) on Hopper's tensor cores: the main loop that the matmul kernels share.
 //
-// A block computes BLOCK_M x BLOCK_N tiles of C, 64 rows of each by one warpgroup, in steps of 128 bytes along k: 64
-// elements of 16 bits, 32 of TF32, 128 of FP8. One more warpgroup only copies: a thread of it has TMA fill a ring of
-// STAGES stages, and waits on a stage's `empty` barrier before it fills it again; those that compute wait on its `full`
-// barrier, and let one batch of wgmma run while they start the next. The copying warpgroup gives up its registers, as
-// sums take 128 a thread where BLOCK_N is 256.
-//
-// Two blocks of a cluster (CLUSTER = 2) compute tiles one above the other. Each copies half of the band of B that both
-// need into the shared memory of both: 32 KiB a step instead of 48 from L2 for 128 x 256.
-//
-// The grid stays: each block takes every gridDim.x-th tile, and the first copies for the next run during the stores.
-// TMA fills in zeros beyond the edges of A and B, so that any size works; it needs rows of whole 16-byte units.
-//
-// The ideas are those of CUTLASS's warp-specialised cooperative kernels and of pranjalssh/fast.cu.
-//
-// C holds SCALAR. MULTIPLIES_TF32 or MULTIPLIES_FP8 before this is included say what A and B hold, else SCALAR, too.
+// Formula: C[i, j] = finish(sum over l of A[i, l] B[l, j]); 2 m n k FLOP. C holds SCALAR, and so do A and B unless
+//   MULTIPLIES_TF32 or MULTIPLIES_FP8 is defined before this file is included.
+// Mapping: a block computes BLOCK_M x BLOCK_N tiles of C, 64 rows of each by one warpgroup, in steps of 128 bytes along
+//   k: 64 elements of 16 bits, 32 of TF32, 128 of FP8. One more warpgroup only copies: a thread of it has TMA fill a
+//   ring of STAGES stages, and waits on a stage's `empty` barrier before it fills it again. The others wait on its
+//   `full` barrier, and let one batch of wgmma run while they start the next. The copying warpgroup gives up its
+//   registers, as sums take 128 a thread where BLOCK_N is 256. The grid is persistent: each block takes every
+//   gridDim.x-th tile, and the first copies for the next run during the stores. TMA fills in zeros beyond the edges of
+//   A and B, so that any size works; it needs rows of whole 16-byte units.
+// Idea: CUTLASS's warp-specialised cooperative kernels and pranjalssh/fast.cu. Two blocks of a cluster (CLUSTER = 2)
+//   compute tiles one above the other. Each copies half of the band of B that both need into the shared memory of both:
+//   32 KiB a step instead of 48 from L2 for 128 x 256.
 #pragma once
 
 #include "shared/common.cuh"
@@ -43,9 +40,9 @@ constexpr int STEP_K = 64;
 constexpr bool B_LIES_ALONG_K = false;
 #endif
 
-constexpr int ROW = 128;        // bytes of a row in shared memory: what the swizzle spans
-constexpr int ATOM = 8 * ROW;   // the swizzle's period
-constexpr int BAND = 64;        // columns of B that a box holds where B lies along n
+constexpr int ROW = 128;       // bytes of a row in shared memory: what the swizzle spans
+constexpr int ATOM = 8 * ROW;  // the swizzle's period
+constexpr int BAND = 64;       // columns of B that a box holds where B lies along n
 
 // ---- wgmma: sum (64 x 64, 128, 192 or 256) += a b, spread over the threads as store_tile says ---------
 
@@ -94,8 +91,10 @@ constexpr int BOXES = 2;                     // of a warpgroup: one is written w
 // columns 8 j + 2 q and the next of rows g and g + 8, in sum[4 j] to sum[4 j + 3]. Chunks of 16 bytes lie where the
 // swizzle wants them, in place XOR row, so that the 8 rows of a matrix fall in different banks.
 template <int COUNT, class Finish>
-__device__ __forceinline__ void store_tile(const float (&sum)[COUNT], const CUtensorMap& c, unsigned char* boxes,
-                                           unsigned& stored, int row0, int column0, const Finish& finish) {
+__device__ __forceinline__ void store_tile(
+    const float (&sum)[COUNT], const CUtensorMap& c, unsigned char* boxes, unsigned& stored, int row0, int column0,
+    const Finish& finish
+) {
     const int warpgroup = threadIdx.x / WARPGROUP;
     const int lane = threadIdx.x % WARP;
     const int warp_row = threadIdx.x % WARPGROUP / WARP * 16;
@@ -127,7 +126,7 @@ __device__ __forceinline__ void store_tile(const float (&sum)[COUNT], const CUte
 #else
             const int row = warp_row + lane % 16;
             const int place = (chunk + lane / 16) ^ row % 8;
-            store_matrices(box + row * ROW + place * 16, reinterpret_cast<unsigned(&)[4]>(elements));
+            store_matrices(box + row * ROW + place * 16, reinterpret_cast<unsigned (&)[4]>(elements));
 #endif
         }
         publish_writes();
@@ -140,8 +139,10 @@ __device__ __forceinline__ void store_tile(const float (&sum)[COUNT], const CUte
 
 // `finish(sums, column)` makes two neighbours of C from their sums, the first in an even column.
 template <int CONSUMERS, int BLOCK_N, int STAGES, int CLUSTER, class Finish>
-__device__ __forceinline__ void multiply(const CUtensorMap& a, const CUtensorMap& b, const CUtensorMap& c,
-                                         long long m, long long n, long long k, const Finish& finish) {
+__device__ __forceinline__ void multiply(
+    const CUtensorMap& a, const CUtensorMap& b, const CUtensorMap& c, long long m, long long n, long long k,
+    const Finish& finish
+) {
     constexpr int BLOCK_M = CONSUMERS * 64;
     constexpr int BYTES_A = BLOCK_M * ROW;
     constexpr int BYTES_B = BLOCK_N * ROW;
@@ -152,7 +153,7 @@ __device__ __forceinline__ void multiply(const CUtensorMap& a, const CUtensorMap
     Barrier* const empty = full + STAGES;
 
     const unsigned rank = CLUSTER == 1 ? 0 : rank_in_cluster();
-    // From lane 0, so that the compiler knows it to be the same for a warp.
+    // The shuffle from lane 0 shows the compiler that the value is the same for a warp.
     const int warpgroup = __shfl_sync(WHOLE_WARP, threadIdx.x / WARPGROUP, 0);
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
@@ -170,9 +171,9 @@ __device__ __forceinline__ void multiply(const CUtensorMap& a, const CUtensorMap
     const unsigned columns_of_tiles = (n + BLOCK_N - 1) / BLOCK_N;
     const unsigned tiles = rows_of_tiles * columns_of_tiles;
     const auto row_and_column = [&](unsigned tile, int& row, int& column) {
-        const TilePlace place = grouped_place(tile, rows_of_tiles, columns_of_tiles, 2048 / CLUSTER_M);
-        row = place.row * CLUSTER_M + rank * BLOCK_M;
-        column = place.column * BLOCK_N;
+        const TileIndex index = grouped_tile(tile, rows_of_tiles, columns_of_tiles, 2048 / CLUSTER_M);
+        row = index.row * CLUSTER_M + rank * BLOCK_M;
+        column = index.column * BLOCK_N;
     };
     const int steps = static_cast<int>((k + STEP_K - 1) / STEP_K);
     int stage = 0;

@@ -10,8 +10,9 @@
 
 constexpr int THREADS = 256;  // as in cuda_one_exp.py
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-small_ops(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long n) {
+extern "C" __global__ void __launch_bounds__(THREADS) small_ops(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long n
+) {
     const auto of = [](float x) {
         const float power = fast_exp2(-LOG2_E * fabsf(x));
         const float product = (1.0f - power) * fast_reciprocal(fmaf(power, power, 1.0f));

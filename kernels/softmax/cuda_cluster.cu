@@ -14,13 +14,11 @@ constexpr int MOST_THREADS = 512;  // as in cuda_cluster.py
 
 // Every block of the cluster has started; memory written before is seen after.
 __device__ __forceinline__ void arrive_at_cluster() { asm volatile("barrier.cluster.arrive.release.aligned;"); }
-__device__ __forceinline__ void wait_for_cluster() {
-    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
+__device__ __forceinline__ void wait_for_cluster() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
 // Writes to the same shared variable of block number `rank` of the cluster.
 __device__ __forceinline__ void store_at_rank(Statistics* variable, int rank, const Statistics& value) {
-    const unsigned mine = static_cast<unsigned>(__cvta_generic_to_shared(variable));
+    const unsigned mine = shared_address(variable);
     unsigned theirs;
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(theirs) : "r"(mine), "r"(rank));
     asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};"
@@ -47,9 +45,8 @@ __device__ __forceinline__ void softmax_row(const SCALAR* x, SCALAR* y, long lon
     const int rank = blockIdx.x % BLOCKS;
     const long long run = static_cast<long long>(blockDim.x) * PACK * PACKS;
     const long long start = rank * run, left = cols - start;
-    const Share<PACKED> share = {
-        static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), static_cast<int>(left < run ? left : run)
-    };
+    const Share<PACKED> share = {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x),
+                                 static_cast<int>(left < run ? left : run)};
     x += blockIdx.x / BLOCKS * cols + start;
     y += blockIdx.x / BLOCKS * cols + start;
     Bits packs[PACKS];

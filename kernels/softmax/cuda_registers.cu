@@ -33,7 +33,7 @@ __device__ __forceinline__ void softmax_row(const SCALAR* x, SCALAR* y, long lon
     x += team_row<TEAM>() * cols;
     y += team_row<TEAM>() * cols;
     Bits packs[PACKS];
-    share.load_kept(x, packs, NEGATIVE_INFINITIES);
+    share.load_evict_last(x, packs, NEGATIVE_INFINITIES);
     const Statistics all = over_team<TEAM>(statistics_of(packs));
     keep_packed(packs);
 #pragma unroll
@@ -74,8 +74,9 @@ __device__ __forceinline__ void softmax_by_pieces(const SCALAR* x, SCALAR* y, lo
     }
 }
 
-extern "C" __global__ void __launch_bounds__(1024)
-softmax_pieces(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {
+extern "C" __global__ void __launch_bounds__(1024) softmax_pieces(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
+) {
     x += blockIdx.x * cols;
     y += blockIdx.x * cols;
     if (are_packed(cols, x, y)) {

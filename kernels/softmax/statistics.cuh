@@ -1,4 +1,4 @@
-// What softmax knows of a row, or of a part of it, and the powers it writes: exp(x - m) = 2^((x - m) log2 e).
+// Maximum and sum of a row, or of a part of it, and the powers that softmax writes: exp(x - m) = 2^((x - m) log2 e).
 #pragma once
 
 #include "shared/rows.cuh"
@@ -32,7 +32,7 @@ __device__ __forceinline__ Statistics of_nothing() { return {NEGATIVE_INFINITY, 
 // The difference comes first: multiplied by log2 e, the lowest float32, which masks are made of, would overflow.
 __device__ __forceinline__ float power_of(float value, float base) { return fast_exp2((value - base) * LOG2_E); }
 
-// What puts a sum relative to `from` right for `to`; nothing was summed at -inf.
+// The factor that makes a sum relative to `from` one relative to `to`; nothing was summed at -inf.
 __device__ __forceinline__ float rescale(float from, float to) {
     return from == NEGATIVE_INFINITY ? 0.0f : power_of(from, to);
 }
@@ -42,7 +42,7 @@ __device__ __forceinline__ Statistics together(const Statistics& a, const Statis
     return {highest, a.total * rescale(a.highest, highest) + b.total * rescale(b.highest, highest)};
 }
 
-// Of some neighbouring lanes together; each of them gets it.
+// The statistics of LANES neighbouring lanes together; each of them gets them.
 template <int LANES>
 __device__ __forceinline__ Statistics over_lanes(Statistics mine) {
     float highest = mine.highest;
@@ -53,7 +53,7 @@ __device__ __forceinline__ Statistics over_lanes(Statistics mine) {
     return {highest, lanes_sum<LANES>(mine.total * rescale(mine.highest, highest))};
 }
 
-// What comes off the exponents; -inf relative to -inf counts as nothing, not as NaN.
+// The number subtracted from the exponents; -inf relative to -inf counts as nothing, not as NaN.
 __device__ __forceinline__ float base_of(float highest) { return highest == NEGATIVE_INFINITY ? 0.0f : highest; }
 
 template <int PACKS>
@@ -68,7 +68,7 @@ __device__ __forceinline__ float highest_of(const Bits (&packs)[PACKS]) {
     return highest_of(highest);
 }
 
-// Of one thread's packs.
+// The statistics of one thread's packs.
 template <int PACKS>
 __device__ __forceinline__ Statistics statistics_of(const Bits (&packs)[PACKS]) {
     Statistics mine = {highest_of(packs), 0.0f};

@@ -25,7 +25,7 @@ def _softmax(x, y, cols: tl.constexpr, COLS: tl.constexpr):
         value = tl.load(x + start + at, mask=at < cols, other=-float("inf"), eviction_policy="evict_last")
         value = value.to(tl.float32)
         raised = tl.maximum(highest, tl.max(value, axis=0))
-        # Nothing but -inf so far: minus infinity minus itself would be NaN, and there is nothing to scale.
+        # While all elements are -inf, the base is 0: -inf minus itself would be NaN.
         base = tl.where(raised == -float("inf"), 0.0, raised)
         total = total * tl.exp2((highest - base) * LOG2_E) + tl.sum(tl.exp2((value - base) * LOG2_E), axis=0)
         highest = raised

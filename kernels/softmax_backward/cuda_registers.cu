@@ -36,8 +36,8 @@ __device__ __forceinline__ void backward_row(
     const Share<true> share = team_share<TEAM>(rows, cols);
     const long long start = team_row<TEAM>() * cols;
     Bits gradients[PACKS], powers[PACKS];
-    share.load_kept(dy + start, gradients);
-    share.load_kept(y + start, powers);
+    share.load_evict_last(dy + start, gradients);
+    share.load_evict_last(y + start, powers);
 
     float sum = 0.0f;
 #pragma unroll
@@ -66,9 +66,7 @@ KERNEL(softmax_backward_block_4, BLOCK_TEAM, 4, 512, 2)
 KERNEL(softmax_backward_block_8, BLOCK_TEAM, 8, 512, 1)
 
 template <bool PACKED>
-__device__ __forceinline__ void backward_by_pieces(
-    const SCALAR* dy, const SCALAR* y, SCALAR* dx, long long cols
-) {
+__device__ __forceinline__ void backward_by_pieces(const SCALAR* dy, const SCALAR* y, SCALAR* dx, long long cols) {
     const int piece = blockDim.x * PACK;
     float sum = 0.0f;
     for (long long start = 0; start < cols; start += piece) {
@@ -83,8 +81,7 @@ __device__ __forceinline__ void backward_by_pieces(
 }
 
 extern "C" __global__ void __launch_bounds__(1024) softmax_backward_pieces(
-    const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx,
-    long long rows, long long cols
+    const SCALAR* __restrict__ dy, const SCALAR* __restrict__ y, SCALAR* __restrict__ dx, long long rows, long long cols
 ) {
     dy += blockIdx.x * cols;
     y += blockIdx.x * cols;

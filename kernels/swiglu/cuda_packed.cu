@@ -8,8 +8,9 @@
 
 constexpr int THREADS = 256;  // as in cuda_packed.py
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-swiglu(const SCALAR* __restrict__ a, const SCALAR* __restrict__ b, SCALAR* __restrict__ y, long long n) {
+extern "C" __global__ void __launch_bounds__(THREADS) swiglu(
+    const SCALAR* __restrict__ a, const SCALAR* __restrict__ b, SCALAR* __restrict__ y, long long n
+) {
     const auto of = [](float a, float b) { return a * fast_reciprocal(1.0f + fast_exp2(-LOG2_E * a)) * b; };
     map_run(thread_of_grid(), of, y, n, a, b);
 }

@@ -15,11 +15,12 @@
 constexpr int SQUARES = 16;           // on a side of the tile, as in cuda_swizzled.py
 constexpr int SIDE = SQUARES * PACK;  // elements
 
-// Place in its row of the tile of the pack in column `column` of squares and line `line` of squares.
-__device__ __forceinline__ int place(int line, int column) { return column ^ line; }
+// Position, in its row of the tile, of the pack in column `column` and line `line` of squares.
+__device__ __forceinline__ int swizzled(int line, int column) { return column ^ line; }
 
-extern "C" __global__ void __launch_bounds__(SQUARES * SQUARES)
-transpose_squares(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {
+extern "C" __global__ void __launch_bounds__(SQUARES* SQUARES) transpose_squares(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
+) {
     __shared__ Pack tile[SIDE][SQUARES];
     const unsigned across = static_cast<unsigned>((cols + SIDE - 1) / SIDE);
     const long long top = static_cast<long long>(blockIdx.x / across) * SIDE;
@@ -32,14 +33,14 @@ transpose_squares(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long lon
     for (int i = 0; i < PACK; ++i) {
         const int row = i * SQUARES + outer;
         if (top + row < rows && left + inner * PACK < cols) {
-            tile[row][place(row / PACK, inner)] = load_kept_pack(x + (top + row) * cols + left + inner * PACK);
+            tile[row][swizzled(row / PACK, inner)] = load_pack_evict_last(x + (top + row) * cols + left + inner * PACK);
         }
     }
     __syncthreads();
     if (top + inner * PACK >= rows || left + outer * PACK >= cols) return;
     Pack square[PACK];
 #pragma unroll
-    for (int i = 0; i < PACK; ++i) square[i] = tile[inner * PACK + i][place(inner, outer)];
+    for (int i = 0; i < PACK; ++i) square[i] = tile[inner * PACK + i][swizzled(inner, outer)];
 #pragma unroll
     for (int j = 0; j < PACK; ++j) {
         Pack turned;
@@ -49,7 +50,8 @@ transpose_squares(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long lon
     }
 }
 
-extern "C" __global__ void __launch_bounds__(TILE * TILE_ROWS)
-transpose_tiles(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {
+extern "C" __global__ void __launch_bounds__(TILE* TILE_ROWS) transpose_tiles(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
+) {
     transpose_tile(x, y, rows, cols);
 }

@@ -7,7 +7,8 @@
 //   over the banks.
 #include "transpose/tile.cuh"
 
-extern "C" __global__ void __launch_bounds__(TILE * TILE_ROWS)
-transpose(const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {
+extern "C" __global__ void __launch_bounds__(TILE* TILE_ROWS) transpose(
+    const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols
+) {
     transpose_tile(x, y, rows, cols);
 }

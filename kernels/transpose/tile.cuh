@@ -3,8 +3,8 @@
 
 #include "shared/common.cuh"
 
-constexpr int TILE = 32;        // as in the launchers
-constexpr int TILE_ROWS = 8;    // rows of a tile under way at once, 32 threads each
+constexpr int TILE = 32;      // as in the launchers
+constexpr int TILE_ROWS = 8;  // rows of a tile under way at once, 32 threads each
 
 // Column c of a tile is TILE + 1 elements from one row to the next, hence in another bank of shared memory:
 // without the one more, a warp that reads a column would find all of it in one bank.

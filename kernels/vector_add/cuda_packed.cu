@@ -8,8 +8,9 @@
 
 constexpr int THREADS = 256;  // as in cuda_packed.py
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-vector_add(const SCALAR* __restrict__ x, const SCALAR* __restrict__ y, SCALAR* __restrict__ z, long long n) {
+extern "C" __global__ void __launch_bounds__(THREADS) vector_add(
+    const SCALAR* __restrict__ x, const SCALAR* __restrict__ y, SCALAR* __restrict__ z, long long n
+) {
     const auto of = [](float x, float y) { return x + y; };
     map_run(thread_of_grid(), of, z, n, x, y);
 }

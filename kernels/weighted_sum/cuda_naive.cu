@@ -7,9 +7,7 @@
 // Idea: the loop of a CPU, moved as it is.
 #include "shared/common.cuh"
 
-extern "C" __global__ void weighted_sum(
-    const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols
-) {
+extern "C" __global__ void weighted_sum(const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols) {
     const long long row = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (row >= rows) return;
     float sum = 0.0f;

@@ -38,9 +38,7 @@ __device__ __forceinline__ float dot(const Pack& x, const Pack& w, float sum) {
 
 // This thread's share of the packs of a row; x and w start at the first pack.
 template <bool PACKED>
-__device__ __forceinline__ float sum_packs(
-    const SCALAR* x, const SCALAR* w, long long packs, int thread, int threads
-) {
+__device__ __forceinline__ float sum_packs(const SCALAR* x, const SCALAR* w, long long packs, int thread, int threads) {
     float sum[UNROLL] = {};  // apart from each other, so that no addition waits for the one before
     long long pack = thread;
     for (; pack + (UNROLL - 1) * threads < packs; pack += UNROLL * threads) {
@@ -63,16 +61,16 @@ __device__ __forceinline__ float sum_packs(
 __device__ __forceinline__ float partial_sum(
     const SCALAR* row, const SCALAR* w, long long cols, int thread, int threads
 ) {
-    const Cut cut(row, cols);
+    const AlignedRun run(row, cols);
     float sum = 0.0f;
-    if (thread < cut.edges) {
-        const long long at = cut.edge_at(thread);
+    if (thread < run.edges) {
+        const long long at = run.edge_at(thread);
         sum = to_float(row[at]) * to_float(w[at]);
     }
-    row += cut.head;
-    w += cut.head;
-    return sum + (is_aligned(w) ? sum_packs<true>(row, w, cut.packs, thread, threads)
-                                : sum_packs<false>(row, w, cut.packs, thread, threads));
+    row += run.head;
+    w += run.head;
+    return sum + (is_aligned(w) ? sum_packs<true>(row, w, run.packs, thread, threads)
+                                : sum_packs<false>(row, w, run.packs, thread, threads));
 }
 
 extern "C" __global__ void weighted_sum_warp(
@@ -151,9 +149,9 @@ extern "C" __global__ void weighted_sum_row_piece(
 ) {
     let_next_start();
     const long long row = blockIdx.x, start = blockIdx.y * length, left = cols - start;
-    const float sum = block_sum(partial_sum(
-        x + row * cols + start, w + start, left < length ? left : length, threadIdx.x, blockDim.x
-    ));
+    const float sum = block_sum(
+        partial_sum(x + row * cols + start, w + start, left < length ? left : length, threadIdx.x, blockDim.x)
+    );
     if (threadIdx.x == 0) piece[row * gridDim.y + blockIdx.y] = sum;
 }
 

@@ -14,16 +14,16 @@
 constexpr int THREADS = 256;  // as in cuda_phases.py
 constexpr int UNROLL = 4;
 
-// Where a block's threads are: `across` of them side by side on a row, a power of two, the others on the
+// The position of a block's threads: `across` of them, a power of two, side by side on a row, the others on the
 // rows below.
 template <bool PACKED>
-struct Place {
-    long long part;      // number of the block in its panel, from the top
-    long long start;     // first column of the panel
-    int down, steps;     // row of this thread among those of the block, and their number
-    Share<PACKED> share; // of a row of the panel
+struct Position {
+    long long part;       // number of the block in its panel, from the top
+    long long start;      // first column of the panel
+    int down, steps;      // row of this thread among those of the block, and their number
+    Share<PACKED> share;  // of a row of the panel
 
-    __device__ __forceinline__ Place(long long block, int across, long long cols) {
+    __device__ __forceinline__ Position(long long block, int across, long long cols) {
         const long long width = static_cast<long long>(across) * PACK, panels = (cols + width - 1) / width;
         part = block / panels;
         start = block % panels * width;
@@ -48,43 +48,41 @@ __device__ __forceinline__ void sum_columns(
     const SCALAR* dy, const SCALAR* x, float* partial, float* sums, long long rows, long long cols, int across,
     long long height
 ) {
-    const Place<PACKED> place(blockIdx.x, across, cols);
-    const long long first = place.part * height, last = first + height < rows ? first + height : rows;
-    x += place.start;
+    const Position<PACKED> position(blockIdx.x, across, cols);
+    const long long first = position.part * height, last = first + height < rows ? first + height : rows;
+    x += position.start;
     float sum[PACK] = {};
-    long long row = first + place.down;
-    for (; row + (UNROLL - 1) * place.steps < last; row += UNROLL * place.steps) {
+    long long row = first + position.down;
+    for (; row + (UNROLL - 1) * position.steps < last; row += UNROLL * position.steps) {
         Bits packs[UNROLL];
         float scale[UNROLL];
 #pragma unroll
         for (int u = 0; u < UNROLL; ++u) {
-            packs[u] = place.share.load(x + (row + u * place.steps) * cols, 0);
-            scale[u] = to_float(dy[row + u * place.steps]);
+            packs[u] = position.share.load(x + (row + u * position.steps) * cols, 0);
+            scale[u] = to_float(dy[row + u * position.steps]);
         }
 #pragma unroll
         for (int u = 0; u < UNROLL; ++u) add_scaled(sum, scale[u], packs[u]);
     }
-    for (; row < last; row += place.steps) {
-        add_scaled(sum, to_float(dy[row]), place.share.load(x + row * cols, 0));
+    for (; row < last; row += position.steps) {
+        add_scaled(sum, to_float(dy[row]), position.share.load(x + row * cols, 0));
     }
 
     // Each sum is put where its column is, under those of the rows above.
     const int width = across * PACK;
 #pragma unroll
-    for (int i = 0; i < PACK; ++i) sums[place.down * width + place.share.column(0, i)] = sum[i];
+    for (int i = 0; i < PACK; ++i) sums[position.down * width + position.share.column(0, i)] = sum[i];
     __syncthreads();
-    partial += place.part * cols + place.start;
-    for (int col = threadIdx.x; col < place.share.cols; col += THREADS) {
+    partial += position.part * cols + position.start;
+    for (int col = threadIdx.x; col < position.share.cols; col += THREADS) {
         float total = sums[col];
-        for (int down = 1; down < place.steps; ++down) total += sums[down * width + col];
+        for (int down = 1; down < position.steps; ++down) total += sums[down * width + col];
         partial[col] = total;
     }
 }
 
 // dw of 32 columns: each warp of the block adds every so-manyth part.
-__device__ __forceinline__ void total_of_parts(
-    const float* partial, long long parts, long long cols, SCALAR* dw
-) {
+__device__ __forceinline__ void total_of_parts(const float* partial, long long parts, long long cols, SCALAR* dw) {
     constexpr int WARPS = THREADS / WARP;
     __shared__ float sums[WARPS][WARP];
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
@@ -107,17 +105,17 @@ __device__ __forceinline__ void write_outer(
     const SCALAR* dy, const SCALAR* w, SCALAR* dx, long long block, long long rows, long long cols, int across,
     long long height
 ) {
-    const Place<PACKED> place(block, across, cols);
-    const long long first = place.part * height, last = first + height < rows ? first + height : rows;
+    const Position<PACKED> position(block, across, cols);
+    const long long first = position.part * height, last = first + height < rows ? first + height : rows;
     float weights[PACK];
-    unpack(place.share.load(w + place.start, 0), weights);
+    unpack(position.share.load(w + position.start, 0), weights);
 #pragma unroll 2
-    for (long long row = first + place.down; row < last; row += place.steps) {
+    for (long long row = first + position.down; row < last; row += position.steps) {
         const float gradient = to_float(dy[row]);
         float values[PACK];
 #pragma unroll
         for (int i = 0; i < PACK; ++i) values[i] = gradient * weights[i];
-        place.share.store(dx + row * cols + place.start, 0, values);
+        position.share.store(dx + row * cols + position.start, 0, values);
     }
 }
 
@@ -135,8 +133,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) weighted_sum_column_parts(
 
 extern "C" __global__ void __launch_bounds__(THREADS) weighted_sum_outer(
     const SCALAR* __restrict__ dy, const SCALAR* __restrict__ w, const float* __restrict__ partial,
-    SCALAR* __restrict__ dx, SCALAR* __restrict__ dw, long long parts, long long rows, long long cols,
-    long long across, long long height
+    SCALAR* __restrict__ dx, SCALAR* __restrict__ dw, long long parts, long long rows, long long cols, long long across,
+    long long height
 ) {
     const long long block = blockIdx.x - (cols + WARP - 1) / WARP;
     if (block < 0) {

@@ -9,7 +9,7 @@ import shutil
 import socket
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import psutil
@@ -18,6 +18,7 @@ from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
 from roofscope.profiling.devices.environment import Environment, Package
 
 CPU_ID = "cpu"
+_SCREENS = ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY")
 _CPUINFO = Path("/proc/cpuinfo")
 _SYSTEM_CPUS = Path("/sys/devices/system/cpu")
 _MEMORY_LIMITS = (  # of control groups, version 2 and 1
@@ -55,6 +56,13 @@ def cpu_device() -> Device:
         memory_bytes=available_memory_bytes(),
         last_level_cache_bytes=last_level_cache_bytes(),
     )
+
+
+def screen(platform: str, variables: Mapping[str, str]) -> str:
+    """Where Qt would open a window, or was asked to draw without a screen; "" where it cannot."""
+    if platform != "linux":
+        return "present"
+    return next((variables[name] for name in _SCREENS if variables.get(name)), "")
 
 
 def cpu_state() -> DeviceState:

@@ -22,6 +22,7 @@ _CODE = (*_HELPERS, ".cu")
 _IMPORT = re.compile(r"^\s*(?:from|import)\s+roofscope\.kernels\.(\w+)\.(\w+)", re.MULTILINE)
 _SPEC_MODULE = re.compile(r"roofscope\.kernels\.\w+\.spec")
 _VARIANT = re.compile(r"(triton|cuda_ext|cuda|library)_([a-z0-9_]+)")
+_FORMER_PACKAGES = ("profiling", "kernels")  # as files from before the package roofscope import them
 _MODES = ("default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagraphs")  # of torch.compile
 
 
@@ -157,6 +158,8 @@ def describe_load_error(error: Exception) -> str:
     """What a user's file raised when it was loaded, in a clause."""
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {error.msg}"
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _FORMER_PACKAGES:
+        return f"{error}; what a kernel's file needs is imported from roofscope"
     return f"{type(error).__name__}: {error}"
 
 

@@ -56,7 +56,6 @@ class Element(StrEnum):
     FLOAT8_E4M3 = "float8_e4m3fn"
     INT8 = "int8"
     UINT8 = "uint8"
-    INT32 = "int32"
     INT64 = "int64"
 
 

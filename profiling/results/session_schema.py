@@ -114,7 +114,7 @@ def lift_schema(connection: sqlite3.Connection) -> None:
 def schema_fault(connection: sqlite3.Connection) -> str | None:
     """What in a file no Roofscope wrote and would act when its tables are read or written; None if nothing.
 
-    A view in a table's place can count for ever, a trigger can delete what is added. Views and tables of
+    A view in a table's place can count without end, a trigger can delete what is added. Views and tables of
     other names do nothing unasked, and the view ``point`` is never read by Roofscope.
     """
     for kind, name, statement in connection.execute("SELECT type, name, sql FROM sqlite_master"):

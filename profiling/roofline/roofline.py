@@ -32,6 +32,18 @@ class Source(StrEnum):
     MEASURED_BURST = "measured burst"
     MEASURED_SUSTAINED = "measured sustained"
 
+    @property
+    def is_measured(self) -> bool:
+        return self in (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED)
+
+    @property
+    def rank(self) -> int:
+        """The lower, the better it is known: measured before promised."""
+        return _BY_TRUST.index(self)
+
+
+_BY_TRUST = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED, Source.NAMEPLATE_HELD, Source.NAMEPLATE)
+
 
 class Mix(StrEnum):
     """Access mix of a memory ceiling."""

@@ -56,7 +56,7 @@ class HeadlessRun:
         """As the Stop button does, from a signal's handler or within a report.
 
         It is heard within a tenth of a second, between two steps. An exception would lose the effects of the
-        step that it ends; where that was the last, the run would wait for its end for ever.
+        step that it ends; where that was the last, the run would never end.
         """
         self._presses += 1
 

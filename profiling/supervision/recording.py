@@ -29,7 +29,7 @@ class Ceilings(Enum):
 
     LEAVE = auto()
     KEEP = auto()  # the nameplate and those of before go into the session; measured where none are known
-    MEASURE = auto()  # as well, and measured anew
+    MEASURE = auto()  # as well, and measured again
 
 
 class Ending(Struct, frozen=True):

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 TOP_LEVEL = {
     *(
         ".ci",
+        ".clang-format",
         ".gitignore",
         "ARCHITECTURE.md",
         "CHANGELOG.md",
@@ -84,8 +85,12 @@ def test_the_architecture_draws_every_module_of_the_engine_in_its_folder() -> No
 def _drawn(text: str) -> dict[str, set[str]]:
     """The words in the line of each folder, by the folder's name."""
     found: dict[str, set[str]] = {}
+    last = ""
     for line in text.splitlines():
         _, *parts = re.split(r"(\w+)/\s", line)
         for name, modules in zip(parts[::2], parts[1::2], strict=True):
+            last = name
             found.setdefault(name, set(re.findall(r"\w+", modules)))  # the engine stands first
+        if not parts and last in found and line.startswith("   "):  # the line before goes on
+            found[last] |= set(re.findall(r"\w+", line))
     return found

@@ -1,8 +1,10 @@
 """What the tests of the kernels share: the catalog, inputs to run on, and what counts as equal."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any
 
+import pytest
 import torch
 
 from roofscope.profiling.planning.catalog import Kernel, load_module, scan
@@ -20,6 +22,22 @@ def implementations(*providers: Provider) -> Iterator[tuple[Kernel, Implementati
         for implementation in kernel.implementations:
             if implementation.provider in providers:
                 yield kernel, implementation
+
+
+def sample(
+    cases: Iterable[tuple[Any, ...]],
+    group: Callable[..., Hashable],
+    fits: Callable[..., bool] = lambda *_: True,
+) -> list[Any]:
+    """The cases as parameters of a test. `make test` takes the first of each group that fits."""
+    seen: set[Hashable] = set()
+    parameters: list[Any] = []
+    for case in cases:
+        is_first = group(*case) not in seen and fits(*case)
+        if is_first:
+            seen.add(group(*case))
+        parameters.append(pytest.param(*case, marks=() if is_first else pytest.mark.exhaustive))
+    return parameters
 
 
 def name_of(value: object) -> str | None:

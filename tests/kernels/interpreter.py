@@ -5,7 +5,7 @@ torch may have imported it long before, so a child sets the variable before it i
 import of torch or triton at the top of this file.
 
 ROOFSCOPE_TRITON=3.6.0 names another Triton than this environment's: that of .tools/triton-3.6.0, with the
-NumPy that lies there too. .ci/run puts them there; torch stays this environment's.
+NumPy that lies there too. `make test-all` puts them there; torch stays this environment's.
 """
 
 import ctypes

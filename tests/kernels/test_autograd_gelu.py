@@ -1,6 +1,7 @@
 """GELU under autograd: its gradient against finite differences, and Triton's against autograd's own."""
 
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import pytest
@@ -49,22 +50,22 @@ def test_keeps_nothing_where_no_gradient_is_wanted() -> None:
     assert y.grad_fn is None
 
 
-def test_the_gradient_of_the_triton_versions_is_autograds_own() -> None:
+def test_the_gradient_of_the_triton_versions_is_autograds_own(interpreters: ProcessPoolExecutor) -> None:
     pytest.importorskip("triton", reason="Triton is not installed here")
     x = variable(torch.float32)
-    with interpreter.start() as pool:
 
-        def triton(kernel: str) -> Call:
-            path = LIBRARY / kernel / "triton_sigmoid.py"
+    def triton(kernel: str) -> Call:
+        path = LIBRARY / kernel / "triton_sigmoid.py"
 
-            def call(*inputs: torch.Tensor) -> torch.Tensor:
-                arrays: list[Any] = [tensor.detach().double().numpy() for tensor in inputs]
-                outputs, _ = pool.submit(interpreter.run, path, ["float32"] * len(arrays), arrays).result()
-                return torch.from_numpy(outputs[0]).float()
+        def call(*inputs: torch.Tensor) -> torch.Tensor:
+            arrays: list[Any] = [tensor.detach().double().numpy() for tensor in inputs]
+            called = interpreters.submit(interpreter.run, path, ["float32"] * len(arrays), arrays)
+            outputs, _ = called.result()
+            return torch.from_numpy(outputs[0]).float()
 
-            return call
+        return call
 
-        gelu = differentiable(triton("gelu"), triton("gelu_backward"))
-        (found,) = torch.autograd.grad(gelu(x).sin().sum(), x)
+    gelu = differentiable(triton("gelu"), triton("gelu_backward"))
+    (found,) = torch.autograd.grad(gelu(x).sin().sum(), x)
     (expected,) = torch.autograd.grad(functional.gelu(x, approximate="tanh").sin().sum(), x)
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)

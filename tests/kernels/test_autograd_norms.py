@@ -1,6 +1,7 @@
 """Layer norm, RMS norm and softmax under autograd: against finite differences, and against autograd's own."""
 
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import pytest
@@ -71,23 +72,25 @@ def test_the_statistics_of_16_bit_rows_are_float32(kernel: str) -> None:
 
 
 @each_kernel
-def test_the_gradient_of_the_triton_versions_is_autograds_own(kernel: str) -> None:
+def test_the_gradient_of_the_triton_versions_is_autograds_own(
+    interpreters: ProcessPoolExecutor, kernel: str
+) -> None:
     pytest.importorskip("triton", reason="Triton is not installed here")
     inputs = variables(kernel, 19, 257, torch.float32)
-    with interpreter.start() as pool:
 
-        def triton(name: str) -> Call:
-            path = min((LIBRARY / name).glob("triton_*.py"))
+    def triton(name: str) -> Call:
+        path = min((LIBRARY / name).glob("triton_*.py"))
 
-            def call(*tensors: torch.Tensor) -> Any:
-                arrays: list[Any] = [tensor.detach().double().numpy() for tensor in tensors]
-                outputs, _ = pool.submit(interpreter.run, path, ["float32"] * len(arrays), arrays).result()
-                results = tuple(torch.from_numpy(output).float() for output in outputs)
-                return results if len(results) > 1 else results[0]
+        def call(*tensors: torch.Tensor) -> Any:
+            arrays: list[Any] = [tensor.detach().double().numpy() for tensor in tensors]
+            called = interpreters.submit(interpreter.run, path, ["float32"] * len(arrays), arrays)
+            outputs, _ = called.result()
+            results = tuple(torch.from_numpy(output).float() for output in outputs)
+            return results if len(results) > 1 else results[0]
 
-            return call
+        return call
 
-        call = differentiable(kernel, triton(kernel), triton(f"{kernel}_backward"))
-        found = torch.autograd.grad(call(*inputs).sin().sum(), inputs)
+    call = differentiable(kernel, triton(kernel), triton(f"{kernel}_backward"))
+    found = torch.autograd.grad(call(*inputs).sin().sum(), inputs)
     expected = torch.autograd.grad(AUTOGRADS_OWN[kernel](*inputs).sin().sum(), inputs)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)

@@ -10,7 +10,7 @@ from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.build.contract import BuildRequest, Built
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # torch's own, while it compiles
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch's own, while it compiles
 
 PLAIN = "def run(x):\n    return x.sin() * 2\n"
 BRANCH = "def run(x):\n    if x.sum().item() > 0:\n        return x + 1\n    return x - 1\n"
@@ -34,7 +34,9 @@ def counts(info: BuildInfo) -> tuple[int | None, int | None, int | None]:
     return info.graph_count, info.graph_breaks, info.recompiles
 
 
-@pytest.mark.parametrize("mode", ["default", "max_autotune_no_cudagraphs"])
+@pytest.mark.parametrize(
+    "mode", ["default", pytest.param("max_autotune_no_cudagraphs", marks=pytest.mark.exhaustive)]
+)
 def test_only_the_measured_sizes_count(tmp_path: Path, mode: str) -> None:
     version = built(tmp_path, PLAIN, mode)
     for size in (100, 37, 100, 5):

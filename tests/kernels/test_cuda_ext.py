@@ -42,7 +42,7 @@ def test_without_the_tools_it_says_which(
 
 
 @needs_tools
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(900)
 @pytest.mark.filterwarnings("ignore")  # torch's own, of compilers
 def test_the_textbook_extension_is_built_and_checks_its_input(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_the_textbook_extension_is_built_and_checks_its_input(tmp_path: Path) ->
 
 
 @needs_tools
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(900)
 @pytest.mark.filterwarnings("ignore")
 def test_what_does_not_compile_gives_the_compilers_words(tmp_path: Path) -> None:

@@ -3,8 +3,7 @@
 Each for the eager version and, under the interpreter, for the Triton version.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -33,17 +32,12 @@ each_provider = pytest.mark.parametrize("provider", ["eager", "triton"])
 each_dtype = pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
 
 
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Any]:
-    with interpreter.start() as pool:
-        yield pool
-
-
 @pytest.fixture
-def run(pool: Any, provider: str) -> Call:
+def run(request: pytest.FixtureRequest, provider: str) -> Call:
     """Calls a kernel's eager version, or its Triton version in the interpreting process."""
     if provider == "triton":
         pytest.importorskip("triton", reason="Triton is not installed here")
+        pool = request.getfixturevalue("interpreters")
 
     def run(kernel: str, *inputs: torch.Tensor) -> Tensors:
         if provider == "eager":

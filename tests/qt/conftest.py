@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.window.application import Application, build_window
@@ -16,6 +17,21 @@ from roofscope.profiling.supervision.target import LocalTarget
 from roofscope.tests.sessions import DEVICE, ENVIRONMENT, make_session
 
 OpenWindow = Callable[..., Application]
+
+WAIT_MS = 60_000  # only what hangs takes that long, whatever else the machine does
+
+
+class PatientBot(QtBot):
+    """Waits so long by default; pytest-qt's own 5 s depend on how busy the machine is."""
+
+    def waitUntil(self, callback: Callable[[], bool | None], *, timeout: int = WAIT_MS) -> None:
+        super().waitUntil(callback, timeout=timeout)
+
+    def waitSignal(self, signal: Any, *, timeout: int = WAIT_MS, **options: Any) -> Any:
+        return super().waitSignal(signal, timeout=timeout, **options)
+
+    def waitExposed(self, widget: QWidget, *, timeout: int = WAIT_MS) -> Any:
+        return super().waitExposed(widget, timeout=timeout)
 
 
 class FakeTarget(LocalTarget, frozen=True):
@@ -42,6 +58,11 @@ class FakeDevices:
 
     def close(self) -> None:
         pass
+
+
+@pytest.fixture
+def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
+    return PatientBot(request)
 
 
 @pytest.fixture
@@ -73,7 +94,7 @@ def open_window(qtbot: QtBot, qapp: QApplication, paths: UserPaths) -> Iterator[
         devices: FakeDevices | None = None,
         kernel_roots: tuple[Path, ...] = (),
     ) -> Application:
-        target = FakeTarget(mode, str(paths.settings.with_name("crashed")))
+        target = FakeTarget(mode, str(marker_of(paths)))
         application = build_window(
             qapp, paths, source=devices or FakeDevices(), target=target, kernel_roots=kernel_roots
         )
@@ -89,6 +110,11 @@ def open_window(qtbot: QtBot, qapp: QApplication, paths: UserPaths) -> Iterator[
         application.window.deleteLater()
         application.deleteLater()
     qapp.processEvents()
+
+
+def marker_of(paths: UserPaths) -> Path:
+    """The file by which the fake worker knows whether it crashed before, or may go on."""
+    return paths.settings.with_name("marker")
 
 
 def write_session(path: Path) -> None:

@@ -1,7 +1,8 @@
 """A worker for tests of the window: speaks the protocol, computes nothing, times are invented.
 
 Run as a script with a mode: ``quick`` answers at once; ``slow`` takes 0.3 s per implementation and
-obeys cancel; ``stuck`` answers nothing after a task's first stage; ``crash`` kills itself in its
+obeys cancel; ``held`` gives the first outcome of a task and then waits for a cancel, or for its marker
+file to appear; ``stuck`` answers nothing after a task's first stage; ``crash`` kills itself in its
 first task; ``crash_once`` only if its marker file is not there yet; ``mute`` dies before it says hello.
 """
 
@@ -72,7 +73,7 @@ def main(mode: str, marker: str) -> None:
                 case Probe(id=task):
                     probe(task)
                 case SelfTest(id=task):
-                    prove(task, mode, decoder)
+                    prove(task, mode, Path(marker), decoder)
                 case Run(job=job):
                     run(job, mode, Path(marker), decoder)
                 case Trace(job=job):
@@ -86,7 +87,7 @@ def main(mode: str, marker: str) -> None:
 
 def run(job: Job, mode: str, marker: Path, decoder: LineDecoder) -> None:
     cancelled = False
-    for implementation in job.implementations:
+    for number, implementation in enumerate(job.implementations):
         say(StageStarted(job.id, Stage.VERIFY, 60.0, implementation))
         if mode == "crash" or (mode == "crash_once" and not marker.exists()):
             marker.touch()
@@ -96,6 +97,8 @@ def run(job: Job, mode: str, marker: Path, decoder: LineDecoder) -> None:
             time.sleep(60)
         if mode == "slow":
             cancelled = cancelled or cancel_within(0.3, decoder)
+        if mode == "held" and number:
+            cancelled = cancelled or is_cancelled_while_held(marker, decoder)
         outcome = Cancelled() if cancelled else measured(1e-3)
         say(OutcomeReady(job.id, implementation, outcome))
     say(TaskDone(job.id))
@@ -108,13 +111,21 @@ def probe(task: str) -> None:
     say(TaskDone(task))
 
 
-def prove(task: str, mode: str, decoder: LineDecoder) -> None:
-    for proof in PROOFS:
+def prove(task: str, mode: str, marker: Path, decoder: LineDecoder) -> None:
+    for number, proof in enumerate(PROOFS):
         say(StageStarted(task, Stage.CHECK, 60.0, detail=proof.name))
-        if mode == "slow" and cancel_within(0.3, decoder):
+        if mode == "held" and number and is_cancelled_while_held(marker, decoder):
             break
         say(ProofReady(task, proof))
     say(TaskDone(task))
+
+
+def is_cancelled_while_held(marker: Path, decoder: LineDecoder) -> bool:
+    """Wait for one of the two: a cancel, or the marker that lets go."""
+    while not marker.exists():
+        if cancel_within(0.05, decoder):
+            return True
+    return False
 
 
 def cancel_within(seconds: float, decoder: LineDecoder) -> bool:

@@ -11,8 +11,6 @@ from roofscope.profiling.results.proof import ProofName
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.qt.conftest import OpenWindow
 
-WAIT_MS = 20_000
-
 
 def proof_pane(application: Application) -> ProofPane:
     application.window.actions_of[CommandId.DOCTOR].trigger()
@@ -34,7 +32,7 @@ def test_proofs_are_shown_with_their_limits_and_kept(open_window: OpenWindow, qt
     pane = proof_pane(application)
     assert "Nothing is proved" in texts(pane)
     button(pane, "Prove it on this device").click()
-    qtbot.waitUntil(lambda: not application.controller.is_running, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: not application.controller.is_running)
     shown = texts(pane)
     for wanted in (
         "known duration: passed, 2 s",
@@ -60,7 +58,7 @@ def test_a_session_with_proofs_shows_them_again(open_window: OpenWindow, qtbot: 
     application = open_window()
     pane = proof_pane(application)
     button(pane, "Prove it on this device").click()
-    qtbot.waitUntil(lambda: not application.controller.is_running, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: not application.controller.is_running)
     path = application.model.session.path
     pane.window().close()
     application.window.close()
@@ -70,13 +68,13 @@ def test_a_session_with_proofs_shows_them_again(open_window: OpenWindow, qtbot: 
 
 
 def test_the_self_test_can_be_stopped_and_keeps_what_is_proved(open_window: OpenWindow, qtbot: QtBot):
-    application = open_window(mode="slow")
+    application = open_window(mode="held")
     pane = proof_pane(application)
     button(pane, "Prove it on this device").click()
-    with qtbot.waitSignal(application.model.proof_added, timeout=WAIT_MS):
+    with qtbot.waitSignal(application.model.proof_added):
         pass
     button(pane, "Stop").click()
-    qtbot.waitUntil(lambda: not application.controller.is_running, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: not application.controller.is_running)
     assert 1 <= len(application.model.session.proofs) < 3
     assert button(pane, "Prove it on this device").isVisible()
     pane.window().close()

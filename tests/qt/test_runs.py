@@ -17,10 +17,9 @@ from roofscope.profiling.paths import LIBRARY, UserPaths
 from roofscope.profiling.results.outcome import Cancelled, Failed, FailureKind, Measured
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import load
-from roofscope.tests.qt.conftest import FakeDevices, OpenWindow
+from roofscope.profiling.supervision import supervisor
+from roofscope.tests.qt.conftest import FakeDevices, OpenWindow, marker_of
 from roofscope.tests.sessions import DEVICE, ENVIRONMENT
-
-WAIT_MS = 60_000
 
 
 def tick_only(application: Application, *names: str) -> int:
@@ -41,7 +40,7 @@ def press(application: Application, command: CommandId) -> None:
 
 
 def until_idle(application: Application, qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not application.controller.is_running, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: not application.controller.is_running)
 
 
 def run_again(application: Application, qtbot: QtBot) -> Session:
@@ -100,10 +99,10 @@ def test_a_second_run_appends_and_probes_no_more(open_window: OpenWindow, qtbot:
 
 
 def test_results_are_in_the_file_while_the_run_goes_on(open_window: OpenWindow, qtbot: QtBot):
-    application = open_window(mode="slow")
+    application = open_window(mode="held")
     tick_only(application, "softmax")
     press(application, CommandId.RUN)
-    with qtbot.waitSignal(application.model.point_added, timeout=WAIT_MS):
+    with qtbot.waitSignal(application.model.point_added):
         pass
     assert application.controller.is_running
     assert len(load(application.model.session.path).points) == application.table.rowCount() >= 1
@@ -113,12 +112,12 @@ def test_results_are_in_the_file_while_the_run_goes_on(open_window: OpenWindow, 
 
 @pytest.mark.parametrize("name", ["itself", "a link to it"])
 def test_saving_over_the_open_file_loses_nothing_that_follows(
-    open_window: OpenWindow, qtbot: QtBot, tmp_path: Path, name: str
+    open_window: OpenWindow, qtbot: QtBot, paths: UserPaths, tmp_path: Path, name: str
 ):
-    application = open_window(mode="slow")
+    application = open_window(mode="held")
     count = tick_only(application, "softmax")
     press(application, CommandId.RUN)
-    with qtbot.waitSignal(application.model.point_added, timeout=WAIT_MS):
+    with qtbot.waitSignal(application.model.point_added):
         pass
     path = target = application.model.session.path
     if name != "itself":
@@ -129,15 +128,16 @@ def test_saving_over_the_open_file_loses_nothing_that_follows(
     application.controller.save_as(target)
     assert said == [f"Every result is already in {target}"]
     assert target.is_symlink() == (name != "itself")
+    marker_of(paths).touch()
     until_idle(application, qtbot)
     assert len(load(path).points) == count
 
 
 def test_stop_keeps_what_was_measured(open_window: OpenWindow, qtbot: QtBot):
-    application = open_window(mode="slow")
+    application = open_window(mode="held")
     count = tick_only(application, "softmax", "gelu")
     press(application, CommandId.RUN)
-    with qtbot.waitSignal(application.model.point_added, timeout=WAIT_MS):
+    with qtbot.waitSignal(application.model.point_added):
         pass
     press(application, CommandId.STOP)
     until_idle(application, qtbot)
@@ -150,7 +150,7 @@ def test_stop_keeps_what_was_measured(open_window: OpenWindow, qtbot: QtBot):
 
 
 def test_nothing_tells_to_press_run_during_a_run(open_window: OpenWindow, qtbot: QtBot):
-    application = open_window(mode="slow")
+    application = open_window(mode="held")
     tick_only(application, "softmax")
     application.window.say("Stopped; what was measured is kept.")
     table, chart = application.panes.results._empty, application.panes.chart
@@ -160,7 +160,7 @@ def test_nothing_tells_to_press_run_during_a_run(open_window: OpenWindow, qtbot:
     assert "under way" in table.text()
     assert "under way" in chart.accessibleDescription()
     assert application.window.said == ""
-    with qtbot.waitSignal(application.model.point_added, timeout=WAIT_MS):
+    with qtbot.waitSignal(application.model.point_added):
         pass
     assert application.panes.results._count.whole_text == "1 point on NVIDIA H200"
     press(application, CommandId.STOP)
@@ -168,29 +168,35 @@ def test_nothing_tells_to_press_run_during_a_run(open_window: OpenWindow, qtbot:
     assert "press Run" in table.text()
 
 
-def test_a_second_stop_kills_a_worker_that_does_not_listen(open_window: OpenWindow, qtbot: QtBot):
+def test_a_second_stop_kills_a_worker_that_does_not_listen(
+    open_window: OpenWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(supervisor, "CANCEL_GRACE_S", 1e6)  # the first stop alone would wait without end
     application = open_window(mode="stuck")
     tick_only(application, "softmax")
     press(application, CommandId.RUN)
-    qtbot.waitUntil(lambda: "verifying" in application.panes.plan_bar._message.whole_text, timeout=WAIT_MS)
-    qtbot.waitUntil(lambda: "softmax" in application.panes.plan_bar._message.whole_text, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: "verifying" in application.panes.plan_bar._message.whole_text)
+    qtbot.waitUntil(lambda: "softmax" in application.panes.plan_bar._message.whole_text)
     pid = application.link.worker_pid
     press(application, CommandId.STOP)
     assert application.controller.is_running
     press(application, CommandId.STOP)
-    qtbot.waitUntil(lambda: not application.controller.is_running, timeout=2500)  # before the ladder would
+    until_idle(application, qtbot)
     assert not Path(f"/proc/{pid}").exists()
     assert all(isinstance(point.outcome, Cancelled) for point in application.model.session.points)
 
 
-def test_a_killed_worker_gives_a_card_and_the_run_goes_on(open_window: OpenWindow, qtbot: QtBot):
-    application = open_window(mode="slow")
+def test_a_killed_worker_gives_a_card_and_the_run_goes_on(
+    open_window: OpenWindow, qtbot: QtBot, paths: UserPaths
+):
+    application = open_window(mode="held")
     count = tick_only(application, "softmax", "gelu")
     press(application, CommandId.RUN)
-    with qtbot.waitSignal(application.model.point_added, timeout=WAIT_MS):
+    with qtbot.waitSignal(application.model.point_added):
         pass
-    with qtbot.waitSignal(application.controller.worker_lost, timeout=WAIT_MS) as lost:
+    with qtbot.waitSignal(application.controller.worker_lost) as lost:
         os.kill(application.link.worker_pid, signal.SIGKILL)
+    marker_of(paths).touch()
     assert "SIGKILL" in lost.args[0].message
     assert application.panes.cards.isVisible()
     until_idle(application, qtbot)
@@ -315,7 +321,7 @@ def test_a_trace_is_recorded_shown_and_written(open_window: OpenWindow, qtbot: Q
     press(application, CommandId.TRACE)
     until_idle(application, qtbot)
     view = application.panes.trace.view
-    qtbot.waitUntil(lambda: view.model().rowCount() == 1, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: view.model().rowCount() == 1)
     texts = [view.model().index(0, column).data() for column in range(5)]
     assert texts == ["invented_kernel", "2", "5.000 µs", "2.500 µs", "100 %"]
     application.panes.trace.export(tmp_path / "trace.json")
@@ -325,10 +331,10 @@ def test_a_trace_is_recorded_shown_and_written(open_window: OpenWindow, qtbot: Q
 
 
 def test_closing_the_window_ends_the_worker_and_leaves_one_plain_file(open_window: OpenWindow, qtbot: QtBot):
-    application = open_window(mode="slow")
+    application = open_window(mode="held")
     tick_only(application, "softmax")
     press(application, CommandId.RUN)
-    with qtbot.waitSignal(application.model.point_added, timeout=WAIT_MS):
+    with qtbot.waitSignal(application.model.point_added):
         pass
     pid, path = application.link.worker_pid, application.model.session.path
     application.window.close()
@@ -338,7 +344,7 @@ def test_closing_the_window_ends_the_worker_and_leaves_one_plain_file(open_windo
 
 
 def test_a_run_is_not_disturbed_by_another_session(open_window: OpenWindow, qtbot: QtBot, session_file: Path):
-    application = open_window(mode="slow")
+    application = open_window(mode="held")
     tick_only(application, "softmax")
     press(application, CommandId.RUN)
     path = application.model.session.path

@@ -5,8 +5,9 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
-from roofscope.app.presentation.tokens import DARK, LIGHT, Scheme, Theme, contrast
+from roofscope.app.presentation.tokens import DARK, LIGHT, Scheme, Theme
 from roofscope.app.window.theme import ThemeSwitch, apply_theme, palette_of
+from roofscope.tests.contrast import contrast
 
 
 def test_applying_a_scheme_colours_widgets_that_exist_already(qtbot: QtBot, qapp: QApplication) -> None:
@@ -26,7 +27,7 @@ def test_system_is_light_where_the_desktop_does_not_say(qapp: QApplication) -> N
 def test_the_switch_tells_of_a_change_and_only_of_a_change(qtbot: QtBot, qapp: QApplication) -> None:
     switch = ThemeSwitch(qapp, Scheme.LIGHT)
     try:
-        with qtbot.waitSignal(switch.changed, timeout=1000) as told:
+        with qtbot.waitSignal(switch.changed) as told:
             switch.choose(Scheme.DARK)
         assert told.args == [DARK]
         assert (switch.theme, switch.scheme) == (DARK, Scheme.DARK)

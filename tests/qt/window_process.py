@@ -24,12 +24,16 @@ def main(task: str, folder: Path, files: list[Path]) -> int:
     if task == "run":
         application.panes.plan_bar.device_changed.connect(application.commands.run)
     else:
-        QTimer.singleShot(200, lambda: tell_modules(application))
+        looking = QTimer(application, interval=100)
+        looking.timeout.connect(lambda: tell_modules(application))
+        looking.start()
     return app.exec()
 
 
 def tell_modules(application: Application) -> None:
-    assert application.table.rowCount() > 0
+    """Once the file is shown and the devices are found: by then all is imported that a start needs."""
+    if application.table.rowCount() == 0 or application.panes.plan_bar.device() is None:
+        return
     modules = sorted({name.partition(".")[0] for name in sys.modules})
     sys.stdout.write(" ".join(modules))
     application.window.close()

@@ -156,6 +156,9 @@ def test_sources_are_read_with_their_hashes(folder: Path) -> None:
         ("raise RuntimeError('half written')", "half written"),
         ("a = 1\ndef (", "cannot be used: line 2: "),
         ("", "cannot be used: AttributeError: "),
+        ("from profiling.spec import Axis", "is imported from roofscope."),
+        ("from kernels.shared.rows import are_packed", "is imported from roofscope."),
+        ("import another.module", "ModuleNotFoundError: No module named 'another'."),
     ],
 )
 def test_a_broken_spec_is_told_and_left_out(folder: Path, text: str, words: str) -> None:

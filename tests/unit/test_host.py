@@ -127,3 +127,18 @@ def test_state_of_the_cpu_is_within_its_bounds() -> None:
     assert 0 <= state.utilization <= 1
     assert state.memory_used_bytes is not None
     assert 0 < state.memory_used_bytes < psutil.virtual_memory().total
+
+
+@pytest.mark.parametrize(
+    ("platform", "variables", "found"),
+    [
+        ("linux", {"DISPLAY": ":0"}, ":0"),
+        ("linux", {"WAYLAND_DISPLAY": "wayland-0"}, "wayland-0"),
+        ("linux", {"QT_QPA_PLATFORM": "offscreen"}, "offscreen"),
+        ("linux", {"DISPLAY": ""}, ""),
+        ("linux", {}, ""),
+        ("win32", {}, "present"),
+    ],
+)
+def test_a_screen_is_where_qt_would_draw(platform: str, variables: dict[str, str], found: str) -> None:
+    assert host.screen(platform, variables) == found

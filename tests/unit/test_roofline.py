@@ -103,3 +103,10 @@ def test_a_sustained_point_is_bounded_by_sustained_ceilings_where_there_are_some
     burst_only = Roofline(ceilings[:1] + ceilings[2:3]).limiter(work, Bound.BF16, Source.MEASURED_SUSTAINED)
     assert burst_only is not None
     assert burst_only.ceiling.value == 796e12
+
+
+def test_sources_are_ranked_measured_before_promised() -> None:
+    ranked = sorted(Source, key=lambda source: source.rank)
+    assert [source.is_measured for source in ranked] == [True, True, False, False]
+    assert ranked[0] is Source.MEASURED_BURST
+    assert ranked[-1] is Source.NAMEPLATE

@@ -2,8 +2,9 @@
 
 import pytest
 
-from roofscope.app.presentation.tokens import DARK, LIGHT, PROVIDER_COLOURS, PROVIDER_MARKERS, Theme, contrast
+from roofscope.app.presentation.tokens import DARK, LIGHT, PROVIDER_COLOURS, PROVIDER_MARKERS, Theme
 from roofscope.profiling.planning.spec import Provider
+from roofscope.tests.contrast import contrast
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)

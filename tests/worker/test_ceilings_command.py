@@ -23,7 +23,7 @@ def test_kept_ceilings_are_printed_and_not_measured(tmp_path: Path) -> None:
     assert "Measured on 2026-01-01" in done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_fresh_probe_replaces_what_was_kept(tmp_path: Path) -> None:
     keep_ceilings(tmp_path / "cache")
     done = main(tmp_path, "ceilings", "--device", "cpu", "--fresh")

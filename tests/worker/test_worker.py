@@ -380,7 +380,7 @@ def test_an_unknown_device_is_one_banner(tmp_path: Path) -> None:
     assert "no device 'cuda:77'" in banner.text
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_torch_compile_is_measured_too(tmp_path: Path) -> None:
     add_toy(tmp_path, "good", GOOD)
     watched = Watched(tmp_path)

@@ -78,8 +78,7 @@ def _marker_boxes(scene: ChartScene, view: View) -> list[Box]:
 
 def preferred_source(sources: frozenset[Source]) -> Source | None:
     """The roof that is filled and whose ridges are named: measured before nameplate."""
-    order = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED, Source.NAMEPLATE_HELD, Source.NAMEPLATE)
-    return next((source for source in order if source in sources), None)
+    return min(sources, key=lambda source: source.rank, default=None)
 
 
 def _shape(line: RoofLine, scene: ChartScene, view: View) -> LineShape | None:

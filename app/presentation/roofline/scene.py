@@ -171,7 +171,7 @@ def _default_sources(known: Sequence[Source], points: Sequence[ChartPoint | Stri
     """What judges the points shown: burst, and sustained beside it where a point was measured so."""
     regimes = {point.regime for point in points} or {Regime.BURST}
     measured = {MEASURED_IN[regime] for regime in regimes} & set(known)
-    return frozenset(measured or set(known) & set(MEASURED_IN.values()) or known)
+    return frozenset(measured or [source for source in known if source.is_measured] or known)
 
 
 def _lit_bounds(points: Sequence[ChartPoint], options: ChartOptions) -> frozenset[Bound] | None:

@@ -17,7 +17,6 @@ from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Source
 
-_SOURCES = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED, Source.NAMEPLATE_HELD, Source.NAMEPLATE)
 _EVERY_KERNEL = "All kernels"
 _EVERY_DTYPE = "All dtypes"
 
@@ -80,11 +79,11 @@ class ChartBar(QWidget):
         self._count.setToolTip(f"{count_line(scene)}. {SPREAD_TEXT}")
 
     def source_actions(self) -> dict[Source, QAction]:
-        return {action.data(): action for action in self._source_menu.actions()}
+        return {Source(action.data()): action for action in self._source_menu.actions()}
 
     def _show_sources(self, scene: ChartScene) -> None:
         if not self.source_actions():
-            for source in _SOURCES:
+            for source in sorted(Source, key=lambda source: source.rank):
                 action = self._source_menu.addAction("")
                 action.setData(source)
                 action.setCheckable(True)

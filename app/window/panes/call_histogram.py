@@ -1,12 +1,13 @@
 """The spread of single calls: how many took how long, beside the headline."""
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
 
 from roofscope.app.presentation.formatting import count_text, time_text
 from roofscope.app.presentation.tokens import Theme
+from roofscope.app.window.panes.framed_plot import FramedPlot
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Measured
 
@@ -15,19 +16,11 @@ _BARS = 40
 _PLOT_HEIGHT = 30
 
 
-class CallHistogram(QWidget):
+class CallHistogram(FramedPlot):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__("Spread of single calls", theme, parent)
         self._calls_s: tuple[float, ...] = ()
         self._headline_s = 0.0
-        self._provider = Provider.EAGER
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Spread of single calls")
-
-    def set_theme(self, theme: Theme) -> None:
-        self._theme = theme
-        self.update()
 
     def show_calls(self, measured: Measured | None, provider: Provider) -> None:
         """Fewer than two calls have no spread: then it takes no room."""
@@ -46,20 +39,10 @@ class CallHistogram(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(200, _PLOT_HEIGHT + 2 * _MARGIN + self.fontMetrics().height())
 
-    def event(self, event: QEvent) -> bool:
-        if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), self.accessibleDescription(), self)
-            return True
-        return super().event(event)
-
     def paintEvent(self, event: QPaintEvent) -> None:
         if len(self._calls_s) < 2:
             return
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(self._theme.border)))
-        painter.setBrush(QColor(self._theme.window))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+        painter = self._begin()
         self._paint_bars(painter)
         self._paint_scale(painter)
         painter.end()

@@ -199,7 +199,7 @@ class PlanBar(QFrame):
     def _device_chosen(self) -> None:
         device = self.device()
         if device and not self._presets_touched:
-            # A laptop's CPU needs minutes for what a GPU is too fast to be judged below.
+            # Medium on a CPU (large takes minutes), large on a GPU (smaller is too short to judge).
             default = "medium" if device.kind is DeviceKind.CPU else "large"
             for name, button in self.presets.items():
                 button.setChecked(name == default)

@@ -6,7 +6,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -17,7 +16,8 @@ from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.widgets.icons import icon_pixmap
-from roofscope.app.window.widgets.labels import as_pane, label
+from roofscope.app.window.widgets.labels import label
+from roofscope.app.window.widgets.scroll_list import ScrollList
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.results.proof import Proof, ProofName, Row
 from roofscope.profiling.supervision.run_events import Progressed
@@ -51,8 +51,7 @@ class ProofPane(QWidget):
         self._stop.clicked.connect(controller.stop)
         self._state = label("", "muted", wraps=True)
         self._state.setAccessibleName("State of the self-test")
-        self._list = QVBoxLayout()
-        self._list.setSpacing(12)
+        self._list = ScrollList("Proofs")
         self._arrange()
         model.proof_added.connect(self._refresh)
         model.replaced.connect(self._refresh)
@@ -65,20 +64,10 @@ class ProofPane(QWidget):
         buttons.addWidget(self._state, 1)
         buttons.addWidget(self._stop)
         buttons.addWidget(self._prove)
-        content = QWidget()
-        as_pane(content)
-        column = QVBoxLayout(content)
-        column.setContentsMargins(16, 12, 16, 12)
-        column.addLayout(self._list)
-        column.addStretch(1)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setWidget(content)
-        scroll.setAccessibleName("Proofs")
         layout = QVBoxLayout(self)
         layout.addWidget(label(_ABOUT, "muted", wraps=True))
         layout.addLayout(buttons)
-        layout.addWidget(scroll, 1)
+        layout.addWidget(self._list, 1)
 
     def _start(self) -> None:
         if self._device:
@@ -107,9 +96,9 @@ class ProofPane(QWidget):
             self._state.setText(f"Nothing is proved in this session yet. The self-test runs on {name}.")
 
     def _refresh(self) -> None:
-        _clear(self._list)
+        self._list.clear()
         for proof in _newest(self._model.session.proofs):
-            self._list.addWidget(self._entry(proof))
+            self._list.add(self._entry(proof))
         self._tell()
 
     def _entry(self, proof: Proof) -> QWidget:
@@ -186,10 +175,3 @@ def _counts(proofs: tuple[Proof, ...]) -> str:
     text = [f"{count} {verdict_word(passed)}" for passed, count in counts.items() if count]
     when = max(proof.recorded_at for proof in proofs)[:16].replace("T", " ")
     return f"{', '.join(text)}{f'; last on {when} UTC' if when else ''}."
-
-
-def _clear(layout: QVBoxLayout) -> None:
-    while (item := layout.takeAt(0)) is not None:
-        if widget := item.widget():
-            widget.hide()
-            widget.deleteLater()

@@ -26,6 +26,7 @@ from roofscope.app.window.tables.point_table import PointRole, PointTable
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.icons import provider_icon
 from roofscope.app.window.widgets.labels import NothingFound, as_pane, choice_box, label, placeholder
+from roofscope.app.window.widgets.plain_table import make_plain
 from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point, Session, version
@@ -118,14 +119,9 @@ class ResultsPane(QWidget):
         view.setModel(self._points)
         view.setItemDelegate(self._delegate)
         view.setAccessibleName("Results")
-        view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        make_plain(view)
         view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        view.setShowGrid(False)
-        view.setWordWrap(False)
-        view.setTabKeyNavigation(False)
-        view.verticalHeader().hide()
-        view.verticalHeader().setDefaultSectionSize(view.fontMetrics().height() + 10)
         header = view.horizontalHeader()
         header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         header.setSectionsMovable(True)

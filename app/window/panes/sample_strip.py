@@ -1,11 +1,12 @@
 """The samples of a measurement as a strip: each block a dot, the median a line, the interval a band."""
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
 
 from roofscope.app.presentation.formatting import time_text
 from roofscope.app.presentation.tokens import Theme
+from roofscope.app.window.panes.framed_plot import FramedPlot
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import TimeStats
 
@@ -14,18 +15,10 @@ _DOT = 2.5
 _SPREADS = 4  # times the spread of the middle half of the blocks
 
 
-class SampleStrip(QWidget):
+class SampleStrip(FramedPlot):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__("Samples of the measurement", theme, parent)
         self._time: TimeStats | None = None
-        self._provider = Provider.EAGER
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Samples of the measurement")
-
-    def set_theme(self, theme: Theme) -> None:
-        self._theme = theme
-        self.update()
 
     def show_time(self, time: TimeStats | None, provider: Provider) -> None:
         self._time, self._provider = time, provider
@@ -43,21 +36,11 @@ class SampleStrip(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._time is None:
             return
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(self._theme.border)))
-        painter.setBrush(QColor(self._theme.window))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+        painter = self._begin()
         self._paint_interval(painter, self._time)
         self._paint_dots(painter, self._time)
         self._paint_scale(painter, self._time)
         painter.end()
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent) and self._time:
-            QToolTip.showText(event.globalPos(), self.accessibleDescription(), self)
-            return True
-        return super().event(event)
 
     def _paint_interval(self, painter: QPainter, time: TimeStats) -> None:
         plot = self._plot()

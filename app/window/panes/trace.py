@@ -5,7 +5,6 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QFileDialog,
     QHBoxLayout,
     QHeaderView,
@@ -23,6 +22,7 @@ from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.tables.trace_table import TraceTable
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.labels import action_button, as_pane, placeholder
+from roofscope.app.window.widgets.plain_table import make_plain
 from roofscope.profiling.results.chrome_trace import TraceError, TraceSummary, read_trace, unpack
 from roofscope.profiling.results.session import TraceInfo
 from roofscope.profiling.results.session_reader import SessionError, load_trace
@@ -86,12 +86,7 @@ class TracePane(QWidget):
     def _set_up_view(self) -> None:
         self.view.setModel(self._table)
         self.view.setAccessibleName("Kernels of the trace")
-        self.view.setShowGrid(False)
-        self.view.setWordWrap(False)
-        self.view.setTabKeyNavigation(False)
-        self.view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.view.verticalHeader().hide()
-        self.view.verticalHeader().setDefaultSectionSize(self.view.fontMetrics().height() + 10)
+        make_plain(self.view)
         header = self.view.horizontalHeader()
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
-    QScrollArea,
     QTabWidget,
     QVBoxLayout,
     QWidget,
@@ -19,7 +18,8 @@ from shiboken6 import isValid
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.panes.proof import ProofPane
 from roofscope.app.window.widgets.icons import icon_pixmap
-from roofscope.app.window.widgets.labels import as_pane, label
+from roofscope.app.window.widgets.labels import label
+from roofscope.app.window.widgets.scroll_list import ScrollList
 from roofscope.profiling.doctor import Check, CheckState
 
 _ICONS = {
@@ -40,18 +40,7 @@ class DoctorDialog(QDialog):
         self.resize(760, 600)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._summary = label("Looking at this machine...", "title", wraps=True)
-        self._list = QVBoxLayout()
-        self._list.setSpacing(12)
-        content = QWidget()
-        as_pane(content)
-        column = QVBoxLayout(content)
-        column.setContentsMargins(16, 12, 16, 12)
-        column.addLayout(self._list)
-        column.addStretch(1)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setWidget(content)
-        scroll.setAccessibleName("Checks")
+        self._list = ScrollList("Checks")
         close = QPushButton("Close")
         close.setAccessibleName("Close")
         close.clicked.connect(self.accept)
@@ -62,7 +51,7 @@ class DoctorDialog(QDialog):
         inside = QVBoxLayout(checks)
         inside.setSpacing(10)
         inside.addWidget(self._summary)
-        inside.addWidget(scroll, 1)
+        inside.addWidget(self._list, 1)
         self.tabs = QTabWidget()
         self.tabs.addTab(checks, "This machine")
         self.tabs.addTab(proofs, "Proofs")
@@ -80,9 +69,9 @@ class DoctorDialog(QDialog):
         )
         order = (CheckState.MISSING, CheckState.WARNING, CheckState.OK)
         for check in sorted(checks, key=lambda check: order.index(check.state)):
-            self._list.addLayout(self._row(check))
+            self._list.add(self._row(check))
 
-    def _row(self, check: Check) -> QHBoxLayout:
+    def _row(self, check: Check) -> QWidget:
         colour = {
             CheckState.OK: self._theme.good,
             CheckState.WARNING: self._theme.warning,
@@ -100,12 +89,14 @@ class DoctorDialog(QDialog):
         if check.fix:
             text.addLayout(_fix(check))
         text.addStretch(1)
-        row = QHBoxLayout()
+        entry = QWidget()
+        row = QHBoxLayout(entry)
+        row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(10)
         row.addWidget(mark, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(name, 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(text, 1)
-        return row
+        return entry
 
 
 def _fix(check: Check) -> QHBoxLayout:

@@ -29,7 +29,7 @@ class Rig:
         self.device = instruments.device
         self.torch_device = instruments.torch_device
         self.check_cancelled = check_cancelled
-        # Its own: up to torch 2.11 a capture that failed leaves the default one unusable.
+        # A generator of its own: up to torch 2.11 a failed capture leaves the default one unusable.
         self._generator = torch.Generator(self.torch_device).manual_seed(_SEED)
 
     @property
