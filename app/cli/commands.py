@@ -54,12 +54,13 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """A reader that has enough, as ``head`` has, closes the pipe: no news for anybody."""
         try:
-            value = super().invoke(ctx)
-            sys.stdout.flush()
+            try:
+                return super().invoke(ctx)
+            finally:  # a command may end by typer.Exit
+                sys.stdout.flush()
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still buffered
             raise typer.Exit(PIPE_CLOSED) from None
-        return value
 
 
 cli = typer.Typer(

@@ -1,5 +1,7 @@
 """``device``: the sheet of a GPU or the CPU, as its driver tells it, and its state now."""
 
+from msgspec.structs import replace
+
 from roofscope.app.cli.choice import choose_device
 from roofscope.app.cli.documents import DeviceDocument, print_document
 from roofscope.app.cli.options import AsJson, DeviceName
@@ -12,6 +14,7 @@ from roofscope.app.presentation.formatting import (
     power_text,
     temperature_text,
 )
+from roofscope.profiling.devices.cuda_driver import l2_cache_bytes
 from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
 from roofscope.profiling.devices.discovery import LocalDevices, default_device
 
@@ -27,6 +30,8 @@ def command(device: DeviceName = None, as_json: AsJson = False) -> None:
         state = source.state(chosen)
     finally:
         source.close()
+    if chosen.kind is DeviceKind.CUDA:  # which NVML does not tell
+        chosen = replace(chosen, last_level_cache_bytes=l2_cache_bytes(chosen.uuid))
     if as_json:
         print_document(DeviceDocument(device=chosen, state=state))
         return

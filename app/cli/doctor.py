@@ -3,11 +3,11 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from roofscope.app.cli.documents import DoctorDocument, print_document
 from roofscope.app.cli.errors import DONE, SOME_FAILED, complain, unknown
 from roofscope.app.cli.options import AsJson
+from roofscope.app.cli.progress import make_console
 from roofscope.profiling.doctor import Check, CheckState, Part, examine
 
 _SIGNS = {CheckState.OK: "[green]✓[/]", CheckState.WARNING: "[yellow]![/]", CheckState.MISSING: "[red]✗[/]"}
@@ -47,9 +47,9 @@ def command(
 
 
 def _print(checks: tuple[Check, ...]) -> None:
-    console = Console(highlight=False)
+    console = make_console()
     for check in checks:
-        console.print(f"{_SIGNS[check.state]} [bold]{check.name}[/]: ", end="")
-        console.print(check.finding, markup=False)
+        console.print(f"{_SIGNS[check.state]} [bold]{check.name}[/]: ", end="", highlight=False)
+        console.print(check.finding, markup=False, highlight=False)
         if check.fix:
-            console.print(f"    {check.fix}", markup=False, style="cyan")
+            console.print(f"    {check.fix}", markup=False, highlight=False, style="cyan")

@@ -193,7 +193,14 @@ def test_a_trace_of_a_session_is_exported_without_its_device(tmp_path: Path, cal
 
 
 @pytest.mark.parametrize(
-    "words", [("list",), ("show", str(GELU)), ("export", str(GELU), "--json", "--out", "-")]
+    "words",
+    [
+        ("list",),
+        ("show", str(GELU)),
+        ("export", str(GELU), "--json", "--out", "-"),
+        ("doctor",),
+        ("doctor", "--json"),
+    ],
 )
 def test_a_reader_that_has_enough_is_no_news(words: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
