@@ -37,7 +37,7 @@ class SessionStore:
 
     @classmethod
     def create(cls, path: Path, labels: Mapping[str, str] | None = None) -> Self:
-        """Make a new file. Raises SessionError if one is there or the place cannot be written."""
+        """Make a new file. Raises SessionError if the file exists or the folder cannot be written."""
         if path.exists():
             raise SessionError(f"{path} exists already; choose another name.")
         try:

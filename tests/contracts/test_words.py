@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("app/presentation", "app/window", "benchmarks", "docs", "profiling", "tests")
-FILES = ("ARCHITECTURE.md", "CONTRIBUTING.md", "__init__.py", "main.py")
+FOLDERS = ("app", "benchmarks", "docs", "kernels", "profiling", "tests")
+FILES = ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "__init__.py", "main.py")
 LEFT_OUT = ("tests/contracts/test_words.py",)  # it names the words
 
 INSTEAD = {
