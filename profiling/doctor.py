@@ -116,7 +116,7 @@ def check_screen(screen: str) -> Check:
         "Screen",
         CheckState.WARNING,
         "Neither DISPLAY nor WAYLAND_DISPLAY is set, so no window can open; the command line works.",
-        "Log in with a desktop, or use `ssh -X`; else run `main.py run`.",
+        "Log in with a desktop, or use `ssh -X`; else run `roofscope run`.",
     )
 
 

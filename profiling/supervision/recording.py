@@ -11,15 +11,12 @@ from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.revision import revision_labels
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
-from roofscope.profiling.roofline.roofline import Source
 from roofscope.profiling.supervision.headless import HeadlessRun, stopped_by_signals
 from roofscope.profiling.supervision.protocol import Probe, Task
 from roofscope.profiling.supervision.recorder import Gain, Recorder
 from roofscope.profiling.supervision.run_events import Banner, RunEvent
 from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.profiling.supervision.target import LocalTarget
-
-_MEASURED = (Source.MEASURED_BURST, Source.MEASURED_SUSTAINED)
 
 Watch = Callable[[RunEvent, Gain | None], None]  # sees every report, and what the session gained by it
 
@@ -103,6 +100,6 @@ def carry_out(
 
 def _probe(recorder: Recorder, device: Device, ceilings: Ceilings) -> list[Task]:
     known = recorder.known_ceilings()
-    is_known = any(ceiling.source in _MEASURED for ceiling in known)
+    is_known = any(ceiling.source.is_measured for ceiling in known)
     # Last: half a minute, and no time needs them.
     return [Probe("ceilings", device.id)] if ceilings is Ceilings.MEASURE or not is_known else []

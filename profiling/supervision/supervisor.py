@@ -229,7 +229,7 @@ class Supervisor:
             self._give_up()
             return [Banner(bye.reason, bye.is_busy), BecameIdle()]
         if was is _Worker.STARTING:
-            message = f"The worker did not start ({description}); see its log, or run `main.py doctor`."
+            message = f"The worker did not start ({description}); see its log, or run `roofscope doctor`."
             self._give_up()
             return [WorkerLost(message, log_tail, restarting=False), BecameIdle()]
         return self._survive(WorkerEnd(description, log_tail, timed_out, bye), now)

@@ -94,7 +94,7 @@ def test_a_window_that_would_abort_is_refused_before_qt_is_loaded(
 
 def test_screen() -> None:
     assert doctor.check_screen(":0").state is CheckState.OK
-    assert_bad(doctor.check_screen(""), CheckState.WARNING, "main.py run")
+    assert_bad(doctor.check_screen(""), CheckState.WARNING, "roofscope run")
 
 
 def test_quiet_gpu_is_one_line() -> None:
