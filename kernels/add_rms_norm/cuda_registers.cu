@@ -3,7 +3,7 @@
 //
 // Formula: h = x + residual; y[r, c] = h[r, c] / sqrt(q_r + 1e-6) w[c], q_r the mean of the squares of row r of
 //   h. 5 rows cols FLOP, (4 rows cols + cols) s bytes.
-// Mapping: a team of threads owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
+// Mapping: a row group owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of h as they are stored, so that y is the norm of the h that is returned,
 //   rounding and all. Rows that are too long for registers or do not start on 16 bytes go by pieces: the second
 //   pass reads the h that it wrote in the first, from L1 or L2.
@@ -21,12 +21,12 @@ __device__ __forceinline__ Bits sum_of(const Bits& x, const Bits& residual) {
     return pack_bits(left);
 }
 
-template <int TEAM, int PACKS>
+template <int GROUP, int PACKS>
 __device__ __forceinline__ void add_and_normalise(
     const SCALAR* x, const SCALAR* residual, const SCALAR* w, SCALAR* y, SCALAR* h, long long rows, long long cols
 ) {
-    const Share<true> share = team_share<TEAM>(rows, cols);
-    const long long start = team_row<TEAM>() * cols;
+    const Share<true> share = group_share<GROUP>(rows, cols);
+    const long long start = group_row<GROUP>() * cols;
     constexpr bool EARLY = PACKS <= 2;  // registers suffice for the scales too, before the reduction
     Bits packs[PACKS], residuals[PACKS], weights[PACKS];
     share.load(x + start, packs);
@@ -42,7 +42,7 @@ __device__ __forceinline__ void add_and_normalise(
         share.store(h + start, p, packs[p]);
         squares += squares_of(packs[p]);
     }
-    const float scale = rsqrtf(team_sum<TEAM, 0>(squares) / cols + EPSILON);
+    const float scale = rsqrtf(group_sum<GROUP, 0>(squares) / cols + EPSILON);
     keep_packed(packs);
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
@@ -51,11 +51,11 @@ __device__ __forceinline__ void add_and_normalise(
 }
 
 // BLOCKS of THREADS on a multiprocessor: registers enough, and no spilling for the sake of more.
-#define KERNEL(NAME, TEAM, PACKS, THREADS, BLOCKS)                                                           \
+#define KERNEL(NAME, GROUP, PACKS, THREADS, BLOCKS)                                                           \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ residual, const SCALAR* __restrict__ w,     \
         SCALAR* __restrict__ y, SCALAR* __restrict__ h, long long rows, long long cols) {                    \
-        add_and_normalise<TEAM, PACKS>(x, residual, w, y, h, rows, cols);                                    \
+        add_and_normalise<GROUP, PACKS>(x, residual, w, y, h, rows, cols);                                    \
     }
 
 KERNEL(add_rms_norm_lanes_8, 8, 4, 128, 8)
@@ -63,8 +63,8 @@ KERNEL(add_rms_norm_lanes_16, 16, 4, 128, 8)
 KERNEL(add_rms_norm_lanes_32, 32, 4, 128, 8)
 KERNEL(add_rms_norm_warp_1, 32, 1, 128, 8)
 KERNEL(add_rms_norm_warp_2, 32, 2, 128, 8)
-KERNEL(add_rms_norm_block_4, BLOCK_TEAM, 4, 512, 2)
-KERNEL(add_rms_norm_block_8, BLOCK_TEAM, 8, 512, 1)
+KERNEL(add_rms_norm_block_4, BLOCK_GROUP, 4, 512, 2)
+KERNEL(add_rms_norm_block_8, BLOCK_GROUP, 8, 512, 1)
 
 template <bool PACKED>
 __device__ __forceinline__ void add_and_normalise_by_pieces(
@@ -78,7 +78,7 @@ __device__ __forceinline__ void add_and_normalise_by_pieces(
         share.store(h + start, 0, sum);
         squares += squares_of(sum);
     }
-    const float scale = rsqrtf(team_sum<BLOCK_TEAM, 0>(squares) / cols + EPSILON);
+    const float scale = rsqrtf(group_sum<BLOCK_GROUP, 0>(squares) / cols + EPSILON);
     for (long long start = 0; start < cols; start += piece) {
         const Share<PACKED> share = piece_share<PACKED>(start, cols);
         store_scaled(share, 0, share.load(h + start, 0), scale, share.load(w + start, 0), y + start);

@@ -1,7 +1,7 @@
 // Running sums of rows in one pass; where rows are few and long, their tiles are spread over blocks that look back.
 //
 // Formula: y[r, c] = sum_{i <= c} x[r, i]; rows cols FLOP, 2 rows cols s bytes.
-// Mapping: a team owns a tile of a row: a warp for short rows, else a block of 256 threads. A warp has neighbouring
+// Mapping: a row group owns a tile of a row: a warp for short rows, else a block of 256 threads. A warp has neighbouring
 //   packs of 16 bytes and adds them up, and the block adds its warps; a second walk along the packs, which stay as they
 //   were loaded, scans each of them and by shuffles those of a warp, and gives the results. A block goes from tile to
 //   tile of its row with the sum so far, the next tile already under way. In long rows a block has one tile, publishes
@@ -83,20 +83,20 @@ __device__ __forceinline__ float sum_of(const Bits& bits) {
     return sum;
 }
 
-// A team's tile, PACKS packs a thread: those of a warp lie one behind the other.
+// A row group's tile, PACKS packs a thread: those of a warp lie one behind the other.
 template <int PACKS, bool WHOLE_BLOCK>
 struct Tile {
-    static constexpr int TEAM = WHOLE_BLOCK ? THREADS : WARP;
+    static constexpr int TILE_THREADS = WHOLE_BLOCK ? THREADS : WARP;
     static constexpr int STEP = WARP * PACK;  // elements from one pack of a thread to its next
 
     static __device__ __forceinline__ long long count(const Grid& grid) {
-        return (grid.packs() + TEAM * PACKS - 1) / (TEAM * PACKS);
+        return (grid.packs() + TILE_THREADS * PACKS - 1) / (TILE_THREADS * PACKS);
     }
 
     // The position of this thread's first pack.
     static __device__ __forceinline__ long long first_at(const Grid& grid, long long tile) {
         const int warp = WHOLE_BLOCK ? threadIdx.x / WARP : 0;
-        return grid.at(tile * (TEAM * PACKS) + warp * (WARP * PACKS) + threadIdx.x % WARP);
+        return grid.at(tile * (TILE_THREADS * PACKS) + warp * (WARP * PACKS) + threadIdx.x % WARP);
     }
 
     static __device__ __forceinline__ void load(

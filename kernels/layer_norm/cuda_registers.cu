@@ -2,13 +2,13 @@
 //
 // Formula: y[r, c] = (x[r, c] - m_r) / sqrt(v_r + 1e-5) w[c] + b[c], m_r and v_r the row's mean and variance. 8
 //   rows cols FLOP, (2 rows cols + 2 cols) s bytes.
-// Mapping: a team of threads owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
+// Mapping: a row group owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of 16 bytes, all of which are under way at once. The variance is taken
 //   about the mean, in a second reduction: the difference of two large sums would lose it. w and b are read again
 //   by every row and stay in L1; a thread of 1 or 2 packs loads them beside the row. Rows that are too long for
 //   registers or do not start on 16 bytes go by pieces: read three times, from DRAM the first time, from L1 or L2
 //   then.
-// Idea: rows kept on chip by teams that grow with them after QuACK (Dao-AILab).
+// Idea: rows kept on chip by row groups that grow with them after QuACK (Dao-AILab).
 #include "shared/rows.cuh"
 
 constexpr float EPSILON = 1e-5f;
@@ -55,13 +55,13 @@ __device__ __forceinline__ float quotient(float sum, long long cols) {
     return fmaf(fmaf(-rough, divisor, sum), inverse, rough);
 }
 
-template <int TEAM, int PACKS>
+template <int GROUP, int PACKS>
 __device__ __forceinline__ void normalise(
     const SCALAR* x, const SCALAR* w, const SCALAR* b, SCALAR* y, long long rows, long long cols
 ) {
-    const Share<true> share = team_share<TEAM>(rows, cols);
-    x += team_row<TEAM>() * cols;
-    y += team_row<TEAM>() * cols;
+    const Share<true> share = group_share<GROUP>(rows, cols);
+    x += group_row<GROUP>() * cols;
+    y += group_row<GROUP>() * cols;
     constexpr bool EARLY = PACKS <= 2;  // registers suffice for the scales and shifts too, before the reductions
     Bits packs[PACKS], weights[PACKS], shifts[PACKS];
     share.load(x, packs);
@@ -73,11 +73,11 @@ __device__ __forceinline__ void normalise(
     float sum = 0.0f, squares = 0.0f;
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) sum += sum_of(packs[p]);
-    const float mean = quotient(team_sum<TEAM, 0>(sum), cols);
+    const float mean = quotient(group_sum<GROUP, 0>(sum), cols);
     keep_packed(packs);
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) squares += squares_about(mean, share, p, packs[p]);
-    const float scale = rsqrtf(team_sum<TEAM, 1>(squares) * one_of(cols) + EPSILON);
+    const float scale = rsqrtf(group_sum<GROUP, 1>(squares) * one_of(cols) + EPSILON);
     keep_packed(packs);
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
@@ -91,11 +91,11 @@ __device__ __forceinline__ void normalise(
 constexpr int BLOCKS_OF_512 = __CUDA_ARCH__ == 900 ? 3 : 2;
 
 // BLOCKS of THREADS on a multiprocessor: registers enough, and no spilling for the sake of more.
-#define KERNEL(NAME, TEAM, PACKS, THREADS, BLOCKS)                                                           \
+#define KERNEL(NAME, GROUP, PACKS, THREADS, BLOCKS)                                                           \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, const SCALAR* __restrict__ b,            \
         SCALAR* __restrict__ y, long long rows, long long cols) {                                            \
-        normalise<TEAM, PACKS>(x, w, b, y, rows, cols);                                                      \
+        normalise<GROUP, PACKS>(x, w, b, y, rows, cols);                                                      \
     }
 
 KERNEL(layer_norm_lanes_8, 8, 4, 128, 8)
@@ -103,8 +103,8 @@ KERNEL(layer_norm_lanes_16, 16, 4, 128, 8)
 KERNEL(layer_norm_lanes_32, 32, 4, 128, 8)
 KERNEL(layer_norm_warp_1, 32, 1, 128, 8)
 KERNEL(layer_norm_warp_2, 32, 2, 128, 8)
-KERNEL(layer_norm_block_4, BLOCK_TEAM, 4, 512, BLOCKS_OF_512)
-KERNEL(layer_norm_block_8, BLOCK_TEAM, 8, 512, 1)
+KERNEL(layer_norm_block_4, BLOCK_GROUP, 4, 512, BLOCKS_OF_512)
+KERNEL(layer_norm_block_8, BLOCK_GROUP, 8, 512, 1)
 
 template <bool PACKED>
 __device__ __forceinline__ void normalise_by_pieces(
@@ -115,12 +115,12 @@ __device__ __forceinline__ void normalise_by_pieces(
     for (long long start = 0; start < cols; start += piece) {
         sum += sum_of(piece_share<PACKED>(start, cols).load(x + start, 0));
     }
-    const float mean = team_sum<BLOCK_TEAM, 0>(sum) / cols;
+    const float mean = group_sum<BLOCK_GROUP, 0>(sum) / cols;
     for (long long start = 0; start < cols; start += piece) {
         const Share<PACKED> share = piece_share<PACKED>(start, cols);
         squares += squares_about(mean, share, 0, share.load(x + start, 0));
     }
-    const float scale = rsqrtf(team_sum<BLOCK_TEAM, 1>(squares) / cols + EPSILON);
+    const float scale = rsqrtf(group_sum<BLOCK_GROUP, 1>(squares) / cols + EPSILON);
     for (long long start = 0; start < cols; start += piece) {
         const Share<PACKED> share = piece_share<PACKED>(start, cols);
         const Bits weight = share.load(w + start, 0), shift = share.load(b + start, 0);

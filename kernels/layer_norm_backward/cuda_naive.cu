@@ -29,8 +29,8 @@ extern "C" __global__ void layer_norm_backward_rows(
         level += terms.g;
         slope += terms.g * terms.h;
     }
-    level = team_sum<BLOCK_TEAM, 0>(level) / cols;
-    slope = team_sum<BLOCK_TEAM, 1>(slope) / cols;
+    level = group_sum<BLOCK_GROUP, 0>(level) / cols;
+    slope = group_sum<BLOCK_GROUP, 1>(slope) / cols;
     for (long long col = threadIdx.x; col < cols; col += THREADS) {
         const Terms terms(dy[start + col], x[start + col], w[col], mean[row], rstd[row]);
         from_float(rstd[row] * (terms.g - level - terms.h * slope), dx[start + col]);

@@ -3,7 +3,7 @@
 //
 // Formula: with h = (x - mean_r) rstd_r and g = dy w: dx = rstd_r (g - mean_c g - h mean_c(g h)), dw[c] = sum_r
 //   dy h, db[c] = sum_r dy. 12 rows cols FLOP, (3 rows cols + 3 cols) s + 8 rows bytes.
-// Mapping: as many blocks as the device runs at once walk along the rows. A team of 32 to 512 threads owns a
+// Mapping: as many blocks as the device runs at once walk along the rows. A row group of 32 to 512 threads owns a
 //   row at a time, each thread always the same columns, whose sums it keeps in float: in registers up to 16 KB
 //   a row, in shared memory above. The next row is under way while this one is reduced. Each block writes its
 //   sums to `partial`, (2, blocks, cols); layer_norm_backward_columns adds them up, always in the same order.
@@ -100,18 +100,18 @@ struct SumsInRegisters {
     }
 };
 
-// ---- Sums of a team ----------------------------------------------------------------------------
+// ---- Sums of a row group ----------------------------------------------------------------------------
 
-// The sums of two values at once. One barrier of the team: successive calls alternate between two slots.
-__device__ __forceinline__ float2 sum_over_team(float2 mine, int warps, int turn) {
+// The sums of two values at once. One barrier of the row group: successive calls alternate between two slots.
+__device__ __forceinline__ float2 sum_over_group(float2 mine, int warps, int turn) {
     __shared__ float2 partial[2][WARP];
-    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, team = warp / warps;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, group = warp / warps;
     mine = {warp_sum(mine.x), warp_sum(mine.y)};
     if (warps == 1) return mine;
     if (lane == 0) partial[turn % 2][warp] = mine;
-    asm volatile("bar.sync %0, %1;" :: "r"(1 + team), "r"(warps * WARP) : "memory");
+    asm volatile("bar.sync %0, %1;" :: "r"(1 + group), "r"(warps * WARP) : "memory");
     float2 other = {0.0f, 0.0f};
-    if (lane < warps) other = partial[turn % 2][team * warps + lane];
+    if (lane < warps) other = partial[turn % 2][group * warps + lane];
     return {warp_sum(other.x), warp_sum(other.y)};
 }
 
@@ -147,12 +147,12 @@ struct Gradients {
 template <int PACKS, bool PACKED, bool SHARED>
 __device__ __forceinline__ void backward(
     const SCALAR* dy, const SCALAR* x, const SCALAR* w, const float* mean, const float* rstd, SCALAR* dx,
-    float* partial, long long rows, long long cols, int team_threads
+    float* partial, long long rows, long long cols, int group_threads
 ) {
-    const int threads = SHARED ? MOST_THREADS : team_threads;  // known to the compiler: addresses at fixed distances
-    constexpr bool AHEAD = PACKS <= 4;                         // registers suffice for the next row too
+    const int threads = SHARED ? MOST_THREADS : group_threads;  // known to the compiler: addresses at fixed distances
+    constexpr bool AHEAD = PACKS <= 4;                          // registers suffice for the next row too
     extern __shared__ float4 shared[];
-    const int team = threadIdx.x / threads, teams = blockDim.x / threads, thread = threadIdx.x % threads;
+    const int group = threadIdx.x / threads, groups = blockDim.x / threads, thread = threadIdx.x % threads;
     const Share<PACKED> share = {thread, threads, static_cast<int>(cols)};
     const SumsInShared sums = {shared + thread, threads, PACKS * threads};
     SumsInRegisters<PACKS> own;  // nothing where sums are in shared memory
@@ -161,8 +161,8 @@ __device__ __forceinline__ void backward(
     if (!SHARED) share.load(w, weights);
 
     const float one_of_cols = 1.0f / cols;
-    const long long step = static_cast<long long>(gridDim.x) * teams;
-    long long row = static_cast<long long>(blockIdx.x) * teams + team;
+    const long long step = static_cast<long long>(gridDim.x) * groups;
+    long long row = static_cast<long long>(blockIdx.x) * groups + group;
     Row<PACKS> next;
     if (AHEAD && row < rows) next.load(share, row, cols, dy, x, mean, rstd);
     for (int turn = 0; row < rows; row += step, ++turn) {
@@ -183,7 +183,7 @@ __device__ __forceinline__ void backward(
                 total.y = fmaf(terms.g[i], terms.h[i], total.y);
             }
         }
-        total = sum_over_team(total, threads / WARP, turn);
+        total = sum_over_group(total, threads / WARP, turn);
         const Gradients<PACKS> of(here.rstd, one_of_cols, total);
         keep_packed(here.dy);
         keep_packed(here.x);
@@ -200,15 +200,15 @@ __device__ __forceinline__ void backward(
         }
     }
 
-    // The other teams of a block leave their sums, and the first adds them up, always in the same order.
+    // The other row groups of a block leave their sums, and the first adds them up, always in the same order.
     if (!SHARED) {
-        const auto sums_of_team = [&](int team) {
-            return SumsInShared{sums.first + (team - 1) * PACK / 2 * sums.plane, threads, sums.plane};
+        const auto sums_of_group = [&](int group) {
+            return SumsInShared{sums.first + (group - 1) * PACK / 2 * sums.plane, threads, sums.plane};
         };
-        if (team) own.with(sums_of_team(team), [](const float4& ours, float4& theirs) { theirs = ours; });
+        if (group) own.with(sums_of_group(group), [](const float4& ours, float4& theirs) { theirs = ours; });
         __syncthreads();
-        if (team) return;
-        for (int other = 1; other < teams; ++other) own.with(sums_of_team(other), add_to);
+        if (group) return;
+        for (int other = 1; other < groups; ++other) own.with(sums_of_group(other), add_to);
     }
     float* to_dw = partial + blockIdx.x * cols;
     float* to_db = to_dw + gridDim.x * cols;

@@ -2,8 +2,8 @@
 //
 // Formula: q[r, c] = round(x[r, c] / scale[r]), scale[r] = max_c |x[r, c]| / 127. 3 rows cols FLOP,
 //   rows (cols (s + 1) + 4) bytes.
-// Mapping: a team of threads owns a row: a warp up to 1024 columns, a block up to 32768. A thread keeps PACKS packs
-//   of 16 bytes as they came, all of them under way at once; the team finds the largest magnitude, and each pack
+// Mapping: a row group owns a row: a warp up to 1024 columns, a block up to 32768. A thread keeps PACKS packs
+//   of 16 bytes as they came, all of them under way at once; the row group finds the largest magnitude, and each pack
 //   leaves as 4 or 8 codes in one access. Longer rows: quantize_long reads the row twice.
 // Idea: softmax/cuda_registers without its sum. Magnitudes are compared as integers, two 16-bit elements an
 //   instruction, so that NaN is not passed over; quotients are exact to the last bit without a division: quantise.cuh.

@@ -2,18 +2,18 @@
 //
 // Formula: y[r, c] = x[r, c] / sqrt(q_r + 1e-6) w[c], q_r the mean of the row's squares. 4 rows cols FLOP, (2
 //   rows cols + cols) s bytes.
-// Mapping: a team of threads owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
+// Mapping: a row group owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of 16 bytes, all of which are under way at once. w is read again by every
 //   row and stays in L1; a thread of 1 or 2 packs loads it beside the row. Rows that are too long for registers or
 //   do not start on 16 bytes go by pieces and are read twice, the second time from L1 or L2.
-// Idea: rows kept on chip by teams that grow with them after QuACK (Dao-AILab).
+// Idea: rows kept on chip by row groups that grow with them after QuACK (Dao-AILab).
 #include "shared/rms_norm.cuh"
 
-template <int TEAM, int PACKS>
+template <int GROUP, int PACKS>
 __device__ __forceinline__ void normalise(const SCALAR* x, const SCALAR* w, SCALAR* y, long long rows, long long cols) {
-    const Share<true> share = team_share<TEAM>(rows, cols);
-    x += team_row<TEAM>() * cols;
-    y += team_row<TEAM>() * cols;
+    const Share<true> share = group_share<GROUP>(rows, cols);
+    x += group_row<GROUP>() * cols;
+    y += group_row<GROUP>() * cols;
     constexpr bool EARLY = PACKS <= 2;  // registers suffice for the scales too, before the reduction
     Bits packs[PACKS], weights[PACKS];
     share.load_evict_last(x, packs);
@@ -22,7 +22,7 @@ __device__ __forceinline__ void normalise(const SCALAR* x, const SCALAR* w, SCAL
     float squares = 0.0f;
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) squares += squares_of(packs[p]);
-    const float scale = rsqrtf(team_sum<TEAM, 0>(squares) * one_of(cols) + EPSILON);
+    const float scale = rsqrtf(group_sum<GROUP, 0>(squares) * one_of(cols) + EPSILON);
     keep_packed(packs);
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) {
@@ -35,11 +35,11 @@ __device__ __forceinline__ void normalise(const SCALAR* x, const SCALAR* w, SCAL
 constexpr int BLOCKS_OF_8_PACKS = __CUDA_ARCH__ == 900 ? 2 : 1;
 
 // BLOCKS of THREADS on a multiprocessor: registers enough, and no spilling for the sake of more.
-#define KERNEL(NAME, TEAM, PACKS, THREADS, BLOCKS)                                                           \
+#define KERNEL(NAME, GROUP, PACKS, THREADS, BLOCKS)                                                           \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, const SCALAR* __restrict__ w, SCALAR* __restrict__ y,                  \
         long long rows, long long cols) {                                                                    \
-        normalise<TEAM, PACKS>(x, w, y, rows, cols);                                                         \
+        normalise<GROUP, PACKS>(x, w, y, rows, cols);                                                         \
     }
 
 KERNEL(rms_norm_lanes_8, 8, 4, 128, 8)
@@ -47,8 +47,8 @@ KERNEL(rms_norm_lanes_16, 16, 4, 128, 8)
 KERNEL(rms_norm_lanes_32, 32, 4, 128, 8)
 KERNEL(rms_norm_warp_1, 32, 1, 128, 8)
 KERNEL(rms_norm_warp_2, 32, 2, 128, 8)
-KERNEL(rms_norm_block_4, BLOCK_TEAM, 4, 512, 2)
-KERNEL(rms_norm_block_8, BLOCK_TEAM, 8, 512, BLOCKS_OF_8_PACKS)
+KERNEL(rms_norm_block_4, BLOCK_GROUP, 4, 512, 2)
+KERNEL(rms_norm_block_8, BLOCK_GROUP, 8, 512, BLOCKS_OF_8_PACKS)
 
 template <bool PACKED>
 __device__ __forceinline__ void normalise_by_pieces(const SCALAR* x, const SCALAR* w, SCALAR* y, long long cols) {
@@ -58,7 +58,7 @@ __device__ __forceinline__ void normalise_by_pieces(const SCALAR* x, const SCALA
     for (long long start = 0; start < cols; start += piece) {
         squares += squares_of(piece_share<PACKED>(start, cols).load(x + start, 0));
     }
-    const float scale = rsqrtf(team_sum<BLOCK_TEAM, 0>(squares) / cols + EPSILON);
+    const float scale = rsqrtf(group_sum<BLOCK_GROUP, 0>(squares) / cols + EPSILON);
     for (long long start = 0; start < cols; start += piece) {
         const Share<PACKED> share = piece_share<PACKED>(start, cols);
         store_scaled(share, 0, share.load(x + start, 0), scale, share.load(w + start, 0), y + start);

@@ -3,7 +3,7 @@
 //
 // Formula: with h = x rstd_r and g = dy w: dx = rstd_r (g - h mean_c(g h)), dw[c] = sum_r dy h. 9 rows cols
 //   FLOP, (3 rows cols + 2 cols) s + 4 rows bytes.
-// Mapping: as many blocks as the device runs at once walk along the rows. A team of 32 to 512 threads owns a
+// Mapping: as many blocks as the device runs at once walk along the rows. A row group of 32 to 512 threads owns a
 //   row at a time, each thread always the same columns, whose sums it keeps in float: in registers up to 16 KB
 //   a row, in shared memory above. The next row is under way while this one is reduced. Each block writes its
 //   sums to `partial`, (blocks, cols); rms_norm_backward_columns adds them up, always in the same order.
@@ -86,17 +86,17 @@ struct SumsInRegisters {
     }
 };
 
-// ---- Sums of a team ----------------------------------------------------------------------------
+// ---- Sums of a row group ----------------------------------------------------------------------------
 
-// One barrier of the team: successive calls alternate between two slots.
-__device__ __forceinline__ float sum_over_team(float mine, int warps, int turn) {
+// One barrier of the row group: successive calls alternate between two slots.
+__device__ __forceinline__ float sum_over_group(float mine, int warps, int turn) {
     __shared__ float partial[2][WARP];
-    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, team = warp / warps;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, group = warp / warps;
     mine = warp_sum(mine);
     if (warps == 1) return mine;
     if (lane == 0) partial[turn % 2][warp] = mine;
-    asm volatile("bar.sync %0, %1;" :: "r"(1 + team), "r"(warps * WARP) : "memory");
-    return warp_sum(lane < warps ? partial[turn % 2][team * warps + lane] : 0.0f);
+    asm volatile("bar.sync %0, %1;" :: "r"(1 + group), "r"(warps * WARP) : "memory");
+    return warp_sum(lane < warps ? partial[turn % 2][group * warps + lane] : 0.0f);
 }
 
 // ---- The kernels -------------------------------------------------------------------------------
@@ -104,12 +104,12 @@ __device__ __forceinline__ float sum_over_team(float mine, int warps, int turn) 
 template <int PACKS, bool PACKED, bool SHARED>
 __device__ __forceinline__ void backward(
     const SCALAR* dy, const SCALAR* x, const SCALAR* w, const float* rstd, SCALAR* dx, float* partial, long long rows,
-    long long cols, int team_threads
+    long long cols, int group_threads
 ) {
-    const int threads = SHARED ? MOST_THREADS : team_threads;  // known to the compiler: addresses at fixed distances
-    constexpr bool AHEAD = PACKS <= 4;                         // registers suffice for the next row too
+    const int threads = SHARED ? MOST_THREADS : group_threads;  // known to the compiler: addresses at fixed distances
+    constexpr bool AHEAD = PACKS <= 4;                          // registers suffice for the next row too
     extern __shared__ float4 shared[];
-    const int team = threadIdx.x / threads, teams = blockDim.x / threads, thread = threadIdx.x % threads;
+    const int group = threadIdx.x / threads, groups = blockDim.x / threads, thread = threadIdx.x % threads;
     const Share<PACKED> share = {thread, threads, static_cast<int>(cols)};
     const SumsInShared sums = {shared + thread, threads, PACKS * threads};
     SumsInRegisters<PACKS> own;  // nothing where sums are in shared memory
@@ -117,8 +117,8 @@ __device__ __forceinline__ void backward(
     for (int i = thread; SHARED && i < PACK / 4 * PACKS * threads; i += threads) shared[i] = {};  // only its own
     if (!SHARED) share.load(w, weights);
 
-    const long long step = static_cast<long long>(gridDim.x) * teams;
-    long long row = static_cast<long long>(blockIdx.x) * teams + team;
+    const long long step = static_cast<long long>(gridDim.x) * groups;
+    long long row = static_cast<long long>(blockIdx.x) * groups + group;
     Row<PACKS> next;
     if (AHEAD && row < rows) next.load(share, row, cols, dy, x, rstd);
     for (int turn = 0; row < rows; row += step, ++turn) {
@@ -135,7 +135,7 @@ __device__ __forceinline__ void backward(
 #pragma unroll
             for (int i = 0; i < PACK; ++i) total = fmaf(terms.g[i], terms.h[i], total);
         }
-        const float slope = sum_over_team(total, threads / WARP, turn) / cols;
+        const float slope = sum_over_group(total, threads / WARP, turn) / cols;
         keep_packed(here.dy);
         keep_packed(here.x);
 #pragma unroll
@@ -149,15 +149,15 @@ __device__ __forceinline__ void backward(
         }
     }
 
-    // The other teams of a block leave their sums, and the first adds them up, always in the same order.
+    // The other row groups of a block leave their sums, and the first adds them up, always in the same order.
     if (!SHARED) {
-        const auto sums_of_team = [&](int team) {
-            return SumsInShared{sums.first + (team - 1) * PACK / 4 * sums.plane, threads, sums.plane};
+        const auto sums_of_group = [&](int group) {
+            return SumsInShared{sums.first + (group - 1) * PACK / 4 * sums.plane, threads, sums.plane};
         };
-        if (team) own.with(sums_of_team(team), [](const float4& ours, float4& theirs) { theirs = ours; });
+        if (group) own.with(sums_of_group(group), [](const float4& ours, float4& theirs) { theirs = ours; });
         __syncthreads();
-        if (team) return;
-        for (int other = 1; other < teams; ++other) own.with(sums_of_team(other), add_to);
+        if (group) return;
+        for (int other = 1; other < groups; ++other) own.with(sums_of_group(other), add_to);
     }
     partial += blockIdx.x * cols;
 #pragma unroll

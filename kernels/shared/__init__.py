@@ -1,1 +1,1 @@
-"""What several kernels share: accesses and reductions, teams for rows, main loops, instructions of Hopper."""
+"""What several kernels share: accesses, reductions, row groups, main loops, Ampere's and Hopper's own."""

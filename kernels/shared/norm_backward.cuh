@@ -1,4 +1,4 @@
-// What the gradients of the norms share: teams of threads, and sums over columns by fours of neighbours.
+// What the gradients of the norms share: row groups, and sums over columns by fours of neighbours.
 #pragma once
 
 #include "shared/rows.cuh"

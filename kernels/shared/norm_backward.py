@@ -1,4 +1,4 @@
-"""How the gradients of the norms are launched: a grid that stays, its teams of threads walking along rows."""
+"""How the gradients of the norms are launched: a grid that stays, its row groups walking along rows."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ class Choice(NamedTuple):
     """A kernel by the end of its name, and its launch."""
 
     name: str
-    threads: int  # of a team, which owns a row at a time
+    threads: int  # of a row group, which owns a row at a time
     block: int
     blocks_at_once: int  # of a multiprocessor
     shared_bytes: int
@@ -41,7 +41,8 @@ def choose(key: str, cols: int, bytes_of_column: int, *tensors: torch.Tensor) ->
         if threads <= (WARP if name == "packed_1" else MOST_THREADS):
             block = max(threads, THREADS)
             at_once = (3 if name == "packed_1" else 2) * THREADS // block
-            shared_bytes = bytes_of_column * pack * packs * (block - threads)  # sums of all teams but one
+            # The sums of all row groups but one.
+            shared_bytes = bytes_of_column * pack * packs * (block - threads)
             return Choice(name, threads, block, at_once, shared_bytes)
     for name, packs in (("packed_4_shared", 4), ("packed_8_shared", 8)):
         shared_bytes = bytes_of_column * pack * packs * MOST_THREADS

@@ -1,13 +1,13 @@
-// Rows shared by a team of threads and kept in registers: for the norms, softmax and their gradients.
+// Rows shared by a row group and kept in registers: for the norms, softmax and their gradients.
 //
-// A team (a cooperative group in CUDA's words) is some lanes of a warp, a warp, or a block. A thread keeps its packs of
+// A row group (a cooperative group in CUDA's words) is some lanes of a warp, a warp, or a block. A thread keeps its packs of
 // a row as they were loaded, which takes half the registers of floats in the 16-bit types, and has the same columns of
 // every row of every tensor.
 #pragma once
 
 #include "shared/common.cuh"
 
-constexpr int BLOCK_TEAM = 1024;  // the size of a team that is a block, of any number of threads
+constexpr int BLOCK_GROUP = 1024;  // the size of a row group that is a block, of any number of threads
 
 // ---- Which thread holds what ------------------------------------------------------------------------------
 
@@ -46,11 +46,11 @@ __device__ __forceinline__ Bits pack_bits(const float (&values)[PACK]) {
 }
 
 // A thread's share of a row, or of a piece of it short enough for 32-bit indices. Where rows are not packed it
-// is single elements a team apart, so that the lanes of a warp still read neighbours.
+// is single elements a row group apart, so that the lanes of a warp still read neighbours.
 template <bool PACKED>
 struct Share {
-    int thread, threads;  // of the team
-    int cols;             // of the row; 0 for a team past the last row
+    int thread, threads;  // of the row group
+    int cols;             // of the row; 0 for a row group past the last row
 
     __device__ __forceinline__ int column(int pack, int i) const {
         return PACKED ? (thread + pack * threads) * PACK + i : thread + (pack * PACK + i) * threads;
@@ -107,18 +107,18 @@ struct Share {
     }
 };
 
-// The row of this thread's team, and the thread's share of it.
-template <int TEAM>
-__device__ __forceinline__ long long team_row() {
-    if (TEAM > WARP) return blockIdx.x;
-    return static_cast<long long>(blockIdx.x) * (blockDim.x / TEAM) + threadIdx.x / TEAM;
+// The row of this thread's row group, and the thread's share of it.
+template <int GROUP>
+__device__ __forceinline__ long long group_row() {
+    if (GROUP > WARP) return blockIdx.x;
+    return static_cast<long long>(blockIdx.x) * (blockDim.x / GROUP) + threadIdx.x / GROUP;
 }
 
-template <int TEAM>
-__device__ __forceinline__ Share<true> team_share(long long rows, long long cols) {
-    const int length = team_row<TEAM>() < rows ? static_cast<int>(cols) : 0;
-    if (TEAM > WARP) return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), length};
-    return {static_cast<int>(threadIdx.x) % TEAM, TEAM, length};
+template <int GROUP>
+__device__ __forceinline__ Share<true> group_share(long long rows, long long cols) {
+    const int length = group_row<GROUP>() < rows ? static_cast<int>(cols) : 0;
+    if (GROUP > WARP) return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), length};
+    return {static_cast<int>(threadIdx.x) % GROUP, GROUP, length};
 }
 
 // A row that registers do not hold is processed in pieces of one pack a thread. This is the thread's share of the
@@ -158,7 +158,7 @@ __device__ __forceinline__ const SCALAR* once_known(float value, const SCALAR* a
     return address + (__float_as_uint(value) & unknown_zero());
 }
 
-// ---- Sums over a team --------------------------------------------------------------------------
+// ---- Sums over a row group --------------------------------------------------------------------------
 
 // The sum over LANES neighbouring lanes; each of them gets it.
 template <int LANES>
@@ -168,11 +168,11 @@ __device__ __forceinline__ float lanes_sum(float value) {
     return value;
 }
 
-// The sum over a team; each of its threads gets it. Calls with different SLOTs need no barrier between them.
-template <int TEAM, int SLOT = 0>
-__device__ __forceinline__ float team_sum(float value) {
-    if constexpr (TEAM <= WARP) {
-        return lanes_sum<TEAM>(value);
+// The sum over a row group; each of its threads gets it. Calls with different SLOTs need no barrier between them.
+template <int GROUP, int SLOT = 0>
+__device__ __forceinline__ float group_sum(float value) {
+    if constexpr (GROUP <= WARP) {
+        return lanes_sum<GROUP>(value);
     } else {
         __shared__ float partial[WARP];
         const int lane = threadIdx.x % WARP;
@@ -184,7 +184,7 @@ __device__ __forceinline__ float team_sum(float value) {
 }
 
 // 1 / cols of a row that registers hold, to about 2^-22. A division takes a dozen instructions and a jump, for
-// which the whole team waits. The root halves the error of a mean of squares: 1e-7 is left.
+// which the whole row group waits. The root halves the error of a mean of squares: 1e-7 is left.
 __device__ __forceinline__ float one_of(long long cols) {
     return fast_reciprocal(static_cast<float>(static_cast<int>(cols)));
 }

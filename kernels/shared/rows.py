@@ -1,4 +1,4 @@
-"""Launches kernels over rows that rows.cuh shares among teams: the choice of the team."""
+"""Launches kernels over rows that rows.cuh shares among row groups: the choice of the row group."""
 
 import torch
 
@@ -6,9 +6,9 @@ from roofscope import CudaProgram
 
 PACK_BYTES = 16
 _WARP = 32
-_LANES_PACKS = 4  # of a thread in a team of lanes
+_LANES_PACKS = 4  # of a thread in a row group of lanes
 _LANES_THREADS = 128  # of a block of short rows
-_MOST_THREADS = 512  # of a block that is a team
+_MOST_THREADS = 512  # of a block that is a row group
 _FEW_ROWS = 4096  # of which short ones take a warp each, so that more of the GPU has work
 _FEW_ROWS_THREADS = 64  # of a block then
 
@@ -20,8 +20,8 @@ def launch_rows(program: CudaProgram, name: str, x: torch.Tensor, *others: torch
     """
     rows, cols = x.shape
     tensors = (x, *others)
-    team, grid, block = _team(rows, cols, *tensors)
-    program.launch(f"{name}_{team}", grid, block, *tensors, rows, cols)
+    group, grid, block = _row_group(rows, cols, *tensors)
+    program.launch(f"{name}_{group}", grid, block, *tensors, rows, cols)
 
 
 def are_packed(cols: int, *tensors: torch.Tensor) -> bool:
@@ -30,7 +30,7 @@ def are_packed(cols: int, *tensors: torch.Tensor) -> bool:
     return all(start % PACK_BYTES == 0 for start in starts)
 
 
-def _team(rows: int, cols: int, *tensors: torch.Tensor) -> tuple[str, int, int]:
+def _row_group(rows: int, cols: int, *tensors: torch.Tensor) -> tuple[str, int, int]:
     packs = -(-cols * tensors[0].element_size() // PACK_BYTES)
     if are_packed(cols, *tensors):
         for most in (1, 2):  # packs of a thread

@@ -2,19 +2,19 @@
 //
 // Formula: y[r, c] = exp(x[r, c] - m_r) / sum_c exp(x[r, c] - m_r), m_r the row's maximum, exp(t) = 2^(t log2
 //   e). 5 rows cols FLOP, 2 rows cols s bytes.
-// Mapping: a team of threads owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
+// Mapping: a row group owns a row: 8 to 32 lanes up to 2 KB a row, a warp where such rows are few, a block
 //   above. Each thread keeps 1 to 8 packs of 16 bytes, all of which are under way at once. It sums powers relative
-//   to its own maximum, so that maximum and sum are found in one reduction over the team and not in two, and takes
+//   to its own maximum, so that maximum and sum are found in one reduction over the row group and not in two, and takes
 //   the powers again relative to the row's. Rows that are too long for registers or do not start on 16 bytes go by
 //   pieces and are read twice, the second time from L1 or L2.
 // Idea: Milakov and Gimelshein, arXiv:1805.02867, for the joint reduction; QuACK (Dao-AILab) for rows kept on
-//   chip by teams that grow with them.
+//   chip by row groups that grow with them.
 #include "softmax/statistics.cuh"
 
-template <int TEAM>
-__device__ __forceinline__ Statistics over_team(Statistics mine) {
-    if constexpr (TEAM <= WARP) {
-        return over_lanes<TEAM>(mine);
+template <int GROUP>
+__device__ __forceinline__ Statistics over_group(Statistics mine) {
+    if constexpr (GROUP <= WARP) {
+        return over_lanes<GROUP>(mine);
     } else {
         __shared__ Statistics partial[WARP];
         const int lane = threadIdx.x % WARP;
@@ -27,14 +27,14 @@ __device__ __forceinline__ Statistics over_team(Statistics mine) {
     }
 }
 
-template <int TEAM, int PACKS>
+template <int GROUP, int PACKS>
 __device__ __forceinline__ void softmax_row(const SCALAR* x, SCALAR* y, long long rows, long long cols) {
-    const Share<true> share = team_share<TEAM>(rows, cols);
-    x += team_row<TEAM>() * cols;
-    y += team_row<TEAM>() * cols;
+    const Share<true> share = group_share<GROUP>(rows, cols);
+    x += group_row<GROUP>() * cols;
+    y += group_row<GROUP>() * cols;
     Bits packs[PACKS];
     share.load_evict_last(x, packs, NEGATIVE_INFINITIES);
-    const Statistics all = over_team<TEAM>(statistics_of(packs));
+    const Statistics all = over_group<GROUP>(statistics_of(packs));
     keep_packed(packs);
 #pragma unroll
     for (int p = 0; p < PACKS; ++p) store_powers(share, p, packs[p], all, y);
@@ -44,10 +44,10 @@ __device__ __forceinline__ void softmax_row(const SCALAR* x, SCALAR* y, long lon
 constexpr int BLOCKS_OF_512 = __CUDA_ARCH__ == 900 ? 3 : 2;
 
 // BLOCKS of THREADS on a multiprocessor: registers enough, and no spilling for the sake of more.
-#define KERNEL(NAME, TEAM, PACKS, THREADS, BLOCKS)                                                           \
+#define KERNEL(NAME, GROUP, PACKS, THREADS, BLOCKS)                                                           \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(                                      \
         const SCALAR* __restrict__ x, SCALAR* __restrict__ y, long long rows, long long cols) {              \
-        softmax_row<TEAM, PACKS>(x, y, rows, cols);                                                          \
+        softmax_row<GROUP, PACKS>(x, y, rows, cols);                                                          \
     }
 
 KERNEL(softmax_lanes_8, 8, 4, 128, 7)
@@ -55,8 +55,8 @@ KERNEL(softmax_lanes_16, 16, 4, 128, 7)
 KERNEL(softmax_lanes_32, 32, 4, 128, 7)
 KERNEL(softmax_warp_1, 32, 1, 128, 7)
 KERNEL(softmax_warp_2, 32, 2, 128, 7)
-KERNEL(softmax_block_4, BLOCK_TEAM, 4, 512, BLOCKS_OF_512)
-KERNEL(softmax_block_8, BLOCK_TEAM, 8, 512, 1)
+KERNEL(softmax_block_4, BLOCK_GROUP, 4, 512, BLOCKS_OF_512)
+KERNEL(softmax_block_8, BLOCK_GROUP, 8, 512, 1)
 
 template <bool PACKED>
 __device__ __forceinline__ void softmax_by_pieces(const SCALAR* x, SCALAR* y, long long cols) {
@@ -67,7 +67,7 @@ __device__ __forceinline__ void softmax_by_pieces(const SCALAR* x, SCALAR* y, lo
         piece_share<PACKED>(start, cols).load(x + start, pack, NEGATIVE_INFINITIES);
         mine = together(mine, statistics_of(pack));
     }
-    const Statistics all = over_team<BLOCK_TEAM>(mine);
+    const Statistics all = over_group<BLOCK_GROUP>(mine);
     for (long long start = 0; start < cols; start += piece) {
         const Share<PACKED> share = piece_share<PACKED>(start, cols);
         store_powers(share, 0, share.load(x + start, 0), all, y + start);

@@ -2,8 +2,8 @@
 // blocks.
 //
 // Formula: y[r] = sum_d x[r, d] w[d]; 2 rows cols FLOP, (rows cols + cols + rows)s bytes.
-// Mapping: a team of threads owns a row, a warp for short rows and a block for long ones. Each thread takes
-//   every so-manyth pack of 16 bytes, UNROLL of them under way at once, sums in float, and the team adds up.
+// Mapping: a row group owns a row, a warp for short rows and a block for long ones. Each thread takes
+//   every so-manyth pack of 16 bytes, UNROLL of them under way at once, sums in float, and the row group adds up.
 //   x passes through; w is read again by every row and stays in L1. Two loads under way and 256 threads a
 //   long row were the fastest of UNROLL 2, 4, 8 and 128, 256, 512 threads on an H200.
 //   A piece of w does not stay in L1, and read once a row it would be half of what the L2 cache has to give:

@@ -31,14 +31,14 @@ def run(program, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
 
     starts = (row_bytes, x.data_ptr(), w.data_ptr())
     together = ROWS if rows >= ROWS and all(start % PACK_BYTES == 0 for start in starts) else 1
-    teams = -(-rows // together)
+    groups = -(-rows // together)
     # Pieces of whole rounds of the block's loop.
     round_length = MOST_THREADS * UNROLL * PACK_BYTES // x.element_size()
     blocks = program.multiprocessor_count * BLOCKS_PER_MULTIPROCESSOR
-    length = -(-cols * teams // (blocks * round_length)) * round_length
+    length = -(-cols * groups // (blocks * round_length)) * round_length
     pieces = -(-cols // length)
     sums = torch.empty(rows, pieces, dtype=torch.float32, device=x.device)
     name, sizes = ("rows", (rows, cols, length)) if together == ROWS else ("row", (cols, length))
-    program.launch(f"weighted_sum_{name}_piece", (teams, pieces), MOST_THREADS, x, w, sums, *sizes)
+    program.launch(f"weighted_sum_{name}_piece", (groups, pieces), MOST_THREADS, x, w, sums, *sizes)
     program.launch("weighted_sum_pieces", rows, 4 * WARP, sums, y, pieces, overlaps=True)
     return y

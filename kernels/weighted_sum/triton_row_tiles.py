@@ -68,13 +68,13 @@ def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     if cols <= SHORTEST_PIECE:
         while height * width > SMALLEST_TILE and triton.cdiv(rows, height) < ENOUGH_PROGRAMS:
             height //= 2
-    teams = triton.cdiv(rows, height)
-    length = max(triton.cdiv(cols * teams, PROGRAMS * WIDEST) * WIDEST, SHORTEST_PIECE)
+    groups = triton.cdiv(rows, height)
+    length = max(triton.cdiv(cols * groups, PROGRAMS * WIDEST) * WIDEST, SHORTEST_PIECE)
     pieces = triton.cdiv(cols, length)
-    if teams >= ENOUGH_PROGRAMS or pieces == 1:
-        _weighted_sum[(teams, 1)](x, w, y, rows, cols, cols, height, width, num_warps=4)
+    if groups >= ENOUGH_PROGRAMS or pieces == 1:
+        _weighted_sum[(groups, 1)](x, w, y, rows, cols, cols, height, width, num_warps=4)
         return y
     sums = torch.empty(rows, pieces, dtype=torch.float32, device=x.device)
-    _weighted_sum[(teams, pieces)](x, w, sums, rows, cols, length, height, width, num_warps=4)
+    _weighted_sum[(groups, pieces)](x, w, sums, rows, cols, length, height, width, num_warps=4)
     _add_pieces[(rows,)](sums, y, pieces, triton.next_power_of_2(pieces), num_warps=1)
     return y
