@@ -39,6 +39,8 @@ def main() -> None:
     """The command line, or with no arguments the window."""
     if sys.argv[1:2] == ["-m"]:
         del sys.argv[:2]
+        if not sys.argv:
+            sys.exit("main.py -m takes the name of a module, such as roofscope.benchmarks.peers.")
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
         return
     # Ctrl+C while the imports run, some 0.3 s, ends the program as it ends any other: without a traceback.
@@ -49,7 +51,8 @@ def main() -> None:
     from roofscope.app.cli.commands import cli
 
     signal.signal(signal.SIGINT, handler)
-    cli()
+    # As it is installed, whatever the file is called that was run: completion knows a command by its name.
+    cli(prog_name="roofscope")
 
 
 if __name__ == "__main__":

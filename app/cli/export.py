@@ -49,7 +49,10 @@ def command(
     ] = PivotValue.MEDIAN,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The file to write; - is stdout. Beside the session if none."),
+        typer.Option(
+            metavar="FILE",
+            help="The file to write; - is stdout. Beside the session if none; --pivot prints.",
+        ),
     ] = None,
 ) -> None:
     """Write a session's points, roofline or traces in another format. Needs no GPU."""

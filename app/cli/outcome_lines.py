@@ -1,7 +1,7 @@
-"""Outcomes as lines: one as each arrives, and the skips at the end."""
+"""Outcomes as lines: one as each arrives, and at the end what has no time, with its reason."""
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.markup import escape
 
@@ -57,6 +57,18 @@ def outcome_line(point: Point, width: int) -> str:
             return f"[yellow]–[/] {where}: {escape(message)}"
 
 
+def failure_lines(points: Iterable[Point]) -> list[str]:
+    """A line for each implementation that failed or was stopped: it has no time, but a reason."""
+    lines: list[str] = []
+    for point in points:
+        where = f"{point.label} {workload_text(point)}"
+        if isinstance(point.outcome, Failed):
+            lines.append(f"✗ {where}: {point.outcome.kind}: {point.outcome.message}")
+        elif isinstance(point.outcome, Cancelled):
+            lines.append(f"– {where}: {point.outcome.message}")
+    return lines
+
+
 def skip_lines(points: Iterable[Point]) -> list[str]:
     """One line a provider and reason: ``triton: 38 implementations skipped: This is a CPU``."""
     groups: dict[tuple[Provider, str], dict[str, Point]] = {}
@@ -68,6 +80,21 @@ def skip_lines(points: Iterable[Point]) -> list[str]:
         f"{_skipped(provider, list(by_key.values()))} skipped: {message}"
         for (provider, message), by_key in groups.items()
     ]
+
+
+def shortfall(points: Sequence[Point], *, planned: int) -> str:
+    """What is missing of the plan, as a sentence; "" where all of it was done."""
+    counts = {
+        "failed": sum(isinstance(point.outcome, Failed) for point in points),
+        "stopped": sum(isinstance(point.outcome, Cancelled) for point in points),
+        "not run": planned - len(points),
+    }
+    missing = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    if missing:
+        return f"{missing}, of {planned}."
+    if not any(point.measured for point in points):
+        return "Nothing was measured: all was skipped." if planned else ""
+    return ""
 
 
 def workload_text(point: Point) -> str:

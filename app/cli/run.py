@@ -22,7 +22,7 @@ from roofscope.app.cli.choice import (
 from roofscope.app.cli.documents import RunDocument, print_document, run_document
 from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse
 from roofscope.app.cli.options import AsJson, DeviceName, DtypeNames, KernelFolders, NewSession, Sizes
-from roofscope.app.cli.outcome_lines import OutcomeLines
+from roofscope.app.cli.outcome_lines import OutcomeLines, shortfall
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.cli.table import print_table
 from roofscope.app.cli.targets import unwritable
@@ -31,7 +31,6 @@ from roofscope.profiling.analysis.verdict import flags_of
 from roofscope.profiling.devices.discovery import default_device, local_devices
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype, Provider
-from roofscope.profiling.results.outcome import Cancelled, Failed
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.profiling.roofline.cache import CeilingCache
@@ -197,21 +196,6 @@ def _report(console: Console, session: Session, options: RunOptions, *, planned:
     if flagged:
         complain(flagged)
     return SOME_FAILED if missing or flagged else DONE
-
-
-def shortfall(points: Sequence[Point], *, planned: int) -> str:
-    """What is missing of the plan, as a sentence; "" where all of it was done."""
-    counts = {
-        "failed": sum(isinstance(point.outcome, Failed) for point in points),
-        "stopped": sum(isinstance(point.outcome, Cancelled) for point in points),
-        "not run": planned - len(points),
-    }
-    missing = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-    if missing:
-        return f"{missing}, of {planned}."
-    if not any(point.measured for point in points):
-        return f"Nothing was measured: all {planned} were skipped."
-    return ""
 
 
 def _flagged(session: Session) -> str:

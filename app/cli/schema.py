@@ -4,7 +4,7 @@ import json
 
 import msgspec
 
-from roofscope.app.cli.documents import AnyDocument
+from roofscope.app.cli.documents import SCHEMA, AnyDocument
 from roofscope.profiling.analysis.export import SessionDocument
 
 
@@ -14,4 +14,14 @@ def command() -> None:
     A document of a command names itself in its field "document"; that of export --json has no such field.
     """
     kinds, definitions = msgspec.json.schema_components([AnyDocument, SessionDocument])
-    print(json.dumps({"anyOf": list(kinds), "$defs": definitions}, indent=2))
+    print(
+        json.dumps(
+            {
+                "$schema": "https://json-schema.org/draft/2020-12/schema",
+                "title": SCHEMA,
+                "anyOf": list(kinds),
+                "$defs": definitions,
+            },
+            indent=2,
+        )
+    )

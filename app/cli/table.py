@@ -16,7 +16,7 @@ from roofscope.app.cli.fitted_table import (
     left_out_text,
     wrapped,
 )
-from roofscope.app.cli.outcome_lines import rate_text, skip_lines, workload_text
+from roofscope.app.cli.outcome_lines import failure_lines, rate_text, skip_lines, workload_text
 from roofscope.app.presentation.comparison import speed_up_short_text
 from roofscope.app.presentation.formatting import (
     MISSING,
@@ -63,7 +63,7 @@ def print_table(console: Console, session: Session) -> None:
 
 
 def table_lines(session: Session, width: int) -> list[Text]:
-    """Measured points by workload, then what was skipped and why."""
+    """Measured points by workload, then what failed, was stopped or skipped, each with its reason."""
     measured = [point for point in session.points if point.measured]
     lines: list[Text] = []
     if measured:
@@ -71,7 +71,8 @@ def table_lines(session: Session, width: int) -> list[Text]:
             lines.append(Text(elided(f"{session.device.name} ({session.device.id})", width), "italic"))
         lines += _result_lines(measured, session, width)
     lines += _mode_lines(measured, session, width)
-    return [*lines, *(Text(wrapped(line, width)) for line in skip_lines(session.points))]
+    without_time = [*failure_lines(session.points), *skip_lines(session.points)]
+    return [*lines, *(Text(wrapped(line, width)) for line in without_time)]
 
 
 def _result_lines(points: Sequence[Point], session: Session, width: int) -> list[Text]:

@@ -33,7 +33,9 @@ _ROWS = 10
 
 def command(
     file: SessionFile,
-    implementation: Annotated[str, typer.Argument(help="Such as softmax/triton_online.")],
+    implementation: Annotated[
+        str, typer.Argument(metavar="IMPLEMENTATION", help="Such as softmax/triton_online.")
+    ],
     dtype: DtypeName = None,
     size: Annotated[
         list[str] | None,

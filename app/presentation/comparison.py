@@ -13,9 +13,10 @@ def speed_up_short_text(found: SpeedUp) -> str:
         return "baseline"
     if not found.distinguishable:
         return NOT_DISTINGUISHABLE
+    interval = interval_text(found.relative_half_width)  # of the ratio as of its inverse
     if found.ratio < _MUCH_SLOWER:
-        return f"{ratio_text(1 / found.ratio)} slower"
-    return f"{ratio_text(found.ratio)} {interval_text(found.relative_half_width)}"
+        return f"{ratio_text(1 / found.ratio)} slower {interval}"
+    return f"{ratio_text(found.ratio)} {interval}"
 
 
 def speed_up_text(found: SpeedUp) -> str:

@@ -22,6 +22,12 @@ class Sessions(Struct, frozen=True):
     sessions: tuple[Session, ...]
     problems: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """One line: a notebook shows this under a cell, and the sessions themselves are megabytes."""
+        points = sum(len(session.points) for session in self.sessions)
+        left_out = f", {len(self.problems)} files left out" if self.problems else ""
+        return f"Sessions({len(self)} sessions, {points} points{left_out})"
+
     def __iter__(self) -> Iterator[Session]:
         return iter(self.sessions)
 

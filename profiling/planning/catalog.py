@@ -195,8 +195,9 @@ def _judge_of(folder: Path) -> str:
 
 def _forget_specs() -> None:
     """Load specs again that other specs import: each must be what its file holds now."""
-    for name in [name for name in sys.modules if _SPEC_MODULE.fullmatch(name)]:
-        del sys.modules[name]
+    for name in list(sys.modules):  # a copy: another thread of the window may be importing
+        if _SPEC_MODULE.fullmatch(name):
+            sys.modules.pop(name, None)
 
 
 def _imported(contents: Iterable[bytes]) -> Iterable[bytes]:

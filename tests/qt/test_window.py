@@ -45,7 +45,10 @@ def drop(application: Application, path: Path) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path))])
     where, button, modifiers = QPoint(50, 50), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    enter = QDragEnterEvent(where, Qt.DropAction.CopyAction, data, button, modifiers)
+    try:  # Qt 6.12 takes a QPointF and warns of the QPoint that Qt up to 6.11 wants
+        enter = QDragEnterEvent(QPointF(where), Qt.DropAction.CopyAction, data, button, modifiers)
+    except TypeError:
+        enter = QDragEnterEvent(where, Qt.DropAction.CopyAction, data, button, modifiers)
     QApplication.sendEvent(application.window, enter)
     assert enter.isAccepted()
     QApplication.sendEvent(

@@ -249,3 +249,15 @@ def test_what_a_reference_imports_is_part_of_it(folder: Path, monkeypatch: pytes
     assert kernel.is_unchanged(kernel.implementations[0])
     (other / "reference.py").write_text("FACTOR = 3\n")
     assert not kernel.is_unchanged(kernel.implementations[0])
+
+
+def test_a_scan_may_fall_into_an_import_of_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The doctor imports in the background while the window looks at the kernels again."""
+
+    class ImportsMeanwhile:
+        def fullmatch(self, _: str) -> None:
+            name = f"imported_meanwhile_{len(sys.modules)}"
+            monkeypatch.setitem(sys.modules, name, ModuleType(name))
+
+    monkeypatch.setattr(catalog_module, "_SPEC_MODULE", ImportsMeanwhile())
+    assert scan().kernels

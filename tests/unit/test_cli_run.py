@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from roofscope.app.cli.outcome_lines import shortfall
 from roofscope.app.cli.progress import make_progress
-from roofscope.app.cli.run import shortfall
 from roofscope.profiling.results.outcome import (
     Cancelled,
     Failed,
@@ -37,7 +37,7 @@ def points(*outcomes: Outcome) -> list[Point]:
         ((Cancelled(), Cancelled()), "2 stopped, of 2."),
         ((FAILED, Cancelled()), "1 failed, 1 stopped, of 2."),
         ((POINT.outcome,), "1 not run, of 2."),
-        ((SKIPPED, SKIPPED), "Nothing was measured: all 2 were skipped."),
+        ((SKIPPED, SKIPPED), "Nothing was measured: all was skipped."),
     ],
 )
 def test_a_run_ends_with_what_is_missing_of_it(outcomes: tuple[Outcome, ...], said: str) -> None:

@@ -1,8 +1,9 @@
-"""The recorded sessions read as before the export came from a frame: every row, every column, every digit."""
+"""The recorded sessions read as before the export came from a frame: every row and column."""
 
 import csv
 import gzip
 import io
+import math
 from pathlib import Path
 
 import pytest
@@ -26,4 +27,14 @@ def test_a_recorded_session_exports_what_it_did(name: str) -> None:
     columns = list(before[0])
     assert list(now[0])[: len(columns)] == columns
     for old, new in zip(before, now, strict=True):
-        assert {column: new[column] for column in columns} == old
+        assert not [column for column in columns if not same(old[column], new[column])]
+
+
+def same(old: str, new: str) -> bool:
+    """To the last digit; of a sum the last may differ, for Python adds floats more exactly from 3.12 on."""
+    if old == new:
+        return True
+    try:
+        return math.isclose(float(old), float(new), rel_tol=4e-16)
+    except ValueError:
+        return False
