@@ -54,7 +54,7 @@ def test_what_is_far_slower_is_told_as_a_factor_above_one(job: Job):
     found = Baselines([eager, cuda], Provider.EAGER, None).speed_up(cuda)
     assert found is not None
     assert found.ratio == pytest.approx(0.004)
-    assert speed_up_short_text(found) == "250× slower"
+    assert speed_up_short_text(found) == "250× slower ± 0 %"
     assert speed_up_text(found) == "250× slower, 95 % CI 250.0 to 250.0"
 
 
