@@ -3,12 +3,11 @@
 Values are in SI base units with the unit in the name; null stands for what is not known.
 """
 
-from typing import Literal
-
 import msgspec
 from msgspec import Struct
 
 from roofscope import __version__
+from roofscope.profiling.analysis.export import SCHEMA, Schema
 from roofscope.profiling.analysis.point_record import PointRecord, point_records
 from roofscope.profiling.devices.device import Device, DeviceState
 from roofscope.profiling.doctor import Check
@@ -18,13 +17,11 @@ from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Ceiling
 
-SCHEMA = "roofscope/1"
-
 
 class Document(Struct, frozen=True, kw_only=True, tag_field="document"):
-    """What every document begins with. ``schema`` changes when a reader would have to."""
+    """What every document begins with."""
 
-    schema: Literal["roofscope/1"] = SCHEMA
+    schema: Schema = SCHEMA
     roofscope_version: str = __version__
 
 

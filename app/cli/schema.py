@@ -4,8 +4,8 @@ import json
 
 import msgspec
 
-from roofscope.app.cli.documents import SCHEMA, AnyDocument
-from roofscope.profiling.analysis.export import SessionDocument
+from roofscope.app.cli.documents import AnyDocument
+from roofscope.profiling.analysis.export import SCHEMA, SessionDocument
 
 
 def command() -> None:

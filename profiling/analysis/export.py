@@ -33,10 +33,14 @@ class CeilingRecord(Struct, frozen=True, omit_defaults=True, kw_only=True):
     recorded_at: str
 
 
+Schema = Literal["roofscope/1"]
+SCHEMA: Schema = "roofscope/1"  # of every JSON document; changes when a reader would have to
+
+
 class SessionDocument(Struct, frozen=True):
     """All of a session in one JSON object; an unknown value is null, and so is an infinite one."""
 
-    schema: Literal["roofscope/1"]
+    schema: Schema
     roofscope_version: str  # that wrote the document
     created_at: str
     session: Identity
@@ -48,7 +52,7 @@ class SessionDocument(Struct, frozen=True):
 
 def session_document(session: Session) -> SessionDocument:
     return SessionDocument(
-        schema="roofscope/1",
+        schema=SCHEMA,
         roofscope_version=__version__,
         created_at=session.created_at,
         session=session.identity,
