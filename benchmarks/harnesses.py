@@ -21,6 +21,7 @@ from roofscope.profiling.worker.build.contract import BuildRequest
 from roofscope.profiling.worker.environment import read_environment
 from roofscope.profiling.worker.failures import Refusal
 from roofscope.profiling.worker.inputs import InputMaker
+from roofscope.profiling.worker.job.link import own_process
 from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.profiler import profile_turn
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     if device is None:
         print("There is no CUDA GPU here; CUPTI and do_bench time GPU kernels.", file=sys.stderr)
         return 2
-    rig = Rig(Instruments(device), lambda: None)
+    rig = Rig(Instruments(device), lambda: None, own_process)
     print(f"{device.name}, torch {torch.__version__}, driver {device.driver_version}\n")
     print("| call | headline us | CUPTI us | | headline meanwhile us | clock meanwhile | do_bench us | |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
@@ -90,7 +91,7 @@ def compare(rig: Rig, case: Case) -> Agreement | None:
         [turn] = rig.measured((call, sets))
     except Refusal:
         return None
-    profile = profile_turn(turn, rig.instruments.read_state)
+    profile = profile_turn(turn)
     headline_s = turn.interval.median
     common_s = float(do_bench(lambda: call(*sets[0]), return_mode="median")) * 1e-3
     size = " x ".join(map(str, workload.sizes.values()))

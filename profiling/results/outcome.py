@@ -155,6 +155,7 @@ class Measured(Struct, frozen=True, tag="measured"):
     calls_s: tuple[float, ...] = ()  # single calls, by events inside a graph; their spread, not the headline
     energy: Energy | None = None
     profiled: Meanwhile | None = None  # while the profiler observed it, which slows some kernels
+    unsealed_because: tuple[str, ...] | None = None  # what rests on its process's word; None: not recorded
 
     @property
     def kernel_sum_s(self) -> float | None:
@@ -188,6 +189,7 @@ class FailureKind(StrEnum):
     TIMEOUT = "timeout"
     WORKER_LOST = "worker lost"
     NOT_SETTLED = "not settled"  # it compiled, tuned or allocated inside the timed region
+    TAMPERED = "tampered"  # it replaced what judges it, or its time is not that of its work
     INTERNAL = "internal"
 
     @property

@@ -31,16 +31,18 @@ def main() -> int:
             Bye(f"This worker speaks protocol {PROTOCOL_VERSION}, not {opening.protocol}.", restart=False)
         )
         return 2
-    catalog = scan([LIBRARY, *map(Path, opening.kernel_roots)])
     # These import torch. The reader thread must run before, to notice a parent that dies meanwhile.
+    from roofscope.profiling.worker.candidate.fork_server import ForkServer
     from roofscope.profiling.worker.environment import read_environment
     from roofscope.profiling.worker.gc_policy import freeze_imports
     from roofscope.profiling.worker.server import Server
 
-    environment = read_environment()
     freeze_imports()
+    candidates = ForkServer.forked()  # before CUDA is used and any user's file is run
+    catalog = scan([LIBRARY, *map(Path, opening.kernel_roots)])
+    environment = read_environment()
     channel.emit(Hello(PROTOCOL_VERSION, environment, catalog.hash))
-    ended_because = Server(channel, catalog, environment).serve()
+    ended_because = Server(channel, catalog, environment, candidates).serve()
     # Not sys.exit, whose destructors can hang on a broken CUDA context.
     sys.stderr.flush()
     os._exit(1 if ended_because else 0)

@@ -1,19 +1,19 @@
 """Carries out the parent's commands, one at a time, on devices that it has locked."""
 
 import gc
+import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import IO
+from typing import IO, NoReturn
 
 import torch
 
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.catalog import Catalog
-from roofscope.profiling.planning.plan import Job
-from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Stage
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Ceiling
@@ -35,23 +35,28 @@ from roofscope.profiling.supervision.protocol import (
     task_id,
     task_label,
 )
+from roofscope.profiling.worker.candidate.fork_server import ForkServer
 from roofscope.profiling.worker.ceilings.measure import measure_ceilings
 from roofscope.profiling.worker.channel import Channel
 from roofscope.profiling.worker.device_lock import DeviceBusy, lock_device
 from roofscope.profiling.worker.failures import CancelRequested, DeviceFault
-from roofscope.profiling.worker.gc_policy import freeze_imports
-from roofscope.profiling.worker.job.executor import JobExecutor, require_sound
+from roofscope.profiling.worker.job.executor import JobExecutor
+from roofscope.profiling.worker.job.link import CandidateLost, ForkedProcess
 from roofscope.profiling.worker.selftest.runner import carry_out
+from roofscope.profiling.worker.soundness import require_sound
 from roofscope.profiling.worker.timing.instruments import Instruments
 
 
 class Server:
     """Carries out commands, one at a time."""
 
-    def __init__(self, channel: Channel, catalog: Catalog, environment: Environment) -> None:
+    def __init__(
+        self, channel: Channel, catalog: Catalog, environment: Environment, candidates: ForkServer
+    ) -> None:
         self._channel = channel
         self._catalog = catalog
         self._environment = environment
+        self._candidates = candidates
         self._locks: dict[str, IO[str]] = {}
         self._instruments: dict[str, Instruments] = {}
 
@@ -66,6 +71,9 @@ class Server:
             except DeviceFault as error:
                 self._channel.emit(Bye(str(error), restart=True))
                 return str(error)
+            except CandidateLost as error:
+                # As if it had been this process: the program then restarts it, and names the implementation.
+                _end_as(error.code)
             except DeviceBusy as error:
                 self._channel.emit(Bye(str(error), restart=False, is_busy=True))
                 return str(error)
@@ -81,7 +89,7 @@ class Server:
                 self._perform_soundly(command, device)
         except CancelRequested:
             return ""
-        except (DeviceFault, DeviceBusy):
+        except (CandidateLost, DeviceFault, DeviceBusy):
             raise
         except Exception as error:  # noqa: BLE001 - the queue goes on after a task that fails as a whole
             traceback.print_exc()
@@ -94,7 +102,7 @@ class Server:
         """Raises DeviceFault where what went wrong has left the device unusable for the next task."""
         try:
             self._perform(command, device)
-        except (CancelRequested, DeviceFault):
+        except (CancelRequested, CandidateLost, DeviceFault):
             raise
         except Exception as error:
             require_sound(torch.device(device.id), error, _subject(command))
@@ -111,15 +119,21 @@ class Server:
             case SelfTest():
                 self._prove(command, self._instruments_of(device), check_cancelled)
             case Run(job=job) | Trace(job=job):
-                _import_compiler(job)
-                emit = self._channel.emit
                 executor = JobExecutor(
-                    job, self._catalog, self._instruments_of(device), emit, check_cancelled
+                    job,
+                    self._catalog,
+                    self._instruments_of(device),
+                    self._connect,
+                    self._channel.emit,
+                    check_cancelled,
                 )
                 if isinstance(command, Trace):
                     executor.trace()
                 else:
                     executor.run()
+
+    def _connect(self, with_compiler: bool) -> ForkedProcess:
+        return ForkedProcess(self._candidates, with_compiler=with_compiler)
 
     def _device(self, device_id: str) -> Device:
         device = self._environment.device(device_id)
@@ -144,7 +158,7 @@ class Server:
         def announce(detail: str, deadline_s: float) -> None:
             self._channel.emit(StageStarted(command.id, Stage.MEASURE, deadline_s, None, detail))
 
-        carry_out(command.proofs, instruments, report, announce, check_cancelled)
+        carry_out(command.proofs, instruments, self._connect, report, announce, check_cancelled)
 
     def _probe(self, command: Probe, device: Device) -> None:
         def report(ceiling: Ceiling) -> None:
@@ -164,15 +178,12 @@ def _current(device: Device) -> AbstractContextManager[object]:
     return torch.cuda.device(device.id) if device.kind is DeviceKind.CUDA else nullcontext()
 
 
-def _import_compiler(job: Job) -> None:
-    """Import torch.compile before a job makes modules and buffers, which collections must still see."""
-    if all(one.provider is not Provider.COMPILE for one in job.implementations):
-        return
-    if "roofscope.profiling.worker.build.providers.compile" not in sys.modules:
-        with suppress(ImportError):  # the build reports it
-            import roofscope.profiling.worker.build.providers.compile  # noqa: F401  # pyright: ignore[reportUnusedImport]
-
-            freeze_imports()
+def _end_as(code: int) -> NoReturn:
+    sys.stderr.flush()
+    if code < 0:
+        signal.signal(-code, signal.SIG_DFL) if -code != signal.SIGKILL else None
+        os.kill(os.getpid(), -code)
+    os._exit(abs(code))
 
 
 def _subject(command: Task) -> str:

@@ -18,6 +18,7 @@ from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.worker.failures import CancelRequested
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.job import memoization
+from roofscope.profiling.worker.job.link import own_process
 from roofscope.profiling.worker.job.memoization import fingerprint, remembers
 from roofscope.profiling.worker.selftest import nsight_compute, runner, traps
 from roofscope.profiling.worker.selftest.rig import Rig
@@ -30,7 +31,7 @@ from roofscope.tests.worker.test_command_line import main
 
 @pytest.fixture
 def rig() -> Rig:
-    return Rig(Instruments(cpu_device()), lambda: None)
+    return Rig(Instruments(cpu_device()), lambda: None, own_process)
 
 
 class WorkClock(TorchDispatchMode):
@@ -100,7 +101,7 @@ def test_tuning_in_the_timed_region_is_caught(tmp_path: Path) -> None:
         "from roofscope.tests.worker.test_selftest import *\n"
         "trap = next(trap for trap in TRAPS if trap.name == 'tuning')\n"
         "root = Path(sys.argv[1]); traps.write(root, trap)\n"
-        "rig = Rig(Instruments(cpu_device()), lambda: None)\n"
+        "rig = Rig(Instruments(cpu_device()), lambda: None, own_process)\n"
         "print(traps.try_cheat(rig, scan([root]), trap).note)\n"
     )
     done = subprocess.run([*python(code), tmp_path], capture_output=True, text=True, check=False)

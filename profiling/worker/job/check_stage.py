@@ -1,10 +1,12 @@
 """After timing: verify again, cross-check with other instruments, and put the outcome together."""
 
+import random
 from dataclasses import dataclass
 
 from roofscope.profiling.planning.plan import Job, Quality
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.outcome import (
+    BuildInfo,
     Energy,
     FailureKind,
     Flag,
@@ -13,16 +15,27 @@ from roofscope.profiling.results.outcome import (
     Method,
     Verification,
 )
-from roofscope.profiling.worker.build.contract import Built
+from roofscope.profiling.worker.candidate.messages import (
+    EnergyRead,
+    HostTime,
+    Info,
+    Informed,
+    MeasureEnergy,
+    Profile,
+    Profiled,
+    Replay,
+    Seconds,
+    SetOutputs,
+    SingleCalls,
+)
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
-from roofscope.profiling.worker.job.memoization import fingerprint, remembers
+from roofscope.profiling.worker.job.link import Link, RemoteSets, RemoteTimer
+from roofscope.profiling.worker.job.memoization import REMEMBERED, fingerprint, pass_length, remembers
+from roofscope.profiling.worker.job.passes import RemotePasses
+from roofscope.profiling.worker.job.second_clock import contradiction
 from roofscope.profiling.worker.job.verify import Verifier
-from roofscope.profiling.worker.timing.blocks import GraphTimer, host_seconds
-from roofscope.profiling.worker.timing.energy import measure_energy
 from roofscope.profiling.worker.timing.instruments import Instruments
-from roofscope.profiling.worker.timing.profiler import Profile, profile_turn
-from roofscope.profiling.worker.timing.single_calls import single_calls
 from roofscope.profiling.worker.timing.turn import Turn
 
 _HOST_CALLS_S = 0.1
@@ -30,6 +43,8 @@ _MOST_HOST_CALLS = 50
 _SINGLE_CALLS_S = 0.25
 _MOST_SINGLE_CALLS = 64
 _BURSTS = 4  # of single calls, each as long as a block, where blocks rest
+_SETS_CHECKED = 2  # after timing, chosen by lot
+_REPLAYED_REMEMBERED = 1.2  # times as fast on contents seen before, for a pass that a graph replays
 
 
 @dataclass(frozen=True)
@@ -37,23 +52,34 @@ class Candidate:
     """An implementation that is built, correct and settled; its turns fill as it is measured."""
 
     implementation: Implementation
-    built: Built
+    number: int
     verification: Verification
     turn: Turn
+    timer: RemoteTimer
     hot: Turn | None  # on one buffer set; None on a CPU and where the cache can hold none of it
 
 
 class Checker:
     """Checks the timed path of the candidates of one job."""
 
-    def __init__(self, job: Job, instruments: Instruments, maker: InputMaker, verifier: Verifier) -> None:
+    def __init__(
+        self,
+        job: Job,
+        instruments: Instruments,
+        maker: InputMaker,
+        verifier: Verifier,
+        link: Link,
+        sets: RemoteSets,
+    ) -> None:
         self._job = job
         self._instruments = instruments
         self._maker = maker
         self._verifier = verifier
+        self._link = link
+        self._sets = sets
         self._on_gpu = instruments.torch_device.type == "cuda"
 
-    def check(self, candidate: Candidate, sets: list[InputSet], happened: str) -> Measured:
+    def check(self, candidate: Candidate, happened: str) -> Measured:
         """The outcome of a measured candidate. Raises WrongResult.
 
         ``happened`` says what compiled or allocated while blocks were timed; empty for nothing.
@@ -64,77 +90,102 @@ class Checker:
                 FailureKind.NOT_SETTLED,
                 f"was not settled when timed ({happened}); let its first calls do that work.",
             )
-        self._verify_again(turn, sets)
-        host_s = self._host_s(candidate, sets) if self._on_gpu else None
-        profile = profile_turn(turn, self._instruments.read_state) if self._on_gpu else None
+        if against := contradiction(candidate.timer.seen):
+            raise WrongResult(FailureKind.TAMPERED, f"is not timed by its own clock alone: {against}.")
+        self._verify_again(candidate)
+        flags = self._flags(candidate)
+        host_s = self._host_s(candidate) if self._on_gpu else None
+        profile = self._profile(candidate) if self._on_gpu else None
         return Measured(
             time=turn.stats,
             method=turn.timer.method,
             method_reason=turn.timer.reason,
             verification=candidate.verification,
-            build=candidate.built.info(),
+            build=self._build_info(candidate),
             evidence=turn.evidence,
             host_s=host_s,
             hot=candidate.hot.stats if candidate.hot and candidate.hot.samples_s else None,
             kernels=profile.kernels if profile else (),
-            flags=self._flags(candidate, sets),
+            flags=flags,
             discards=turn.discards,
-            calls_s=self._single_calls(candidate, sets),
-            energy=self._energy(turn),
+            calls_s=self._single_calls(candidate),
+            energy=self._energy(candidate),
             profiled=self._profiled(turn, profile),
+            unsealed_because=self._unsealed_because(turn),
         )
 
-    @staticmethod
-    def _profiled(turn: Turn, profile: Profile | None) -> Meanwhile | None:
-        # Queued calls may wait for a host that the profiler slows, so their time under it says nothing.
-        is_replayed = turn.timer.method is Method.CUDA_GRAPH
-        return profile.meanwhile(turn.evidence.clock_hz) if profile and is_replayed else None
+    def _unsealed_because(self, turn: Turn) -> tuple[str, ...]:
+        """What of the number rests on the word of the process that ran the implementation."""
+        found: list[str] = []
+        if not self._link.shares_memory:
+            found.append("its results reach the referee through its own process")
+        if turn.timer.method is Method.QUEUE:
+            found.append("how long its calls waited in a queue is its own process's claim")
+        return tuple(found)
 
-    def _verify_again(self, turn: Turn, sets: list[InputSet]) -> None:
-        """Verify what the timed path writes for contents it has never seen."""
-        self._refresh(sets[0])
-        before = fingerprint(sets[0])
-        outputs = turn.timer.call_on_first_set()
-        if fingerprint(sets[0]) != before:
-            raise WrongResult(
-                FailureKind.INPUT_CHANGED, "changed its input when timed; it must not write to it."
-            )
-        self._verifier.check_again(sets[0], outputs)
+    @staticmethod
+    def _profiled(turn: Turn, profile: Profiled | None) -> Meanwhile | None:
+        # Queued calls may wait for a host that the profiler slows, so their time under it says nothing.
+        if profile is None or turn.timer.method is not Method.CUDA_GRAPH:
+            return None
+        then_hz, now_hz = turn.evidence.clock_hz, profile.block.clock_hz
+        return Meanwhile(profile.block.seconds, now_hz / then_hz if now_hz and then_hz else None)
+
+    def _verify_again(self, candidate: Candidate) -> None:
+        """Verify what the timed path writes for contents it has never seen, in sets chosen by lot."""
+        sets = self._sets
+        self._maker.refresh_all(sets.blocks, sets.sets, self._job.workload.sizes)
+        sets.send()
+        chosen = tuple(
+            random.SystemRandom().sample(range(len(sets.sets)), min(_SETS_CHECKED, len(sets.sets)))
+        )
+        before = [fingerprint(sets.sets[index]) for index in chosen]
+        lent = self._link.ask(Replay(candidate.number, chosen), SetOutputs).sets
+        sets.look()
+        for index, of_set, kept in zip(chosen, lent, before, strict=True):
+            if fingerprint(sets.sets[index]) != kept:
+                raise WrongResult(
+                    FailureKind.INPUT_CHANGED, "changed its input when timed; it must not write to it."
+                )
+            self._verifier.check_again(sets.sets[index], self._link.outputs(of_set))
 
     def _refresh(self, inputs: InputSet) -> None:
         self._maker.refresh(inputs, self._job.workload.sizes)
 
-    def _flags(self, candidate: Candidate, sets: list[InputSet]) -> tuple[Flag, ...]:
+    def _flags(self, candidate: Candidate) -> tuple[Flag, ...]:
         turn = candidate.turn
         flags: list[Flag] = []
         if turn.unstable_because:
             flags.append(Flag.UNSTABLE)
-        # A replayed graph cannot return a remembered result.
-        if turn.timer.method is not Method.CUDA_GRAPH and remembers(
-            candidate.built.call, sets, self._refresh, turn.interval.median
-        ):
+        is_replayed = turn.timer.method is Method.CUDA_GRAPH
+        sets = self._sets.sets
+        count = len(sets) if is_replayed else pass_length(len(sets), turn.interval.median)
+        passes = RemotePasses(self._link, candidate.number, self._sets, count, self._refresh)
+        if remembers(passes, _REPLAYED_REMEMBERED if is_replayed else REMEMBERED):
             flags.append(Flag.REMEMBERS)
         return tuple(flags)
 
-    def _energy(self, turn: Turn) -> Energy | None:
+    def _build_info(self, candidate: Candidate) -> BuildInfo:
+        return self._link.ask(Info(candidate.number), Informed).build
+
+    def _profile(self, candidate: Candidate) -> Profiled:
+        return self._link.ask(Profile(candidate.number, candidate.turn.rest_s), Profiled)
+
+    def _energy(self, candidate: Candidate) -> Energy | None:
         """Measured apart from timing, and only in exact runs, because it keeps the device busy for 2 s."""
-        reader, timer = self._instruments.energy, turn.timer
-        if self._job.quality is not Quality.EXACT or reader is None or not isinstance(timer, GraphTimer):
+        if self._job.quality is not Quality.EXACT or not self._on_gpu:
             return None
-        return measure_energy(timer.replay, timer.calls_per_block, reader)
+        return self._link.ask(MeasureEnergy(candidate.number), EnergyRead).energy
 
-    def _host_s(self, candidate: Candidate, sets: list[InputSet]) -> float:
+    def _host_s(self, candidate: Candidate) -> float:
         calls = min(max(round(_HOST_CALLS_S / candidate.turn.interval.median), 1), _MOST_HOST_CALLS)
-        return host_seconds(candidate.built.call, sets[0], calls)
+        return self._link.ask(HostTime(candidate.number, calls), Seconds).values[0]
 
-    def _single_calls(self, candidate: Candidate, sets: list[InputSet]) -> tuple[float, ...]:
-        turn, offset_s = candidate.turn, self._instruments.call_offset_s
-        if turn.timer.method is not Method.CUDA_GRAPH or offset_s is None:
+    def _single_calls(self, candidate: Candidate) -> tuple[float, ...]:
+        turn = candidate.turn
+        if turn.timer.method is not Method.CUDA_GRAPH:
             return ()
-        call = candidate.built.call
         # Slow calls get fewer samples, because more would take minutes.
         count = min(max(round(_SINGLE_CALLS_S / turn.interval.median), 4), _MOST_SINGLE_CALLS)
-        if not turn.rest_s:
-            return single_calls(call, sets, offset_s, count)
-        count = min(count, turn.timer.calls_per_block)
-        return single_calls(call, sets, offset_s, count, bursts=_BURSTS, rest_s=turn.rest_s)
+        bursts = _BURSTS if turn.rest_s else 1
+        return self._link.ask(SingleCalls(candidate.number, count, bursts, turn.rest_s), Seconds).values

@@ -1,10 +1,11 @@
 """One job through its stages: build, verify, settle, measure, check.
 
 Implementations are built and verified one after the other and measured in turn. Each ends in exactly one
-outcome; a wrong one ends before it is timed.
+outcome; a wrong one ends before it is timed. They run in a process of their own; this one judges.
 """
 
-from collections.abc import Callable, Iterable
+import secrets
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -13,11 +14,19 @@ import torch
 
 from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.plan import Job, Regime
-from roofscope.profiling.planning.spec import Implementation
-from roofscope.profiling.results.outcome import Outcome, Stage, Verification
+from roofscope.profiling.planning.spec import Implementation, Provider
+from roofscope.profiling.results.outcome import Failed, FailureKind, Outcome, Skipped, Stage, Verification
 from roofscope.profiling.supervision.protocol import OutcomeReady, StageStarted, TraceReady
-from roofscope.profiling.worker.build import providers
-from roofscope.profiling.worker.build.contract import BuildRequest, Built
+from roofscope.profiling.worker.candidate.messages import (
+    Build,
+    Contents,
+    Counts,
+    Done,
+    ReadActivity,
+    Record,
+    Settle,
+    Settled,
+)
 from roofscope.profiling.worker.environment import free_bytes
 from roofscope.profiling.worker.failures import (
     BuildError,
@@ -27,15 +36,24 @@ from roofscope.profiling.worker.failures import (
     Refusal,
     TooLarge,
     classify,
-    has_broken_capture,
 )
-from roofscope.profiling.worker.inputs import InputMaker, InputSet, sets_on
-from roofscope.profiling.worker.job.activity import ActivityCounter
+from roofscope.profiling.worker.inputs import InputMaker, InputSet, set_count
+from roofscope.profiling.worker.job.activity import Activity
 from roofscope.profiling.worker.job.check_stage import Candidate, Checker
+from roofscope.profiling.worker.job.link import (
+    CandidateFailed,
+    CandidateLost,
+    Connect,
+    Link,
+    RemoteCall,
+    RemoteSets,
+    RemoteTimer,
+    Tampered,
+)
 from roofscope.profiling.worker.job.reference import load_reference
 from roofscope.profiling.worker.job.verify import Verifier
+from roofscope.profiling.worker.soundness import is_sound
 from roofscope.profiling.worker.timing.instruments import Instruments
-from roofscope.profiling.worker.timing.profiler import record_trace
 from roofscope.profiling.worker.timing.rounds import STOP_RULES, measure, warm_up, warm_up_rule
 from roofscope.profiling.worker.timing.turn import Turn
 
@@ -51,49 +69,32 @@ _DEADLINE_S = {
     Stage.CHECK: 120.0,
 }
 _DEADLINE_OF_EACH_S = 30.0  # 10 s of exact blocks, the warm-up, and slow calls beyond
-_SETTLE_CALLS = 3
 _HOT_ROUNDS = 3
 _DOUBLE = 8
 
 
 @dataclass(frozen=True)
 class _Prepared:
-    """An implementation that is built and correct."""
+    """An implementation that is built and correct; ``number`` is what its process calls it."""
 
     implementation: Implementation
-    built: Built
+    number: int
     verification: Verification
 
 
-def is_sound(device: torch.device) -> bool:
-    """Whether the device still computes: a broken context answers every call with its error."""
-    try:
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-        torch.ones(1, device=device).item()
-    except torch.cuda.OutOfMemoryError:
-        return True
-    except RuntimeError:
-        return False
-    return True
-
-
-def require_sound(device: torch.device, error: Exception, what: str) -> None:
-    """Raises DeviceFault where the ``error`` of ``what`` has left the worker unusable for the next task."""
-    if has_broken_capture(error):
-        raise DeviceFault(f"{what} failed: {error}; the worker was restarted.") from error
-    if not is_sound(device):
-        raise DeviceFault(f"{what} broke the device's context: {error}") from error
+class _Spoiled(Exception):
+    """The candidates' process is not to be used any more; what it has left is run in another one."""
 
 
 class JobExecutor:
-    """Runs one job on one device."""
+    """Runs one job on one device. This process judges; the implementations run in another one."""
 
     def __init__(
         self,
         job: Job,
         catalog: Catalog,
         instruments: Instruments,
+        connect: Connect,
         emit: Emit,
         check_cancelled: Callable[[], None],
     ) -> None:
@@ -104,11 +105,13 @@ class JobExecutor:
         self._kernel: Kernel = kernel
         self._instruments = instruments
         self._device = instruments.torch_device
+        self._connect = connect
         self._emit = emit
         self._check_cancelled = check_cancelled
+        self._left = list(job.implementations)  # without an outcome
 
     def run(self) -> None:
-        """Emit one outcome per implementation. Raises CancelRequested or DeviceFault."""
+        """Emit one outcome per implementation. Raises CancelRequested, DeviceFault or CandidateLost."""
         try:
             self._require_memory()
             self._load_reference()
@@ -119,45 +122,68 @@ class JobExecutor:
                     implementation, classify(error, what=what, stage=Stage.BUILD, device_is_sound=True)
                 )
             return
-        prepared = self._each(
-            self._job.implementations, Stage.BUILD, self._prepare, lambda implementation: implementation
-        )
-        self._activity = ActivityCounter(self._device)  # now that each provider has imported what it uses
-        self._pool = self._instruments.output_pool()
-        sets = self._input_sets()
-        candidates = self._each(
-            prepared, Stage.SETTLE, lambda one: self._settle(one, sets), lambda one: one.implementation
-        )
-        if not candidates:
-            return
-        happened = self._measured_together(candidates)
-        if happened is None:
-            return
-        for candidate in candidates:
-            act = partial(self._checker.check, candidate, sets, happened)
-            outcome = self._guarded(candidate.implementation, Stage.CHECK, act)
-            if outcome:
-                self._conclude(candidate.implementation, outcome)
+        while self._left:
+            self._link = self._connected(self._left)
+            try:
+                self._run_all(tuple(self._left))
+            except _Spoiled:
+                continue
+            finally:
+                self._link.close()
 
     def trace(self) -> None:
         """Record a trace of the job's one implementation. Raises what the build raises."""
         self._load_reference()
         implementation = self._job.implementations[0]
-        self._start(Stage.BUILD, implementation)
-        built = self._build(implementation)
-        inputs = self._maker.make(self._job.workload.sizes)
-        for _ in range(_SETTLE_CALLS):
-            built.call(*inputs)
-        self._start(Stage.CHECK, implementation)
-        self._emit(TraceReady(self._job.id, implementation, record_trace(built.call, [inputs])))
+        self._link = self._connected([implementation])
+        try:
+            self._start(Stage.BUILD, implementation)
+            self._build(0, implementation)
+            inputs = self._link.make("trace", self._maker.layouts(self._job.workload.sizes))
+            self._refresh(inputs.sets[0])
+            inputs.send()
+            self._start(Stage.CHECK, implementation)
+            trace = self._link.ask(Record(0, inputs.group), Contents).data
+            self._emit(TraceReady(self._job.id, implementation, trace))
+        except CandidateFailed as error:
+            raise RuntimeError(str(error)) from None
+        finally:
+            self._link.close()
+
+    def _run_all(self, implementations: Sequence[Implementation]) -> None:
+        """Raises _Spoiled where those left need another process."""
+        numbered = list(enumerate(implementations))
+        prepared = self._each(numbered, Stage.BUILD, self._prepare, lambda one: one[1])
+        if not prepared:
+            return
+        self._link.forget_outputs()
+        _release(self._device)
+        self._sets = self._input_sets()
+        candidates = self._each(prepared, Stage.SETTLE, self._settle, lambda one: one.implementation)
+        if not candidates:
+            return
+        happened = self._measured_together(candidates)
+        if happened is None:
+            return
+        checker = Checker(self._job, self._instruments, self._maker, self._verifier, self._link, self._sets)
+        for candidate in candidates:
+            act = partial(checker.check, candidate, happened)
+            outcome = self._guarded(candidate.implementation, Stage.CHECK, act)
+            if outcome:
+                self._conclude(candidate.implementation, outcome)
 
     def _load_reference(self) -> None:
         """Raises BuildError."""
         spec, job = self._kernel.spec, self._job
         run, derive = load_reference(self._kernel)
-        self._maker = InputMaker(spec, job.workload.dtype, self._device, seed=2026, derive=derive)
+        # A seed that nobody knows: who knows it knows the inputs, and may have the results ready.
+        seed = secrets.randbits(63)
+        self._maker = InputMaker(spec, job.workload.dtype, self._device, seed=seed, derive=derive)
         self._verifier = Verifier(spec, job.workload, run, self._maker)
-        self._checker = Checker(job, self._instruments, self._maker, self._verifier)
+
+    def _connected(self, implementations: Sequence[Implementation]) -> Link:
+        with_compiler = any(one.provider is Provider.COMPILE for one in implementations)
+        return Link(self._connect(with_compiler), self._instruments.device, self._device)
 
     def _each(
         self,
@@ -170,43 +196,53 @@ class JobExecutor:
         results = (self._guarded(whose(item), stage, partial(act, item)) for item in items)
         return [result for result in results if result is not None]
 
-    def _prepare(self, implementation: Implementation) -> _Prepared:
-        built = self._build(implementation)
+    def _prepare(self, one: tuple[int, Implementation]) -> _Prepared:
+        number, implementation = one
+        self._build(number, implementation)
         self._start(Stage.VERIFY, implementation)
-        return _Prepared(implementation, built, self._verifier.verify(built.call))
+        return _Prepared(
+            implementation, number, self._verifier.verify(RemoteCall(self._link, number, self._maker))
+        )
 
-    def _build(self, implementation: Implementation) -> Built:
+    def _build(self, number: int, implementation: Implementation) -> None:
         if not self._kernel.is_unchanged(implementation):
             what = f"{implementation.title} or its reference"
             raise Changed(f"{what} changed since the run was planned; run it again.")
         inputs = tuple(tensor.name for tensor in self._kernel.spec.inputs)
-        request = BuildRequest(implementation, self._kernel.folder, self._job.workload, self._device, inputs)
-        return providers.build(request)
+        folder = str(self._kernel.folder)
+        self._link.ask(Build(number, implementation, folder, self._job.workload, inputs), Done)
 
-    def _settle(self, one: _Prepared, sets: list[InputSet]) -> Candidate:
+    def _settle(self, one: _Prepared) -> Candidate:
         """Let the first calls compile and allocate, then fix the timed path."""
-        for _ in range(_SETTLE_CALLS):
-            one.built.call(*sets[0])
-        turn = self._turn(one.built, sets)
-        hot = self._turn(one.built, sets[:1]) if self._has_hot_reading() else None
-        return Candidate(one.implementation, one.built, one.verification, turn, hot)
+        settled = self._link.ask(Settle(one.number, self._sets.group, self._has_hot_reading()), Settled)
+        cold = RemoteTimer(self._link, one.number, settled.cold)
+        hot = RemoteTimer(self._link, one.number, settled.hot, is_hot=True) if settled.hot else None
+        return Candidate(
+            one.implementation, one.number, one.verification, Turn(cold), cold, Turn(hot) if hot else None
+        )
 
     def _has_hot_reading(self) -> bool:
         may_be_hot = self._instruments.device.may_keep(self._job.work.byte_count)
         return self._device.type == "cuda" and may_be_hot
 
-    def _turn(self, built: Built, sets: list[InputSet]) -> Turn:
-        return Turn(self._instruments.timer(built.call, sets, self._pool))
-
     def _measured_together(self, candidates: list[Candidate]) -> str | None:
         """As ``_measure``; None when it failed, which ends all of them: any one may have caused it."""
         try:
             return self._measure(candidates)
-        except CancelRequested:
+        except (CancelRequested, DeviceFault, CandidateLost):
             raise
-        except Exception as error:  # noqa: BLE001 - a kernel may raise anything
+        except (CandidateFailed, Tampered) as error:
+            # Asked of one of them, so it is that one's: the others are measured without it.
+            self._fail([self._in_flight(candidates)], error)
+            raise _Spoiled from None
+        except Exception as error:  # noqa: BLE001 - a device may fail in any way
             self._fail([candidate.implementation for candidate in candidates], error)
             return None
+
+    @staticmethod
+    def _in_flight(candidates: Sequence[Candidate]) -> Implementation:
+        asked = max(candidates, key=lambda candidate: candidate.timer.asked_at)
+        return asked.implementation
 
     def _measure(self, candidates: list[Candidate]) -> str:
         """Fill the candidates' turns; returns what compiled or allocated meanwhile."""
@@ -222,10 +258,10 @@ class JobExecutor:
         read_state = self._instruments.read_state
         full_clock_hz = self._instruments.full_clock_hz if self._job.regime is Regime.BURST else None
         warm_up(turns, warm_up_rule(self._job.quality, self._job.regime), read_state, full_clock_hz)
-        before = self._activity.read()
+        before = self._activity()
         rule, again = STOP_RULES[self._job.quality], begin if self._job.regime is Regime.BURST else None
         measure(turns, rule, read_state, self._check_cancelled, before_longer_rests=again)
-        happened = self._activity.read().since(before)
+        happened = self._activity().since(before)
         for candidate in candidates:
             if candidate.hot:
                 candidate.hot.rest_s = candidate.turn.rest_s
@@ -234,6 +270,9 @@ class JobExecutor:
                     candidate.hot.take_block(number, read_state)
         return happened
 
+    def _activity(self) -> Activity:
+        return Activity(*self._link.ask(ReadActivity(), Counts).values)
+
     def _guarded(
         self, implementation: Implementation, stage: Stage, act: Callable[[], Value]
     ) -> Value | None:
@@ -241,44 +280,62 @@ class JobExecutor:
         self._check_cancelled()
         self._start(stage, implementation)
         try:
-            result = act()
-            self._synchronize()
-            return result
+            return act()
+        except (CancelRequested, DeviceFault, CandidateLost):
+            raise
         except Exception as error:  # noqa: BLE001 - a kernel may raise anything
             self._fail([implementation], error)
+            if isinstance(error, Tampered) or (
+                isinstance(error, CandidateFailed) and not (error.is_sound and not error.has_broken_capture)
+            ):
+                raise _Spoiled from None
             return None
 
-    def _fail(self, implementations: list[Implementation], error: Exception) -> None:
+    def _fail(self, implementations: Sequence[Implementation], error: Exception) -> None:
         """Conclude these with the outcome of the error. Raises DeviceFault where the worker must end."""
-        sound, message = is_sound(self._device), ""
+        sound = is_sound(self._device)
+        message = ""
         for implementation in implementations:
             what = f"{implementation.title} at {self._job.workload.size_label}"
-            outcome = classify(error, what=what, stage=self._stage, device_is_sound=sound)
+            outcome = self._outcome_of(error, what, sound=sound)
             message = outcome.message
             self._conclude(implementation, outcome)
         if not sound:
             raise DeviceFault(message) from None
-        if has_broken_capture(error):
-            raise DeviceFault(f"{message}; the worker was restarted.") from None
         # The message and log are kept as text: the traceback would keep tensors alive.
         error.__traceback__ = None
 
+    def _outcome_of(self, error: Exception, what: str, *, sound: bool) -> Failed | Skipped:
+        match error:
+            case CandidateFailed(outcome=outcome):
+                return outcome
+            case Tampered():
+                message = f"{what} replaced {error}; a time from a process like that proves nothing."
+                return Failed(FailureKind.TAMPERED, self._stage, message)
+            case _:
+                return classify(error, what=what, stage=self._stage, device_is_sound=sound)
+
     def _conclude(self, implementation: Implementation, outcome: Outcome) -> None:
+        self._left.remove(implementation)
         self._emit(OutcomeReady(self._job.id, implementation, outcome))
 
     def _start(
         self, stage: Stage, implementation: Implementation, detail: str = "", more_s: float = 0.0
     ) -> None:
-        self._stage = stage
+        self._stage = self._link.stage = stage
+        self._link.what = f"{implementation.title} at {self._job.workload.size_label}"
         self._emit(StageStarted(self._job.id, stage, _DEADLINE_S[stage] + more_s, implementation, detail))
 
-    def _synchronize(self) -> None:
-        if self._device.type == "cuda":
-            torch.cuda.synchronize(self._device)
+    def _refresh(self, inputs: InputSet) -> None:
+        self._maker.refresh(inputs, self._job.workload.sizes)
 
-    def _input_sets(self) -> list[InputSet]:
-        make = partial(self._maker.make, self._job.workload.sizes)
-        return sets_on(self._instruments.device, make, self._job.work.byte_count)
+    def _input_sets(self) -> RemoteSets:
+        device, sizes = self._instruments.device, self._job.workload.sizes
+        count = set_count(self._job.work.byte_count, device.last_level_cache_bytes or 0, free_bytes(device))
+        made = self._link.make("sets", self._maker.layouts(sizes), count)
+        self._maker.refresh_all(made.blocks, made.sets, sizes)
+        made.send()
+        return made
 
     def _require_memory(self) -> None:
         """Refuse what cannot fit, before anything is allocated. Raises TooLarge."""
@@ -291,3 +348,9 @@ class JobExecutor:
                 f"{self._job.workload.label} needs about {needed / 2**30:.1f} GiB with its reference; "
                 f"{free / 2**30:.1f} GiB are free. Choose smaller sizes."
             )
+
+
+def _release(device: torch.device) -> None:
+    """Give back what verification took here: the other process makes the sets that are timed."""
+    if device.type == "cuda":
+        torch.cuda.empty_cache()

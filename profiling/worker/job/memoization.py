@@ -1,15 +1,13 @@
 """Cheap checks after timing: whether a call changes its inputs, or is faster on inputs it has seen.
 
-A replayed graph does the same work whatever its inputs hold. Calls that are queued, or timed on a CPU, may
-return a remembered result.
+Calls may return a remembered result. A replayed graph launches the same kernels whatever its inputs hold, but
+these may note in the GPU's memory which contents they have worked on.
 """
 
-import time
-from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import torch
 
-from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet
 
 REMEMBERED = 1.5  # times as fast on contents seen before
@@ -30,42 +28,36 @@ def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
     return torch.equal(one.view(word), other.view(word))
 
 
-def remembers(
-    call: Call, sets: Sequence[InputSet], refresh: Callable[[InputSet], None], call_s: float
-) -> bool:
-    """Whether calls on fresh contents take more than 1.5 times as long as on the same contents again.
+class Passes(Protocol):
+    """Passes of calls over input sets, and what may be done to the contents of these between them."""
 
-    ``call_s``, seconds a call, sets the number of calls. The least of several tries counts, because a busy
-    moment slows either pass; one pair of passes that does not differ is enough to say no.
+    def refresh(self, *, seen: bool) -> None:
+        """New contents for the sets of the pass, or where ``seen`` as much work that leaves them alone."""
+        ...
+
+    def seconds(self) -> float:
+        """Run a pass."""
+        ...
+
+
+def remembers(passes: Passes, ratio: float = REMEMBERED) -> bool:
+    """Whether calls on fresh contents take more than ``ratio`` times as long as on the same contents again.
+
+    The least of several tries counts, because a busy moment slows either pass; one pair of passes that does
+    not differ is enough to say no.
     """
-    count = min(max(round(_PASS_S / call_s), 1), _MOST_SETS, max(len(sets) // 2, 1))
-    chosen, spare = sets[:count], sets[-count:]
-
-    def timed_after_refresh_of(refreshed: Sequence[InputSet]) -> float:
-        # Each pass follows the same work, only on other tensors, so that both find the caches alike.
-        for inputs in refreshed:
-            refresh(inputs)
-        for inputs in chosen:
-            fingerprint(inputs)
-        return _pass_s(call, chosen)
-
     fresh_s: list[float] = []
     repeated_s: list[float] = []
     for _ in range(_MOST_TRIES):
-        fresh_s.append(timed_after_refresh_of(chosen))
-        repeated_s.append(timed_after_refresh_of(spare) if len(sets) > 1 else _pass_s(call, chosen))
-        if min(fresh_s) <= REMEMBERED * min(repeated_s):
+        passes.refresh(seen=False)
+        fresh_s.append(passes.seconds())
+        passes.refresh(seen=True)
+        repeated_s.append(passes.seconds())
+        if min(fresh_s) <= ratio * min(repeated_s):
             return False
     return True
 
 
-def _pass_s(call: Call, sets: Sequence[InputSet]) -> float:
-    on_gpu = sets[0][0].is_cuda
-    if on_gpu:
-        torch.cuda.synchronize()
-    started = time.perf_counter_ns()
-    for inputs in sets:
-        call(*inputs)
-    if on_gpu:
-        torch.cuda.synchronize()
-    return (time.perf_counter_ns() - started) * 1e-9
+def pass_length(set_count: int, call_s: float) -> int:
+    """Calls of a pass that is long enough to be timed, and leaves sets to spare where there are two."""
+    return min(max(round(_PASS_S / call_s), 1), _MOST_SETS, max(set_count // 2, 1))

@@ -7,11 +7,11 @@ import torch
 from roofscope.profiling.planning.spec import KernelSpec, Workload, size_text
 from roofscope.profiling.results.outcome import FailureKind, Verification
 from roofscope.profiling.worker.build.contract import Call
+from roofscope.profiling.worker.candidate.messages import Layout
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, as_tuple, widened
+from roofscope.profiling.worker.job.link import RemoteCall
 from roofscope.profiling.worker.job.memoization import same_bits
-
-_INTEGER_POISON = 85  # for integer outputs, which have no NaN
 
 
 class Verifier:
@@ -27,26 +27,26 @@ class Verifier:
             getattr(torch, output.element_at(workload.dtype)) for output in spec.outputs
         ]
 
-    def verify(self, call: Call) -> Verification:
+    def verify(self, call: RemoteCall) -> Verification:
         """Measured size, one odd size and large magnitudes, on fresh inputs. Raises WrongResult."""
         sizes, odd = self._workload.sizes, self._spec.odd_sizes[:1]
         errors = [self._error_at(call, choice, 1.0) for choice in (sizes, *odd)]
         # At the odd size where there is one, because large inputs test the arithmetic and not the indexing.
         large = self._error_at(call, odd[0] if odd else sizes, self._spec.large_magnitude)
+        call.close()
         return Verification(max(errors), large, self._tolerance, shape_count=len(errors))
 
     def check_again(self, inputs: InputSet, outputs: tuple[torch.Tensor, ...]) -> None:
         """Compare what a timed call wrote with the reference of what its inputs hold now."""
-        self._compare(inputs, _snapshot(outputs), self._workload.sizes, "with contents never seen before")
+        self._compare(inputs, outputs, self._workload.sizes, "with contents never seen before")
 
-    def _error_at(self, call: Call, sizes: dict[str, int], magnitude: float) -> float:
-        inputs = self._maker.make(sizes, magnitude)
+    def _error_at(self, call: RemoteCall, sizes: dict[str, int], magnitude: float) -> float:
+        inputs = call.inputs(sizes, magnitude)
         label = size_text(sizes)
         if magnitude != 1.0:
             label += f" with inputs up to {magnitude:g}"
         before = [tensor.clone() for tensor in inputs]
-        self._poison(sizes)
-        outputs = _snapshot(as_tuple(call(*inputs)))
+        outputs = call.outputs(self._stains(sizes))
         if any(not same_bits(tensor, kept) for tensor, kept in zip(inputs, before, strict=True)):
             raise WrongResult(
                 FailureKind.INPUT_CHANGED, f"changed its input at {label}; it must not write to it."
@@ -54,18 +54,12 @@ class Verifier:
         del before
         return self._compare(inputs, outputs, sizes, f"at {label}")
 
-    def _poison(self, sizes: dict[str, int]) -> None:
-        """Leave NaN in the memory that the allocator hands out next.
-
-        A call that returns memory without writing it then returns NaN and not an earlier correct result.
-        """
-        stains = [
-            torch.empty(self._spec.shape(tensor, sizes), dtype=dtype, device=self._maker.device).fill_(
-                math.nan if dtype.is_floating_point else _INTEGER_POISON
-            )
-            for tensor, dtype in zip(self._spec.outputs, self._dtypes, strict=True)
+    def _stains(self, sizes: dict[str, int]) -> list[Layout]:
+        """As large as the outputs, so that their memory is likely to be stained."""
+        return [
+            Layout(self._spec.shape(output, sizes), output.element_at(self._workload.dtype))
+            for output in self._spec.outputs
         ]
-        del stains
 
     def _expected(self, inputs: InputSet, sizes: dict[str, int]) -> tuple[torch.Tensor, ...]:
         """The reference's outputs. Raises WrongResult if their shapes contradict spec.py.
@@ -121,21 +115,6 @@ class Verifier:
 
 def _bad_reference(fault: str) -> WrongResult:
     return WrongResult(FailureKind.BUILD_ERROR, f"cannot be verified: its reference.py {fault}")
-
-
-def _snapshot(outputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-    """Copies of what the outputs hold now, which exposes a call that fills them after it returned.
-
-    For the same reason a tensor class of its own is refused: it may compute only when it is read. Raises
-    WrongResult.
-    """
-    for output in outputs:
-        if type(output) is not torch.Tensor:
-            raise WrongResult(
-                FailureKind.NOT_PLAIN,
-                f"returned a {type(output).__name__}; return a torch.Tensor, whose values are there.",
-            )
-    return tuple(output.clone() for output in outputs)
 
 
 def relative_error(output: torch.Tensor, expected: torch.Tensor) -> float | None:

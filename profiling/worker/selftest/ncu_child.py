@@ -5,6 +5,7 @@ import sys
 import torch
 
 from roofscope.profiling.worker.environment import read_environment
+from roofscope.profiling.worker.job.link import own_process
 from roofscope.profiling.worker.selftest.cases import cases_for_counters, known_durations
 from roofscope.profiling.worker.selftest.nsight_compute import CALLS
 from roofscope.profiling.worker.selftest.rig import Rig
@@ -16,7 +17,7 @@ def main(device_id: str) -> None:
     device = read_environment().device(device_id)
     if device is None:
         sys.exit(f"There is no device {device_id}.")
-    rig = Rig(Instruments(device), lambda: None)
+    rig = Rig(Instruments(device), lambda: None, own_process)
     with torch.cuda.device(rig.torch_device):
         probes, _ = rig.testbed.own_kernels
         for case in (*known_durations(rig), *cases_for_counters(rig, probes)):

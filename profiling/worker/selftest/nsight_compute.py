@@ -106,7 +106,7 @@ def _seconds(value: str, unit: str) -> float:
 def _read(rig: Rig, case: Case, ncu_s: float) -> _Reading:
     sets = rig.sets(case.make, case.bytes_per_call)
     [turn] = rig.measured((case.call, sets))
-    profile = profile_turn(turn, rig.instruments.read_state)
+    profile = profile_turn(turn)
     return _Reading(case.label, turn.interval.median, ncu_s, profile.kernel_sum_s or None)
 
 

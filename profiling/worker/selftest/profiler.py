@@ -33,7 +33,7 @@ def prove(rig: Rig) -> Proof:
 def _compare(rig: Rig, case: Case, do_bench: Callable[..., Any] | None) -> Agreement:
     sets = rig.sets(case.make, case.bytes_per_call)
     [turn] = rig.measured((case.call, sets))
-    profile = profile_turn(turn, rig.instruments.read_state)
+    profile = profile_turn(turn)
     is_single = 0.5 < profile.launches < 1.5
     return Agreement(
         case.label,

@@ -11,6 +11,7 @@ from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.ceilings import memory
 from roofscope.profiling.worker.ceilings.testbed import Testbed
 from roofscope.profiling.worker.inputs import InputSet, sets_on
+from roofscope.profiling.worker.job.link import Connect
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.rounds import measure, warm_up
 from roofscope.profiling.worker.timing.turn import Turn
@@ -24,11 +25,14 @@ _SEED = 2026
 class Rig:
     """One device, its instruments, and what several proofs need of it."""
 
-    def __init__(self, instruments: Instruments, check_cancelled: Callable[[], None]) -> None:
+    def __init__(
+        self, instruments: Instruments, check_cancelled: Callable[[], None], connect: Connect
+    ) -> None:
         self.instruments = instruments
         self.device = instruments.device
         self.torch_device = instruments.torch_device
         self.check_cancelled = check_cancelled
+        self.connect = connect  # to a process that runs foreign code
         # A generator of its own: up to torch 2.11 a failed capture leaves the default one unusable.
         self._generator = torch.Generator(self.torch_device).manual_seed(_SEED)
 

@@ -13,7 +13,7 @@ from roofscope.profiling.analysis.selftest_limits import LIMITS
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.worker.failures import CancelRequested, DeviceFault, first_line
-from roofscope.profiling.worker.job.executor import require_sound
+from roofscope.profiling.worker.job.link import CandidateLost, Connect
 from roofscope.profiling.worker.selftest import (
     caches,
     comparisons,
@@ -25,6 +25,7 @@ from roofscope.profiling.worker.selftest import (
     traps,
 )
 from roofscope.profiling.worker.selftest.rig import Rig
+from roofscope.profiling.worker.soundness import require_sound
 from roofscope.profiling.worker.timing.instruments import Instruments
 
 
@@ -51,6 +52,7 @@ STEPS = {
 def carry_out(
     names: Sequence[ProofName],
     instruments: Instruments,
+    connect: Connect,
     report: Callable[[Proof], None],
     announce: Callable[[str, float], None],
     check_cancelled: Callable[[], None],
@@ -60,7 +62,7 @@ def carry_out(
     ``announce(detail, deadline_s)`` is called before each. Raises CancelRequested, and DeviceFault when
     the device is broken.
     """
-    rig = Rig(instruments, check_cancelled)
+    rig = Rig(instruments, check_cancelled, connect)
     chosen = [name for name in ProofName if not names or name in names]
     with torch.cuda.device(rig.torch_device) if rig.is_cuda else nullcontext():
         for number, name in enumerate(chosen, 1):
@@ -74,7 +76,7 @@ def carry_out(
 def _carry_out(name: ProofName, rig: Rig) -> Proof:
     try:
         return STEPS[name].carry_out(rig)
-    except (CancelRequested, DeviceFault):
+    except (CancelRequested, CandidateLost, DeviceFault):
         raise
     except Exception as error:  # noqa: BLE001 - drivers and libraries refuse in ways of their own
         traceback.print_exc()

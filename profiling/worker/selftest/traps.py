@@ -87,7 +87,7 @@ def _run(rig: Rig, catalog: Catalog, trap: Trap) -> tuple[Outcome | None, tuple[
         if isinstance(event, OutcomeReady):
             found.append(event)
 
-    JobExecutor(jobs[0], catalog, rig.instruments, watch, rig.check_cancelled).run()
+    JobExecutor(jobs[0], catalog, rig.instruments, rig.connect, watch, rig.check_cancelled).run()
     if not found:
         return None, ()
     return found[0].outcome, _telling_flags(jobs[0], found[0])

@@ -14,7 +14,7 @@ from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.failures import first_line
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
-from roofscope.profiling.worker.timing.graphs import OutputPool
+from roofscope.profiling.worker.timing.graphs import LegacyStreamUsed, OutputPool
 
 BLOCK_S = 0.010  # long against event resolution and launch gaps, short against clock drift
 _MOST_CALLS = 2000  # nodes of one graph: capture costs tens of microseconds each
@@ -43,8 +43,14 @@ class BlockTimer(Protocol):
         """Run one block."""
         ...
 
-    def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
-        """One more timed-path call on the first input set; its outputs."""
+    lead_s: float  # how long the last block's work was held back before it began
+
+    def run_on(self, chosen: Sequence[int]) -> list[tuple[torch.Tensor, ...]]:
+        """The timed calls once more; what they wrote for the chosen sets. Valid until the next call."""
+        ...
+
+    def pass_s(self, count: int) -> float:
+        """Seconds of one call on each of the first ``count`` sets; a graph's pass takes all sets."""
         ...
 
 
@@ -61,8 +67,10 @@ class _EventPair:
         self._start = torch.cuda.Event(enable_timing=True)
         self._end = torch.cuda.Event(enable_timing=True)
         self.host_s = 0.0  # launch time of the last block
+        self.held_s = 0.0  # its lead
 
     def time(self, work: Callable[[], None], calls: int, lead_s: float = 0.0) -> BlockReading:
+        self.held_s = lead_s
         if lead_s:
             self.spin(lead_s)
         if self._clock:
@@ -106,7 +114,8 @@ class GraphTimer:
         calls = min(max(wanted, len(sets)), _MOST_CALLS)
         self._calls = -(-calls // len(sets)) * len(sets)
         self._pool = pool  # holds the outputs
-        self._graph, self._outputs = pool.capture(call, sets, self._calls)
+        self._captured = pool.capture(call, sets, self._calls)
+        self._sets = sets
         self._pair = _EventPair(clock)
         self._replays = 1
         self.calls_per_block = self._calls
@@ -118,15 +127,24 @@ class GraphTimer:
     def block(self) -> BlockReading:
         return self._pair.time(self.replay, self.calls_per_block, self._pair.lead_s)
 
-    def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
-        self._graph.replay()
+    @property
+    def lead_s(self) -> float:
+        return self._pair.held_s
+
+    def run_on(self, chosen: Sequence[int]) -> list[tuple[torch.Tensor, ...]]:
+        self.replay()
         torch.cuda.synchronize()
-        return tuple(output.tensor() for output in self._outputs)
+        return [tuple(output.tensor() for output in self._captured.outputs[index]) for index in chosen]
+
+    def pass_s(self, count: int) -> float:
+        """One pass takes all sets, however many are asked for."""
+        reading = self._pair.time(self._captured.replay_pass, 1, self._pair.lead_s)
+        return reading.seconds
 
     def replay(self) -> None:
         """Queue a block's work and return; for callers that need the device busy, not timed."""
         for _ in range(self._replays):
-            self._graph.replay()
+            self._captured.replay()
 
 
 class QueueTimer:
@@ -163,8 +181,15 @@ class QueueTimer:
     def block(self) -> BlockReading:
         return self._pair.time(self._calls, self.calls_per_block, self._lead_s)
 
-    def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
-        return as_tuple(self._call(*self._sets[0]))
+    @property
+    def lead_s(self) -> float:
+        return self._pair.held_s
+
+    def run_on(self, chosen: Sequence[int]) -> list[tuple[torch.Tensor, ...]]:
+        return [as_tuple(self._call(*self._sets[index])) for index in chosen]
+
+    def pass_s(self, count: int) -> float:
+        return wall_pass_s(self._call, self._sets[:count])
 
     def _calls(self) -> None:
         for _ in range(self.calls_per_block):
@@ -194,6 +219,7 @@ class WallTimer:
 
     method = Method.WALL_CLOCK
     reason = ""
+    lead_s = 0.0
 
     def __init__(
         self, call: Call, sets: Sequence[InputSet], estimate_s: float, block_s: float = BLOCK_S
@@ -214,8 +240,11 @@ class WallTimer:
             self._next += 1
         return BlockReading((time.perf_counter_ns() - started) * 1e-9 / self.calls_per_block, None)
 
-    def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
-        return as_tuple(self._call(*self._sets[0]))
+    def run_on(self, chosen: Sequence[int]) -> list[tuple[torch.Tensor, ...]]:
+        return [as_tuple(self._call(*self._sets[index])) for index in chosen]
+
+    def pass_s(self, count: int) -> float:
+        return wall_pass_s(self._call, self._sets[:count])
 
 
 def make_timer(
@@ -234,7 +263,8 @@ def make_timer(
         return GraphTimer(call, sets, estimate_s, clock, pool or OutputPool(), block_s)
     except RuntimeError as error:
         torch.cuda.synchronize()  # raises again where the device itself is broken
-        reason = f"A CUDA graph could not capture it ({first_line(_first_of(error))[:200]})."
+        first = error if isinstance(error, LegacyStreamUsed) else _first_of(error)
+        reason = f"A CUDA graph could not capture it ({first_line(first)[:300]})."
     # Outside the handler of the capture's error, so that errors of the queued calls are not chained to it.
     return QueueTimer(call, sets, estimate_s, clock, reason, launches_per_call=8)
 
@@ -244,6 +274,19 @@ def _first_of(error: BaseException) -> BaseException:
     while isinstance(error.__context__, RuntimeError):
         error = error.__context__
     return error
+
+
+def wall_pass_s(call: Call, sets: Sequence[InputSet]) -> float:
+    """Seconds of one call on each set, as the host sees it, to its end on the device."""
+    on_gpu = sets[0][0].is_cuda
+    if on_gpu:
+        torch.cuda.synchronize()
+    started = time.perf_counter_ns()
+    for inputs in sets:
+        call(*inputs)
+    if on_gpu:
+        torch.cuda.synchronize()
+    return (time.perf_counter_ns() - started) * 1e-9
 
 
 def host_seconds(call: Call, inputs: InputSet, calls: int) -> float:

@@ -3,6 +3,7 @@
 import gzip
 import math
 import tempfile
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,9 +15,9 @@ from torch.profiler import ProfilerActivity, profile
 from roofscope.profiling.results.outcome import Meanwhile, ProfiledKernel
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.timing.blocks import BlockReading
+from roofscope.profiling.worker.timing.blocks import BlockReading, BlockTimer
 from roofscope.profiling.worker.timing.gpu_clock import OWN_PREFIX
-from roofscope.profiling.worker.timing.turn import ReadState, Turn
+from roofscope.profiling.worker.timing.turn import Turn
 
 _TRACED_CALLS = 5
 
@@ -64,15 +65,20 @@ def own_seconds(spans: Iterable[Span]) -> dict[str, list[float]]:
     return found
 
 
-def profile_turn(turn: Turn, read_state: ReadState) -> Profile:
+def profile_turn(turn: Turn) -> Profile:
     """Device kernels of a whole block as CUPTI times them; as in a round, another block and a rest precede.
 
     The clock is then near that of the timed blocks, which is enough because cycles are compared too. A kernel
     profiled on other buffers was seen to differ by 9 %.
     """
-    turn.warm_block(read_state)
-    turn.rest()
-    timer = turn.timer
+    return profile_block(turn.timer, turn.rest_s)
+
+
+def profile_block(timer: BlockTimer, rest_s: float) -> Profile:
+    """As ``profile_turn``, of a timer whose blocks follow rests of this length."""
+    time.sleep(rest_s)
+    timer.block()
+    time.sleep(rest_s)
     readings: list[BlockReading] = []
     recording = _record(lambda: readings.append(timer.block()), on_gpu=True)
     spans = [

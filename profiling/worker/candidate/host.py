@@ -1,0 +1,305 @@
+"""Carries out the referee's requests in the process that runs foreign code.
+
+It decides nothing: it builds, calls, times and lends memory. Every answer is a claim that the referee tests.
+"""
+
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import torch
+
+from roofscope.profiling.devices.device import DeviceKind
+from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.outcome import FailureKind
+from roofscope.profiling.worker.build import providers
+from roofscope.profiling.worker.build.contract import BuildRequest, Built
+from roofscope.profiling.worker.candidate.integrity import Integrity
+from roofscope.profiling.worker.candidate.memory import Lender, make_block, read_through, sets_of
+from roofscope.profiling.worker.candidate.messages import (
+    Answer,
+    Asked,
+    Begin,
+    Block,
+    BlockRead,
+    Build,
+    Call,
+    Contents,
+    Counts,
+    Done,
+    EnergyRead,
+    Free,
+    Get,
+    HostTime,
+    Info,
+    Informed,
+    Layout,
+    Lending,
+    Make,
+    MeasureEnergy,
+    Pass,
+    Profile,
+    Profiled,
+    Put,
+    ReadActivity,
+    Record,
+    Replay,
+    Request,
+    Said,
+    Seconds,
+    SetOutputs,
+    Settle,
+    Settled,
+    SingleCalls,
+    TimerFacts,
+    Trouble,
+    Wire,
+)
+from roofscope.profiling.worker.failures import WrongResult, classify, has_broken_capture
+from roofscope.profiling.worker.inputs import InputSet, as_tuple
+from roofscope.profiling.worker.job.activity import ActivityCounter
+from roofscope.profiling.worker.soundness import is_sound
+from roofscope.profiling.worker.timing.blocks import BlockTimer, GraphTimer, host_seconds
+from roofscope.profiling.worker.timing.energy import measure_energy
+from roofscope.profiling.worker.timing.instruments import Instruments
+from roofscope.profiling.worker.timing.profiler import profile_block, record_trace
+from roofscope.profiling.worker.timing.single_calls import single_calls
+
+_SETTLE_CALLS = 3
+_INTEGER_STAIN = 85  # integers have no NaN
+_OUTPUTS = "outputs"
+
+
+@dataclass
+class _Candidate:
+    """An implementation that is built, and its timers once it is settled."""
+
+    built: Built
+    sets: list[InputSet]
+    cold: BlockTimer | None = None
+    hot: BlockTimer | None = None
+
+
+class Host:
+    """One device, the implementations built for it, and the memory that is lent."""
+
+    def __init__(self) -> None:
+        self._lender = Lender()
+        self._sets: dict[str, list[InputSet]] = {}
+        self._blocks: dict[str, list[torch.Tensor]] = {}  # that hold the sets, one for each input
+        self._candidates: dict[int, _Candidate] = {}
+        self._activity: ActivityCounter | None = None
+        self._integrity: Integrity | None = None
+
+    def answer(self, asked: Asked) -> Said:
+        """Carry out a request; whatever it raises becomes an answer, too."""
+        try:
+            found = self._carry_out(asked.request)
+            self._synchronize()
+        except Exception as error:  # noqa: BLE001 - a kernel may raise anything
+            sound = is_sound(self._device)
+            outcome = classify(error, what=asked.what, stage=asked.stage, device_is_sound=sound)
+            # The outcome keeps text: the traceback would keep tensors alive.
+            found = Trouble(outcome, sound, has_broken_capture(error))
+            error.__traceback__ = None
+        if self._integrity is None or isinstance(asked.request, Block):  # which must not be held up
+            return Said(found)
+        return Said(found, self._integrity.replaced())
+
+    def _carry_out(self, request: Request) -> Answer:  # noqa: C901, PLR0912 - one line a request
+        match request:
+            case Begin():
+                return self._begin(request)
+            case Build():
+                return self._build(request)
+            case Make(group=group, layouts=layouts, count=count):
+                return self._make(group, layouts, count)
+            case Free(group=group):
+                self._free(group)
+                return Done()
+            case Put(key=key, data=data):
+                self._lender.put(key, data)
+                return Done()
+            case Get(key=key):
+                return Contents(self._lender.get(key))
+            case Call():
+                return self._call(request)
+            case Settle():
+                return self._settle(request)
+            case Block(number=number, is_hot=is_hot):
+                return self._block(self._timer(number, is_hot=is_hot))
+            case Replay(number=number, sets=sets):
+                return self._replay(number, sets)
+            case Pass(number=number, count=count):
+                self._read_all_sets()
+                return Seconds((self._timer(number).pass_s(count),))
+            case ReadActivity():
+                return Counts(tuple(self._counter().read()))
+            case HostTime(number=number, calls=calls):
+                one = self._candidates[number]
+                return Seconds((host_seconds(one.built.call, one.sets[0], calls),))
+            case Profile(number=number, rest_s=rest_s):
+                found = profile_block(self._timer(number), rest_s)
+                return Profiled(found.kernels, BlockRead(found.reading.seconds, found.reading.clock_hz))
+            case SingleCalls():
+                return self._single_calls(request)
+            case MeasureEnergy(number=number):
+                return self._energy(number)
+            case Info(number=number):
+                return Informed(self._candidates[number].built.info())
+            case Record(number=number, group=group):
+                call = self._candidates[number].built.call
+                for _ in range(_SETTLE_CALLS):
+                    call(*self._sets[group][0])
+                return Contents(record_trace(call, self._sets[group]))
+
+    def _begin(self, request: Begin) -> Answer:
+        device = request.device
+        if device.kind is DeviceKind.CUDA:
+            torch.cuda.set_device(torch.device(device.id))
+            import cuda.bindings.driver  # noqa: F401  # pyright: ignore[reportUnusedImport]
+        self._instruments = Instruments(device)
+        self._device = self._instruments.torch_device
+        self._pool = self._instruments.output_pool()
+        self._integrity = Integrity()  # foreign code comes with the first build
+        return Done()
+
+    def _build(self, request: Build) -> Answer:
+        if request.implementation.provider is Provider.COMPILE:
+            import roofscope.profiling.worker.build.providers.compile  # noqa: F401  # pyright: ignore[reportUnusedImport]
+
+            assert self._integrity is not None
+            self._integrity.extend()
+        built = providers.build(
+            BuildRequest(
+                request.implementation, Path(request.folder), request.workload, self._device, request.inputs
+            )
+        )
+        self._candidates[request.number] = _Candidate(built, [])
+        return Done()
+
+    def _make(self, group: str, layouts: Sequence[Layout], count: int) -> Answer:
+        self._free(group)
+        blocks = [make_block(layout, count, self._device) for layout in layouts]
+        self._blocks[group] = blocks
+        self._sets[group] = sets_of(blocks) if blocks else [()] * count
+        return Lending(tuple(self._lender.lend(group, block) for block in blocks))
+
+    def _free(self, group: str) -> None:
+        self._lender.free(group)
+        self._sets.pop(group, None)
+        self._blocks.pop(group, None)
+
+    def _call(self, request: Call) -> Answer:
+        """What a call wrote, copied at once on its own stream: work put off is missed, or on another one."""
+        self._lender.free(_OUTPUTS)
+        inputs = self._sets[request.group][0]
+        self._stain(request.stains)
+        outputs = plain(as_tuple(self._candidates[request.number].built.call(*inputs)))
+        copies = tuple(output.clone() for output in outputs)
+        return Lending(tuple(self._lender.lend(_OUTPUTS, copy) for copy in copies))
+
+    def _stain(self, stains: Sequence[Layout]) -> None:
+        """Leave NaN in the memory that the allocator hands out next.
+
+        A call that returns memory without writing it then returns NaN and not an earlier correct result.
+        """
+        kept: list[torch.Tensor] = []
+        for stain in stains:
+            dtype: torch.dtype = getattr(torch, stain.dtype)
+            value = float("nan") if dtype.is_floating_point else _INTEGER_STAIN
+            kept.append(torch.empty(stain.shape, dtype=dtype, device=self._device).fill_(value))
+
+    def _settle(self, request: Settle) -> Answer:
+        """Let the first calls compile and allocate, then fix the timed path."""
+        self._counter()
+        self._lender.free(_OUTPUTS)
+        one, sets = self._candidates[request.number], self._sets[request.group]
+        for _ in range(_SETTLE_CALLS):
+            one.built.call(*sets[0])
+        one.sets = sets
+        one.cold = self._instruments.timer(one.built.call, sets, self._pool)
+        if request.has_hot:
+            one.hot = self._instruments.timer(one.built.call, sets[:1], self._pool)
+        return Settled(_facts(one.cold), _facts(one.hot) if one.hot else None)
+
+    def _block(self, timer: BlockTimer) -> BlockRead:
+        reading = timer.block()
+        return BlockRead(reading.seconds, reading.clock_hz, timer.lead_s)
+
+    def _replay(self, number: int, chosen: Sequence[int]) -> Answer:
+        self._lender.free(_OUTPUTS)
+        found = self._timer(number).run_on(chosen)
+        if not isinstance(self._timer(number), GraphTimer):
+            found = [tuple(output.clone() for output in plain(outputs)) for outputs in found]
+        return SetOutputs(
+            tuple(tuple(self._lender.lend(_OUTPUTS, one) for one in of_set) for of_set in found)
+        )
+
+    def _read_all_sets(self) -> None:
+        """Both kinds of passes, on new contents and on old, then find the caches alike."""
+        for blocks in self._blocks.values():
+            for block in blocks:
+                read_through(block)
+
+    def _single_calls(self, request: SingleCalls) -> Answer:
+        offset_s = self._instruments.call_offset_s
+        if offset_s is None:
+            return Seconds(())
+        one = self._candidates[request.number]
+        timer = self._timer(request.number)
+        count = min(request.count, timer.calls_per_block) if request.rest_s else request.count
+        return Seconds(
+            single_calls(
+                one.built.call, one.sets, offset_s, count, bursts=request.bursts, rest_s=request.rest_s
+            )
+        )
+
+    def _energy(self, number: int) -> Answer:
+        reader, timer = self._instruments.energy, self._timer(number)
+        if reader is None or not isinstance(timer, GraphTimer):
+            return EnergyRead(None)
+        return EnergyRead(measure_energy(timer.replay, timer.calls_per_block, reader))
+
+    def _timer(self, number: int, *, is_hot: bool = False) -> BlockTimer:
+        one = self._candidates[number]
+        timer = one.hot if is_hot else one.cold
+        assert timer is not None
+        return timer
+
+    def _counter(self) -> ActivityCounter:
+        if self._activity is None:  # now that each provider has imported what it uses
+            self._activity = ActivityCounter(self._device)
+        return self._activity
+
+    def _synchronize(self) -> None:
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
+
+
+def plain(outputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+    """The outputs. Raises WrongResult for a tensor class of its own: it may compute only when it is read."""
+    for output in outputs:
+        if type(output) is not torch.Tensor:
+            raise WrongResult(
+                FailureKind.NOT_PLAIN,
+                f"returned a {type(output).__name__}; return a torch.Tensor, whose values are there.",
+            )
+    return outputs
+
+
+def _facts(timer: BlockTimer) -> TimerFacts:
+    return TimerFacts(timer.method, timer.reason, timer.calls_per_block)
+
+
+def serve(connection: socket.socket) -> NoReturn:
+    """Answer requests until the referee closes the connection."""
+    wire, host = Wire(connection, Asked), Host()
+    try:
+        while True:
+            wire.send(host.answer(wire.receive()))
+    except (EOFError, OSError):
+        os._exit(0)

@@ -1,0 +1,138 @@
+"""Whether foreign code has replaced parts of the engine, of torch or of Python that a number rests on.
+
+The referee's own clock and contents do not depend on this process. This check is the layer in front of them:
+it names what was replaced, and by which file.
+"""
+
+import builtins
+import gc
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import torch
+
+_ENGINE = "roofscope.profiling"
+_PLAIN = int | float | str | bytes | tuple | frozenset
+# What the engine calls while it builds, times and lends. "Class.name" is an attribute of a class.
+_ENTRY_POINTS: dict[str, tuple[str, ...]] = {
+    "torch": ("empty", "as_tensor", "frombuffer", "equal", "cuda", "Tensor", "Tensor.clone", "Tensor.copy_",
+              "Tensor.data_ptr", "Tensor.view", "Tensor.as_strided", "Tensor.cpu", "Tensor.numel"),
+    "torch.cuda": ("Event", "Event.record", "Event.elapsed_time", "Event.synchronize", "Event.query",
+                   "CUDAGraph", "CUDAGraph.replay", "CUDAGraph.capture_begin", "CUDAGraph.capture_end",
+                   "CUDAGraph.raw_cuda_graph", "Stream", "Stream.synchronize", "ExternalStream", "stream",
+                   "current_stream", "synchronize", "_sleep", "graph", "memory_stats", "graph_pool_handle",
+                   "is_current_stream_capturing", "empty_cache"),
+    "torch.profiler": ("profile", "ProfilerActivity"),
+    "time": ("perf_counter", "perf_counter_ns", "monotonic", "sleep", "time"),
+    "gc": ("collect", "disable", "enable", "isenabled"),
+    "os": ("_exit", "read", "write", "kill"),
+    "builtins": ("sum", "min", "max", "len", "sorted", "isinstance", "type", "getattr", "id"),
+    "cuda.bindings.driver": ("cuGraphLaunch", "cuGraphInstantiate", "cuGraphAddChildGraphNode",
+                             "cuGraphCreate", "cuGraphGetNodes", "cuLaunchKernel", "cuIpcGetMemHandle",
+                             "cuMemGetAddressRange"),
+}  # fmt: skip
+_MODULES: dict[str, ModuleType] = {"torch": torch, "time": time, "gc": gc, "os": os, "builtins": builtins}
+
+
+class _Held(NamedTuple):
+    """A name, where it is looked up, and what it stood for before foreign code was loaded."""
+
+    label: str
+    owner: Any
+    name: str
+    value: object
+    code: object
+
+
+class Integrity:
+    """Remembers the engine and its entry points as they are now."""
+
+    def __init__(self) -> None:
+        self._held: list[_Held] = []
+        self._modules: dict[str, ModuleType] = {}
+        self._told: set[str] = set()
+        self.extend()
+
+    def extend(self) -> None:
+        """Also remember what the engine has imported since; call it before foreign code is loaded."""
+        for name in [name for name in sys.modules if name.startswith(_ENGINE)]:
+            module = sys.modules[name]
+            if name not in self._modules:
+                self._modules[name] = module
+                self._held += _of_module(name, module)
+        for name, entries in _ENTRY_POINTS.items():
+            module = _MODULES.get(name) or sys.modules.get(name)
+            if module is not None and name not in self._modules:
+                self._modules[name] = module
+                self._held += _of_entries(name, module, entries)
+
+    def replaced(self) -> tuple[str, ...]:
+        """What is no longer what it was, each named once: ``torch.cuda.Event.record (by eager.py:3)``."""
+        found = [
+            f"{name} (another module)" for name, module in self._modules.items()
+            if sys.modules.get(name) is not module
+        ]  # fmt: skip
+        for held in self._held:
+            now = _look_up(held.owner, held.name)
+            if now is not held.value or _code_of(now) is not held.code:
+                found.append(f"{held.label}{_origin(now)}")
+        if sys.gettrace() or sys.getprofile():
+            found.append("Python's trace function")
+        new = [name for name in found if name not in self._told]
+        self._told.update(new)
+        return tuple(new)
+
+
+def _of_module(name: str, module: ModuleType) -> Iterator[_Held]:
+    for key, value in list(vars(module).items()):
+        if key.startswith("__"):
+            continue
+        if isinstance(value, _PLAIN) or callable(value):
+            yield _Held(f"{name}.{key}", module, key, value, _code_of(value))
+        if isinstance(value, type) and value.__module__ == name:
+            yield from _of_class(f"{name}.{key}", value)
+
+
+def _of_class(label: str, owner: type) -> Iterator[_Held]:
+    for key, value in list(vars(owner).items()):
+        if isinstance(value, FunctionType | property | classmethod | staticmethod | _PLAIN) and key not in (
+            "__doc__",
+            "__module__",
+            "__qualname__",
+        ):
+            yield _Held(f"{label}.{key}", owner, key, value, _code_of(value))
+
+
+def _of_entries(name: str, module: ModuleType, entries: tuple[str, ...]) -> Iterator[_Held]:
+    for entry in entries:
+        owner: Any = module
+        *path, last = entry.split(".")
+        for part in path:
+            owner = getattr(owner, part, None)
+        if owner is not None and (value := _look_up(owner, last)) is not None:
+            yield _Held(f"{name}.{entry}", owner, last, value, _code_of(value))
+
+
+def _look_up(owner: Any, name: str) -> Any:
+    """As it is stored: access through a class would bind it anew each time."""
+    if isinstance(owner, type):
+        for base in owner.__mro__:
+            if name in vars(base):
+                return vars(base)[name]
+        return None
+    return vars(owner).get(name)
+
+
+def _code_of(value: Any) -> object:
+    function = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+    return getattr(function, "__code__", None)
+
+
+def _origin(value: Any) -> str:
+    code: Any = _code_of(value)
+    return f" (by {Path(code.co_filename).name}:{code.co_firstlineno})" if code else ""

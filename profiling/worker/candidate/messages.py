@@ -1,0 +1,317 @@
+"""What the referee asks of a candidate's process, and what that answers: one frame each way, msgpack in it.
+
+The answers come from a process that runs foreign code, so they are data of known types and nothing else.
+"""
+
+import socket
+import struct
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from roofscope.profiling.devices.device import Device
+from roofscope.profiling.planning.spec import Implementation, Workload
+from roofscope.profiling.results.outcome import (
+    BuildInfo,
+    Energy,
+    Failed,
+    Method,
+    ProfiledKernel,
+    Skipped,
+    Stage,
+)
+
+_LENGTH = struct.Struct("!Q")
+
+
+class Layout(Struct, frozen=True):
+    """A tensor to be made. ``dtype`` is torch's name, such as ``bfloat16``."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class Lent(Struct, frozen=True):
+    """A tensor of the candidate's process, as another one finds it.
+
+    ``handle`` is CUDA's handle of the allocation, in which the tensor begins at ``offset`` bytes. Where it is
+    empty, the memory cannot be shared and contents travel by value. Strides are in elements.
+    """
+
+    key: int
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    dtype: str
+    handle: bytes = b""
+    offset: int = 0
+
+
+class Begin(Struct, frozen=True, tag="begin"):
+    """First request: the device that everything is on."""
+
+    device: Device
+
+
+class Build(Struct, frozen=True, tag="build"):
+    """Build an implementation, which is ``number`` from now on. ``inputs``: names that ``run`` must take."""
+
+    number: int
+    implementation: Implementation
+    folder: str
+    workload: Workload
+    inputs: tuple[str, ...]
+
+
+class Make(Struct, frozen=True, tag="make"):
+    """Make ``count`` sets of input tensors and lend them. A group of that name is freed first."""
+
+    group: str
+    layouts: tuple[Layout, ...]
+    count: int = 1
+
+
+class Free(Struct, frozen=True, tag="free"):
+    group: str
+
+
+class Put(Struct, frozen=True, tag="put"):
+    """New contents of a tensor that is lent by value."""
+
+    key: int
+    data: bytes
+
+
+class Get(Struct, frozen=True, tag="get"):
+    """The contents of a tensor that is lent by value."""
+
+    key: int
+
+
+class Call(Struct, frozen=True, tag="call"):
+    """Call an implementation on the first set of a group, after ``stains`` were left in free memory."""
+
+    number: int
+    group: str
+    stains: tuple[Layout, ...] = ()
+
+
+class Settle(Struct, frozen=True, tag="settle"):
+    """Let the first calls on a group compile and allocate, then make its timers."""
+
+    number: int
+    group: str
+    has_hot: bool
+
+
+class Block(Struct, frozen=True, tag="block"):
+    """Time one block of calls, on all sets or, when hot, on the first alone."""
+
+    number: int
+    is_hot: bool = False
+
+
+class Replay(Struct, frozen=True, tag="replay"):
+    """Run the timed calls once over all sets, and lend what they wrote for some of them."""
+
+    number: int
+    sets: tuple[int, ...]
+
+
+class Pass(Struct, frozen=True, tag="pass"):
+    """Time one call on each of the first ``count`` sets."""
+
+    number: int
+    count: int
+
+
+class ReadActivity(Struct, frozen=True, tag="read_activity"):
+    """Counts of what compiles, tunes and allocates."""
+
+
+class HostTime(Struct, frozen=True, tag="host_time"):
+    number: int
+    calls: int
+
+
+class Profile(Struct, frozen=True, tag="profile"):
+    """Profile a block after another one and a rest of ``rest_s``."""
+
+    number: int
+    rest_s: float
+
+
+class SingleCalls(Struct, frozen=True, tag="single_calls"):
+    number: int
+    count: int
+    bursts: int = 1
+    rest_s: float = 0.0
+
+
+class MeasureEnergy(Struct, frozen=True, tag="measure_energy"):
+    number: int
+
+
+class Info(Struct, frozen=True, tag="info"):
+    """What the compiler reported."""
+
+    number: int
+
+
+class Record(Struct, frozen=True, tag="record"):
+    """A profiler's trace of a few calls on a group."""
+
+    number: int
+    group: str
+
+
+Request = (
+    Begin
+    | Build
+    | Make
+    | Free
+    | Put
+    | Get
+    | Call
+    | Settle
+    | Block
+    | Replay
+    | Pass
+    | ReadActivity
+    | HostTime
+    | Profile
+    | SingleCalls
+    | MeasureEnergy
+    | Info
+    | Record
+)
+
+
+class Asked(Struct, frozen=True):
+    """A request, and how a failure of it is to be worded: whose, and in which stage."""
+
+    request: Request
+    what: str
+    stage: Stage
+
+
+class Done(Struct, frozen=True, tag="done"):
+    pass
+
+
+class Lending(Struct, frozen=True, tag="lending"):
+    """Of made sets: for each input one tensor whose first dimension counts the sets. Of calls: outputs."""
+
+    tensors: tuple[Lent, ...]
+
+
+class SetOutputs(Struct, frozen=True, tag="set_outputs"):
+    """By set, what the timed calls wrote."""
+
+    sets: tuple[tuple[Lent, ...], ...]
+
+
+class Contents(Struct, frozen=True, tag="contents"):
+    data: bytes
+
+
+class TimerFacts(Struct, frozen=True):
+    method: Method
+    reason: str
+    calls_per_block: int
+
+
+class Settled(Struct, frozen=True, tag="settled"):
+    cold: TimerFacts
+    hot: TimerFacts | None = None
+
+
+class BlockRead(Struct, frozen=True, tag="block_read"):
+    """One block: seconds a call, the mean SM clock, and how long it was kept waiting before it began."""
+
+    seconds: float
+    clock_hz: float | None
+    lead_s: float = 0.0
+
+
+class Seconds(Struct, frozen=True, tag="seconds"):
+    values: tuple[float, ...]
+
+
+class Counts(Struct, frozen=True, tag="counts"):
+    values: tuple[int, ...]
+
+
+class Profiled(Struct, frozen=True, tag="profiled"):
+    kernels: tuple[ProfiledKernel, ...]
+    block: BlockRead
+
+
+class EnergyRead(Struct, frozen=True, tag="energy_read"):
+    energy: Energy | None
+
+
+class Informed(Struct, frozen=True, tag="informed"):
+    build: BuildInfo
+
+
+class Trouble(Struct, frozen=True, tag="trouble"):
+    """The request failed. ``is_sound``: the device still computes. ``has_broken_capture``: graphs do not."""
+
+    outcome: Failed | Skipped
+    is_sound: bool
+    has_broken_capture: bool
+
+
+Answer = (
+    Done
+    | Lending
+    | SetOutputs
+    | Contents
+    | Settled
+    | BlockRead
+    | Seconds
+    | Counts
+    | Profiled
+    | EnergyRead
+    | Informed
+    | Trouble
+)
+
+
+class Said(Struct, frozen=True):
+    """An answer, and what of the engine or of torch was found replaced after it."""
+
+    answer: Answer
+    replaced: tuple[str, ...] = ()
+
+
+class Wire:
+    """Frames of messages over a connected socket."""
+
+    def __init__(self, connection: socket.socket, receives: Any) -> None:
+        self._connection = connection
+        self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(receives)
+
+    def send(self, message: Asked | Said) -> None:
+        data = msgspec.msgpack.encode(message)
+        self._connection.sendall(_LENGTH.pack(len(data)))
+        self._connection.sendall(data)
+
+    def receive(self) -> Any:
+        """The next message. Raises EOFError when the other side is gone, ValueError when it is none."""
+        (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
+        return self._decoder.decode(self._exactly(length))
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _exactly(self, count: int) -> bytearray:
+        data = bytearray(count)
+        view = memoryview(data)
+        while count:
+            received = self._connection.recv_into(view[len(data) - count :])
+            if not received:
+                raise EOFError
+            count -= received
+        return data

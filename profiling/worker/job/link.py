@@ -1,0 +1,249 @@
+"""The referee's side of a candidate's process: what it is asked, and the memory that both see."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import torch
+
+from roofscope.profiling.devices.device import Device
+from roofscope.profiling.results.outcome import Failed, Skipped, Stage
+from roofscope.profiling.worker.candidate.fork_server import ForkServer
+from roofscope.profiling.worker.candidate.host import Host
+from roofscope.profiling.worker.candidate.memory import Borrowed, Mapping, sets_of
+from roofscope.profiling.worker.candidate.messages import (
+    Answer,
+    Asked,
+    Begin,
+    Block,
+    BlockRead,
+    Call,
+    Contents,
+    Done,
+    Free,
+    Get,
+    Layout,
+    Lending,
+    Lent,
+    Make,
+    Put,
+    Request,
+    Said,
+    TimerFacts,
+    Trouble,
+    Wire,
+)
+from roofscope.profiling.worker.inputs import InputMaker, InputSet
+from roofscope.profiling.worker.job.second_clock import BlockSeen
+from roofscope.profiling.worker.timing.blocks import BlockReading
+
+Found = TypeVar("Found", bound=Answer)
+
+
+class CandidateFailed(Exception):
+    """A request failed over there; the outcome is what it said of it."""
+
+    def __init__(self, trouble: Trouble) -> None:
+        super().__init__(trouble.outcome.message)
+        self.outcome: Failed | Skipped = trouble.outcome
+        self.is_sound = trouble.is_sound
+        self.has_broken_capture = trouble.has_broken_capture
+
+
+class Tampered(Exception):
+    """The engine in the candidate's process is not what it was; the text says what was replaced."""
+
+
+class CandidateLost(Exception):
+    """The process ended. ``code`` is as Popen has it."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"exit code {code}")
+        self.code = code
+
+
+class ForkedProcess:
+    """Asks a process of its own."""
+
+    def __init__(self, server: ForkServer, *, with_compiler: bool) -> None:
+        self._server = server
+        connection, self._pid = server.new(with_compiler=with_compiler)
+        self._wire = Wire(connection, Said)
+
+    def ask(self, asked: Asked) -> Said:
+        """Raises CandidateLost."""
+        try:
+            self._wire.send(asked)
+            said: Said = self._wire.receive()
+        except (EOFError, OSError):
+            self._wire.close()
+            raise CandidateLost(self._server.end_of(self._pid)) from None
+        return said
+
+    def close(self) -> None:
+        self._wire.close()
+        self._server.end_of(self._pid)
+
+
+class OwnProcess:
+    """Asks a host in this process, for tests."""
+
+    def __init__(self) -> None:
+        self._host = Host()
+
+    def ask(self, asked: Asked) -> Said:
+        return self._host.answer(asked)
+
+    def close(self) -> None:
+        pass
+
+
+Process = ForkedProcess | OwnProcess
+
+
+class Link:
+    """A conversation about one job. ``what`` and ``stage`` word the failure of what is asked next."""
+
+    def __init__(
+        self, process: ForkedProcess | OwnProcess, device: Device, torch_device: torch.device
+    ) -> None:
+        self._process = process
+        self.device = torch_device
+        self._outputs = Mapping(torch_device)
+        self._sets: list[RemoteSets] = []
+        self.what, self.stage = "", Stage.BUILD
+        self.shares_memory = torch_device.type == "cuda"
+        self.ask(Begin(device), Done)
+
+    def ask(self, request: Request, kind: type[Found]) -> Found:
+        """Raises CandidateFailed, Tampered or CandidateLost."""
+        said = self._process.ask(Asked(request, self.what, self.stage))
+        if said.replaced:
+            raise Tampered(", ".join(said.replaced[:3]))
+        if isinstance(said.answer, Trouble):
+            raise CandidateFailed(said.answer)
+        if not isinstance(said.answer, kind):
+            raise Tampered("what it answers the referee")
+        return said.answer
+
+    def make(self, group: str, layouts: Sequence[Layout], count: int = 1) -> "RemoteSets":
+        """Input sets over there, with no contents yet, in place of those of that group."""
+        self._outputs.close()
+        for sets in [sets for sets in self._sets if sets.group == group]:
+            self._sets.remove(sets)
+            sets.close()
+        self.ask(Free(group), Done)
+        lent = self.ask(Make(group, tuple(layouts), count), Lending).tensors
+        self._sets.append(RemoteSets(self, group, lent, count))
+        return self._sets[-1]
+
+    def free(self, sets: "RemoteSets") -> None:
+        self._outputs.close()
+        self._sets.remove(sets)
+        sets.close()
+        self.ask(Free(sets.group), Done)
+
+    def borrow(self, lent: Lent, mapping: Mapping) -> Borrowed:
+        borrowed = Borrowed(lent, mapping, self._fetch, self._store)
+        self.shares_memory = self.shares_memory and (borrowed.is_shared or not borrowed.tensor.numel())
+        return borrowed
+
+    def outputs(self, lent: Sequence[Lent]) -> tuple[torch.Tensor, ...]:
+        """What lies in lent tensors now. Valid until the next call over there."""
+        return tuple(self.borrow(one, self._outputs).pull() for one in lent)
+
+    def forget_outputs(self) -> None:
+        """Unmap them: the other process may free that memory now."""
+        self._outputs.close()
+
+    def close(self) -> None:
+        """End the process. Tensors that were borrowed must not be used any more."""
+        for mapping in (self._outputs, *self._sets):
+            mapping.close()
+        self._process.close()
+
+    def _fetch(self, key: int) -> bytes:
+        return self.ask(Get(key), Contents).data
+
+    def _store(self, key: int, data: bytes) -> None:
+        self.ask(Put(key, data), Done)
+
+
+class RemoteSets:
+    """Input sets in the candidate's process. They are filled here, and ``send`` makes the filling known."""
+
+    def __init__(self, link: Link, group: str, lent: Sequence[Lent], count: int) -> None:
+        self.group = group
+        self._mapping = Mapping(link.device)
+        self._blocks = [link.borrow(one, self._mapping) for one in lent]
+        self.blocks: InputSet = tuple(block.tensor for block in self._blocks)  # first dimension: sets
+        self.sets = sets_of(self.blocks) if self.blocks else [()] * count
+
+    def send(self) -> None:
+        """Call it before the other process looks."""
+        for block in self._blocks:
+            block.push()
+        if self._mapping.device.type == "cuda":
+            torch.cuda.synchronize(self._mapping.device)
+
+    def look(self) -> None:
+        """Read what the other process may have written."""
+        for block in self._blocks:
+            block.pull()
+
+    def close(self) -> None:
+        self._mapping.close()
+
+
+class RemoteCall:
+    """An implementation over there, called on inputs that are filled here."""
+
+    def __init__(self, link: Link, number: int, maker: InputMaker) -> None:
+        self._link, self._number, self._maker = link, number, maker
+        self._sets: RemoteSets | None = None
+
+    def inputs(self, sizes: dict[str, int], magnitude: float) -> InputSet:
+        """Fresh ones. Valid until the next."""
+        self._sets = self._link.make("verified", self._maker.layouts(sizes))
+        self._maker.refresh(self._sets.sets[0], sizes, magnitude)
+        self._sets.send()
+        return self._sets.sets[0]
+
+    def outputs(self, stains: Sequence[Layout]) -> tuple[torch.Tensor, ...]:
+        """What a call on these inputs returns, after ``stains`` were left in free memory."""
+        assert self._sets is not None
+        lent = self._link.ask(Call(self._number, self._sets.group, tuple(stains)), Lending).tensors
+        self._sets.look()
+        return self._link.outputs(lent)
+
+    def close(self) -> None:
+        """Free the inputs over there."""
+        if self._sets is not None:
+            self._link.free(self._sets)
+            self._sets = None
+
+
+class RemoteTimer:
+    """Times blocks over there, and watches them by the referee's own clock."""
+
+    def __init__(self, link: Link, number: int, facts: TimerFacts, *, is_hot: bool = False) -> None:
+        self._link = link
+        self._number, self._is_hot = number, is_hot
+        self.method, self.reason = facts.method, facts.reason
+        self.calls_per_block = max(facts.calls_per_block, 1)
+        self.seen: list[BlockSeen] = []
+        self.asked_at = 0.0
+
+    def block(self) -> BlockReading:
+        self.asked_at = started = time.perf_counter()
+        read = self._link.ask(Block(self._number, self._is_hot), BlockRead)
+        wall_s = time.perf_counter() - started
+        self.seen.append(BlockSeen(read.seconds * self.calls_per_block, read.lead_s, wall_s))
+        return BlockReading(read.seconds, read.clock_hz)
+
+
+def own_process(_with_compiler: bool) -> OwnProcess:
+    return OwnProcess()
+
+
+Connect = Callable[[bool], Process]  # with the compiler imported or not
