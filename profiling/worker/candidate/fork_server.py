@@ -13,8 +13,8 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from roofscope.profiling.paths import module_command
@@ -160,7 +160,7 @@ def _import_providers() -> None:
     from roofscope.profiling.worker.gc_policy import freeze_imports
 
     for name in ("eager", "library", "cuda", "cuda_ext", "triton"):
-        with suppress(Exception):  # what is missing here is reported when it is asked for
+        with _without_cuda(), suppress(Exception):  # what is missing here is reported when it is asked for
             __import__(f"roofscope.profiling.worker.build.providers.{name}")
     import roofscope.profiling.worker.candidate.host  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
@@ -173,12 +173,19 @@ def _import_compiler() -> None:
         return
     from roofscope.profiling.worker.gc_policy import freeze_imports
 
-    # Or the import would count devices by CUDA's runtime, and no fork could use CUDA.
-    os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
-    with suppress(Exception):  # the build reports it
+    with _without_cuda(), suppress(Exception):  # the build reports it
         __import__(name)
-    del os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"]
     freeze_imports()
+
+
+@contextmanager
+def _without_cuda() -> Generator[None]:
+    """Let imports that count devices ask NVML: after a call of CUDA's runtime no fork could use CUDA."""
+    os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
+    try:
+        yield
+    finally:
+        del os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"]
 
 
 if __name__ == "__main__":

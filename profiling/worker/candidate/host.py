@@ -87,6 +87,7 @@ class Host:
     """One device, the implementations built for it, and the memory that is lent."""
 
     def __init__(self) -> None:
+        self._device = torch.device("cpu")  # until the first request names another
         self._lender = Lender()
         self._sets: dict[str, list[InputSet]] = {}
         self._blocks: dict[str, list[torch.Tensor]] = {}  # that hold the sets, one for each input
@@ -159,7 +160,8 @@ class Host:
     def _begin(self, request: Begin) -> Answer:
         device = request.device
         if device.kind is DeviceKind.CUDA:
-            torch.cuda.set_device(torch.device(device.id))
+            self._device = torch.device(device.id)
+            torch.cuda.set_device(self._device)
             import cuda.bindings.driver  # noqa: F401  # pyright: ignore[reportUnusedImport]
         self._instruments = Instruments(device)
         self._device = self._instruments.torch_device
