@@ -32,13 +32,14 @@ def main() -> int:
         )
         return 2
     # These import torch. The reader thread must run before, to notice a parent that dies meanwhile.
-    from roofscope.profiling.worker.candidate.fork_server import ForkServer
+    from roofscope.profiling.worker.candidate.fork_server import ForkServer, close_to_others
     from roofscope.profiling.worker.environment import read_environment
     from roofscope.profiling.worker.gc_policy import freeze_imports
     from roofscope.profiling.worker.server import Server
 
     freeze_imports()
     candidates = ForkServer.forked()  # before CUDA is used and any user's file is run
+    close_to_others()
     catalog = scan([LIBRARY, *map(Path, opening.kernel_roots)])
     environment = read_environment()
     channel.emit(Hello(PROTOCOL_VERSION, environment, catalog.hash))

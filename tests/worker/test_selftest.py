@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from roofscope.profiling.devices.host import cpu_device
@@ -16,10 +15,8 @@ from roofscope.profiling.results.outcome import Flag
 from roofscope.profiling.results.proof import Proof, ProofName, Row
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.worker.failures import CancelRequested
-from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.job import memoization
+from roofscope.profiling.worker.job import link
 from roofscope.profiling.worker.job.link import own_process
-from roofscope.profiling.worker.job.memoization import fingerprint, remembers
 from roofscope.profiling.worker.selftest import nsight_compute, runner, traps
 from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.selftest.trap_sources import HONEST, TRAPS, Trap
@@ -50,12 +47,15 @@ class WorkClock(TorchDispatchMode):
     def perf_counter_ns(self) -> int:
         return self._now_ns
 
+    def perf_counter(self) -> float:
+        return self._now_ns * 1e-9
+
 
 @pytest.fixture
 def by_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Blocks, and the look for a memory, take the time of their work."""
+    """Blocks take the time of their work, by both clocks."""
     with WorkClock() as clock:
-        for module in (blocks, memoization):
+        for module in (blocks, link):
             monkeypatch.setattr(module, "time", clock)
         yield
 
@@ -118,39 +118,6 @@ def test_a_cheat_that_passes_for_honest_is_told(rig: Rig, tmp_path: Path) -> Non
     assert "as if it were honest" in row.note
 
 
-@pytest.mark.usefixtures("by_work")
-def test_who_remembers_contents_is_found_out_and_who_does_not_is_not() -> None:
-    kept: dict[float, torch.Tensor] = {}
-
-    def work(x: torch.Tensor) -> torch.Tensor:
-        for _ in range(50):
-            y = x * 2
-        return y
-
-    def cached(x: torch.Tensor) -> torch.Tensor:
-        key = x.sum().item()
-        if key not in kept:
-            kept[key] = work(x)
-        return kept[key]
-
-    def refresh(inputs: InputSet) -> None:
-        inputs[0].uniform_(-1, 1)
-
-    sets = [(torch.rand(65536),) for _ in range(4)]
-    assert remembers(cached, sets, refresh, 1e-4)
-    assert not remembers(work, sets, refresh, 1e-4)
-    assert not remembers(work, sets[:1], refresh, 10.0)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-def test_a_fingerprint_sees_one_changed_element(dtype: torch.dtype) -> None:
-    inputs = (torch.rand(1000).to(dtype), torch.zeros(0, dtype=dtype))
-    before = fingerprint(inputs)
-    assert fingerprint(inputs) == before
-    inputs[0][7] += 1
-    assert fingerprint(inputs) != before
-
-
 def test_a_proof_that_breaks_fails_and_takes_no_other_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -165,7 +132,9 @@ def test_a_proof_that_breaks_fails_and_takes_no_other_with_it(
     def announce(detail: str, _: float) -> None:
         announced.append(detail)
 
-    runner.carry_out((second, first), Instruments(cpu_device()), proofs.append, announce, lambda: None)
+    runner.carry_out(
+        (second, first), Instruments(cpu_device()), own_process, proofs.append, announce, lambda: None
+    )
     assert [(proof.name, proof.passed) for proof in proofs] == [(first, False), (second, None)]
     assert proofs[0].finding == "Could not be carried out: no such luck"
     assert "this is a CPU" in proofs[1].reason_skipped
@@ -177,7 +146,7 @@ def test_a_cancelled_self_test_ends_at_once() -> None:
         raise CancelRequested
 
     with pytest.raises(CancelRequested):
-        runner.carry_out((), Instruments(cpu_device()), pytest.fail, lambda *_: None, cancelled)
+        runner.carry_out((), Instruments(cpu_device()), own_process, pytest.fail, lambda *_: None, cancelled)
 
 
 NCU = """==PROF== Connected to process 17

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
@@ -22,14 +23,16 @@ from roofscope.profiling.paths import module_command
 _NUMBER = struct.Struct("!i")
 _FORK, _FORK_WITH_COMPILER, _REAP = b"F", b"C", b"R"
 _GRACE_S = 2.0  # for a process whose connection was closed to end by itself
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+_CAP_SYS_PTRACE = 19
 
 
 class ForkServer:
     """The server as the referee sees it: ``new`` gives a process and the socket that it serves."""
 
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, process: subprocess.Popen[bytes] | None = None) -> None:
         self._control = control
+        self._process = process  # of a server that was spawned
 
     @classmethod
     def forked(cls) -> "ForkServer":
@@ -46,9 +49,9 @@ class ForkServer:
         """A new Python, for a process that has used CUDA or torch's threads already."""
         ours, theirs = socket.socketpair()
         command = [*module_command(__name__), str(theirs.fileno())]
-        subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
         theirs.close()
-        return cls(ours)
+        return cls(ours, process)
 
     def new(self, *, with_compiler: bool) -> tuple[socket.socket, int]:
         """A candidate's process: the connection to it and its number. Raises EOFError without a server."""
@@ -64,7 +67,10 @@ class ForkServer:
         return self._number()
 
     def close(self) -> None:
+        """End the server."""
         self._control.close()
+        if self._process is not None:
+            self._process.wait()
 
     def _number(self) -> int:
         data = self._control.recv(_NUMBER.size, socket.MSG_WAITALL)
@@ -98,6 +104,7 @@ def serve(control: socket.socket) -> None:
 
 def _serve_candidate(descriptor: int) -> None:
     _die_with_parent()
+    _give_up_tracing()
     from roofscope.profiling.worker.candidate.host import serve as serve_requests
 
     serve_requests(socket.socket(fileno=descriptor))
@@ -117,7 +124,7 @@ def _run(body: Callable[[], None]) -> None:
         body()
         code = 0
     except BaseException:  # noqa: BLE001 - reported as Python would
-        sys.excepthook(*sys.exc_info())
+        traceback.print_exc()
     finally:
         with suppress(Exception):
             sys.stderr.flush()
@@ -132,11 +139,34 @@ def _keep_only(descriptor: int) -> None:
     os.closerange(descriptor + 1, max(descriptor + 1, 4096))
 
 
+def close_to_others() -> None:
+    """Keep other processes of this user out of the memory and the descriptors of this one (Linux)."""
+    _prctl(_PR_SET_DUMPABLE, 0)
+
+
+def _give_up_tracing() -> None:
+    """Root may trace any process: a candidate's must not."""
+    _prctl(_PR_CAPBSET_DROP, _CAP_SYS_PTRACE)
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    with suppress(OSError, AttributeError):
+        header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3, this process
+        sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; low and high words
+        libc = ctypes.CDLL(None)
+        if libc.capget(header, sets) == 0:
+            for index in range(3):
+                sets[index] &= ~(1 << _CAP_SYS_PTRACE)
+            libc.capset(header, sets)
+
+
 def _die_with_parent() -> None:
-    with suppress(OSError, AttributeError):  # Linux only; elsewhere the closed connection ends it
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() == 1:
         os._exit(1)
+
+
+def _prctl(option: int, *arguments: int) -> None:
+    with suppress(OSError, AttributeError):  # Linux only; elsewhere the closed connection ends a process
+        ctypes.CDLL(None).prctl(option, *(ctypes.c_ulong(one) for one in arguments))
 
 
 def _end_of(pid: int) -> int:
@@ -159,7 +189,7 @@ def _import_providers() -> None:
     """What candidates' processes need, so that each finds it imported."""
     from roofscope.profiling.worker.gc_policy import freeze_imports
 
-    for name in ("eager", "library", "cuda", "cuda_ext", "triton"):
+    for name in ("eager", "library", "cuda", "triton"):
         with _without_cuda(), suppress(Exception):  # what is missing here is reported when it is asked for
             __import__(f"roofscope.profiling.worker.build.providers.{name}")
     import roofscope.profiling.worker.candidate.host  # noqa: F401  # pyright: ignore[reportUnusedImport]

@@ -3,6 +3,7 @@
 It decides nothing: it builds, calls, times and lends memory. Every answer is a claim that the referee tests.
 """
 
+import importlib
 import os
 import socket
 from collections.abc import Sequence
@@ -62,7 +63,7 @@ from roofscope.profiling.worker.failures import WrongResult, classify, has_broke
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.job.activity import ActivityCounter
 from roofscope.profiling.worker.soundness import is_sound
-from roofscope.profiling.worker.timing.blocks import BlockTimer, GraphTimer, host_seconds
+from roofscope.profiling.worker.timing.blocks import GraphTimer, LocalTimer, host_seconds
 from roofscope.profiling.worker.timing.energy import measure_energy
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.profiler import profile_block, record_trace
@@ -79,8 +80,8 @@ class _Candidate:
 
     built: Built
     sets: list[InputSet]
-    cold: BlockTimer | None = None
-    hot: BlockTimer | None = None
+    cold: LocalTimer | None = None
+    hot: LocalTimer | None = None
 
 
 class Host:
@@ -162,7 +163,7 @@ class Host:
         if device.kind is DeviceKind.CUDA:
             self._device = torch.device(device.id)
             torch.cuda.set_device(self._device)
-            import cuda.bindings.driver  # noqa: F401  # pyright: ignore[reportUnusedImport]
+            importlib.import_module("cuda.bindings.driver")  # which is watched, too
         self._instruments = Instruments(device)
         self._device = self._instruments.torch_device
         self._pool = self._instruments.output_pool()
@@ -228,7 +229,7 @@ class Host:
             one.hot = self._instruments.timer(one.built.call, sets[:1], self._pool)
         return Settled(_facts(one.cold), _facts(one.hot) if one.hot else None)
 
-    def _block(self, timer: BlockTimer) -> BlockRead:
+    def _block(self, timer: LocalTimer) -> BlockRead:
         reading = timer.block()
         return BlockRead(reading.seconds, reading.clock_hz, timer.lead_s)
 
@@ -266,7 +267,7 @@ class Host:
             return EnergyRead(None)
         return EnergyRead(measure_energy(timer.replay, timer.calls_per_block, reader))
 
-    def _timer(self, number: int, *, is_hot: bool = False) -> BlockTimer:
+    def _timer(self, number: int, *, is_hot: bool = False) -> LocalTimer:
         one = self._candidates[number]
         timer = one.hot if is_hot else one.cold
         assert timer is not None
@@ -293,7 +294,7 @@ def plain(outputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
     return outputs
 
 
-def _facts(timer: BlockTimer) -> TimerFacts:
+def _facts(timer: LocalTimer) -> TimerFacts:
     return TimerFacts(timer.method, timer.reason, timer.calls_per_block)
 
 

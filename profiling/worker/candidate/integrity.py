@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import torch
 
 _ENGINE = "roofscope.profiling"
-_PLAIN = int | float | str | bytes | tuple | frozenset
+_PLAIN = (int, float, str, bytes, tuple, frozenset)
+_KINDS = (FunctionType, property, classmethod, staticmethod, *_PLAIN)
 # What the engine calls while it builds, times and lends. "Class.name" is an attribute of a class.
 _ENTRY_POINTS: dict[str, tuple[str, ...]] = {
     "torch": ("empty", "as_tensor", "frombuffer", "equal", "cuda", "Tensor", "Tensor.clone", "Tensor.copy_",
@@ -100,7 +101,7 @@ def _of_module(name: str, module: ModuleType) -> Iterator[_Held]:
 
 def _of_class(label: str, owner: type) -> Iterator[_Held]:
     for key, value in list(vars(owner).items()):
-        if isinstance(value, FunctionType | property | classmethod | staticmethod | _PLAIN) and key not in (
+        if isinstance(value, _KINDS) and key not in (
             "__doc__",
             "__module__",
             "__qualname__",

@@ -5,6 +5,7 @@ code of the candidate's process takes part. Where memory cannot be shared (a CPU
 contents travel by value.
 """
 
+import importlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import prod
@@ -78,8 +79,7 @@ def _handle_of(tensor: torch.Tensor) -> tuple[bytes, int]:
     """CUDA's handle of the allocation that holds a tensor, and where in it; empty where there is none."""
     if not tensor.is_cuda or not tensor.numel():
         return b"", 0
-    from cuda.bindings import driver  # not on machines without a GPU
-
+    driver = _driver()
     address = tensor.data_ptr()
     error, base, _ = driver.cuMemGetAddressRange(address)
     if error != driver.CUresult.CUDA_SUCCESS:
@@ -88,6 +88,10 @@ def _handle_of(tensor: torch.Tensor) -> tuple[bytes, int]:
     if error != driver.CUresult.CUDA_SUCCESS:
         return b"", 0
     return bytes(handle.reserved), address - int(base)
+
+
+def _driver() -> Any:
+    return importlib.import_module("cuda.bindings.driver")  # not on machines without a GPU
 
 
 Fetch = Callable[[int], bytes]
@@ -130,7 +134,7 @@ class Mapping:
 
     def tensor(self, lent: Lent, dtype: torch.dtype) -> torch.Tensor:
         """Raises RuntimeError where the driver does not map it, or it does not lie in its allocation."""
-        base, size = self._mapped(lent.handle)
+        base, size = self._allocation(lent.handle)
         last = sum((extent - 1) * step for extent, step in zip(lent.shape, lent.stride, strict=True))
         byte_count = (last + 1) * dtype.itemsize
         if min((lent.offset, *lent.shape, *lent.stride)) < 0 or lent.offset + byte_count > size:
@@ -142,29 +146,30 @@ class Mapping:
         """Unmap all. The tensors must not be used any more."""
         if not self._bases:
             return
-        from cuda.bindings import driver
-
+        driver = _driver()
         for base, _ in self._bases.values():
             with suppress(Exception):  # of a broken context, whose cause is reported elsewhere
                 driver.cuIpcCloseMemHandle(base)
         self._bases.clear()
 
-    def _mapped(self, handle: bytes) -> tuple[int, int]:
+    def _allocation(self, handle: bytes) -> tuple[int, int]:
         if handle not in self._bases:
-            from cuda.bindings import driver
-
+            driver = _driver()
             torch.cuda.current_stream(self.device).synchronize()  # makes torch's context current
             shared = driver.CUipcMemHandle()
             shared.reserved = handle
-            error, base = driver.cuIpcOpenMemHandle(
-                shared, driver.CUipcMem_flags.CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
-            )
-            if error == driver.CUresult.CUDA_SUCCESS:
-                error, _, size = driver.cuMemGetAddressRange(base)
-            if error != driver.CUresult.CUDA_SUCCESS:
-                raise RuntimeError(f"Memory of the candidate's process cannot be mapped: {error.name}.")
+            flags = driver.CUipcMem_flags.CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
+            (base,) = _mapped(driver.cuIpcOpenMemHandle(shared, flags))
+            _, size = _mapped(driver.cuMemGetAddressRange(base))
             self._bases[handle] = int(base), int(size)
         return self._bases[handle]
+
+
+def _mapped(returned: tuple[Any, ...]) -> tuple[Any, ...]:
+    error, *values = returned
+    if int(error):
+        raise RuntimeError(f"Memory of the candidate's process cannot be mapped: {error.name}.")
+    return tuple(values)
 
 
 class _Bytes:

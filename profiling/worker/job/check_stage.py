@@ -31,7 +31,7 @@ from roofscope.profiling.worker.candidate.messages import (
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
 from roofscope.profiling.worker.job.link import Link, RemoteSets, RemoteTimer
-from roofscope.profiling.worker.job.memoization import REMEMBERED, fingerprint, pass_length, remembers
+from roofscope.profiling.worker.job.memoization import REMEMBERED, find_memory, fingerprint, pass_length
 from roofscope.profiling.worker.job.passes import RemotePasses
 from roofscope.profiling.worker.job.second_clock import contradiction
 from roofscope.profiling.worker.job.verify import Verifier
@@ -91,7 +91,9 @@ class Checker:
                 f"was not settled when timed ({happened}); let its first calls do that work.",
             )
         if against := contradiction(candidate.timer.seen):
-            raise WrongResult(FailureKind.TAMPERED, f"is not timed by its own clock alone: {against}.")
+            raise WrongResult(
+                FailureKind.TAMPERED, f"claims times that are not those of its work: {against}."
+            )
         self._verify_again(candidate)
         flags = self._flags(candidate)
         host_s = self._host_s(candidate) if self._on_gpu else None
@@ -161,9 +163,14 @@ class Checker:
         sets = self._sets.sets
         count = len(sets) if is_replayed else pass_length(len(sets), turn.interval.median)
         passes = RemotePasses(self._link, candidate.number, self._sets, count, self._refresh)
-        if remembers(passes, _REPLAYED_REMEMBERED if is_replayed else REMEMBERED):
-            flags.append(Flag.REMEMBERS)
-        return tuple(flags)
+        memory = find_memory(passes, _REPLAYED_REMEMBERED if is_replayed else REMEMBERED)
+        if memory and is_replayed:  # nothing else differs between two replays of one graph
+            raise WrongResult(
+                FailureKind.TAMPERED,
+                f"remembers what it has worked on: a call takes {memory.fresh_s / count * 1e6:.4g} us on new "
+                f"contents, and {memory.repeated_s / count * 1e6:.4g} us on the same ones again.",
+            )
+        return (*flags, Flag.REMEMBERS) if memory else tuple(flags)
 
     def _build_info(self, candidate: Candidate) -> BuildInfo:
         return self._link.ask(Info(candidate.number), Informed).build

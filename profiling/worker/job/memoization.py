@@ -4,7 +4,7 @@ Calls may return a remembered result. A replayed graph launches the same kernels
 these may note in the GPU's memory which contents they have worked on.
 """
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 
@@ -40,8 +40,15 @@ class Passes(Protocol):
         ...
 
 
-def remembers(passes: Passes, ratio: float = REMEMBERED) -> bool:
-    """Whether calls on fresh contents take more than ``ratio`` times as long as on the same contents again.
+class Memory(NamedTuple):
+    """Least times of a pass on contents never seen before, and on the same ones again."""
+
+    fresh_s: float
+    repeated_s: float
+
+
+def find_memory(passes: Passes, ratio: float = REMEMBERED) -> Memory | None:
+    """The times of calls that take more than ``ratio`` times as long on fresh contents; None of others.
 
     The least of several tries counts, because a busy moment slows either pass; one pair of passes that does
     not differ is enough to say no.
@@ -54,8 +61,8 @@ def remembers(passes: Passes, ratio: float = REMEMBERED) -> bool:
         passes.refresh(seen=True)
         repeated_s.append(passes.seconds())
         if min(fresh_s) <= ratio * min(repeated_s):
-            return False
-    return True
+            return None
+    return Memory(min(fresh_s), min(repeated_s))
 
 
 def pass_length(set_count: int, call_s: float) -> int:

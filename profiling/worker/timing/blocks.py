@@ -9,9 +9,9 @@ from typing import NamedTuple, Protocol
 
 import torch
 
-from roofscope.profiling.results.outcome import Method
+from roofscope.profiling.results.outcome import FailureKind, Method
 from roofscope.profiling.worker.build.contract import Call
-from roofscope.profiling.worker.failures import first_line
+from roofscope.profiling.worker.failures import WrongResult, first_line
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 from roofscope.profiling.worker.timing.graphs import LegacyStreamUsed, OutputPool
@@ -22,6 +22,9 @@ _MOST_REPLAYS = 50
 _MOST_QUICK_CALLS = 200_000
 _CALIBRATIONS = 3
 _LEAST_LEAD_S, _MOST_LEAD_S = 200e-6, 5e-3
+_STRAY_BLOCKS = 3
+_LEAST_STRAY_S = 100e-6  # a host may be slow to notice the end
+_STRAY_SHARE = 0.05  # of a block
 _QUEUE_DEPTH = 400  # launches the driver takes before a launch waits; the real limit is about 1000
 
 
@@ -43,7 +46,14 @@ class BlockTimer(Protocol):
         """Run one block."""
         ...
 
-    lead_s: float  # how long the last block's work was held back before it began
+
+class LocalTimer(BlockTimer, Protocol):
+    """A timer in the process that runs the implementation."""
+
+    @property
+    def lead_s(self) -> float:
+        """How long the last block's work was held back before it began."""
+        ...
 
     def run_on(self, chosen: Sequence[int]) -> list[tuple[torch.Tensor, ...]]:
         """The timed calls once more; what they wrote for the chosen sets. Valid until the next call."""
@@ -68,6 +78,7 @@ class _EventPair:
         self._end = torch.cuda.Event(enable_timing=True)
         self.host_s = 0.0  # launch time of the last block
         self.held_s = 0.0  # its lead
+        self.stray_s = 0.0  # how long the device went on after the stream that was timed
 
     def time(self, work: Callable[[], None], calls: int, lead_s: float = 0.0) -> BlockReading:
         self.held_s = lead_s
@@ -83,6 +94,9 @@ class _EventPair:
         if self._clock:
             self._clock.mark_end()
         torch.cuda.current_stream().synchronize()
+        own_end = time.perf_counter_ns()
+        torch.cuda.synchronize()
+        self.stray_s = (time.perf_counter_ns() - own_end) * 1e-9
         seconds = self._start.elapsed_time(self._end) * 1e-3 / calls
         return BlockReading(seconds, self._clock.hertz() if self._clock else None)
 
@@ -172,6 +186,7 @@ class QueueTimer:
         self._lead_s = 0.0
         self.method, self.reason = Method.QUEUE, reason
         host_s = self._host_s()
+        self._require_no_stray_work()
         if self._waits_for_device(host_s):
             self.method = Method.EVENTS
             self.reason = f"{reason} It waits for the device, so its calls cannot be queued."
@@ -203,6 +218,23 @@ class QueueTimer:
         elapsed = (time.perf_counter_ns() - started) * 1e-9
         torch.cuda.synchronize()
         return elapsed
+
+    def _require_no_stray_work(self) -> None:
+        """Raises WrongResult where calls leave work on streams that their caller does not wait for.
+
+        A graph's capture fails on such streams; events on the caller's would time nothing of that work.
+        """
+        strays = [self._stray_of_block() for _ in range(_STRAY_BLOCKS)]
+        if min(strays) > _LEAST_STRAY_S:
+            raise WrongResult(
+                FailureKind.NOT_SETTLED,
+                f"was still at work {min(strays) * 1e3:.2g} ms after the stream of its caller had ended; let "
+                "that stream wait for the others it uses.",
+            )
+
+    def _stray_of_block(self) -> float:
+        reading = self._pair.time(self._calls, self.calls_per_block, _MOST_LEAD_S)
+        return self._pair.stray_s - _STRAY_SHARE * reading.seconds * self.calls_per_block
 
     def _waits_for_device(self, host_s: float) -> bool:
         """Whether the host waits for a long spin in front."""
@@ -254,7 +286,7 @@ def make_timer(
     clock: GpuClock | None,
     pool: OutputPool | None,
     block_s: float = BLOCK_S,
-) -> BlockTimer:
+) -> LocalTimer:
     """The best timer for this call on this device. ``pool`` is for a GPU's graphs."""
     estimate_s = _estimate_s(call, sets, device, clock)
     if device.type != "cuda":

@@ -1,6 +1,7 @@
 """CUDA graphs of calls, and the memory that the implementations of a job share for their outputs."""
 
 import gc
+import importlib
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -97,9 +98,7 @@ class _Chain:
     """An executable graph of child graphs, one after the other, in turn over those given."""
 
     def __init__(self, graphs: Sequence[torch.cuda.CUDAGraph], calls: int) -> None:
-        from cuda.bindings import driver  # not on machines without a GPU
-
-        self._driver = driver
+        self._driver = driver = _driver()
         children = [driver.CUgraph(int(graph.raw_cuda_graph())) for graph in graphs]
         chain = _checked(driver.cuGraphCreate(0))
         try:
@@ -120,6 +119,10 @@ class _Chain:
         if executable is not None:
             with suppress(Exception):  # at the end of the process the driver may be gone
                 self._driver.cuGraphExecDestroy(executable)
+
+
+def _driver() -> Any:
+    return importlib.import_module("cuda.bindings.driver")  # not on machines without a GPU
 
 
 def _checked(returned: tuple[Any, ...]) -> Any:
@@ -219,8 +222,7 @@ class OutputPool:
 
 @cache
 def _blocking_stream() -> torch.cuda.Stream:
-    from cuda.bindings import runtime
-
+    runtime: Any = importlib.import_module("cuda.bindings.runtime")
     return torch.cuda.ExternalStream(int(_checked(runtime.cudaStreamCreate())))
 
 
@@ -269,8 +271,7 @@ def _require_equal_work(graphs: Sequence[torch.cuda.CUDAGraph]) -> None:
 
 
 def _nodes(graph: torch.cuda.CUDAGraph) -> list[Any]:
-    from cuda.bindings import driver
-
+    driver = _driver()
     raw = driver.CUgraph(int(graph.raw_cuda_graph()))
     error, _, count = driver.cuGraphGetNodes(raw, 0)
     if int(error) or not count:
@@ -280,8 +281,7 @@ def _nodes(graph: torch.cuda.CUDAGraph) -> list[Any]:
 
 def _launches(graph: torch.cuda.CUDAGraph) -> list[tuple[int, ...]]:
     """By node its kind and, of a kernel, its function, grid, block and dynamic shared memory."""
-    from cuda.bindings import driver
-
+    driver = _driver()
     found: list[tuple[int, ...]] = []
     for node in _nodes(graph):
         kind = _checked(driver.cuGraphNodeGetType(node))

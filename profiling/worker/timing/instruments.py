@@ -9,7 +9,7 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.gc_policy import keep_out_of_captures
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.timing.blocks import BLOCK_S, BlockTimer, make_timer
+from roofscope.profiling.worker.timing.blocks import BLOCK_S, LocalTimer, make_timer
 from roofscope.profiling.worker.timing.energy import energy_reader
 from roofscope.profiling.worker.timing.gpu_clock import gpu_clock
 from roofscope.profiling.worker.timing.graphs import OutputPool
@@ -48,6 +48,6 @@ class Instruments:
         sets: Sequence[InputSet],
         pool: OutputPool | None = None,
         block_s: float = BLOCK_S,
-    ) -> BlockTimer:
+    ) -> LocalTimer:
         """The best timer for this call here; implementations to be compared share a pool."""
         return make_timer(call, sets, self.torch_device, self.clock, pool, block_s)

@@ -1,0 +1,162 @@
+"""The process that runs foreign code, over a real fork: what it is asked, what it cannot reach, its end."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from roofscope.profiling.devices.host import cpu_device
+from roofscope.profiling.planning.catalog import scan
+from roofscope.profiling.planning.spec import Dtype, Workload
+from roofscope.profiling.results.outcome import Failed, Stage
+from roofscope.profiling.worker.candidate.fork_server import ForkServer
+from roofscope.profiling.worker.candidate.memory import Mapping, make_block, sets_of
+from roofscope.profiling.worker.candidate.messages import Build, Call, Done, Layout, Lending, Lent
+from roofscope.profiling.worker.job.link import (
+    CandidateFailed,
+    CandidateLost,
+    ForkedProcess,
+    Link,
+    Tampered,
+)
+from roofscope.tests.children import python
+from roofscope.tests.worker.toys import add_toy
+
+CPU = torch.device("cpu")
+X = (Layout((1000,), "float32"),)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ForkServer]:
+    server = ForkServer.spawned()  # these tests have used torch's threads
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def link(server: ForkServer) -> Iterator[Link]:
+    link = Link(ForkedProcess(server, with_compiler=False), cpu_device(), CPU)
+    yield link
+    link.close()
+
+
+def build(link: Link, folder: Path, source: str) -> None:
+    add_toy(folder, "toy", source)
+    kernel = scan([folder]).kernel("toy")
+    assert kernel is not None
+    link.what, link.stage = "toy / eager PyTorch", Stage.BUILD
+    workload = Workload("toy", Dtype.FLOAT32, {"n": 1000})
+    link.ask(Build(0, kernel.implementations[0], str(kernel.folder), workload, ("x",)), Done)
+
+
+def called(link: Link) -> tuple[torch.Tensor, torch.Tensor]:
+    """The input that was filled here, and what came back for it."""
+    sets = link.make("test", X)
+    sets.sets[0][0].uniform_(-1, 1)
+    sets.send()
+    lent = link.ask(Call(0, "test"), Lending).tensors
+    return sets.sets[0][0], link.outputs(lent)[0]
+
+
+def test_contents_go_there_and_results_come_back(link: Link, tmp_path: Path) -> None:
+    build(link, tmp_path, "def run(x):\n    return x * 2\n")
+    for _ in range(2):
+        x, y = called(link)
+        assert torch.equal(y, x * 2)
+
+
+def test_what_a_kernel_writes_to_its_input_is_seen_here(link: Link, tmp_path: Path) -> None:
+    build(link, tmp_path, "def run(x):\n    return x.zero_() + 1\n")
+    sets = link.make("test", X)
+    sets.sets[0][0].fill_(3.0)
+    sets.send()
+    link.ask(Call(0, "test"), Lending)
+    sets.look()
+    assert sets.sets[0][0].count_nonzero() == 0
+
+
+def test_nothing_replaced_there_is_replaced_here(link: Link, tmp_path: Path) -> None:
+    source = "import torch\ntorch.cuda.Event.elapsed_time = lambda s, e: 0.0\ndef run(x):\n    return x * 2\n"
+    with pytest.raises(Tampered, match=r"torch.cuda.Event.elapsed_time \(by eager.py:2\)"):
+        build(link, tmp_path, source)
+    assert "elapsed_time" in torch.cuda.Event.elapsed_time.__qualname__
+
+
+def test_a_failure_comes_back_as_an_outcome(link: Link, tmp_path: Path) -> None:
+    build(link, tmp_path, "def run(x):\n    raise ValueError('not today')\n")
+    link.stage = Stage.VERIFY
+    with pytest.raises(CandidateFailed, match="not today") as raised:
+        called(link)
+    assert isinstance(raised.value.outcome, Failed)
+    assert raised.value.is_sound
+
+
+@pytest.mark.parametrize(
+    ("death", "code"),
+    [("os._exit(7)", 7), ("os.kill(os.getpid(), signal.SIGSEGV)", -signal.SIGSEGV)],
+)
+def test_its_death_is_known_with_its_cause(link: Link, tmp_path: Path, death: str, code: int) -> None:
+    build(link, tmp_path, f"import os, signal\ndef run(x):\n    {death}\n")
+    with pytest.raises(CandidateLost) as raised:
+        called(link)
+    assert raised.value.code == code
+
+
+def test_it_holds_none_of_the_referees_descriptors(link: Link, tmp_path: Path) -> None:
+    build(link, tmp_path, "import os, torch\ndef run(x):\n    return x + len(os.listdir('/proc/self/fd'))\n")
+    x, y = called(link)
+    assert int((y - x)[0].round()) <= 6  # standard streams, its connection, the one for listdir
+
+
+def test_a_process_that_hangs_is_ended(server: ForkServer) -> None:
+    connection, pid = server.new(with_compiler=False)
+    os.kill(pid, signal.SIGSTOP)
+    connection.close()
+    assert server.end_of(pid) == -signal.SIGKILL
+
+
+def test_nothing_outlives_the_referee() -> None:
+    code = (
+        "import os, signal\n"
+        "from roofscope.profiling.worker.candidate.fork_server import ForkServer\n"
+        "server = ForkServer.forked(); held, pid = server.new(with_compiler=False); print(pid, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run(python(code), capture_output=True, text=True, check=False)
+    pid = int(done.stdout)
+    until = time.monotonic() + 30
+    while Path(f"/proc/{pid}").exists() and _state(pid) != "Z":
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "Z"
+
+
+def test_sets_lie_in_one_allocation_and_do_not_overlap() -> None:
+    block = make_block(Layout((3, 5), "bfloat16"), 4, CPU)
+    for index, (inputs,) in enumerate(sets_of([block])):
+        inputs.fill_(index)
+        assert inputs.is_contiguous()
+    assert [int(inputs.sum()) for (inputs,) in sets_of([block])] == [0, 15, 30, 45]
+    addresses = {inputs.data_ptr() % 512 for (inputs,) in sets_of([block])}
+    assert len(addresses) == 1
+
+
+def test_memory_that_is_not_lent_is_not_mapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A candidate's process may say anything of its tensors."""
+    mapping = Mapping(CPU)
+    monkeypatch.setattr(mapping, "_allocation", lambda handle: (4096, 1024))
+    beyond, before, backwards, behind = ((300,), 1, 0), ((10,), 1, -4), ((10,), -1, 0), ((1,), 1, 1024)
+    for shape, step, offset in (beyond, before, backwards, behind):
+        with pytest.raises(RuntimeError, match="outside of its memory"):
+            mapping.tensor(Lent(0, shape, (step,), "float32", b"h", offset), torch.float32)

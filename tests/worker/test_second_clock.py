@@ -1,0 +1,26 @@
+"""The referee's clock beside the times that a candidate's process claims."""
+
+from roofscope.profiling.worker.job.second_clock import BlockSeen, contradiction
+
+
+def test_a_tenth_of_the_time_is_contradicted_with_both_figures() -> None:
+    blocks = [BlockSeen(claimed_s=1e-3, lead_s=4e-4, wall_s=0.0109)] * 8
+    assert contradiction(blocks) == (
+        "its blocks are said to take 1 ms, and took 10.9 ms by the referee's clock"
+    )
+
+
+def test_launching_and_waking_up_contradict_nothing() -> None:
+    """As read on an H200: blocks of 10.14 ms whose answers came after 10.5 to 11.2 ms."""
+    assert not contradiction([BlockSeen(0.01014, 3e-4, wall_s) for wall_s in (0.0105, 0.0109, 0.0112)])
+    assert not contradiction([])
+
+
+def test_a_busy_moment_contradicts_nothing() -> None:
+    blocks = [BlockSeen(0.010, 0.0, 0.0105)] * 5 + [BlockSeen(0.010, 0.0, 0.5)] * 4
+    assert not contradiction(blocks)
+
+
+def test_a_claimed_wait_does_not_explain_everything() -> None:
+    """Who says that a block waited for ten seconds before it began explains any time."""
+    assert contradiction([BlockSeen(claimed_s=1e-3, lead_s=10.0, wall_s=0.5)])
