@@ -13,6 +13,7 @@ import triton
 import triton.language as tl
 
 from roofscope.kernels.shared.hints import hint_of
+from roofscope.kernels.shared.limits import require_row_in_tile
 from roofscope.kernels.shared.row_tiles import load_floats, row_tile
 
 EPSILON = tl.constexpr(1e-6)
@@ -60,6 +61,7 @@ def run(x: torch.Tensor, residual: torch.Tensor, w: torch.Tensor) -> tuple[torch
     rows, cols = x.shape
     y, h = torch.empty_like(x), torch.empty_like(x)
     if x.numel():
+        require_row_in_tile("add_rms_norm/triton_registers", cols)
         width = triton.next_power_of_2(cols)
         height, warps = row_tile(rows, width)
         whole = cols == width and rows % height == 0

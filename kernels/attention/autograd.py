@@ -6,6 +6,8 @@ import torch
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx, once_differentiable
 
+from roofscope.kernels.shared.admission import admit
+
 Tensor = torch.Tensor
 
 
@@ -20,6 +22,9 @@ def differentiable(
     query; to find it again would cost half of the forward pass. ``backward(q, k, v, o, lse, do)`` gives (dq,
     dk, dv), as the versions of ``attention_backward`` do.
 
+    q, k and v are of one shape and may have any strides, such as those of ``(batch, seq, heads, dim)``
+    transposed. Raises Refusal for other tensors.
+
     >>> attention = differentiable(partial(attend, causal=True), partial(gradients, causal=True))
     >>> attention(q, k, v).sum().backward()  # fills q.grad, k.grad and v.grad
     """
@@ -27,8 +32,11 @@ def differentiable(
     class Attention(Function):
         @staticmethod
         def forward(ctx: FunctionCtx, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            shape = "batch heads seq dim"
+            q, k, v = admit("Attention", q=(q, shape), k=(k, shape), v=(v, shape))
             o, lse = forward(q, k, v)
-            ctx.save_for_backward(q, k, v, o, lse)
+            # PyTorch's own kernels give an o with heads inside of the sequence.
+            ctx.save_for_backward(q, k, v, o.contiguous(), lse.contiguous())
             return o
 
         @staticmethod

@@ -6,7 +6,7 @@
 //   access, and trees in shared memory reduce over the block.
 // Idea: the formula as it is written, with the shared-memory tree of Harris, "Optimizing Parallel Reduction
 // in CUDA".
-#include "shared/common.cuh"
+#include "cross_entropy/labels.cuh"
 
 constexpr int THREADS = 256;  // as in cuda_naive.py
 
@@ -38,7 +38,8 @@ extern "C" __global__ void cross_entropy(const SCALAR* x, const long long* label
     total = reduce(total, false);
 
     if (threadIdx.x == 0) {
-        const float at_label = to_float(x[labels[blockIdx.x]]);
-        from_float(logf(total) + (highest - at_label), loss[blockIdx.x]);
+        const long long label = labels[blockIdx.x];
+        const float result = logf(total) + (highest - load_at(x, label, cols));
+        from_float(label == IGNORED ? 0.0f : result, loss[blockIdx.x]);
     }
 }

@@ -9,7 +9,7 @@
 // Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867. At the
 //   bandwidth of an H200 a 16-bit element that is only read has 14 issue slots and 1.8 of the special
 //   functions: one power each.
-#include "shared/common.cuh"
+#include "cross_entropy/labels.cuh"
 
 constexpr int UNROLL = 2;
 
@@ -79,17 +79,18 @@ __device__ __forceinline__ Statistics statistics_of(const SCALAR* x, long long l
     return mine;
 }
 
-__device__ __forceinline__ void store_loss(const Statistics& row, float at_label, SCALAR* loss) {
-    from_float(__logf(row.total) + (row.highest - at_label), *loss);
+__device__ __forceinline__ void store_loss(const Statistics& row, float at_label, bool ignored, SCALAR* loss) {
+    from_float(ignored ? 0.0f : __logf(row.total) + (row.highest - at_label), *loss);
 }
 
 extern "C" __global__ void cross_entropy_row(
     const SCALAR* __restrict__ x, const long long* __restrict__ labels, SCALAR* __restrict__ loss, long long cols
 ) {
     x += blockIdx.x * cols;
-    const float at_label = threadIdx.x == 0 ? to_float(x[labels[blockIdx.x]]) : 0.0f;  // under way meanwhile
+    const long long label = labels[blockIdx.x];
+    const float at_label = threadIdx.x == 0 ? load_at(x, label, cols) : 0.0f;  // under way meanwhile
     const Statistics row = over_block(statistics_of(x, cols));
-    if (threadIdx.x == 0) store_loss(row, at_label, loss + blockIdx.x);
+    if (threadIdx.x == 0) store_loss(row, at_label, label == IGNORED, loss + blockIdx.x);
 }
 
 // Statistics of pieces of `length` elements, the last one of a row shorter; (rows, pieces).
@@ -111,5 +112,7 @@ extern "C" __global__ void cross_entropy_join(
     const Statistics mine =
         threadIdx.x < pieces ? piece[row * pieces + threadIdx.x] : Statistics{NEGATIVE_INFINITY, 0.0f};
     const Statistics all = over_warp(mine);
-    if (threadIdx.x == 0) store_loss(all, to_float(x[row * cols + labels[row]]), loss + row);
+    if (threadIdx.x != 0) return;
+    const long long label = labels[row];
+    store_loss(all, load_at(x + row * cols, label, cols), label == IGNORED, loss + row);
 }

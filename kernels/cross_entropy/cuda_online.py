@@ -11,7 +11,10 @@ BLOCKS_PER_MULTIPROCESSOR = 8  # what runs at once
 
 
 def run(program, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Loss of each row of ``logits``, (rows, cols), at its label, (rows,); contiguous. Gives (rows,)."""
+    """Loss of each row of ``logits``, (rows, cols), at its label, (rows,); contiguous. Gives (rows,).
+
+    As in torch a row with label -100 has loss 0; one with another label that is no column has NaN.
+    """
     rows, cols = logits.shape
     loss = torch.empty(rows, dtype=logits.dtype, device=logits.device)
     row_bytes = cols * logits.element_size()

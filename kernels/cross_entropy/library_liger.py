@@ -2,7 +2,8 @@
 
 The kernel as its function launches it where no gradient is asked for, and nothing else of that function:
 it reads the labels back to check them, and the host's wait for that would be timed. With a gradient the
-kernel writes it over the logits, which is another task than this one.
+kernel writes it over the logits, which is another task than this one. Labels must be columns: of a row that
+is ignored the kernel writes no loss.
 """
 
 import torch

@@ -1,7 +1,8 @@
 """Cross-entropy of each row of logits with a label: the loss of a language model, a token a row.
 
 Compulsory work of rows x cols: 4 rows cols FLOP (maximum, difference, exp, sum); logits and labels are read
-once, one loss a row is written.
+once, one loss a row is written. As in torch, a row with label -100 is ignored: its loss is 0. For any other
+label that is no column our kernels give NaN, and read nothing beside the row, where torch raises an error.
 """
 
 from roofscope import Axis, Element, Fill, KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula

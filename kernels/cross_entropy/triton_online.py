@@ -14,12 +14,15 @@ import torch
 import triton
 import triton.language as tl
 
+from roofscope.kernels.shared.limits import require_32_bit_sizes
+
 LANES = 512  # two a thread
 PACK_BYTES = 16
 MOST_PIECES = 32
 ENOUGH_PROGRAMS = 1024
 LOG2_E = tl.constexpr(1.4426950408889634)
 LN_2 = tl.constexpr(0.6931471805599453)
+IGNORED = tl.constexpr(-100)  # torch's ignore_index
 
 
 @triton.jit
@@ -29,11 +32,18 @@ def _rescale(before, after):
 
 
 @triton.jit
-def _store(loss, row, highest, total, at_label):
-    """From the maxima and sums of parts of a row, each a vector, to its loss."""
+def _load_at(x, label, cols):
+    """A row's element at its label, NaN for a label that is no column: nothing beside the row is read."""
+    return tl.load(x + label, mask=(label >= 0) & (label < cols), other=float("nan")).to(tl.float32)
+
+
+@triton.jit
+def _store(loss, row, highest, total, at_label, label):
+    """From the maxima and sums of parts of a row, each a vector, to its loss; 0 where it is to be ignored."""
     top = tl.max(highest, axis=0)
     total = tl.sum(total * _rescale(highest, top), axis=0)
-    tl.store(loss + row, (tl.log2(total) * LN_2 + (top - at_label)).to(loss.dtype.element_ty))
+    result = tl.where(label == IGNORED, 0.0, tl.log2(total) * LN_2 + (top - at_label))
+    tl.store(loss + row, result.to(loss.dtype.element_ty))
 
 
 @triton.jit
@@ -52,7 +62,8 @@ def _cross_entropy(
     row = tl.program_id(0).to(tl.int64)
     piece = tl.program_id(1)
     if PIECES == 1:
-        at_label = tl.load(x + row * cols + tl.load(labels + row)).to(tl.float32)  # under way meanwhile
+        label = tl.load(labels + row)
+        at_label = _load_at(x + row * cols, label, cols)  # under way meanwhile
     highest = tl.full((LANES,), -float("inf"), tl.float32)
     total = tl.zeros((LANES,), tl.float32)
     for first in range(0, LENGTH, LANES * WIDTH):
@@ -67,7 +78,7 @@ def _cross_entropy(
         total = total * _rescale(highest, raised) + tl.sum(power, axis=1)
         highest = raised
     if PIECES == 1:
-        _store(loss, row, highest, total, at_label)
+        _store(loss, row, highest, total, at_label, label)
     else:
         top = tl.max(highest, axis=0)
         tl.store(highests + row * PIECES + piece, top)
@@ -80,13 +91,17 @@ def _join(x, labels, loss, highests, totals, cols, PIECES: tl.constexpr, WIDTH: 
     piece = tl.arange(0, WIDTH)
     highest = tl.load(highests + row * PIECES + piece, mask=piece < PIECES, other=-float("inf"))
     total = tl.load(totals + row * PIECES + piece, mask=piece < PIECES, other=0.0)
-    at_label = tl.load(x + row * cols + tl.load(labels + row)).to(tl.float32)
-    _store(loss, row, highest, total, at_label)
+    label = tl.load(labels + row)
+    _store(loss, row, highest, total, _load_at(x + row * cols, label, cols), label)
 
 
 def run(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Loss of each row of ``logits``, (rows, cols), at its label, (rows,); contiguous. Gives (rows,)."""
+    """Loss of each row of ``logits``, (rows, cols), at its label, (rows,); contiguous. Gives (rows,).
+
+    As in torch a row with label -100 has loss 0; one with another label that is no column has NaN.
+    """
     rows, cols = logits.shape
+    require_32_bit_sizes("cross_entropy/triton_online", rows, cols)
     loss = torch.empty(rows, dtype=logits.dtype, device=logits.device)
     if not rows:
         return loss

@@ -13,7 +13,9 @@ import torch
 import triton
 import triton.language as tl
 
+from roofscope import Refusal
 from roofscope.kernels.shared.hints import hint_of
+from roofscope.kernels.shared.limits import MOST_BLOCKS_ALONG_Y
 
 TILE_BYTES = 4096  # for 128 threads
 PIECE = 32768  # elements of a long row
@@ -79,6 +81,11 @@ def run(x: torch.Tensor) -> torch.Tensor:
         grid = (triton.cdiv(rows, height), 1)
         _cumsum[grid](x, y, x, rows, cols, cols, 1, height, width, hint_of(x), num_warps=4)
     else:
+        if cols > MOST_BLOCKS_ALONG_Y * PIECE:
+            raise Refusal(
+                f"cumsum/triton_tiles takes few rows in {MOST_BLOCKS_ALONG_Y} pieces at most, "
+                f"so {MOST_BLOCKS_ALONG_Y * PIECE} columns, not {cols}."
+            )
         grid = (rows, triton.cdiv(cols, PIECE))
         sums = torch.empty(grid, dtype=torch.float32, device=x.device)
         _piece_sums[grid](x, sums, cols, PIECE, tile, hint_of(x), num_warps=4)

@@ -12,6 +12,7 @@ import triton
 import triton.language as tl
 
 from roofscope.kernels.shared.hints import hint_of
+from roofscope.kernels.shared.limits import require_32_bit_sizes
 
 TILE = 2048  # elements, for 128 threads
 FEW = 2**18  # elements, for which tiles of half the size are faster
@@ -42,6 +43,7 @@ def _dequantize(
 def run(q: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     """``q``, (rows, cols) and contiguous, times the ``scale``, (rows,), of each row."""
     rows, cols = q.shape
+    require_32_bit_sizes("dequantize_int8/triton_tiles", rows, cols)
     x = torch.empty((rows, cols), dtype=scale.dtype, device=q.device)
     if q.numel():
         tile = TILE if q.numel() > FEW else TILE // 2

@@ -14,6 +14,7 @@ import torch
 import triton
 import triton.language as tl
 
+from roofscope.kernels.shared.limits import require_32_bit_sizes
 from roofscope.kernels.shared.row_tiles import load_floats
 
 EPSILON = tl.constexpr(1e-5)
@@ -55,6 +56,7 @@ def run(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Normalise each row of ``x``, (rows, cols), then scale by ``w`` and add ``b``, (cols,); contiguous."""
     rows, cols = x.shape
     y = torch.empty_like(x)
+    require_32_bit_sizes("layer_norm/triton_loop", rows, cols)
     if x.numel():
         longest, most_warps = (16384, 32) if cols > 16384 else (4096, 16)
         tile = min(triton.next_power_of_2(cols), longest)

@@ -2,7 +2,8 @@
 
 import torch
 
-from roofscope import CudaProgram, Refusal
+from roofscope import CudaProgram
+from roofscope.kernels.shared.limits import require_32_bit_product
 
 _STEP = 8  # of k, as in cuda_ffma.cu
 
@@ -18,8 +19,7 @@ TILES = {
 def run(program: CudaProgram, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """A (m x k) times B (k x n), both contiguous. Raises Refusal beyond 32-bit sizes."""
     (m, k), n = a.shape, b.shape[1]
-    if max(m, n, k) >= 2**31 - 256:
-        raise Refusal("matmul/cuda_ffma counts rows and columns in 32 bits; these sizes are larger.")
+    require_32_bit_product("matmul/cuda_ffma", m, n, k)
     if n % 4 or b.data_ptr() % 16:
         return launch(program, "matmul_64x64_any", a, b)
     # A tile so large that multiprocessors stay idle costs more than it saves.

@@ -3,6 +3,7 @@
 import torch
 
 from roofscope import CudaProgram, Refusal
+from roofscope.kernels.shared.limits import require_32_bit_product
 
 MINIMUM_COMPUTE_CAPABILITY = (8, 0)
 
@@ -21,8 +22,7 @@ def run(program: CudaProgram, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     if a.dtype == torch.float32:
         raise Refusal("matmul/cuda_mma multiplies 16-bit elements; cuda_ffma takes float32.")
     (m, k), n = a.shape, b.shape[1]
-    if max(m, n, k) >= 2**31 - 256:
-        raise Refusal("matmul/cuda_mma counts rows and columns in 32 bits; these sizes are larger.")
+    require_32_bit_product("matmul/cuda_mma", m, n, k)
     if n % 8 or k % 8 or a.data_ptr() % 16 or b.data_ptr() % 16:
         return launch(program, "matmul_64x64x64_any", a, b)
     limit = torch.cuda.get_device_properties(a.device).shared_memory_per_block_optin

@@ -14,6 +14,7 @@ import torch
 import triton
 import triton.language as tl
 
+from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.tuning import bench, shared_memory_limit
 
 # Below this many products, or where rows are not 16-byte aligned, the first configuration is as good as any.
@@ -92,20 +93,23 @@ def _matmul(
     a_tile = a + (rows % m).to(tl.int64)[:, None] * k + steps[None, :]
     b_tile = b + steps.to(tl.int64)[:, None] * n + (columns % n)[None, :]
 
+    step_of_b = tl.cast(n, tl.int64) * BLOCK_K  # in 32 bits it overflows from 2^25 columns on
+
     total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
     for start in range(0, k, BLOCK_K):
         a_block = tl.load(a_tile, mask=steps[None, :] < k - start, other=0.0)
         b_block = tl.load(b_tile, mask=steps[:, None] < k - start, other=0.0)
         total = tl.dot(a_block, b_block, total, input_precision="ieee")
         a_tile += BLOCK_K
-        b_tile += BLOCK_K * n
+        b_tile += step_of_b
     c_tile = c + rows.to(tl.int64)[:, None] * n + columns[None, :]
     tl.store(c_tile, total.to(c.dtype.element_ty), mask=(rows[:, None] < m) & (columns[None, :] < n))
 
 
 def run(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """A (m x k) times B (k x n), both contiguous."""
+    """A (m x k) times B (k x n), both contiguous. Raises Refusal beyond 32-bit sizes."""
     (m, k), n = a.shape, b.shape[1]
+    require_32_bit_product("matmul/triton_grouped", m, n, k)
     c = torch.empty((m, n), dtype=a.dtype, device=a.device)
     if c.numel():
         _matmul[lambda meta: (triton.cdiv(m, meta["BLOCK_M"]) * triton.cdiv(n, meta["BLOCK_N"]),)](

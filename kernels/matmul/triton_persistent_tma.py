@@ -16,6 +16,7 @@ import triton
 import triton.language as tl
 
 from roofscope import Refusal
+from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.tuning import bench, shared_memory_limit
 
 # Below this many products the first configuration is as good as any.
@@ -114,12 +115,16 @@ def _matmul(
 
 
 def run(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """A (m x k) times B (k x n), both contiguous. Raises Refusal for float32 and before sm_90."""
+    """A (m x k) times B (k x n), both contiguous.
+
+    Raises Refusal for float32, before sm_90 and beyond 32-bit sizes.
+    """
     if a.dtype == torch.float32:
         raise Refusal("matmul/triton_persistent_tma multiplies 16-bit elements; use triton_grouped.")
     if a.is_cuda and torch.cuda.get_device_capability(a.device) < (9, 0):
         raise Refusal("matmul/triton_persistent_tma needs a TMA unit, so compute capability 9.0 or later.")
     (m, k), n = a.shape, b.shape[1]
+    require_32_bit_product("matmul/triton_persistent_tma", m, n, k)
     c = torch.empty((m, n), dtype=a.dtype, device=a.device)
     if not m * n * k:
         return c.zero_()

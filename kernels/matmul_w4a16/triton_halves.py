@@ -18,6 +18,9 @@ import torch
 import triton
 import triton.language as tl
 
+from roofscope import Refusal
+from roofscope.kernels.shared.limits import MOST_BLOCKS_ALONG_Y
+
 MOST_WIDTH = 128  # packed bytes of a row in a step
 
 
@@ -150,5 +153,8 @@ def run(x: torch.Tensor, packed: torch.Tensor, scale: torch.Tensor) -> torch.Ten
         rows, columns = (16, max(8, triton.next_power_of_2(m))) if m <= 16 else (32, 32)
         width = min(max(triton.next_power_of_2(half), 16), MOST_WIDTH)
         grid = (triton.cdiv(n, rows), triton.cdiv(m, columns))
+        if grid[1] > MOST_BLOCKS_ALONG_Y:
+            most = MOST_BLOCKS_ALONG_Y * columns
+            raise Refusal(f"matmul_w4a16/triton_halves takes {most} rows of x at most, not {m}.")
         _multiply[grid](x, packed, scale, y, m, n, groups, half, width, rows, columns, STAGES=4, num_warps=1)
     return y

@@ -14,6 +14,8 @@ import torch
 import triton
 import triton.language as tl
 
+from roofscope.kernels.shared.limits import require_32_bit_sizes
+
 TILE = 2048  # elements, for the 128 threads of a program of short rows
 LONGEST_ROW = 32768
 LONG_TILE = 8192
@@ -88,6 +90,7 @@ def _quantize_long(x, q, scale, cols: tl.constexpr, WIDTH: tl.constexpr):
 def run(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Codes and scales of the rows of ``x``, (rows, cols) and contiguous."""
     rows, cols = x.shape
+    require_32_bit_sizes("quantize_int8/triton_rows", rows, cols)
     q = torch.empty((rows, cols), dtype=torch.int8, device=x.device)
     scale = torch.empty(rows, dtype=torch.float32, device=x.device)
     if rows == 0:

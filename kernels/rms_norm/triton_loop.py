@@ -13,6 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
+from roofscope.kernels.shared.limits import require_32_bit_sizes
 from roofscope.kernels.shared.row_tiles import load_floats
 
 EPSILON = tl.constexpr(1e-6)
@@ -46,6 +47,7 @@ def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     """Divide each row of ``x``, (rows, cols), by its root mean square, scale by ``w``, (cols,)."""
     rows, cols = x.shape
     y = torch.empty_like(x)
+    require_32_bit_sizes("rms_norm/triton_loop", rows, cols)
     if x.numel():
         tile = min(triton.next_power_of_2(cols), LONGEST_TILE)
         warps = min(max(tile // 256, 1), 32 if cols > LONGEST_TILE else 16)

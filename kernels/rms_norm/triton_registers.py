@@ -15,6 +15,7 @@ import triton
 import triton.language as tl
 
 from roofscope.kernels.shared.hints import hint_of
+from roofscope.kernels.shared.limits import require_row_in_tile
 from roofscope.kernels.shared.row_tiles import load_floats, row_tile
 
 EPSILON = tl.constexpr(1e-6)
@@ -54,6 +55,7 @@ def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     rows, cols = x.shape
     y = torch.empty_like(x)
     if x.numel():
+        require_row_in_tile("rms_norm/triton_registers", cols)
         width = triton.next_power_of_2(cols)
         height, warps = row_tile(rows, width)
         whole = cols == width and rows % height == 0

@@ -11,6 +11,8 @@ import torch
 import triton
 import triton.language as tl
 
+from roofscope.kernels.shared.limits import require_32_bit_sizes
+
 EPSILON = tl.constexpr(1e-5)
 LONGEST_ROW = 32768  # that registers hold
 TILE = 8192
@@ -53,6 +55,7 @@ def _in_tiles(x, y, cols, WIDTH: tl.constexpr):
 def run(x: torch.Tensor) -> torch.Tensor:
     """Centre and scale each row of ``x``, (rows, cols) and contiguous."""
     rows, cols = x.shape
+    require_32_bit_sizes("row_loop/triton_row", rows, cols)
     y = torch.empty_like(x)
     if x.numel() == 0:
         return y

@@ -16,7 +16,7 @@ import torch
 import triton
 import triton.language as tl
 
-from roofscope.kernels.shared.heads import require_dim, results_of
+from roofscope.kernels.shared.heads import require_32_bit_offsets, require_dim, require_like, results_of
 from roofscope.kernels.shared.tuning import shared_memory_limit
 
 LOG2_E = math.log2(math.e)
@@ -120,10 +120,17 @@ def _attend(
 def attend(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The output, and in float32 each query's logarithm (base e) of its sum of exponentials."""
+    """The output, and in float32 each query's logarithm (base e) of its sum of exponentials.
+
+    Raises Refusal for inputs that are not alike, heads of other than 64 or 128 elements, and more than 2^24
+    rows of 128.
+    """
     batch, heads, seq, dim = q.shape
     require_dim("Attention in Triton", dim)
+    require_like("Attention in Triton", q, k=k, v=v)
+    require_32_bit_offsets("Attention in Triton", seq, dim)
     o, lse = results_of(q)
+    q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
     if q.numel():
         block_q, block_k, options = configuration(q)
         _attend[(batch * heads * triton.cdiv(seq, block_q),)](

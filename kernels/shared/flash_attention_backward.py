@@ -15,7 +15,12 @@ import torch
 import triton
 import triton.language as tl
 
-from roofscope.kernels.shared.heads import require_dim
+from roofscope.kernels.shared.heads import (
+    empty_like,
+    require_32_bit_offsets,
+    require_dim,
+    require_like,
+)
 
 _LOG2_E = tl.constexpr(math.log2(math.e))
 ROWS = 64  # of a program of _delta
@@ -186,12 +191,15 @@ def gradients(
     *,
     causal: bool,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """dq, dk and dv; ``lse`` in float32 and base e."""
+    """dq, dk and dv; ``lse`` in float32 and base e. Refuses what ``attend`` of flash_attention.py refuses."""
     batch, heads, seq, dim = q.shape
     require_dim("Attention in Triton", dim)
-    dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+    require_like("Attention in Triton", q, k=k, v=v, o=o, do=do)
+    require_32_bit_offsets("Attention in Triton", seq, dim)
+    dq, dk, dv = empty_like(q), empty_like(k), empty_like(v)
     if not q.numel():
         return dq, dk, dv
+    q, k, v, o, lse, do = (x.contiguous() for x in (q, k, v, o, lse, do))
     root = dim**-0.5
     scale = root * math.log2(math.e)
     delta = torch.empty_like(lse)

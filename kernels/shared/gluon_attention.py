@@ -17,7 +17,14 @@ import triton
 
 from roofscope import Refusal, needs_hopper
 from roofscope.kernels.shared.flash_attention import LOG2_E
-from roofscope.kernels.shared.heads import aligned, require_16_bits, require_dim, results_of
+from roofscope.kernels.shared.heads import (
+    aligned,
+    require_16_bits,
+    require_32_bit_offsets,
+    require_dim,
+    require_like,
+    results_of,
+)
 
 try:
     from triton.experimental import gluon
@@ -241,11 +248,14 @@ def attend(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The output, and in float32 each query's logarithm (base e) of its sum of exponentials.
 
-    Raises Refusal for float32, for heads of other than 64 or 128 elements, and where there is no wgmma.
+    Raises Refusal for float32, for inputs that are not alike, for heads of other than 64 or 128 elements,
+    for more than 2^24 rows of 128, and where there is no wgmma.
     """
     batch, heads, seq, dim = q.shape
     require_16_bits(key, q)
     require_dim(key, dim)
+    require_like(key, q, k=k, v=v)
+    require_32_bit_offsets(key, seq, dim)
     needs_hopper(key, q.device)
     o, lse = results_of(q)
     if not q.numel():

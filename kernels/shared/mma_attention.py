@@ -3,7 +3,14 @@
 import torch
 
 from roofscope import CudaProgram
-from roofscope.kernels.shared.heads import aligned, require_16_bits, require_dim, results_of
+from roofscope.kernels.shared.heads import (
+    aligned,
+    empty_like,
+    require_16_bits,
+    require_dim,
+    require_like,
+    results_of,
+)
 
 # As in mma_attention.cuh.
 OWN = 128  # rows of a block
@@ -17,9 +24,9 @@ def attend(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The output, and in float32 each query's logarithm (base e) of its sum of exponentials.
 
-    Raises Refusal for float32 and for heads of other than 64 or 128 elements.
+    Raises Refusal for float32, for inputs that are not alike and for heads of other than 64 or 128 elements.
     """
-    batch, heads, seq, dim = _checked(key, q)
+    batch, heads, seq, dim = _checked(key, q, k=k, v=v)
     o, lse = results_of(q)
     if q.numel():
         q, k, v = aligned(q, k, v)
@@ -41,9 +48,10 @@ def gradients(
     do: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """dq, dk and dv; ``lse`` in float32 and base e. Refuses what ``attend`` refuses."""
-    batch, heads, seq, dim = _checked(key, q)
-    dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+    batch, heads, seq, dim = _checked(key, q, k=k, v=v, o=o, do=do)
+    dq, dk, dv = empty_like(q), empty_like(k), empty_like(v)
     if q.numel():
+        o, lse, do = o.contiguous(), lse.contiguous(), do.contiguous()
         delta = torch.empty_like(lse)
         program.launch(f"delta_{dim}", -(-lse.numel() // WARPS), THREADS, o, do, delta, lse.numel())
         q, k, v, do = aligned(q, k, v, do)
@@ -64,9 +72,10 @@ def gradients(
     return dq, dk, dv
 
 
-def _checked(key: str, q: torch.Tensor) -> torch.Size:
+def _checked(key: str, q: torch.Tensor, **others: torch.Tensor) -> torch.Size:
     require_16_bits(key, q)
     require_dim(key, q.shape[3])
+    require_like(key, q, **others)
     return q.shape
 
 

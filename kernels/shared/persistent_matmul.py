@@ -13,6 +13,7 @@ import triton
 import triton.language as tl
 
 from roofscope import Refusal
+from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.padding import in_whole_units
 from roofscope.kernels.shared.tuning import bench, shared_memory_limit
 
@@ -160,12 +161,13 @@ def multiply(
 ) -> torch.Tensor:
     """C (m x n) of a dtype from A (m x k) and B, k x n in 16 bits and n x k otherwise; x, y are FINISH's.
 
-    Raises Refusal under the name ``key`` before sm_90.
+    Raises Refusal under the name ``key`` before sm_90 and beyond 32-bit sizes.
     """
     if a.is_cuda and torch.cuda.get_device_capability(a.device) < (9, 0):
         raise Refusal(f"{key} needs a TMA unit, so compute capability 9.0 or later.")
     along_k = b.element_size() != 2
     m, n = a.shape[0], b.shape[0 if along_k else 1]
+    require_32_bit_product(key, m, n, a.shape[1])
     if not m * n:
         return torch.empty((m, n), dtype=dtype, device=a.device)
     # A descriptor needs rows of whole 16-byte units. Other inputs are padded, by copies that count as time.

@@ -15,7 +15,7 @@ import triton.language as tl
 
 from roofscope import Refusal
 from roofscope.kernels.shared.flash_attention import LOG2_E
-from roofscope.kernels.shared.heads import aligned, require_dim, results_of
+from roofscope.kernels.shared.heads import aligned, require_dim, require_like, results_of
 
 BLOCK_Q = BLOCK_K = 128
 _LN_2 = tl.constexpr(1 / LOG2_E)
@@ -125,10 +125,12 @@ def attend(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The output, and in float32 each query's logarithm (base e) of its sum of exponentials.
 
-    Raises Refusal for heads of other than 64 or 128 elements and where the GPU is no Hopper.
+    Raises Refusal for inputs that are not alike, for heads of other than 64 or 128 elements, and where the
+    GPU is no Hopper.
     """
     batch, heads, seq, dim = q.shape
     require_dim(key, dim)
+    require_like(key, q, k=k, v=v)
     if q.is_cuda and torch.cuda.get_device_capability(q.device) != (9, 0):
         raise Refusal(f"{key} is for compute capability 9.0 (Hopper), which has wgmma and TMA.")
     o, lse = results_of(q)

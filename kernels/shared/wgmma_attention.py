@@ -5,7 +5,7 @@ import functools
 import torch
 
 from roofscope import CudaProgram, needs_hopper, tensor_map
-from roofscope.kernels.shared.heads import aligned, require_16_bits, require_dim, results_of
+from roofscope.kernels.shared.heads import aligned, require_16_bits, require_dim, require_like, results_of
 
 # As in wgmma_attention.cuh.
 CONSUMERS = {64: 3, 128: 2}  # warpgroups that multiply, 64 queries each
@@ -26,11 +26,13 @@ def attend(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The output, and in float32 each query's logarithm (base e) of its sum of exponentials.
 
-    Raises Refusal for float32, for heads of other than 64 or 128 elements, and where there is no wgmma.
+    Raises Refusal for float32, for inputs that are not alike, for heads of other than 64 or 128 elements, and
+    where there is no wgmma.
     """
     batch, heads, seq, dim = q.shape
     require_16_bits(key, q)
     require_dim(key, dim)
+    require_like(key, q, k=k, v=v)
     needs_hopper(key, q.device)
     o, lse = results_of(q)
     if not q.numel():

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import torch
 
-from roofscope import Argument, CudaProgram, Refusal, needs_hopper, tensor_map
+from roofscope import Argument, CudaProgram, needs_hopper, tensor_map
+from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.padding import in_whole_units
 
 _ROW = 128  # bytes of k in a stage, as in wgmma_matmul.cuh
@@ -53,9 +54,8 @@ def multiply(
     Raises Refusal under the name ``key`` where wgmma is missing and beyond 32-bit sizes.
     """
     needs_hopper(key, a.device)
-    if max(*a.shape, *b.shape) >= 2**31 - 256:
-        raise Refusal(f"{key} counts rows and columns in 32 bits; these sizes are larger.")
     m, n = a.shape[0], b.shape[1 if b.element_size() == 2 else 0]
+    require_32_bit_product(key, m, n, a.shape[1])
     return launch(program, choose(m, n, program.multiprocessor_count), a, b, dtype, *extra)
 
 

@@ -11,6 +11,8 @@ import torch
 import triton
 import triton.language as tl
 
+from roofscope.kernels.shared.limits import require_32_bit_sizes
+
 LONGEST_TILE = 4096
 LOG2_E = tl.constexpr(1.4426950408889634)
 
@@ -41,6 +43,7 @@ def run(x: torch.Tensor) -> torch.Tensor:
     """Softmax of each row of ``x``, (rows, cols) and contiguous."""
     rows, cols = x.shape
     y = torch.empty_like(x)
+    require_32_bit_sizes("softmax/triton_online", rows, cols)
     if x.numel():
         tile = min(triton.next_power_of_2(cols), LONGEST_TILE)
         _softmax[(rows,)](x, y, cols, tile, num_warps=8 if tile > 2048 else 4)

@@ -14,6 +14,7 @@ import triton
 import triton.language as tl
 
 from roofscope.kernels.shared.hints import hint_of
+from roofscope.kernels.shared.limits import require_row_in_tile
 from roofscope.kernels.shared.row_tiles import row_tile
 
 LOG2_E = tl.constexpr(1.4426950408889634)
@@ -55,6 +56,7 @@ def run(x: torch.Tensor) -> torch.Tensor:
     rows, cols = x.shape
     y = torch.empty_like(x)
     if x.numel():
+        require_row_in_tile("softmax/triton_registers", cols)
         width = triton.next_power_of_2(cols)
         height, warps = row_tile(rows, width, per_warp=512)
         whole = cols == width and rows % height == 0

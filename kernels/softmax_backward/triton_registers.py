@@ -13,6 +13,7 @@ import triton
 import triton.language as tl
 
 from roofscope.kernels.shared.hints import hint_of
+from roofscope.kernels.shared.limits import require_row_in_tile
 from roofscope.kernels.shared.row_tiles import load_floats, row_tile
 
 
@@ -51,6 +52,7 @@ def run(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     rows, cols = y.shape
     dx = torch.empty_like(dy)
     if y.numel():
+        require_row_in_tile("softmax_backward/triton_registers", cols)
         width = triton.next_power_of_2(cols)
         height, warps = row_tile(rows, width, per_warp=256)
         whole = cols == width and rows % height == 0

@@ -6,6 +6,8 @@ import torch
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx, once_differentiable
 
+from roofscope.kernels.shared.admission import admit
+
 Tensor = torch.Tensor
 
 
@@ -16,11 +18,13 @@ def differentiable(
     """``y = x w`` that autograd knows, of ``weighted_sum`` and ``weighted_sum_backward`` calls.
 
     ``forward(x, w)`` gives y and ``backward(dy, x, w)`` gives (dx, dw); they need not be of one provider.
+    x is (rows, cols) and w is (cols,), of any strides; Refusal is raised for other tensors.
     """
 
     class WeightedSum(Function):
         @staticmethod
         def forward(ctx: FunctionCtx, x: Tensor, w: Tensor) -> Tensor:
+            x, w = admit("Weighted sum", x=(x, "rows cols"), w=(w, "cols"))
             ctx.save_for_backward(x, w)
             return forward(x, w)
 

@@ -14,6 +14,8 @@ import torch
 import triton
 import triton.language as tl
 
+from roofscope.kernels.shared.limits import require_32_bit_sizes
+
 TILE = 2048  # elements, for 128 threads
 WIDEST = 1024  # columns of a tile
 MOST_PARTS = 1024
@@ -61,6 +63,7 @@ def _total(partial, dw, parts, cols: tl.constexpr, PARTS: tl.constexpr, COLS: tl
 def run(dy: torch.Tensor, x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """From ``dy``, (rows,), ``x``, (rows, cols), and ``w``, (cols,), contiguous, to dx and dw."""
     rows, cols = x.shape
+    require_32_bit_sizes("weighted_sum_backward/triton_fused", rows, cols)
     dx, dw = torch.empty_like(x), torch.empty_like(w)
     if not cols:
         return dx, dw

@@ -9,6 +9,7 @@ import ctypes
 import functools
 import importlib
 import importlib.util
+import operator
 import time
 from pathlib import Path
 from typing import Any, cast
@@ -35,6 +36,7 @@ _SCALAR = {Dtype.FLOAT32: "float", Dtype.FLOAT16: "__half", Dtype.BFLOAT16: "__n
 # Architecture-specific features (wgmma, setmaxnreg, tcgen05) need the `a` target.
 _SPECIFIC_FROM = (9, 0)
 _OVERLAPS_FROM = (9, 0)
+_MOST_BLOCKS = (2**31 - 1, 65535, 65535)
 _SHARED_UNASKED = 48 * 1024  # bytes of dynamic shared memory that every kernel may have
 
 # A ctypes array is a struct that is passed by value, such as a tensor map.
@@ -67,7 +69,7 @@ class CudaProgram:
         shared_bytes: int = 0,
         overlaps: bool = False,
     ) -> None:
-        """Launch on torch's current stream. An empty grid does nothing.
+        """Launch on torch's current stream. An empty grid does nothing. Raises Refusal for one too large.
 
         Tensors go as pointers, Python ints as ``long long``, numpy scalars and ctypes arrays as they are;
         ``shared_bytes`` is dynamic shared memory, also beyond 48 KiB. A kernel that ``overlaps`` may start
@@ -76,6 +78,11 @@ class CudaProgram:
         blocks, threads = _three(grid), _three(block)
         if 0 in blocks:
             return
+        if any(map(operator.gt, blocks, _MOST_BLOCKS)):
+            raise Refusal(
+                f"{name} would need a grid of {' x '.join(map(str, blocks))} blocks; "
+                f"CUDA launches {' x '.join(map(str, _MOST_BLOCKS))} at most."
+            )
         function = self._functions.get(name) or self._function(name)
         if shared_bytes > self._shared_bytes.get(name, _SHARED_UNASKED):
             _raise_shared_memory(function, shared_bytes)

@@ -1,0 +1,33 @@
+"""Up to what sizes a kernel's 32-bit counts are right, and what is said beyond them.
+
+Rows are found by 64 bits everywhere. Columns, within a row, go by 32 bits where 64 would take registers and
+instructions from every size that is in use.
+"""
+
+from roofscope import Refusal
+
+MOST_BLOCKS = 2**31 - 1  # of a grid along x
+MOST_BLOCKS_ALONG_Y = 65535
+MOST_COLUMNS = 2**31 - 2**20  # with room for a tile that begins at the last one
+MOST_IN_TILE = 2**20  # elements of a tensor in Triton
+
+
+def require_32_bit_sizes(key: str, rows: int, cols: int) -> None:
+    """Raises Refusal under the name ``key`` where 32 bits do not count the rows or the columns of a row."""
+    if rows > MOST_BLOCKS or cols > MOST_COLUMNS:
+        raise Refusal(
+            f"{key} counts in 32 bits: {MOST_BLOCKS} rows and {MOST_COLUMNS} columns at most, "
+            f"not {rows} x {cols}."
+        )
+
+
+def require_row_in_tile(key: str, cols: int) -> None:
+    """Raises Refusal under the name ``key`` where a row is longer than one tile of Triton can be."""
+    if cols > MOST_IN_TILE:
+        raise Refusal(f"{key} holds a row in one tile, of {MOST_IN_TILE} columns at most, not {cols}.")
+
+
+def require_32_bit_product(key: str, m: int, n: int, k: int) -> None:
+    """Raises Refusal under the name ``key`` where 32 bits do not count a row, a column or a tile beyond."""
+    if max(m, n, k) >= 2**31 - 2**12:
+        raise Refusal(f"{key} counts rows and columns in 32 bits; these sizes are larger.")
