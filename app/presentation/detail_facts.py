@@ -2,6 +2,7 @@
 
 import re
 
+from roofscope.app.presentation.ceiling_conditions import conditions_text
 from roofscope.app.presentation.fact import Fact, Section, section
 from roofscope.app.presentation.formatting import (
     bandwidth_text,
@@ -17,7 +18,7 @@ from roofscope.app.presentation.formatting import (
 )
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.run_facts import device_section, energy_section, time_section
-from roofscope.app.presentation.verdict_text import ceiling_name, ceiling_value_text
+from roofscope.app.presentation.verdict_text import ceiling_name, ceiling_value_text, limit_name
 from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES
 from roofscope.profiling.analysis.verdict import Verdict
 from roofscope.profiling.results.outcome import Failed, Measured
@@ -63,9 +64,10 @@ def _work(row: PointRow, session: Session) -> Section:
         Fact("Arithmetic", flop_rate_text(row.point.achieved_flop_rate) if work.flop_count else ""),
         Fact(
             "Ceiling",
-            f"{ceiling_name(limiter)}, {ceiling_value_text(limiter)}, {limiter.source}" if limiter else "",
+            f"{limit_name(limiter)}, {ceiling_value_text(limiter)}, {limiter.source}" if limiter else "",
             limiter.method if limiter else "",
         ),
+        Fact("Ceiling held at", conditions_text(limiter) if limiter else "", "While it was measured"),
         Fact("Roof allows", time_text(row.verdict.least_time_s), "Least time under that ceiling"),
         Fact("Highest roof", _envelope(row.verdict), "For reads alone or writes alone"),
     )

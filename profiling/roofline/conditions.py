@@ -6,7 +6,7 @@ from roofscope.profiling.devices.device import APPLICATION_CLOCK, SLOWDOWNS
 
 
 class Conditions(Struct, frozen=True):
-    """Of the blocks that gave the value, read while the device worked. None where nothing told it."""
+    """Of the blocks that gave the value, read while the device worked. None where nothing reports it."""
 
     clock_hz: float | None = None  # the median block's, cycles over time on the device
     clock_low_hz: float | None = None  # the slowest and the fastest block
