@@ -14,6 +14,7 @@ from roofscope.app.presentation.verdict_text import (
     verdict_sentence,
 )
 from roofscope.profiling.analysis.verdict import Verdict, verdict
+from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.conditions import Conditions
 from roofscope.profiling.roofline.roofline import Bound, Source
@@ -53,6 +54,23 @@ def test_a_share_of_a_measured_ceiling_needs_no_word() -> None:
 def test_a_source_beside_the_name_is_said_once() -> None:
     assert ceiling_text(NAMEPLATES[0]) == "DRAM 4.81 TB/s"
     assert ceiling_text(sessions.ceiling(Bound.FP64_TENSOR, 62e12)) == "FP64 tensor 62.0 TFLOP/s"
+
+
+def test_the_roof_at_a_points_clock_tells_the_kernels_headroom_from_the_clocks() -> None:
+    """Held by the power cap: 76 % of the ceiling, but 95 % of what the pipe does at the clock held."""
+    at_full = replace(sessions.ceiling(Bound.BF16, 849e12), clock_hz=1980e6)
+    session = sessions.make_session(ceilings=[at_full])
+    job = sessions.job("matmul", Dtype.BFLOAT16, "large", "job-1")
+    held = 849e12 * 1592 / 1980
+    outcome = sessions.measured(job.work.flop_count / (0.95 * held))
+    outcome = replace(outcome, evidence=replace(outcome.evidence, clock_hz=1592e6))
+    point = Point(1, job, job.implementations[0], outcome, sessions.RECORDED_AT)
+    row = PointRow(point, verdict(point, session), None)
+    facts = {fact.name: fact.value for part in sections(row, session) for fact in part.facts}
+    assert facts["Roof at its clock"] == "683 TFLOP/s at 1592 MHz, of which 95 %"
+    slow = PointRow(point, verdict(point, sessions.make_session(ceilings=NAMEPLATES[:1])), None)
+    names = [fact.name for part in sections(slow, session) for fact in part.facts]
+    assert "Roof at its clock" not in names  # a memory's does not follow that clock
 
 
 def test_conditions_are_told_in_words() -> None:

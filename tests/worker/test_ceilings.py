@@ -187,7 +187,7 @@ def test_a_reading_above_the_nameplate_is_refused_and_so_is_what_nothing_checks(
     )
     found: list[Ceiling] = []
     said: list[str] = []
-    with pytest.raises(measure.FalseReadings, match=r"DRAM copy and L2 read .* NVIDIA H200"):
+    with pytest.raises(measure.FalseReadings, match="refused: DRAM copy, L2 read"):
         measure.measure_ceilings(h200, found.append, lambda: False, lambda *_: None, said.append)
     measured = [ceiling.bound for ceiling in found if ceiling.source.is_measured]
     assert measured == [Bound.L2, Bound.BF16]

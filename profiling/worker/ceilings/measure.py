@@ -103,10 +103,8 @@ def measure_ceilings(
         finally:
             testbed.release_arrays()
     if refused:
-        names = " and ".join(dict.fromkeys(refused))
-        raise FalseReadings(
-            f"{names} read more than {device.name} can do, so no ceiling of this probe is kept."
-        )
+        names = ", ".join(dict.fromkeys(refused))
+        raise FalseReadings(f"these ceilings were refused: {names}. None of this probe is kept.")
 
 
 def problem_with(device: Device, measurement: Measurement, reading: Reading, refused: Sequence[str]) -> str:
