@@ -70,9 +70,6 @@ def test_where_sums_in_fp16_are_not_faster_one_ceiling_stands_for_both(played: l
 @pytest.mark.parametrize(
     "name", ["NVIDIA GeForce RTX 4090", "NVIDIA Thing 9000"], ids=["faster", "nothing known"]
 )
-@pytest.mark.skipif(
-    not hasattr(torch.backends.cuda.matmul, "allow_fp16_accumulation"), reason="came with torch 2.7"
-)
 def test_else_sums_in_fp16_are_a_ceiling_of_their_own(played: list[str], name: str) -> None:
     gpu = bed(name, (8, 9))
     assert "stands for both" not in compute.fp16(gpu)[0].method
@@ -80,12 +77,6 @@ def test_else_sums_in_fp16_are_a_ceiling_of_their_own(played: list[str], name: s
     assert "sums in FP16: False" in played[0]
     assert "sums in FP16: True" in played[1]
     assert torch.backends.cuda.matmul.allow_fp16_accumulation is False  # restored
-
-
-def test_an_older_torch_cannot_sum_in_fp16_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.backends.cuda, "matmul", object())
-    with pytest.raises(Unavailable, match="sums in FP16"):
-        compute.fp16_sums(bed("NVIDIA GeForce RTX 4090", (8, 9)))
 
 
 @pytest.mark.parametrize(
