@@ -114,7 +114,7 @@ def _table(device: Device, ceilings: list[Ceiling]) -> Table:
     for ceiling in sorted(ceilings, key=_order):
         text = bandwidth_text if ceiling.bound.is_memory else flop_rate_text
         table.add_row(
-            ceiling.bound.upper(), ceiling.mix or "", text(ceiling.value), ceiling.source, ceiling.method
+            ceiling.bound.label, ceiling.mix or "", text(ceiling.value), ceiling.source, ceiling.method
         )
     return table
 

@@ -24,10 +24,10 @@ from roofscope.app.presentation.formatting import (
     break_even_text,
     count_text,
     error_text,
-    percent_text,
     spread_text,
     time_text,
 )
+from roofscope.app.presentation.verdict_text import share_text
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven
 from roofscope.profiling.analysis.verdict import flags_of, verdict
 from roofscope.profiling.planning.spec import Provider
@@ -124,7 +124,7 @@ def _row(point: Point, session: Session, baselines: Baselines) -> tuple[str, ...
         time_text(measured.time.median_s),
         spread_text(measured.time.median_s, measured.time.low_s, measured.time.high_s),
         speed_up_short_text(speed_up) if speed_up else MISSING,
-        percent_text(verdict(point, session).fraction_of_roof),
+        share_text(verdict(point, session)),
         bandwidth_text(point.achieved_bandwidth),
         rate_text(point),
         error_text(measured.verification.relative_error),

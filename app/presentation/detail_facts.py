@@ -2,28 +2,33 @@
 
 import re
 
+from roofscope.app.presentation.ceiling_conditions import conditions_text
 from roofscope.app.presentation.fact import Fact, Section, section
 from roofscope.app.presentation.formatting import (
     bandwidth_text,
     break_even_text,
+    clock_text,
     count_text,
     error_text,
     flop_count_text,
     flop_rate_text,
     intensity_text,
     memory_text,
+    percent_text,
     time_text,
     traffic_text,
 )
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.run_facts import device_section, energy_section, time_section
-from roofscope.app.presentation.verdict_text import ceiling_name, ceiling_value_text
+from roofscope.app.presentation.verdict_text import ceiling_name, ceiling_value_text, limit_name
 from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES
 from roofscope.profiling.analysis.verdict import Verdict
 from roofscope.profiling.results.outcome import Failed, Measured
 from roofscope.profiling.results.session import Session, version
+from roofscope.profiling.roofline.roofline import Roof
 
 _MOST_OF_NAME = 120
+_AT_CLOCK_TIP = "The ceiling's FLOPs a cycle, at the clock that the point held"
 
 
 def sections(row: PointRow, session: Session) -> tuple[Section, ...]:
@@ -63,12 +68,27 @@ def _work(row: PointRow, session: Session) -> Section:
         Fact("Arithmetic", flop_rate_text(row.point.achieved_flop_rate) if work.flop_count else ""),
         Fact(
             "Ceiling",
-            f"{ceiling_name(limiter)}, {ceiling_value_text(limiter)}, {limiter.source}" if limiter else "",
+            f"{limit_name(limiter)}, {ceiling_value_text(limiter)}, {limiter.source}" if limiter else "",
             limiter.method if limiter else "",
         ),
+        Fact("Ceiling held at", conditions_text(limiter) if limiter else "", "While it was measured"),
+        Fact("Roof at its clock", _at_clock(row), _AT_CLOCK_TIP),
         Fact("Roof allows", time_text(row.verdict.least_time_s), "Least time under that ceiling"),
         Fact("Highest roof", _envelope(row.verdict), "For reads alone or writes alone"),
     )
+
+
+def _at_clock(row: PointRow) -> str:
+    """``683 TFLOP/s at 1592 MHz, of which 95 %``; "" for a memory's roof, and where a clock is not known."""
+    limiter, least_s, share = row.verdict.limiter, row.verdict.least_time_s, row.verdict.fraction_of_roof
+    clock_hz = row.point.measured.evidence.clock_hz if row.point.measured else None
+    if limiter is None or limiter.bound.is_memory or not least_s or not share:
+        return ""
+    held = Roof(limiter, least_s).at_clock(clock_hz)
+    if held is None:
+        return ""
+    left = percent_text(share * held.least_time_s / least_s)
+    return f"{ceiling_value_text(held.ceiling)} at {clock_text(clock_hz)}, of which {left}"
 
 
 def _envelope(verdict: Verdict) -> str:

@@ -14,12 +14,12 @@ from roofscope.app.presentation.formatting import (
     error_text,
     flop_rate_text,
     memory_text,
-    percent_text,
     sizes_text,
     spread_time_text,
     time_text,
 )
 from roofscope.app.presentation.point_row import PointRow, reason_text, status_text
+from roofscope.app.presentation.verdict_text import share_text
 from roofscope.profiling.analysis.statistics import INTERVAL_NOTE
 from roofscope.profiling.results.outcome import BuildInfo, Measured
 
@@ -118,11 +118,11 @@ COLUMNS = (
         _time_text,
         _time,
     ),
-    _number(
+    Column(
         "Of roof",
         "Share of what the limiting ceiling allows; the details say why one is above 100 %",
+        lambda row: share_text(row.verdict),
         lambda row: row.verdict.fraction_of_roof,
-        percent_text,
     ),
     Column(
         "Speed-up",

@@ -28,10 +28,21 @@ def verdict_sentence(point: Point, verdict: Verdict) -> str:
             return _measured_sentence(verdict)
 
 
-def ceiling_name(ceiling: Ceiling) -> str:
-    """For prose: ``DRAM copy``, ``BF16``."""
-    name = ceiling.bound.upper()
+def share_text(verdict: Verdict) -> str:
+    """``89 %`` of a measured ceiling, ``89 % of nameplate``: a promise is harder to reach than a reading."""
+    share = percent_text(verdict.fraction_of_roof)
+    return f"{share} of nameplate" if verdict.limiter and verdict.limiter.is_nameplate else share
+
+
+def limit_name(ceiling: Ceiling) -> str:
+    """What it limits, where its source stands beside it: ``DRAM copy``, ``BF16``."""
+    name = ceiling.bound.label
     return f"{name} {ceiling.mix}" if ceiling.mix else name
+
+
+def ceiling_name(ceiling: Ceiling) -> str:
+    """For prose: ``DRAM copy``, ``BF16 nameplate``. A share of a nameplate is none of a measured ceiling."""
+    return f"{limit_name(ceiling)} nameplate" if ceiling.is_nameplate else limit_name(ceiling)
 
 
 def ceiling_value_text(ceiling: Ceiling) -> str:
@@ -40,8 +51,8 @@ def ceiling_value_text(ceiling: Ceiling) -> str:
 
 
 def ceiling_text(ceiling: Ceiling) -> str:
-    """``DRAM copy 4.28 TB/s``."""
-    return f"{ceiling_name(ceiling)} {ceiling_value_text(ceiling)}"
+    """Beside its source: ``DRAM copy 4.28 TB/s``."""
+    return f"{limit_name(ceiling)} {ceiling_value_text(ceiling)}"
 
 
 def distance_text(verdict: Verdict) -> str:

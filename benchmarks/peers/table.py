@@ -13,6 +13,7 @@ from roofscope.app.presentation.formatting import (
     sizes_text,
     time_text,
 )
+from roofscope.app.presentation.verdict_text import share_text
 from roofscope.benchmarks.peers.goals import (
     AtLeast,
     Goal,
@@ -144,7 +145,7 @@ def _cells(line: Line, session: Session) -> Iterator[str]:
     yield ", ".join(_named(point) for point in libraries)
     judged = verdict(best, session) if best else None
     yield _rate(best, memory=not judged or judged.limiter is None or judged.limiter.bound.is_memory)
-    yield percent_text(judged.fraction_of_roof if judged else None)
+    yield share_text(judged) if judged else percent_text(None)
     found = peer_over_ours(line.fastest(*PEERS), best)
     yield f"{found.ratio:.3f} ({range_text(found.low, found.high)})" if found else ""
     results = judgements(line, session)

@@ -12,6 +12,7 @@ from roofscope.profiling.analysis.point_record import PointRecord, point_records
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.results.session import Identity, Session
+from roofscope.profiling.roofline.conditions import Conditions
 from roofscope.profiling.roofline.roofline import Ceiling
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class CeilingRecord(Struct, frozen=True, omit_defaults=True, kw_only=True):
     method: str
     device_uuid: str
     recorded_at: str
+    clock_hz: float | None = None
+    conditions: Conditions | None = None
 
 
 Schema = Literal["roofscope/1"]
@@ -101,4 +104,6 @@ def _ceiling_record(ceiling: Ceiling) -> CeilingRecord:
         method=ceiling.method,
         device_uuid=ceiling.device_uuid,
         recorded_at=ceiling.recorded_at,
+        clock_hz=ceiling.clock_hz,
+        conditions=ceiling.conditions,
     )

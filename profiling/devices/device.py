@@ -41,6 +41,8 @@ class Device(Struct, frozen=True):
     ecc_enabled: bool | None = None
     mig_enabled: bool | None = None
     processes: tuple[GpuProcess, ...] = ()
+    application_clock_hz: float | None = None  # asked for by an administrator; the top one where none did
+    application_memory_clock_hz: float | None = None
 
     def name_beside(self, others: Iterable["Device"]) -> str:
         """Its name, with "another" before it if one of the others has the same name."""
@@ -54,6 +56,16 @@ class Device(Struct, frozen=True):
         difference was 0.00 %, and all but one were within 2 %.
         """
         return byte_count <= CACHE_LAPS * (self.last_level_cache_bytes or 0)
+
+
+# Event reasons that are faults of the device or its surroundings. A power cap is a condition: it is labelled.
+SLOWDOWNS = (
+    "thermal slowdown (software)",
+    "thermal slowdown (hardware)",
+    "hardware slowdown",
+    "power brake",
+)
+APPLICATION_CLOCK = "application clock setting"  # the event reason
 
 
 class DeviceState(Struct, frozen=True):

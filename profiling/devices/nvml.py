@@ -13,6 +13,7 @@ from typing import Any, Protocol, Self, TypeVar, cast
 from msgspec import Struct
 
 from roofscope.profiling.devices.device import (
+    APPLICATION_CLOCK,
     Device,
     DeviceKind,
     DeviceState,
@@ -29,7 +30,7 @@ _POWER_INSTANT = 186  # NVML_FI_DEV_POWER_INSTANT
 # nvmlClocksEventReason* of nvml.h, in words.
 _EVENT_REASONS = (
     (0x001, "idle"),
-    (0x002, "application clock setting"),
+    (0x002, APPLICATION_CLOCK),
     (0x004, "power cap"),
     (0x008, "hardware slowdown"),
     (0x010, "sync boost"),
@@ -66,6 +67,7 @@ class NvmlLibrary(Protocol):
     def nvmlDeviceGetAttributes(self, handle: object) -> Any: ...
     def nvmlDeviceGetMaxClockInfo(self, handle: object, kind: int) -> int: ...
     def nvmlDeviceGetClockInfo(self, handle: object, kind: int) -> int: ...
+    def nvmlDeviceGetApplicationsClock(self, handle: object, kind: int) -> int: ...
     def nvmlDeviceGetMemoryBusWidth(self, handle: object) -> int: ...
     def nvmlDeviceGetMemoryInfo(self, handle: object) -> Any: ...
     def nvmlDeviceGetPowerManagementLimit(self, handle: object) -> int: ...
@@ -176,6 +178,11 @@ class NvmlReader:
             event_reasons=self._event_reasons(board),
         )
 
+    def process_ids(self, uuid: str) -> frozenset[int]:
+        """All that compute on the GPU with this UUID, this process among them, as the driver numbers them."""
+        gpu = self._gpu(uuid)
+        return frozenset(process.pid for process in self._processes(gpu.handle, ())) if gpu else frozenset()
+
     def energy_j(self, uuid: str) -> float | None:
         """Energy since the driver was loaded; the call takes 4.4 ms, and the counter moves in ticks.
 
@@ -232,6 +239,10 @@ class NvmlReader:
         cores, multiprocessors = self._units(gpu, capability)
         memory = self._ask(nvml.nvmlDeviceGetMemoryInfo, gpu.handle)
         ecc = self._ask(nvml.nvmlDeviceGetEccMode, board)
+        wanted_hz = [
+            _scaled(self._ask(nvml.nvmlDeviceGetApplicationsClock, board, kind), 1e6)
+            for kind in (_CLOCK_SM, _CLOCK_MEMORY)
+        ]
         limit = self._ask(nvml.nvmlDeviceGetPowerManagementLimit, board)
         if limit is None:  # laptops have no limit to manage, but one in force
             limit = self._ask(nvml.nvmlDeviceGetEnforcedPowerLimit, board)
@@ -253,6 +264,8 @@ class NvmlReader:
             ecc_enabled=None if ecc is None else bool(ecc[0]),
             mig_enabled=self._mig_enabled(board),
             processes=self._processes(gpu.handle, own_pids),
+            application_clock_hz=wanted_hz[0],
+            application_memory_clock_hz=wanted_hz[1],
         )
 
     def _units(self, gpu: _Gpu, capability: tuple[int, int] | None) -> tuple[int | None, int | None]:

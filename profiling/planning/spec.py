@@ -46,6 +46,8 @@ class Pipe(StrEnum):
     """Which units do a kernel's arithmetic, and so which compute ceiling bounds it."""
 
     VECTOR = "vector"  # FP32 units, whatever the storage dtype
+    PACKED = "packed"  # vector units on pairs of the workload's 16-bit dtype (half2); float32 has no pairs
+    SPECIAL = "special"  # exp2, tanh and their like: the FLOPs counted are results of the special functions
     TENSOR = "tensor"  # matrix units of the workload's dtype; float32 means IEEE FP32, not TF32
 
 
@@ -73,6 +75,9 @@ class Multiply(StrEnum):
 
     TF32 = "tf32"
     FP8 = "fp8"
+    INT8 = "int8"
+    FP16_SUMS = "fp16 in fp16"  # with sums in FP16, which GeForce does twice as fast
+    FP64 = "fp64 tensor"
 
 
 class FormulaError(ValueError):

@@ -3,15 +3,20 @@
 Bandwidth = 2 x memory clock x bus width / 8: NVML gives half the data rate of every memory type. FP32 = cores
 x 2 x clock. Tensor = multiprocessors x F x clock, where F is a property of the product class and not of the
 compute capability alone: GeForce cards have half the rate of their siblings. Only dense rates count; the
-doubled figure for sparse operands is no roof.
+doubled figure for sparse operands is no roof. ``unit_rates.py`` has the other pipes.
 """
 
 import re
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from roofscope.profiling.devices.device import Device, DeviceKind, lanes_per_multiprocessor
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Source
+from roofscope.profiling.roofline.unit_rates import unit_rates
+
+# A reading this far above the formula is none: clocks are read to 1 %, and loops only lose time.
+MARGIN = 1.05
 
 
 class TensorClass(Struct, frozen=True):
@@ -27,13 +32,17 @@ class TensorClass(Struct, frozen=True):
     bf16: int | None = None
     tf32: int | None = None
     fp8: int | None = None
+    int8: int | None = None
+    fp16_sums: int | None = None  # FP16 with sums in FP16, where that is another rate
 
     def rates(self) -> tuple[tuple[Bound, int], ...]:
         rates = (
             (Bound.FP16, self.fp16),
+            (Bound.FP16_SUMS, self.fp16_sums),
             (Bound.BF16, self.bf16),
             (Bound.TF32, self.tf32),
             (Bound.FP8, self.fp8),
+            (Bound.INT8, self.int8),
         )
         return tuple((bound, rate) for bound, rate in rates if rate)
 
@@ -41,25 +50,28 @@ class TensorClass(Struct, frozen=True):
 TENSOR_CLASSES = (
     # V100 data sheet: 125 TFLOP/s = 80 x 1024 x 1530 MHz.
     TensorClass("V100", (7, 0), r"v100", 1024),
-    # T4 data sheet: 65 TFLOP/s = 40 x 1024 x 1590 MHz. GeForce halves FP32 accumulation.
-    TensorClass("T4 and Quadro RTX", (7, 5), r"\bt4\b|quadro rtx", 1024),
-    TensorClass("GeForce RTX 20", (7, 5), r"geforce rtx", 512),
-    # A100 data sheet: 312 TFLOP/s = 108 x 2048 x 1410 MHz; TF32 156. A800 differs in NVLink only.
-    TensorClass("A100", (8, 0), r"\ba[18]00x?\b", 2048, 2048, 1024),
-    # A10 data sheet: 125 TFLOP/s; RTX A6000: 154.8. The A10G of clouds is another product.
-    TensorClass("A10, A40 and RTX A6000", (8, 6), r"\ba10\b|\ba40\b|\ba6000\b", 1024, 1024, 512),
-    # GA102 white paper: RTX 3090 71 TFLOP/s (142 with FP16 accumulation), TF32 35.6.
-    TensorClass("GeForce RTX 30", (8, 6), r"geforce rtx", 512, 512, 256),
-    # L4 data sheet: 121 TFLOP/s, FP8 242; L40S 362, FP8 733.
-    TensorClass("L4 and L40S", (8, 9), r"\bl4\b|\bl40s\b", 1024, 1024, 512, 2048),
-    # Ada white paper: RTX 4090 165.2 TFLOP/s, FP8 330.3 with FP32 accumulation, TF32 82.6.
-    TensorClass("GeForce RTX 40", (8, 9), r"geforce rtx", 512, 512, 256, 1024),
-    # H100 SXM data sheet: 989 TFLOP/s = 132 x 4096 x 1830 MHz; FP8 1979, TF32 495. The H20 is cut down.
-    TensorClass("H100 and H200", (9, 0), r"\b(h100|h800|g?h200)\b", 4096, 4096, 2048, 8192),
-    # B200 data sheet: 2250 TFLOP/s; FP8 4500, TF32 1125.
-    TensorClass("B200", (10, 0), r"\bg?b200\b", 8192, 8192, 4096, 16384),
-    # Blackwell RTX white paper: RTX 5090 209.5 TFLOP/s, FP8 419 with FP32 accumulation, TF32 104.8.
-    TensorClass("GeForce RTX 50", (12, 0), r"geforce rtx", 512, 512, 256, 1024),
+    # T4 data sheet: 65 TFLOP/s = 40 x 1024 x 1590 MHz, INT8 130. GeForce halves FP32 accumulation, not INT8.
+    TensorClass("T4 and Quadro RTX", (7, 5), r"\bt4\b|quadro rtx", 1024, int8=2048),
+    TensorClass("GeForce RTX 20", (7, 5), r"geforce rtx", 512, int8=2048, fp16_sums=1024),
+    # A100 data sheet: 312 TFLOP/s = 108 x 2048 x 1410 MHz; TF32 156, INT8 624. A800 differs in NVLink only.
+    TensorClass("A100", (8, 0), r"\ba[18]00x?\b", 2048, 2048, 1024, int8=4096),
+    # A10 data sheet: 125 TFLOP/s, INT8 250; RTX A6000: 154.8. The A10G of clouds is another product.
+    TensorClass("A10, A40 and RTX A6000", (8, 6), r"\ba10\b|\ba40\b|\ba6000\b", 1024, 1024, 512, int8=2048),
+    # GA102 white paper: RTX 3090 71 TFLOP/s (142 with FP16 accumulation), TF32 35.6, INT8 284.
+    TensorClass("GeForce RTX 30", (8, 6), r"geforce rtx", 512, 512, 256, int8=2048, fp16_sums=1024),
+    # L4 data sheet: 121 TFLOP/s, FP8 and INT8 242; L40S 362, 733.
+    TensorClass("L4 and L40S", (8, 9), r"\bl4\b|\bl40s\b", 1024, 1024, 512, 2048, 2048),
+    # Ada white paper: RTX 4090 165.2 TFLOP/s, FP8 330.3 with FP32 accumulation (330.3 and 660.6 with FP16),
+    # TF32 82.6, INT8 660.6.
+    TensorClass("GeForce RTX 40", (8, 9), r"geforce rtx", 512, 512, 256, 1024, 2048, 1024),
+    # H100 SXM data sheet: 989 TFLOP/s = 132 x 4096 x 1830 MHz; FP8 and INT8 1979, TF32 495. The H20
+    # is cut down.
+    TensorClass("H100 and H200", (9, 0), r"\b(h100|h800|g?h200)\b", 4096, 4096, 2048, 8192, 8192),
+    # B200 data sheet: 2250 TFLOP/s; FP8 and INT8 4500, TF32 1125.
+    TensorClass("B200", (10, 0), r"\bg?b200\b", 8192, 8192, 4096, 16384, 16384),
+    # Blackwell RTX white paper: RTX 5090 209.5 TFLOP/s, FP8 419 with FP32 accumulation (419 and 838 with
+    # FP16), TF32 104.8, INT8 838.
+    TensorClass("GeForce RTX 50", (12, 0), r"geforce rtx", 512, 512, 256, 1024, 2048, 1024),
 )
 
 
@@ -123,11 +135,34 @@ def nameplate_held(
     clock_hz: float | None,
     memory_clock_hz: float | None,
     recorded_at: str,
+    meaning: str = "clock held",
 ) -> tuple[Ceiling, ...]:
-    """The same formulas at the clocks that a run held. A clock that is None gives no ceiling."""
-    clock = _Clock(clock_hz, "clock held")
+    """The same formulas at the clocks that a run held. A clock that is None gives no ceiling.
+
+    ``meaning`` says how the SM clock is known.
+    """
+    clock = _Clock(clock_hz, meaning)
     memory = _Clock(memory_clock_hz, "memory clock held")
     return _ceilings(device, clock, clock, memory, Source.NAMEPLATE_HELD, recorded_at)
+
+
+def nameplate_limit(device: Device, bound: Bound, clock_hz: float | None) -> Ceiling | None:
+    """What a true reading of this bound reaches at most; None where no formula is known.
+
+    ``clock_hz`` was read in band, else None: then the highest clock that the device may take stands in,
+    because cards boost beyond the rated clock (an RTX 4090 to 2.7 GHz, rated 2.52).
+    """
+    rated = _rated_clock(device)
+    highest_hz = max(filter(None, (rated.clock_hz if rated else None, device.max_clock_hz)), default=None)
+    clock = _Clock(clock_hz, "clock in band") if clock_hz else _Clock(highest_hz, "highest clock")
+    memory = _Clock(device.max_memory_clock_hz, "highest memory clock")
+    found = _ceilings(device, clock, clock, memory, Source.NAMEPLATE, "")
+    limit = next((ceiling for ceiling in found if ceiling.bound is bound), None)
+    row = tensor_class(device)
+    if limit and bound is Bound.FP8 and row and row.fp16_sums:
+        # With fast accumulation, FP8 may sum in FP16 as well.
+        return replace(limit, value=limit.value * row.fp16_sums / row.fp16)
+    return limit
 
 
 def nameplate_gap(device: Device) -> str | None:
@@ -189,17 +224,21 @@ def _ceilings(
         return ()
     found: list[Ceiling] = []
 
-    def add(bound: Bound, value: float, method: str) -> None:
-        found.append(Ceiling(bound, source, value, method, device.uuid, recorded_at))
+    def add(bound: Bound, value: float, method: str, clock_hz: float | None = None) -> None:
+        found.append(Ceiling(bound, source, value, method, device.uuid, recorded_at, clock_hz=clock_hz))
 
     if memory.hz and device.bus_width_bits:
         method = f"2 x {memory} x {device.bus_width_bits} bit / 8."
         add(Bound.DRAM, 2 * memory.hz * device.bus_width_bits / 8, method)
     if clock.hz and (cores := _core_count(device)):
-        add(Bound.FP32, cores * 2 * clock.hz, f"{cores} cores x 2 FLOP x {clock}.")
-    row = tensor_class(device)
-    if row and tensor.hz and (count := _multiprocessor_count(device)):
+        add(Bound.FP32, cores * 2 * clock.hz, f"{cores} cores x 2 FLOP x {clock}.", clock.hz)
+    count = _multiprocessor_count(device)
+    units, row = unit_rates(device.compute_capability), tensor_class(device)
+    if units and clock.hz and count:
+        for bound, rate in units.rates():
+            add(bound, count * rate * clock.hz, f"{count} multiprocessors x {rate} FLOP x {clock}.", clock.hz)
+    if row and tensor.hz and count:
         for bound, rate in row.rates():
             method = f"{count} multiprocessors x {rate} FLOP ({row.name}) x {tensor}."
-            add(bound, count * rate * tensor.hz, method)
+            add(bound, count * rate * tensor.hz, method, tensor.hz)
     return tuple(found)

@@ -3,25 +3,50 @@
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from roofscope.profiling.planning.spec import Dtype, Multiply, Pipe, Work
+from roofscope.profiling.roofline.conditions import Conditions
 
 
 class Bound(StrEnum):
-    """What a ceiling bounds: bytes of a memory level, or FLOPs of a pipe."""
+    """What a ceiling bounds: bytes of a memory level, or FLOPs of a pipe.
+
+    An integer operation of INT8 and a result of the special functions count as one FLOP.
+    """
 
     DRAM = "dram"
     L2 = "l2"
     FP64 = "fp64"
+    FP64_TENSOR = "fp64 tensor"
     FP32 = "fp32"
+    HALF2 = "half2"  # packed pairs on the vector units
+    BFLOAT162 = "bfloat162"
+    SPECIAL = "special functions"  # exp2, tanh, rsqrt and the like
     TF32 = "tf32"
     FP16 = "fp16"
+    FP16_SUMS = "fp16 in fp16"  # the tensor pipe with sums in FP16, which GeForce does twice as fast
     BF16 = "bf16"
     FP8 = "fp8"
+    INT8 = "int8"
 
     @property
     def is_memory(self) -> bool:
         return self in (Bound.DRAM, Bound.L2)
+
+    @property
+    def label(self) -> str:
+        """For people: ``DRAM``, ``FP64 tensor``."""
+        return _LABELS.get(self, self.upper())
+
+
+_LABELS = {
+    Bound.FP64_TENSOR: "FP64 tensor",
+    Bound.HALF2: "half2",
+    Bound.BFLOAT162: "bfloat162",
+    Bound.SPECIAL: "special functions",
+    Bound.FP16_SUMS: "FP16 in FP16",
+}
 
 
 class Source(StrEnum):
@@ -64,15 +89,30 @@ class Ceiling(Struct, frozen=True):
     device_uuid: str
     recorded_at: str  # ISO 8601, UTC
     mix: Mix | None = None
+    clock_hz: float | None = None  # the SM clock that gave ``value``: in band, or a formula's own
+    conditions: Conditions | None = None  # of a measured one; older sessions have none
+
+    @property
+    def is_nameplate(self) -> bool:
+        return not self.source.is_measured
+
+    @property
+    def flop_per_cycle(self) -> float | None:
+        """What the pipe does in a cycle of the SM clock; None for a memory, and where no clock is known."""
+        return self.value / self.clock_hz if self.clock_hz and not self.bound.is_memory else None
 
     @property
     def label(self) -> str:
-        parts = [self.bound.upper(), str(self.mix) if self.mix else "", f"({self.source})"]
+        parts = [self.bound.label, str(self.mix) if self.mix else "", f"({self.source})"]
         return " ".join(part for part in parts if part)
 
 
 def compute_bound(pipe: Pipe, dtype: Dtype, multiplies: Multiply | None = None) -> Bound:
     """The pipe whose ceiling bounds a kernel's arithmetic."""
+    if pipe is Pipe.SPECIAL:
+        return Bound.SPECIAL
+    if pipe is Pipe.PACKED:
+        return _PACKED.get(dtype, Bound.FP32)
     if pipe is Pipe.VECTOR:
         return Bound.FP32
     if multiplies:
@@ -84,11 +124,29 @@ def compute_bound(pipe: Pipe, dtype: Dtype, multiplies: Multiply | None = None) 
     }[dtype]
 
 
+_PACKED = {Dtype.FLOAT16: Bound.HALF2, Dtype.BFLOAT16: Bound.BFLOAT162}
+
+
 class Roof(Struct, frozen=True):
     """The ceiling that limits one point, and the least time it allows."""
 
     ceiling: Ceiling
     least_time_s: float
+
+    def at_clock(self, clock_hz: float | None) -> "Roof | None":
+        """This roof at the SM clock that a point held: as many FLOPs a cycle, fewer or more cycles a second.
+
+        What is left to it is headroom of the kernel; the rest of what is left to the roof itself is the
+        clock's. A memory's roof is the same, because DRAM and L2 run on clocks of their own. None where
+        either clock is not known.
+        """
+        if self.ceiling.bound.is_memory:
+            return self
+        per_cycle = self.ceiling.flop_per_cycle
+        if per_cycle is None or not clock_hz:
+            return None
+        scaled = replace(self.ceiling, value=per_cycle * clock_hz, clock_hz=clock_hz)
+        return Roof(scaled, self.least_time_s * self.ceiling.value / scaled.value)
 
 
 class Roofline(Struct, frozen=True):

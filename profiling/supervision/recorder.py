@@ -92,8 +92,12 @@ class Recorder:
         self.store.add_ceiling(ceiling)
 
     def complete_ceilings(self) -> None:
-        """Keep those of a probe that went through to its end for other sessions."""
-        self._cache.save(self._key(), self._probed)
+        """Keep those of a probe that went through to its end for other sessions.
+
+        The newest of each, because an earlier probe may have been stopped or refused.
+        """
+        newest = {(ceiling.bound, ceiling.source, ceiling.mix): ceiling for ceiling in self._probed}
+        self._cache.save(self._key(), newest.values())
         self._probed.clear()  # the window's recorder outlives a probe
 
     def add_proof(self, proof: Proof) -> None:

@@ -54,6 +54,14 @@ def test_measured_ceilings_stay_below_the_nameplate(gpu: Device, ceilings: Roofl
     assert torch.get_float32_matmul_precision() == "highest"
 
 
+def test_each_has_the_clock_in_band_and_its_conditions(ceilings: Roofline) -> None:
+    for ceiling in ceilings.ceilings:
+        if ceiling.source.is_measured:
+            assert ceiling.clock_hz, ceiling.label
+            assert ceiling.conditions is not None, ceiling.label
+            assert ceiling.conditions.temperature_c, ceiling.label
+
+
 def test_every_access_mix_and_the_cache_have_a_ceiling(ceilings: Roofline) -> None:
     dram = ceilings.of(Bound.DRAM, Source.MEASURED_BURST)
     assert {ceiling.mix for ceiling in dram} == set(Mix)

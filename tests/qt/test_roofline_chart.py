@@ -13,9 +13,9 @@ from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.profiling.results.session import Session
-from roofscope.profiling.roofline.roofline import Source
+from roofscope.profiling.roofline.roofline import Bound, Source
 from roofscope.tests.label_boxes import label_box
-from roofscope.tests.sessions import CEILINGS, empty_session, make_session
+from roofscope.tests.sessions import CEILINGS, ceiling, empty_session, make_session
 from roofscope.tests.unit.test_chart_scene import make_unstable, session_with_copy
 
 
@@ -152,14 +152,30 @@ def test_ceilings_that_arrive_are_drawn_and_chosen_by_source(qtbot: QtBot) -> No
     chart, model, _ = open_chart(qtbot, make_session(ceilings=()))
     assert not chart.scene.has_ceilings
     assert not chart.bar.ceilings.isEnabled()
-    for ceiling in CEILINGS:
-        model.add_ceiling(ceiling)
+    for known in CEILINGS:
+        model.add_ceiling(known)
     qtbot.waitUntil(lambda: chart.scene.has_ceilings)
     nameplate = chart.bar.source_actions()[Source.NAMEPLATE]
     assert not nameplate.isChecked()
     nameplate.trigger()
     assert Source.NAMEPLATE in chart.scene.sources
     assert Source.MEASURED_BURST in chart.scene.sources
+
+
+def test_ceilings_are_chosen_by_unit_until_they_follow_the_points_again(qtbot: QtBot) -> None:
+    session = make_session(ceilings=(*CEILINGS, ceiling(Bound.HALF2, 126e12)))
+    chart, _, _ = open_chart(qtbot, session)
+    half2 = chart.bar.bound_actions()[Bound.HALF2]
+    assert half2.isVisible()
+    assert not half2.isChecked()
+    assert not chart.bar.bound_actions()[Bound.INT8].isVisible()  # this session has none
+    half2.trigger()
+    assert chart.scene.bounds == {Bound.FP32, Bound.FP16, Bound.BF16, Bound.HALF2}
+    assert half2.isChecked()
+    chart.bar.follow_points_action().trigger()
+    assert chart.options.bounds is None
+    assert Bound.HALF2 not in chart.scene.bounds
+    assert not half2.isChecked()
 
 
 def test_choosing_a_dtype_filters_points_and_ceilings(qtbot: QtBot) -> None:

@@ -14,7 +14,7 @@ from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype, Provider, WorkFormula
 from roofscope.profiling.results.outcome import Flag, Measured
 from roofscope.profiling.results.session import Session
-from roofscope.profiling.roofline.roofline import Bound, Mix, Source
+from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source
 from roofscope.tests.sessions import CEILINGS, SPEC_OF, ceiling, empty_session, make_session
 
 SESSION = make_session(full=True)
@@ -144,6 +144,46 @@ def test_the_selected_points_pipe_is_lit_and_the_others_are_dim() -> None:
     assert lit(ChartOptions(selected=matmul.number)) == {Bound.BF16}
     assert lit(ChartOptions(kernel="softmax")) == {Bound.FP32}
     assert lit(ChartOptions(dtype=Dtype.FLOAT16)) == {Bound.FP32, Bound.FP16}
+
+
+MORE = (
+    *CEILINGS,
+    ceiling(Bound.SPECIAL, 4.15e12),
+    ceiling(Bound.HALF2, 126e12),
+    ceiling(Bound.INT8, 1.3e15),
+)
+
+
+def test_only_pipes_that_bound_a_point_are_drawn_until_the_user_asks_for_others() -> None:
+    session = make_session(ceilings=MORE)
+    points = all_points(session)
+
+    def drawn(options: ChartOptions) -> set[Bound]:
+        lines = build_scene(session, points, options).lines
+        return {line.ceiling.bound for line in lines if not line.ceiling.bound.is_memory}
+
+    of_points = {Bound.FP32, Bound.FP16, Bound.BF16}
+    assert drawn(ChartOptions()) == of_points
+    assert drawn(ChartOptions(kernel="softmax")) == of_points  # a filter dims, it does not redraw the machine
+    assert drawn(ChartOptions(bounds=frozenset({Bound.HALF2, Bound.INT8}))) == {Bound.HALF2, Bound.INT8}
+    assert set(build_scene(session, points).known_bounds) == {c.bound for c in MORE} - {Bound.DRAM}
+
+
+def test_before_there_are_points_the_usual_pipes_are_drawn() -> None:
+    def bounds(*ceilings: Ceiling) -> set[Bound]:
+        return set(build_scene(empty_session(ceilings=ceilings), []).bounds)
+
+    assert bounds(*MORE) == {Bound.FP32, Bound.TF32, Bound.FP16, Bound.BF16, Bound.FP8}
+    assert bounds(ceiling(Bound.SPECIAL, 4.15e12)) == {Bound.SPECIAL}  # rather than none
+
+
+def test_special_functions_move_the_axes_only_where_they_are_drawn() -> None:
+    session = make_session(ceilings=MORE)
+    points = all_points(session)
+    without, plain = build_scene(session, points), build_scene(SESSION, POINTS)
+    assert without.x_range == plain.x_range
+    drawn = build_scene(session, points, ChartOptions(bounds=frozenset({Bound.SPECIAL})))
+    assert drawn.x_range.low < without.x_range.low
 
 
 def test_filters_hide_points_and_say_how_many() -> None:

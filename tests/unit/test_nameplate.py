@@ -3,8 +3,15 @@
 import pytest
 
 from roofscope.profiling.devices.device import Device, DeviceKind
-from roofscope.profiling.roofline.nameplate import nameplate, nameplate_gap, nameplate_held, tensor_class
+from roofscope.profiling.roofline.nameplate import (
+    nameplate,
+    nameplate_gap,
+    nameplate_held,
+    nameplate_limit,
+    tensor_class,
+)
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Source
+from roofscope.profiling.roofline.unit_rates import unit_rates
 
 LANES = {(7, 0): 64, (7, 5): 64, (8, 0): 64}
 
@@ -106,7 +113,83 @@ def test_tf32_and_fp8_give_the_datasheet(device: Device, tf32: float, fp8: float
 def test_volta_and_turing_have_neither_bf16_nor_tf32() -> None:
     for device in (V100, T4):
         bounds = {ceiling.bound for ceiling in nameplate(device, "now")}
-        assert bounds == {Bound.DRAM, Bound.FP32, Bound.FP16}
+        assert bounds.isdisjoint({Bound.BF16, Bound.BFLOAT162, Bound.TF32, Bound.FP8, Bound.FP64_TENSOR})
+        assert {Bound.DRAM, Bound.FP32, Bound.FP16, Bound.FP64, Bound.HALF2} <= bounds
+
+
+# In TFLOP/s, by the data sheets and white papers that the tables name.
+OTHER_PIPES = (
+    (V100, Bound.FP64, 7.8),
+    (V100, Bound.HALF2, 31.4),
+    (T4, Bound.INT8, 130),
+    (A100_80, Bound.FP64, 9.7),
+    (A100_80, Bound.FP64_TENSOR, 19.5),
+    (A100_80, Bound.HALF2, 78),
+    (A100_80, Bound.BFLOAT162, 39),
+    (A100_80, Bound.INT8, 624),
+    (RTX_3090, Bound.FP16_SUMS, 142),
+    (RTX_3090, Bound.HALF2, 35.6),
+    (RTX_3090, Bound.INT8, 284),
+    (L4, Bound.INT8, 242),
+    (RTX_4090, Bound.FP16_SUMS, 330.3),
+    (RTX_4090, Bound.BFLOAT162, 82.6),
+    (RTX_4090, Bound.INT8, 660.6),
+    (H100_SXM, Bound.FP64, 33.5),
+    (H100_SXM, Bound.FP64_TENSOR, 66.9),
+    (H100_SXM, Bound.HALF2, 133.8),
+    (H100_SXM, Bound.BFLOAT162, 133.8),
+    (H100_SXM, Bound.INT8, 1979),
+    (B200, Bound.FP64, 37),
+    (B200, Bound.FP64_TENSOR, 37),
+    (RTX_5090, Bound.FP16_SUMS, 419),
+    (RTX_5090, Bound.INT8, 838),
+    (RTX_5090, Bound.HALF2, 104.8),
+)
+
+
+@pytest.mark.parametrize(("device", "bound", "expected"), OTHER_PIPES, ids=lambda v: getattr(v, "name", None))
+def test_the_other_pipes_give_the_datasheet(device: Device, bound: Bound, expected: float) -> None:
+    assert value(nameplate(device, "now"), bound) == pytest.approx(expected * 1e12, rel=0.008)
+
+
+def test_special_functions_are_16_a_multiprocessor_and_cycle() -> None:
+    assert value(nameplate(H200, "now"), Bound.SPECIAL) == 132 * 16 * 1980e6
+    assert unit_rates((10, 3)) is None  # twice as many there, and no table knows the rest
+
+
+def test_sums_in_fp16_are_another_pipe_on_geforce_only() -> None:
+    of_class = {
+        device.name: value(nameplate(device, "now"), Bound.FP16_SUMS) for device in (H200, A100_80, L4)
+    }
+    assert set(of_class.values()) == {None}
+
+
+def test_no_reading_exceeds_the_formula_at_its_own_clock_or_the_highest() -> None:
+    in_band = nameplate_limit(H200, Bound.BF16, 1592e6)
+    assert in_band is not None
+    assert in_band.value == pytest.approx(860.8e12, rel=1e-3)
+    # Cards boost beyond the rated clock: 91 TFLOP/s at 2.78 GHz is an honest reading.
+    boosted = nameplate_limit(RTX_4090, Bound.FP32, None)
+    assert boosted is not None
+    assert boosted.value == pytest.approx(128 * 128 * 2 * 3105e6)
+    dram = nameplate_limit(H200, Bound.DRAM, 1592e6)
+    assert dram is not None
+    assert dram.value == pytest.approx(4814e9, rel=1e-3)
+    assert nameplate_limit(H200, Bound.L2, 1592e6) is None
+    assert nameplate_limit(gpu("NVIDIA Thing", (9, 0), 10, 2000), Bound.BF16, None) is None
+
+
+def test_fp8_with_fast_accumulation_may_sum_in_fp16_where_that_is_faster() -> None:
+    geforce, h200 = (nameplate_limit(device, Bound.FP8, 2e9) for device in (RTX_4090, H200))
+    assert geforce is not None
+    assert h200 is not None
+    assert geforce.value == 128 * 2048 * 2e9
+    assert h200.value == 132 * 8192 * 2e9
+
+
+def test_a_nameplate_of_a_pipe_knows_its_clock() -> None:
+    clocks = {ceiling.bound: ceiling.clock_hz for ceiling in nameplate(H200, "now")}
+    assert (clocks[Bound.FP32], clocks[Bound.BF16], clocks[Bound.DRAM]) == (1980e6, 1830e6, None)
 
 
 def test_clock_held_replaces_the_rated_clock() -> None:
@@ -172,7 +255,7 @@ def test_rated_clock_is_of_the_exact_product() -> None:
 def test_unknown_class_gets_only_what_formulas_allow_and_says_so() -> None:
     unknown = gpu("NVIDIA Thing 9000", (10, 3), 100, clock_mhz=2000, memory_mhz=4000, bus=4096)
     ceilings = nameplate(unknown, "now")
-    assert {ceiling.bound for ceiling in ceilings} == {Bound.DRAM, Bound.FP32}
+    assert {ceiling.bound for ceiling in ceilings} == {Bound.DRAM, Bound.FP32}  # no figure for the others
     assert value(ceilings, Bound.FP32) == 100 * 128 * 2 * 2000e6
     assert value(ceilings, Bound.DRAM) == 2 * 4000e6 * 4096 / 8
     gap = nameplate_gap(unknown)

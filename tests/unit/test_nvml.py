@@ -33,6 +33,7 @@ def h200(**changes: Any) -> dict[str, Any]:
         "Temperature": {0: 61},
         "UtilizationRates": SimpleNamespace(gpu=97, memory=40),
         "CurrentClocksEventReasons": 0x4,
+        "ApplicationsClock": {1: 1980, 2: 3201},
         "EccMode": [1, 1],
         "MigMode": [0, 0],
         "ComputeRunningProcesses": [SimpleNamespace(pid=42, usedGpuMemory=None)],
@@ -117,6 +118,18 @@ def test_device_is_described_in_base_units() -> None:
     assert device.driver_version == "580.159.03"
     assert (device.ecc_enabled, device.mig_enabled) == (True, False)
     assert device.processes == (GpuProcess(42, None),)
+    assert (device.application_clock_hz, device.application_memory_clock_hz) == (1980e6, 3201e6)
+
+
+def test_newer_drivers_tell_no_application_clock() -> None:
+    (device,) = reader(h200(ApplicationsClock=None)).devices()
+    assert (device.application_clock_hz, device.application_memory_clock_hz) == (None, None)
+
+
+def test_every_process_on_a_gpu_has_its_number() -> None:
+    gpu = reader(h200())
+    assert gpu.process_ids(UUID) == {42}
+    assert gpu.process_ids("GPU-gone") == frozenset()
 
 
 def test_own_process_is_no_threat() -> None:

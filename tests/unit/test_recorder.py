@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job
@@ -103,3 +104,14 @@ def test_each_probe_is_kept_by_itself(store: SessionStore, eager: Path) -> None:
     kept = probing.known_ceilings()
     assert second in kept
     assert first not in kept
+
+
+def test_what_a_stopped_or_refused_probe_left_gives_way_to_the_next(store: SessionStore, eager: Path) -> None:
+    probing = recorder(store, scan([eager.parent.parent]))
+    false, true = replace(CEILINGS[0], value=43.5e12), CEILINGS[0]
+    probing.handle(CeilingArrived(false))  # and no completion
+    probing.handle(CeilingArrived(true))
+    probing.handle(CeilingsComplete(DEVICE.id))
+    kept = probing.known_ceilings()
+    assert true in kept
+    assert false not in kept

@@ -1,11 +1,15 @@
 """Roofline arithmetic against numbers worked out by hand."""
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
-from roofscope.profiling.planning.spec import Dtype, Pipe, Work
+from roofscope.profiling.planning.spec import Dtype, Multiply, Pipe, Work
 from roofscope.profiling.roofline.roofline import (
     Bound,
+    Ceiling,
     Mix,
+    Roof,
     Roofline,
     Source,
     attainable,
@@ -76,6 +80,37 @@ def test_vector_arithmetic_runs_on_fp32_units_whatever_the_storage() -> None:
     assert compute_bound(Pipe.TENSOR, Dtype.FLOAT32) is Bound.FP32  # IEEE, not TF32
     assert compute_bound(Pipe.TENSOR, Dtype.FLOAT16) is Bound.FP16
     assert compute_bound(Pipe.TENSOR, Dtype.BFLOAT16) is Bound.BF16
+    assert compute_bound(Pipe.PACKED, Dtype.FLOAT16) is Bound.HALF2
+    assert compute_bound(Pipe.PACKED, Dtype.BFLOAT16) is Bound.BFLOAT162
+    assert compute_bound(Pipe.PACKED, Dtype.FLOAT32) is Bound.FP32  # which has no pairs
+    assert compute_bound(Pipe.SPECIAL, Dtype.BFLOAT16) is Bound.SPECIAL
+    for multiplies in Multiply:
+        assert not compute_bound(Pipe.TENSOR, Dtype.FLOAT16, multiplies).is_memory
+
+
+def test_a_pipe_follows_the_clock_and_memory_does_not() -> None:
+    """849 TFLOP/s at 1980 MHz are 683 at 1592: a point at 650 has 5 % left there, and 23 % at full clock."""
+    pipe = Roof(replace(ceiling(Bound.BF16, 849e12), clock_hz=1.980e9), 1.0)
+    held = pipe.at_clock(1.592e9)
+    assert held is not None
+    assert held.ceiling.value == pytest.approx(849e12 * 1592 / 1980)
+    assert held.ceiling.clock_hz == 1.592e9
+    assert held.ceiling.flop_per_cycle == pytest.approx(pipe.ceiling.flop_per_cycle)
+    assert held.least_time_s == pytest.approx(1980 / 1592)
+    memory = Roof(replace(ceiling(Bound.DRAM, 4e12), clock_hz=1.980e9), 1.0)
+    assert memory.at_clock(1.592e9) == memory
+    assert memory.at_clock(None) == memory
+
+
+def test_a_roof_without_a_clock_has_none_at_another() -> None:
+    assert Roof(ceiling(Bound.BF16, 849e12), 1.0).at_clock(1.592e9) is None
+    assert Roof(replace(ceiling(Bound.BF16, 849e12), clock_hz=1.98e9), 1.0).at_clock(None) is None
+
+
+def test_a_ceiling_of_an_older_session_opens() -> None:
+    text = b'{"bound":"bf16","source":"nameplate","value":1.0,"method":"","device_uuid":"","recorded_at":""}'
+    old = msgspec.json.decode(text, type=Ceiling)
+    assert (old.clock_hz, old.conditions, old.flop_per_cycle) == (None, None, None)
 
 
 def test_ceilings_of_a_bound_come_highest_first() -> None:

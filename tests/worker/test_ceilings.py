@@ -1,5 +1,7 @@
 """The probe for real on this machine's CPU, and its rules on devices that are not here."""
 
+from contextlib import nullcontext
+
 import pytest
 from msgspec.structs import replace
 
@@ -10,7 +12,7 @@ from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState  
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source  # noqa: E402
 from roofscope.profiling.worker import environment  # noqa: E402
 from roofscope.profiling.worker.ceilings import compute, measure, testbed  # noqa: E402
-from roofscope.profiling.worker.ceilings.testbed import BlockTimes, Reading  # noqa: E402
+from roofscope.profiling.worker.ceilings.block_times import Block, BlockTimes, Reading  # noqa: E402
 
 GIB = 2**30
 
@@ -96,9 +98,15 @@ class Play:
         return next(self._passes)
 
 
-def reading(value: float, source: Source = Source.MEASURED_BURST, clock_hz: float | None = None) -> Reading:
-    state = DeviceState(clock_hz=clock_hz, memory_clock_hz=3.2e9)
-    return Reading(value, "Played.", BlockTimes((1.0,), (state,)), source)
+def reading(
+    value: float,
+    source: Source = Source.MEASURED_BURST,
+    clock_hz: float | None = None,
+    reasons: tuple[str, ...] = (),
+) -> Reading:
+    """The driver says 1980 MHz at all times, as it did of bursts on an H200."""
+    state = DeviceState(clock_hz=1.98e9, memory_clock_hz=3.2e9, event_reasons=reasons)
+    return Reading(value, "Played.", BlockTimes.of([Block(1.0, clock_hz, (state,))]), source)
 
 
 def play(monkeypatch: pytest.MonkeyPatch, *measurements: measure.Measurement) -> None:
@@ -145,10 +153,106 @@ def test_memory_filled_by_others_ends_the_probe(small_cpu: Device, monkeypatch: 
         probe(small_cpu)
 
 
-def test_the_nameplate_follows_the_clock_held_under_sustained_load(
-    small_cpu: Device, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def h200(small_cpu: Device, monkeypatch: pytest.MonkeyPatch) -> Device:
+    """The nameplate asks for nothing but the facts of the device: an H200 whose probe is played."""
+    monkeypatch.setattr(measure, "Testbed", lambda _device, stop: testbed.Testbed(small_cpu, stop))
+    return Device(
+        *("cpu", DeviceKind.CUDA, "NVIDIA H200", "GPU-1", 16896, 132, (9, 0)),
+        max_clock_hz=1.98e9,
+        max_memory_clock_hz=3.201e9,
+        bus_width_bits=6016,
+        ecc_enabled=True,
+    )
+
+
+def survey(device: Device) -> tuple[list[Ceiling], list[str]]:
+    """The ceilings reported, and the sentences said."""
+    found: list[Ceiling] = []
+    said: list[str] = []
+    measure.measure_ceilings(device, found.append, lambda: False, lambda *_: None, said.append)
+    return found, said
+
+
+def test_a_reading_above_the_nameplate_is_refused_and_so_is_what_nothing_checks(
+    h200: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    burst, sustained = reading(8e14, clock_hz=1.98e9), reading(6e14, Source.MEASURED_SUSTAINED, 1.4e9)
+    """Timers that tell a tenth of each time, as a user's file once made them."""
+    play(
+        monkeypatch,
+        measure.Measurement(Bound.L2, Play([reading(9e12)]), Mix.READ),
+        measure.Measurement(Bound.DRAM, Play([reading(43.5e12)]), Mix.COPY),
+        measure.Measurement(Bound.L2, Play([reading(90e12)]), Mix.READ),
+        measure.Measurement(Bound.BF16, Play([reading(8.49e14, clock_hz=1.6e9)])),
+    )
+    found: list[Ceiling] = []
+    said: list[str] = []
+    with pytest.raises(measure.FalseReadings, match="refused: DRAM copy, L2 read"):
+        measure.measure_ceilings(h200, found.append, lambda: False, lambda *_: None, said.append)
+    measured = [ceiling.bound for ceiling in found if ceiling.source.is_measured]
+    assert measured == [Bound.L2, Bound.BF16]
+    assert "43.5 TB/s is above 1.05 x its nameplate, 4.81 TB/s" in said[0]
+    assert "90 TB/s" in said[1]
+    assert len(said) == 2
+
+
+@pytest.mark.parametrize(("clock_hz", "is_refused"), [(1.98e9, False), (1.6e9, True), (None, False)])
+def test_what_a_pipe_can_do_is_judged_at_the_clock_in_band(
+    h200: Device, monkeypatch: pytest.MonkeyPatch, clock_hz: float | None, is_refused: bool
+) -> None:
+    """1020 TFLOP/s are 95 % of the pipe at 1980 MHz and 118 % at 1600."""
+    play(monkeypatch, measure.Measurement(Bound.BF16, Play([reading(1.02e15, clock_hz=clock_hz)])))
+    if is_refused:
+        with pytest.raises(measure.FalseReadings):
+            survey(h200)
+    else:
+        assert survey(h200)[1] == []
+
+
+def pretend_gpu(monkeypatch: pytest.MonkeyPatch, neighbour_count: int = 0) -> None:
+    """The probe takes its CPU for a GPU beside so many others' processes."""
+    monkeypatch.setattr(testbed.Testbed, "is_cuda", True)
+    monkeypatch.setattr(testbed.Testbed, "release_arrays", lambda _: None)
+    monkeypatch.setattr(testbed, "neighbour_counter", lambda _: lambda: neighbour_count)
+    monkeypatch.setattr(measure.torch.cuda, "device", lambda _: nullcontext())
+
+
+def test_a_ceiling_that_no_nameplate_checks_says_so(h200: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend_gpu(monkeypatch)
+    for device, remark in ((h200, ""), (replace(h200, name="NVIDIA Thing"), " No nameplate checks it.")):
+        play(monkeypatch, measure.Measurement(Bound.BF16, Play([reading(5e14)])))
+        assert survey(device)[0][0].method == f"Played.{remark}"
+
+
+def test_a_ceiling_carries_its_clock_and_the_conditions(
+    h200: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend_gpu(monkeypatch, neighbour_count=2)
+    play(monkeypatch, measure.Measurement(Bound.BF16, Play([reading(8e14, clock_hz=1.592e9)])))
+    ceiling = survey(h200)[0][0]
+    conditions = ceiling.conditions
+    assert conditions is not None
+    assert ceiling.clock_hz == conditions.clock_hz == 1.592e9
+    assert (conditions.clock_low_hz, conditions.clock_high_hz) == (1.592e9, 1.592e9)
+    assert conditions.sampled_clock_hz == 1.98e9
+    assert (conditions.ecc_enabled, conditions.other_process_count) == (True, 2)
+    assert ceiling.method == "Played. It was measured beside 2 other processes on the GPU."
+
+
+def test_without_a_clock_in_band_the_nameplate_held_says_what_it_rests_on(
+    h200: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play(monkeypatch, measure.Measurement(Bound.BF16, Play([reading(8e14)])))
+    measured, held = survey(h200)[0]
+    assert measured.clock_hz is None
+    assert held.source is Source.NAMEPLATE_HELD
+    assert "1980 MHz (clock by the driver's samples, not in band)" in held.method
+
+
+def test_the_nameplate_follows_the_clock_held_under_sustained_load(
+    h200: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    burst, sustained = reading(8e14, clock_hz=1.7e9), reading(6e14, Source.MEASURED_SUSTAINED, 1.4e9)
     play(
         monkeypatch,
         measure.Measurement(Bound.DRAM, Play([reading(4e12)]), Mix.COPY),
@@ -156,9 +260,6 @@ def test_the_nameplate_follows_the_clock_held_under_sustained_load(
         measure.Measurement(Bound.FP32, Play([reading(6e13, clock_hz=1.9e9)])),
         measure.Measurement(Bound.BF16, Play([burst, sustained])),
     )
-    # The nameplate asks for nothing but the facts of the device: an H200 whose probe is played.
-    h200 = Device("cpu", DeviceKind.CUDA, "NVIDIA H200", "GPU-1", 16896, 132, (9, 0), bus_width_bits=6016)
-    monkeypatch.setattr(measure, "Testbed", lambda _device, stop: testbed.Testbed(small_cpu, stop))
     found, _ = probe(h200)
     held = {ceiling.bound: ceiling.value for ceiling in found if ceiling.source is Source.NAMEPLATE_HELD}
     assert held == {
@@ -168,16 +269,6 @@ def test_the_nameplate_follows_the_clock_held_under_sustained_load(
     }
     assert len([ceiling for ceiling in found if ceiling.source is Source.NAMEPLATE_HELD]) == 3
     assert [ceiling.value for ceiling in found if ceiling.source is Source.MEASURED_SUSTAINED] == [6e14]
-
-
-def test_timing_tells_the_middle_of_the_fastest_and_the_state() -> None:
-    states = (DeviceState(clock_hz=1e9, power_w=300), DeviceState(clock_hz=3e9), DeviceState())
-    timing = BlockTimes((9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 8.0), states)
-    assert (timing.fastest_s, timing.median_s) == (3.0, 4.0)
-    assert timing.fastest_text == "median of the 5 fastest of 7"
-    assert (timing.clock_hz, timing.memory_clock_hz, timing.power_w) == (2e9, None, 300)
-    assert timing.clock_text == " at 2000 MHz"
-    assert BlockTimes((1.0,)).clock_text == ""
 
 
 @pytest.mark.parametrize("multiprocessors", [40, 58, 82, 108, 128, 132, 142, 148, 170])

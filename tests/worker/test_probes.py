@@ -12,7 +12,20 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from roofscope.profiling.roofline.roofline import Mix  # noqa: E402
-from roofscope.profiling.worker.ceilings.probes import SOURCE, TILES, Probes, Tile  # noqa: E402
+from roofscope.profiling.worker.ceilings.probes import (  # noqa: E402
+    EXP2,
+    FMA_BFLOAT162,
+    FMA_FLOAT32,
+    FMA_FLOAT64,
+    FMA_HALF2,
+    LOOPS,
+    SOURCE,
+    TANH,
+    TILES,
+    Loop,
+    Probes,
+    Tile,
+)
 
 CAPABILITIES = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)]
 CPU = torch.device("cpu")
@@ -85,18 +98,30 @@ def test_resident_read_counts_its_laps(probes: Probes, launches: Launches) -> No
     assert byte_count == 400 * packs * 16
 
 
-@pytest.mark.parametrize("real", [np.float32, np.float64])
-def test_multiply_add_counts_two_flops_each(probes: Probes, launches: Launches, real: Any) -> None:
-    flop_count = probes.multiply_add(real, rounds=10)
+@pytest.mark.parametrize(
+    ("loop", "flop_count_each"),
+    [(FMA_FLOAT32, 2), (FMA_FLOAT64, 2), (FMA_HALF2, 4), (FMA_BFLOAT162, 4), (EXP2, 1), (TANH, 1)],
+    ids=lambda value: getattr(value, "kernel", None),
+)
+def test_a_loop_counts_the_flops_of_its_instruction(
+    probes: Probes, launches: Launches, loop: Loop, flop_count_each: int
+) -> None:
+    flop_count = probes.repeat(loop, rounds=10)
     ((name, grid, block, arguments),) = launches.seen
-    assert name == f"fma_{real.__name__}"
-    assert [type(value) for value in arguments[1:3]] == [real, real]
+    assert name == loop.kernel
+    assert [type(value) for value in arguments[1:3]] == [loop.real, loop.real]
     # CHAINS and STEPS as the source has them.
     text = SOURCE.read_text()
     chains, steps = (
         int(re.search(rf"constexpr int {word} = (\d+)", text)[1]) for word in ("CHAINS", "STEPS")
     )
-    assert flop_count == grid * block * 10 * chains * steps * 2
+    assert flop_count == grid * block * 10 * chains * steps * flop_count_each
+
+
+@pytest.mark.parametrize("real", [np.float32, np.float64])
+def test_multiply_adds_are_the_loop_of_their_type(probes: Probes, launches: Launches, real: Any) -> None:
+    probes.multiply_add(real, rounds=10)
+    assert launches.seen[0][0] == f"fma_{real.__name__}"
 
 
 def test_tile_is_told_in_words() -> None:
@@ -137,8 +162,8 @@ def test_source_has_every_kernel_and_keeps_to_registers(
         for sweep in probes.sweeps(mix, arrays):
             sweep.call()
     probes.resident_read(arrays[0], probes.resident_threads, 4)
-    probes.multiply_add(np.float32, 1)
-    probes.multiply_add(np.float64, 1)
+    for loop in LOOPS:
+        probes.repeat(loop, 1)
     usage = dump(tmp_path, code, "-res-usage")
     kernels = re.findall(r"Function (\w+):\s+REG:(\d+) STACK:(\d+) SHARED:\d+ LOCAL:(\d+)", usage)
     assert {name for name, *_ in launches.seen} <= {name for name, *_ in kernels}
@@ -151,8 +176,19 @@ def test_the_compiler_kept_the_work(tmp_path: Path) -> None:
     """One instruction a multiply-add, one access of 16 bytes a pack, and L2 reads within the loop."""
     listing = dump(tmp_path, cubin((9, 0)), "-sass")
     bodies = dict(re.findall(r"Function : (\w+)\n(.*?)(?=Function : |\Z)", listing, re.DOTALL))
-    assert len(re.findall(r"\bFFMA ", bodies["fma_float32"])) >= 512
-    assert len(re.findall(r"\bDFMA ", bodies["fma_float64"])) >= 512
+    instructions = {
+        FMA_FLOAT32: "FFMA",
+        FMA_FLOAT64: "DFMA",
+        FMA_HALF2: r"HFMA2(?:\.MMA)?",
+        FMA_BFLOAT162: r"HFMA2(?:\.MMA)?\.BF16_V2",
+        EXP2: r"MUFU\.EX2",
+        TANH: r"MUFU\.TANH",
+    }
+    for loop, instruction in instructions.items():
+        body = bodies[loop.kernel]
+        # One a step, not a second copy of the loop beside it, and hardly another instruction.
+        assert 512 <= len(re.findall(rf"\b{instruction} ", body)) < 540, loop.name
+        assert len(re.findall(r"/\*[0-9a-f]{4}\*/ ", body)) < 700, loop.name
     for tile in TILES:
         hint = ".EF" if tile.access == "streamed" else ""
         load, store = rf"\bLDG\.E{hint}\.128(\.CONSTANT)? ", rf"\bSTG\.E{hint}\.128 "

@@ -24,6 +24,7 @@ from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Roofline, Source, ridge_point
 
 _ROOM = 0.12  # decades: points that all but coincide are spread to either side
+_USUAL = (Bound.FP32, Bound.TF32, Bound.FP16, Bound.BF16, Bound.FP8)  # before there are points
 FAR = 30.0  # decades: beyond any view, so that lines run on while the user pans
 
 
@@ -80,9 +81,13 @@ class Target(Struct, frozen=True):
 
 
 class ChartOptions(Struct, frozen=True):
-    """What the user asked to see. ``sources`` None: those that judge the points shown."""
+    """What the user asked to see. ``sources`` None: those that judge the points shown.
+
+    ``bounds`` None: of the pipes, those that bound a point of the session.
+    """
 
     sources: frozenset[Source] | None = None
+    bounds: frozenset[Bound] | None = None
     dtype: Dtype | None = None
     kernel: str | None = None
     selected: int | None = None
@@ -105,6 +110,8 @@ class ChartScene(Struct, frozen=True):
     groups: tuple[PointGroup, ...]
     sources: frozenset[Source]  # those drawn
     known_sources: tuple[Source, ...]
+    bounds: frozenset[Bound]  # pipes drawn
+    known_bounds: tuple[Bound, ...]
     target: Target | None
     has_ceilings: bool
     hidden_count: int  # points left out by the kernel or dtype filter
@@ -131,10 +138,12 @@ def build_scene(
     placed = tuple(point for point in newest if isinstance(point, ChartPoint))
     known = tuple(source for source in Source if any(c.source is source for c in roofline.ceilings))
     sources = _default_sources(known, shown) if options.sources is None else options.sources
-    lit = _lit_bounds(placed, options)
-    lines, ridges = _roof(roofline, sources, lit)
-    x_range, y_range = _machine_ranges(roofline) or _data_ranges(points)
     everywhere = [point for point in points if isinstance(point, ChartPoint)]
+    pipes = tuple(b for b in Bound if not b.is_memory and any(c.bound is b for c in roofline.ceilings))
+    bounds = _default_bounds(pipes, everywhere) if options.bounds is None else options.bounds
+    lit = _lit_bounds(placed, options)
+    lines, ridges = _roof(roofline, sources, bounds, lit)
+    x_range, y_range = _machine_ranges(roofline, bounds) or _data_ranges(points)
     return ChartScene(
         x_range=x_range.widened_to(point.x for point in everywhere),
         y_range=y_range.widened_to(point.y for point in everywhere),
@@ -146,6 +155,8 @@ def build_scene(
         groups=grouped(placed),
         sources=sources,
         known_sources=known,
+        bounds=bounds,
+        known_bounds=pipes,
         target=_target(session, placed, options.selected),
         has_ceilings=bool(lines),
         hidden_count=len(points) - len(shown),
@@ -174,6 +185,12 @@ def _default_sources(known: Sequence[Source], points: Sequence[ChartPoint | Stri
     return frozenset(measured or [source for source in known if source.is_measured] or known)
 
 
+def _default_bounds(known: Sequence[Bound], points: Sequence[ChartPoint]) -> frozenset[Bound]:
+    """Pipes that bound a point, because a dozen lines hide the few that matter; else the usual ones."""
+    wanted = {point.bound for point in points} & set(known) or set(_USUAL) & set(known)
+    return frozenset(wanted or known)
+
+
 def _lit_bounds(points: Sequence[ChartPoint], options: ChartOptions) -> frozenset[Bound] | None:
     """Compute bounds of the selected point, else of all points shown; None lights everything."""
     selected = [point.bound for point in points if point.number == options.selected]
@@ -181,14 +198,14 @@ def _lit_bounds(points: Sequence[ChartPoint], options: ChartOptions) -> frozense
 
 
 def _roof(
-    roofline: Roofline, sources: frozenset[Source], lit: frozenset[Bound] | None
+    roofline: Roofline, sources: frozenset[Source], bounds: frozenset[Bound], lit: frozenset[Bound] | None
 ) -> tuple[tuple[RoofLine, ...], tuple[RidgePoint, ...]]:
     lines: list[RoofLine] = []
     ridges: list[RidgePoint] = []
     for source in Source:
         if source not in sources:
             continue
-        compute = [c for bound in Bound if not bound.is_memory for c in roofline.of(bound, source)]
+        compute = [c for bound in Bound if bound in bounds for c in roofline.of(bound, source)]
         own_memory = roofline.of(Bound.DRAM, source)
         memory = own_memory[0] if own_memory else roofline.best(Bound.DRAM)
         for ceiling in compute:
@@ -227,10 +244,17 @@ def _memory_lines(
     return pieces
 
 
-def _machine_ranges(roofline: Roofline) -> tuple[Range, Range] | None:
-    """Two and a half decades left of the lowest ridge, one right of the highest; quarter decades."""
+def _machine_ranges(roofline: Roofline, bounds: frozenset[Bound]) -> tuple[Range, Range] | None:
+    """Two and a half decades left of the lowest ridge, one right of the highest; quarter decades.
+
+    The special functions, far below the rest, count where they are drawn.
+    """
     memory = roofline.best(Bound.DRAM)
-    compute = [ceiling.value for ceiling in roofline.ceilings if not ceiling.bound.is_memory]
+    compute = [
+        ceiling.value
+        for ceiling in roofline.ceilings
+        if not ceiling.bound.is_memory and (ceiling.bound is not Bound.SPECIAL or Bound.SPECIAL in bounds)
+    ]
     if memory is None or not compute:
         return None
     slope = math.log10(memory.value)

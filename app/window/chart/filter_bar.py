@@ -2,20 +2,21 @@
 
 from collections.abc import Sequence
 
-import msgspec
+from msgspec.structs import replace
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from roofscope.app.presentation.roofline.caption import SPREAD_TEXT, count_line, providers_of
 from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene
 from roofscope.app.presentation.tokens import PROVIDER_NAMES, Theme
+from roofscope.app.window.chart.ceilings_menu import CeilingsMenu
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.icons import provider_icon
 from roofscope.app.window.widgets.labels import choice_box
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.session import Session
-from roofscope.profiling.roofline.roofline import Source
+from roofscope.profiling.roofline.roofline import Bound, Source
 
 _EVERY_KERNEL = "All kernels"
 _EVERY_DTYPE = "All dtypes"
@@ -39,10 +40,14 @@ class ChartBar(QWidget):
         self.dtypes = choice_box("Dtype shown", "Show only one dtype and the ceilings that bound it")
         self.kernels.activated.connect(self._filtered)
         self.dtypes.activated.connect(self._filtered)
-        self.ceilings = _button("Ceilings", "Which ceilings are drawn, by where their value comes from")
+        self.ceilings = _button(
+            "Ceilings", "Which ceilings are drawn: where their value comes from, which units"
+        )
         self.ceilings.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._source_menu = QMenu(self.ceilings)
-        self.ceilings.setMenu(self._source_menu)
+        self._menu = CeilingsMenu(self.ceilings)
+        self._menu.sources_chosen.connect(self._choose_sources)
+        self._menu.bounds_chosen.connect(self._choose_bounds)
+        self.ceilings.setMenu(self._menu)
         fit = _button(
             "Fit", "Show the whole roofline (F). Wheel zooms, drag pans, Shift and drag zooms to a box"
         )
@@ -73,27 +78,20 @@ class ChartBar(QWidget):
             [(dtype.label, dtype) for dtype in Dtype if dtype in dtypes],
             options.dtype,
         )
-        self._show_sources(scene)
+        self._menu.show_scene(scene, is_chosen=options.bounds is not None)
+        self.ceilings.setEnabled(bool(scene.known_sources))
         self._show_legend(providers_of(scene))
         self._count.set_text(count_line(scene))
         self._count.setToolTip(f"{count_line(scene)}. {SPREAD_TEXT}")
 
     def source_actions(self) -> dict[Source, QAction]:
-        return {Source(action.data()): action for action in self._source_menu.actions()}
+        return self._menu.sources
 
-    def _show_sources(self, scene: ChartScene) -> None:
-        if not self.source_actions():
-            for source in sorted(Source, key=lambda source: source.rank):
-                action = self._source_menu.addAction("")
-                action.setData(source)
-                action.setCheckable(True)
-                action.triggered.connect(self._sources_chosen)
-        for source, action in self.source_actions().items():
-            is_known = source in scene.known_sources
-            action.setText(str(source).capitalize() + ("" if is_known else " (none in this session)"))
-            action.setEnabled(is_known)
-            action.setChecked(source in scene.sources)
-        self.ceilings.setEnabled(bool(scene.known_sources))
+    def bound_actions(self) -> dict[Bound, QAction]:
+        return self._menu.bounds
+
+    def follow_points_action(self) -> QAction:
+        return self._menu.of_points
 
     def _show_legend(self, providers: tuple[Provider, ...]) -> None:
         if providers == self._providers:
@@ -115,22 +113,17 @@ class ChartBar(QWidget):
             self._legend.addWidget(entry)
 
     def _filtered(self) -> None:
-        self._emit(self._options.sources)
+        self._emit(self._options)
 
-    def _sources_chosen(self) -> None:
-        self._emit(
-            frozenset(source for source, action in self.source_actions().items() if action.isChecked())
-        )
+    def _choose_sources(self, sources: frozenset[Source]) -> None:
+        self._emit(replace(self._options, sources=sources))
 
-    def _emit(self, sources: frozenset[Source] | None) -> None:
-        self.options_changed.emit(
-            msgspec.structs.replace(
-                self._options,
-                sources=sources,
-                dtype=self.dtypes.currentData(),
-                kernel=self.kernels.currentData(),
-            )
-        )
+    def _choose_bounds(self, bounds: frozenset[Bound] | None) -> None:
+        self._emit(replace(self._options, bounds=bounds))
+
+    def _emit(self, options: ChartOptions) -> None:
+        dtype, kernel = self.dtypes.currentData(), self.kernels.currentData()
+        self.options_changed.emit(replace(options, dtype=dtype, kernel=kernel))
 
     def _lay_out(self, *right: QToolButton) -> None:
         filters = QHBoxLayout()

@@ -5,6 +5,7 @@ from html import escape
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
+from roofscope.app.presentation.ceiling_conditions import conditions_text
 from roofscope.app.presentation.comparison import speed_up_text
 from roofscope.app.presentation.formatting import (
     bandwidth_text,
@@ -16,9 +17,9 @@ from roofscope.app.presentation.formatting import (
 )
 from roofscope.app.presentation.tokens import PROVIDER_NAMES, Theme
 from roofscope.app.presentation.verdict_text import (
-    ceiling_name,
     ceiling_value_text,
     distance_text,
+    limit_name,
     verdict_sentence,
 )
 from roofscope.profiling.analysis.comparison import SpeedUp
@@ -114,8 +115,10 @@ def point_html(point: Point, session: Session, theme: Theme, speed_up: SpeedUp |
 def ceiling_html(ceiling: Ceiling, theme: Theme) -> str:
     """Name, value and provenance of a ceiling."""
     rows = [("Provenance", str(ceiling.source)), ("Recorded", ceiling.recorded_at[:16].replace("T", " "))]
+    if conditions := conditions_text(ceiling):
+        rows.append(("Held at", conditions))
     return (
-        f"<div><b>{escape(ceiling_name(ceiling))}</b> · {ceiling_value_text(ceiling)}</div>"
+        f"<div><b>{escape(limit_name(ceiling))}</b> · {ceiling_value_text(ceiling)}</div>"
         f'{_table(rows, theme)}<div style="color:{theme.text_muted}">{escape(ceiling.method)}</div>'
     )
 

@@ -6,14 +6,26 @@ from functools import partial
 from math import isqrt
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from msgspec import Struct
+from msgspec.structs import replace
 
+from roofscope.profiling.roofline.nameplate import tensor_class
 from roofscope.profiling.roofline.roofline import Source
-from roofscope.profiling.worker.ceilings.testbed import BlockTimes, Reading, Testbed
+from roofscope.profiling.worker.ceilings.block_times import BlockTimes, Reading
+from roofscope.profiling.worker.ceilings.probes import (
+    EXP2,
+    FMA_BFLOAT162,
+    FMA_FLOAT32,
+    FMA_FLOAT64,
+    FMA_HALF2,
+    TANH,
+    Loop,
+)
+from roofscope.profiling.worker.ceilings.testbed import Testbed
+from roofscope.profiling.worker.failures import Unavailable
 
-_FMA_ROUNDS = 1024  # 2 ms on an H200, of which launch and tail are 0.2 %
+_ROUNDS = 1024  # 2 ms of FP32 on an H200, of which launch and tail are 0.2 %
 _TILE = (128, 256)  # of the output, as the fastest kernels of cuBLAS cut it
 _WAVES = 8  # of tiles, so that the multiprocessors end together
 
@@ -41,6 +53,7 @@ class Product(Struct, frozen=True):
 
     name: str  # such as "torch.mm of bfloat16 matrices"
     make: MakeCall
+    noise: str = "uniform in [-1, 1]"
 
 
 def matmul(dtype: torch.dtype, remark: str = "") -> Product:
@@ -70,10 +83,23 @@ def float8_matmul() -> Product:
     return Product("torch._scaled_mm of e4m3 matrices with fast accumulation", make)
 
 
+def int8_matmul() -> Product:
+    """``torch._int_mm``, torch's way to cuBLASLt's INT8; the second matrix is stored by columns."""
+
+    def make(device: torch.device, shape: Shape) -> Callable[[], object]:
+        a = torch.randint(-127, 128, (shape.m, shape.k), dtype=torch.int8, device=device)
+        b = torch.randint(-127, 128, (shape.n, shape.k), dtype=torch.int8, device=device).t()
+        out = torch.empty(shape.m, shape.n, dtype=torch.int32, device=device)
+        multiply: Any = torch.ops.aten._int_mm
+        return partial(multiply.out, a, b, out=out)
+
+    return Product("torch._int_mm of int8 matrices", make, "uniform in -127 to 127")
+
+
 def fp32(testbed: Testbed) -> list[Reading]:
     """The FP32 pipe by two uses: multiply-adds without memory, and IEEE matrix products."""
     product = measure_product(testbed, matmul(torch.float32, " in IEEE arithmetic"), held=False)[0]
-    loop = _multiply_add(testbed, np.float32)
+    loop = _loop(testbed, FMA_FLOAT32)
     if loop is None:
         _, why_not = testbed.own_kernels
         remark = f" No multiply-add loop was tried: {why_not}" if why_not else ""
@@ -87,17 +113,61 @@ def fp64(testbed: Testbed) -> list[Reading]:
     """The FP64 vector pipe. The FP64 matrix pipe, on GPUs that have one, is another."""
     if not testbed.is_cuda:
         return []
-    loop = _multiply_add(testbed, np.float64)
+    loop = _loop(testbed, FMA_FLOAT64)
     if loop:
         return [loop]
-    product = measure_product(testbed, matmul(torch.float64), held=False)[0]
     _, why_not = testbed.own_kernels
-    method = f"{product.method} It may use tensor pipes, but no multiply-add loop was tried: {why_not}"
+    if _multiplies_fp64(testbed):
+        raise Unavailable(f"a matrix product would use the tensor pipe, and no loop can: {why_not}")
+    product = measure_product(testbed, matmul(torch.float64), held=False)[0]
+    method = f"{product.method} No multiply-add loop was tried: {why_not}"
     return [Reading(product.value, method, product.timing)]
 
 
+def fp64_tensor(testbed: Testbed) -> list[Reading]:
+    """CuBLAS takes the FP64 matrix pipe by itself."""
+    return measure_product(testbed, matmul(torch.float64), held=False) if _multiplies_fp64(testbed) else []
+
+
+def half2(testbed: Testbed) -> list[Reading]:
+    """The vector units on packed pairs of float16."""
+    return _found(_loop(testbed, FMA_HALF2)) if testbed.is_cuda else []
+
+
+def bfloat162(testbed: Testbed) -> list[Reading]:
+    """The same of bfloat16, which have instructions of their own from compute capability 8.0 on."""
+    return _found(_loop(testbed, FMA_BFLOAT162)) if _has(testbed, (8, 0)) else []
+
+
+def special(testbed: Testbed) -> list[Reading]:
+    """The special function units by two of their instructions; 16 results a multiprocessor and cycle."""
+    if not testbed.is_cuda:
+        return []
+    found = [reading for loop in (EXP2, TANH) if (reading := _loop(testbed, loop))]
+    found.sort(key=lambda reading: -reading.value)
+    if len(found) < 2:
+        return found
+    best, other = found
+    method = f"{best.method} Besides, {other.value / 1e12:.2f}e12 results/s: {other.method}"
+    return [Reading(best.value, method, best.timing)]
+
+
 def fp16(testbed: Testbed) -> list[Reading]:
-    return measure_product(testbed, matmul(torch.float16))
+    readings = measure_product(testbed, matmul(torch.float16))
+    row = tensor_class(testbed.device)
+    if not testbed.is_cuda or row is None or row.fp16_sums:
+        return readings
+    remark = f"Sums in FP16 are not faster on {row.name}: this ceiling stands for both."
+    return [replace(reading, method=f"{reading.method} {remark}") for reading in readings]
+
+
+def fp16_sums(testbed: Testbed) -> list[Reading]:
+    """Sums in FP16, where they are faster than sums in FP32, or nothing is known of that."""
+    row = tensor_class(testbed.device)
+    if not testbed.is_cuda or (row is not None and not row.fp16_sums):
+        return []
+    with float16_sums():
+        return measure_product(testbed, matmul(torch.float16, " with sums in FP16"))
 
 
 def bf16(testbed: Testbed) -> list[Reading]:
@@ -118,22 +188,37 @@ def fp8(testbed: Testbed) -> list[Reading]:
     return measure_product(testbed, float8_matmul()) if _has(testbed, (8, 9)) else []
 
 
+def int8(testbed: Testbed) -> list[Reading]:
+    return measure_product(testbed, int8_matmul(), held=False) if _has(testbed, (7, 5)) else []
+
+
+def _multiplies_fp64(testbed: Testbed) -> bool:
+    """Whether the GPU has a matrix pipe for FP64; products with a small FP64 unit have none to speak of."""
+    return testbed.is_cuda and torch.cuda.get_device_capability(testbed.torch_device) in (
+        (8, 0),
+        (9, 0),
+        (10, 0),
+    )
+
+
 def _has(testbed: Testbed, capability: tuple[int, int]) -> bool:
-    """BF16 and TF32 came with compute capability 8.0, FP8 with 8.9."""
+    """INT8 came with compute capability 7.5, BF16 and TF32 with 8.0, FP8 with 8.9."""
     return testbed.is_cuda and torch.cuda.get_device_capability(testbed.torch_device) >= capability
 
 
-def _multiply_add(testbed: Testbed, real: type[np.float32] | type[np.float64]) -> Reading | None:
+def _loop(testbed: Testbed, loop: Loop) -> Reading | None:
+    """None without our own kernels."""
     probes, _ = testbed.own_kernels
     if probes is None:
         return None
-    flop_count = probes.multiply_add(real, _FMA_ROUNDS)
-    timing = testbed.time_blocks(lambda: probes.multiply_add(real, _FMA_ROUNDS))
-    method = (
-        f"A loop of {real.__name__} multiply-adds in registers on every lane, "
-        f"{timing.fastest_text} runs{timing.clock_text}."
-    )
-    return Reading(flop_count / timing.fastest_s, method, timing)
+    flop_count = probes.repeat(loop, _ROUNDS)
+    timing = testbed.time_blocks(lambda: probes.repeat(loop, _ROUNDS)).fastest
+    method = f"A loop of {loop.name} in registers on every lane, {timing.text} runs{timing.clock_text}."
+    return Reading(flop_count / timing.median_s, method, timing)
+
+
+def _found(reading: Reading | None) -> list[Reading]:
+    return [reading] if reading else []
 
 
 def measure_product(
@@ -149,20 +234,18 @@ def measure_product(
 
 
 def _burst(testbed: Testbed, product: Product, shape: Shape) -> Reading:
-    timing = testbed.time_blocks(product.make(testbed.torch_device, shape), testbed.pace.pause_s)
-    method = (
-        f"{product.name}, {shape}, uniform in [-1, 1], {timing.fastest_text} short runs{timing.clock_text}."
-    )
-    return Reading(shape.flop_count / timing.fastest_s, method, timing)
+    timing = testbed.time_blocks(product.make(testbed.torch_device, shape), testbed.pace.pause_s).fastest
+    method = f"{product.name}, {shape}, {product.noise}, {timing.text} short runs{timing.clock_text}."
+    return Reading(shape.flop_count / timing.median_s, method, timing)
 
 
 def _sustained(testbed: Testbed, product: Product, shape: Shape) -> Reading:
     timing = testbed.hold(product.make(testbed.torch_device, shape))
     method = (
-        f"{product.name}, {shape}, uniform in [-1, 1], held for {testbed.pace.held_s:g} s "
+        f"{product.name}, {shape}, {product.noise}, held for {testbed.pace.held_s:g} s "
         f"after {testbed.pace.settle_s:g} s{timing.clock_text}{_power_text(timing)}."
     )
-    return Reading(shape.flop_count / timing.times_s[0], method, timing, Source.MEASURED_SUSTAINED)
+    return Reading(shape.flop_count / timing.median_s, method, timing, Source.MEASURED_SUSTAINED)
 
 
 def _power_text(timing: BlockTimes) -> str:
@@ -209,3 +292,15 @@ def float32_matmul_precision(precision: str) -> Generator[None]:
         yield
     finally:
         torch.set_float32_matmul_precision(before)
+
+
+@contextmanager
+def float16_sums() -> Generator[None]:
+    """Lets cuBLAS sum products of float16 in FP16; the earlier setting is restored."""
+    setting = torch.backends.cuda.matmul
+    before = setting.allow_fp16_accumulation
+    setting.allow_fp16_accumulation = True
+    try:
+        yield
+    finally:
+        setting.allow_fp16_accumulation = before

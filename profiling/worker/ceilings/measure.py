@@ -4,7 +4,7 @@ Each ceiling is one entry of MEASUREMENTS; a function returns nothing where the 
 """
 
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 
 import torch
@@ -12,10 +12,11 @@ from msgspec import Struct
 
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.results.session import timestamp
-from roofscope.profiling.roofline.nameplate import nameplate_held
+from roofscope.profiling.roofline.nameplate import MARGIN, nameplate_held, nameplate_limit
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source
 from roofscope.profiling.worker.ceilings import compute, memory
-from roofscope.profiling.worker.ceilings.testbed import Reading, Testbed
+from roofscope.profiling.worker.ceilings.block_times import Reading
+from roofscope.profiling.worker.ceilings.testbed import Testbed
 from roofscope.profiling.worker.failures import first_line
 
 _DEADLINE_S = 60.0  # of one ceiling, which takes some seconds
@@ -31,7 +32,11 @@ class Measurement(Struct, frozen=True):
     @property
     def detail(self) -> str:
         """For people: ``DRAM copy``."""
-        return f"{self.bound.upper()} {self.mix}" if self.mix else self.bound.upper()
+        return f"{self.bound.label} {self.mix}" if self.mix else self.bound.label
+
+    def text(self, value: float) -> str:
+        """A value of this ceiling in words: ``4.81 TB/s``."""
+        return f"{value / 1e12:.3g} {'TB/s' if self.bound.is_memory else 'TFLOP/s'}"
 
 
 MEASUREMENTS = (
@@ -42,11 +47,21 @@ MEASUREMENTS = (
     Measurement(Bound.L2, memory.resident_read, Mix.READ),
     Measurement(Bound.FP32, compute.fp32),
     Measurement(Bound.FP64, compute.fp64),
+    Measurement(Bound.HALF2, compute.half2),
+    Measurement(Bound.BFLOAT162, compute.bfloat162),
+    Measurement(Bound.SPECIAL, compute.special),
+    Measurement(Bound.FP64_TENSOR, compute.fp64_tensor),
     Measurement(Bound.TF32, compute.tf32),
     Measurement(Bound.FP16, compute.fp16),
+    Measurement(Bound.FP16_SUMS, compute.fp16_sums),
     Measurement(Bound.BF16, compute.bf16),
     Measurement(Bound.FP8, compute.fp8),
+    Measurement(Bound.INT8, compute.int8),
 )
+
+
+class FalseReadings(Exception):
+    """A reading no device can give was refused: what measured it measured the others too."""
 
 
 def _to_log(text: str) -> None:
@@ -63,22 +78,50 @@ def measure_ceilings(
     """Measure every ceiling of a device and report each as soon as it is known.
 
     ``announce(detail, deadline_s)`` is called before each, ``notify`` with one sentence for each that
-    could not be measured. Returns early once ``should_stop()``. Raises OutOfMemoryError when other
-    processes fill the GPU, and what torch raises when the device is broken.
+    could not be measured or was refused. Returns early once ``should_stop()``. Raises OutOfMemoryError when
+    other processes fill the GPU, FalseReadings at the end where a reading was refused, so that none of this
+    probe is kept, and what torch raises when the device is broken.
     """
     testbed = Testbed(device, should_stop)
     held: set[Bound] = set()
+    refused: list[str] = []
     with torch.cuda.device(testbed.torch_device) if testbed.is_cuda else nullcontext():
         try:
-            for measurement, readings in _survey(testbed, should_stop, announce, notify):
-                for reading in readings:
-                    report(_ceiling(device, measurement, reading))
+            for measurement, found in _survey(testbed, should_stop, announce, notify):
+                readings: list[Reading] = []
+                for reading in found:
+                    if problem := problem_with(device, measurement, reading, refused):
+                        refused.append(measurement.detail)
+                        notify(problem)
+                        continue
+                    readings.append(reading)
+                    report(_ceiling(testbed, device, measurement, reading))
                 if readings and measurement.bound not in held:
                     held.add(measurement.bound)
                     for ceiling in _held(device, measurement.bound, readings[-1]):
                         report(ceiling)
         finally:
             testbed.release_arrays()
+    if refused:
+        names = ", ".join(dict.fromkeys(refused))
+        raise FalseReadings(f"these ceilings were refused: {names}. None of this probe is kept.")
+
+
+def problem_with(device: Device, measurement: Measurement, reading: Reading, refused: Sequence[str]) -> str:
+    """One sentence where a reading cannot be true, else "". ``refused`` are the probe's earlier ones."""
+    limit = nameplate_limit(device, measurement.bound, reading.timing.clock_hz)
+    name = f"The {measurement.detail} ceiling of {device.name}"
+    value = measurement.text(reading.value)
+    if limit is None:
+        if not refused:
+            return ""
+        return f"{name} was refused: no nameplate checks its {value}, and {refused[0]} was false here."
+    if reading.value <= MARGIN * limit.value:
+        return ""
+    return (
+        f"{name} was refused: {value} is above {MARGIN:g} x its nameplate, {measurement.text(limit.value)} "
+        f"({limit.method.rstrip('.')}). Either a file replaced the timers, or that formula is wrong."
+    )
 
 
 def _survey(
@@ -124,20 +167,31 @@ def _measure(testbed: Testbed, measurement: Measurement, notify: Callable[[str],
         return []
 
 
-def _ceiling(device: Device, measurement: Measurement, reading: Reading) -> Ceiling:
+def _ceiling(testbed: Testbed, device: Device, measurement: Measurement, reading: Reading) -> Ceiling:
+    conditions = reading.timing.conditions(device, testbed.count_neighbours())
+    remarks = [reading.method]
+    if testbed.is_cuda and nameplate_limit(device, measurement.bound, None) is None:
+        remarks.append("No nameplate checks it.")
+    if conditions.unfit_because:
+        remarks.append(f"It was measured {conditions.unfit_because}.")
     return Ceiling(
         bound=measurement.bound,
         source=reading.source,
         value=reading.value,
-        method=reading.method,
+        method=" ".join(remarks),
         device_uuid=device.uuid,
         recorded_at=timestamp(),
         mix=measurement.mix,
+        clock_hz=reading.timing.clock_hz,
+        conditions=conditions if testbed.is_cuda else None,
     )
 
 
 def _held(device: Device, bound: Bound, reading: Reading) -> list[Ceiling]:
     """The data sheet's formula at the clocks held meanwhile, under sustained load if there was any."""
     timing = reading.timing
-    ceilings = nameplate_held(device, timing.clock_hz, timing.memory_clock_hz, timestamp())
+    clock_hz, meaning = timing.clock_hz, "clock held, in band"
+    if clock_hz is None:
+        clock_hz, meaning = timing.sampled_clock_hz, "clock by the driver's samples, not in band"
+    ceilings = nameplate_held(device, clock_hz, timing.memory_clock_hz, timestamp(), meaning)
     return [ceiling for ceiling in ceilings if ceiling.bound is bound]

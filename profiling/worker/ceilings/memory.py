@@ -10,8 +10,9 @@ import torch
 
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.roofline.roofline import Mix
+from roofscope.profiling.worker.ceilings.block_times import Reading
 from roofscope.profiling.worker.ceilings.probes import PACK_BYTES, Sweep
-from roofscope.profiling.worker.ceilings.testbed import MIB, Reading, Testbed
+from roofscope.profiling.worker.ceilings.testbed import MIB, Testbed
 
 # Working sets of the L2 sweep, in parts of the cache: it serves large ones from both of its halves, and near
 # its full size other data takes a share.
@@ -69,13 +70,12 @@ def resident_read(testbed: Testbed) -> list[Reading]:
         def call(data: torch.Tensor = data, packs: int = packs, laps: int = laps) -> None:
             probes.resident_read(data, packs, laps)
 
-        timing = testbed.time_blocks(call)
+        timing = testbed.time_blocks(call).fastest
         method = (
             f"Our kernel reads {data.nbytes / MIB:.0f} MiB {laps} times in one launch, past L1; best of "
-            f"working sets from 1/8 to 3/4 of L2, {timing.fastest_text} blocks"
-            f"{timing.clock_text}."
+            f"working sets from 1/8 to 3/4 of L2, {timing.text} blocks{timing.clock_text}."
         )
-        found.append(Reading(byte_count / timing.fastest_s, method, timing))
+        found.append(Reading(byte_count / timing.median_s, method, timing))
     return [max(found, key=lambda reading: reading.value)]
 
 
@@ -93,15 +93,12 @@ def _best(testbed: Testbed, mix: Mix, by_torch: Sequence[Sweep]) -> list[Reading
 def _sweep(testbed: Testbed, sweep: Sweep) -> Reading:
     size = testbed.arrays()[0].nbytes
     timing = testbed.time_blocks(sweep.call)
-    if testbed.is_cuda:
-        seconds = timing.median_s
-        statistic = f"median of {len(timing.times_s)} blocks, CUDA events"
-    else:
-        seconds = timing.fastest_s
-        statistic = f"{timing.fastest_text} blocks"
+    if not testbed.is_cuda:
+        timing = timing.fastest
+    statistic = f"{timing.text} blocks{', CUDA events' if testbed.is_cuda else ''}"
     remark = _cache_remark(testbed.device, size)
-    method = f"{sweep.name} on arrays of {size / MIB:.0f} MiB, {statistic}{remark}."
-    return Reading(sweep.byte_count / seconds, method, timing)
+    method = f"{sweep.name} on arrays of {size / MIB:.0f} MiB, {statistic}{timing.clock_text}{remark}."
+    return Reading(sweep.byte_count / timing.median_s, method, timing)
 
 
 def _cache_remark(device: Device, size: int) -> str:

@@ -2,6 +2,9 @@
 //
 // Every result is used, by a comparison that is never true, so that the compiler keeps the work.
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 constexpr float NEVER = 3e38f;  // data and sums stay small
 
 // ---- Passes over DRAM ---------------------------------------------------------------------------
@@ -136,8 +139,9 @@ __device__ __forceinline__ float4 load_from_l2(const float4* address) {
 // multiple of the number of threads and `steps` one of RESIDENT_PACKS.
 constexpr int RESIDENT_PACKS = 4;
 
-extern "C" __global__ void __launch_bounds__(256)
-read_resident(const float4* source, long long packs, long long steps, float* sink) {
+extern "C" __global__ void __launch_bounds__(256) read_resident(
+    const float4* source, long long packs, long long steps, float* sink
+) {
     const int stride = gridDim.x * blockDim.x;
     int at = blockIdx.x * blockDim.x + threadIdx.x;
     float sum = 0.0f;
@@ -155,7 +159,7 @@ read_resident(const float4* source, long long packs, long long steps, float* sin
     if (sum == NEVER) *sink = sum;
 }
 
-// ---- Multiply and add in registers --------------------------------------------------------------
+// ---- One instruction, over and over, in registers ------------------------------------------------
 
 // The CHAINS hide the latency of one another. A round is STEPS x CHAINS instructions (as in probes.py): the
 // loop itself costs 0.6 %, and the round still fits the innermost instruction cache.
@@ -164,31 +168,99 @@ constexpr int STEPS = 64;
 
 __device__ __forceinline__ float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 __device__ __forceinline__ double multiply_add(double a, double b, double c) { return fma(a, b, c); }
+__device__ __forceinline__ __half2 multiply_add(__half2 a, __half2 b, __half2 c) { return __hfma2(a, b, c); }
+#if __CUDA_ARCH__ >= 800
+__device__ __forceinline__ __nv_bfloat162 multiply_add(__nv_bfloat162 a, __nv_bfloat162 b, __nv_bfloat162 c) {
+    return __hfma2(a, b, c);
+}
+#endif
 
-template <typename Real>
-__device__ __forceinline__ void fma_loop(long long rounds, Real factor, Real addend, Real* sink) {
-    Real chain[CHAINS];
+// How a chain is filled from a number, and made a number of again.
+template <typename Value>
+struct Lane {
+    static __device__ __forceinline__ Value of(double x) { return static_cast<Value>(x); }
+    static __device__ __forceinline__ Value number(Value x) { return x; }
+};
+template <>
+struct Lane<__half2> {
+    static __device__ __forceinline__ __half2 of(float x) { return __float2half2_rn(x); }
+    static __device__ __forceinline__ float number(__half2 x) { return __low2float(x) + __high2float(x); }
+};
+#if __CUDA_ARCH__ >= 800
+template <>
+struct Lane<__nv_bfloat162> {
+    static __device__ __forceinline__ __nv_bfloat162 of(float x) { return __float2bfloat162_rn(x); }
+    static __device__ __forceinline__ float number(__nv_bfloat162 x) { return __low2float(x) + __high2float(x); }
+};
+#endif
+
+// The steps, given the instruction: a function of one chain's value.
+template <typename Value, typename Step, typename Sink>
+__device__ __forceinline__ void repeat(long long rounds, Step step_once, Sink* sink) {
+    Value chain[CHAINS];
 #pragma unroll
-    for (int i = 0; i < CHAINS; ++i) chain[i] = static_cast<Real>(threadIdx.x * CHAINS + i);
+    for (int i = 0; i < CHAINS; ++i) chain[i] = Lane<Value>::of(threadIdx.x * CHAINS + i);
+#pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
 #pragma unroll
         for (int step = 0; step < STEPS; ++step) {
 #pragma unroll
-            for (int i = 0; i < CHAINS; ++i) chain[i] = multiply_add(chain[i], factor, addend);
+            for (int i = 0; i < CHAINS; ++i) chain[i] = step_once(chain[i]);
         }
     }
-    Real sum = 0;
+    Sink sum = 0;
 #pragma unroll
-    for (int i = 0; i < CHAINS; ++i) sum += chain[i];
-    if (sum == static_cast<Real>(NEVER)) *sink = sum;
+    for (int i = 0; i < CHAINS; ++i) sum += Lane<Value>::number(chain[i]);
+    if (sum == static_cast<Sink>(NEVER)) *sink = sum;
 }
 
-extern "C" __global__ void __launch_bounds__(256)
-fma_float32(long long rounds, float factor, float addend, float* sink) {
+template <typename Value, typename Real>
+__device__ __forceinline__ void fma_loop(long long rounds, Real factor, Real addend, Real* sink) {
+    const Value by = Lane<Value>::of(factor), plus = Lane<Value>::of(addend);
+    repeat<Value>(rounds, [=](Value x) { return multiply_add(x, by, plus); }, sink);
+}
+
+// ex2 of the negated value settles at 0.64; the negation is part of the instruction, and costs none.
+__device__ __forceinline__ float exp2_of_minus(float x) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(-x));
+    return y;
+}
+
+__device__ __forceinline__ float tanh_of(float x) {
+#if __CUDA_ARCH__ >= 750
+    float y;
+    asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#else
+    return exp2_of_minus(x);
+#endif
+}
+
+#define ARGUMENTS(REAL) long long rounds, REAL factor, REAL addend, REAL *sink
+
+extern "C" __global__ void __launch_bounds__(256) fma_float32(ARGUMENTS(float)) {
     fma_loop<float>(rounds, factor, addend, sink);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
-fma_float64(long long rounds, double factor, double addend, double* sink) {
+extern "C" __global__ void __launch_bounds__(256) fma_float64(ARGUMENTS(double)) {
     fma_loop<double>(rounds, factor, addend, sink);
+}
+
+extern "C" __global__ void __launch_bounds__(256) fma_half2(ARGUMENTS(float)) {
+    fma_loop<__half2>(rounds, factor, addend, sink);
+}
+
+extern "C" __global__ void __launch_bounds__(256) fma_bfloat162(ARGUMENTS(float)) {
+#if __CUDA_ARCH__ >= 800
+    fma_loop<__nv_bfloat162>(rounds, factor, addend, sink);
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(256) exp2_float32(ARGUMENTS(float)) {
+    repeat<float>(rounds, [](float x) { return exp2_of_minus(x); }, sink);
+}
+
+extern "C" __global__ void __launch_bounds__(256) tanh_float32(ARGUMENTS(float)) {
+    repeat<float>(rounds, [](float x) { return tanh_of(x); }, sink);
 }

@@ -21,8 +21,25 @@ THREADS = 256
 BLOCKS_PER_MULTIPROCESSOR = 4
 
 RESIDENT_PACKS = 4  # as in probes.cu
-FMA_PER_ROUND = 8 * 64  # CHAINS x STEPS of probes.cu
+STEPS_PER_ROUND = 8 * 64  # CHAINS x STEPS of probes.cu
 
+
+class Loop(Struct, frozen=True):
+    """One instruction over and over in registers: its name for people, its kernel, its FLOPs a lane."""
+
+    name: str
+    kernel: str
+    flop_count: int
+    real: type[np.float32] | type[np.float64] = np.float32  # of factor and addend
+
+
+FMA_FLOAT32 = Loop("float32 multiply-adds", "fma_float32", 2)
+FMA_FLOAT64 = Loop("float64 multiply-adds", "fma_float64", 2, np.float64)
+FMA_HALF2 = Loop("packed float16 multiply-adds", "fma_half2", 4)
+FMA_BFLOAT162 = Loop("packed bfloat16 multiply-adds", "fma_bfloat162", 4)
+EXP2 = Loop("ex2.approx", "exp2_float32", 1)
+TANH = Loop("tanh.approx", "tanh_float32", 1)
+LOOPS = (FMA_FLOAT32, FMA_FLOAT64, FMA_HALF2, FMA_BFLOAT162, EXP2, TANH)
 
 HINTS = {"cached": "", "streamed": ", evict first", "kept": ", evict last"}
 
@@ -137,10 +154,14 @@ class Probes:
 
     def multiply_add(self, real: type[np.float32] | type[np.float64], rounds: int) -> int:
         """Multiply and add in registers, on every lane; the FLOPs done (FMA = 2)."""
-        # A factor below one keeps the values in the normal range.
-        arguments = (real(0.999), real(0.5), self._sink)
-        self._program.launch(f"fma_{real.__name__}", self._resident_blocks, THREADS, rounds, *arguments)
-        return self.resident_threads * rounds * FMA_PER_ROUND * 2
+        return self.repeat(FMA_FLOAT32 if real is np.float32 else FMA_FLOAT64, rounds)
+
+    def repeat(self, loop: Loop, rounds: int) -> int:
+        """Repeat one instruction in registers, on every lane; the FLOPs done (FMA = 2, a function 1)."""
+        # A factor below one keeps the values in the normal range; bfloat16 has just this one.
+        arguments = (loop.real(0.99609375), loop.real(0.5), self._sink)
+        self._program.launch(loop.kernel, self._resident_blocks, THREADS, rounds, *arguments)
+        return self.resident_threads * rounds * STEPS_PER_ROUND * loop.flop_count
 
 
 def load_probes(device: torch.device) -> tuple[Probes | None, str]:

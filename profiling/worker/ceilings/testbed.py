@@ -1,24 +1,24 @@
 """A device whose ceilings are measured: how it is timed, and the arrays that the memory ceilings share."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from statistics import median
 
 import torch
 from msgspec import Struct
 
-from roofscope.profiling.analysis.statistics import median_of_known
-from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
-from roofscope.profiling.roofline.roofline import Source
+from roofscope.profiling.devices.device import Device, DeviceKind
+from roofscope.profiling.worker.ceilings.block_times import Block, BlockTimes
+from roofscope.profiling.worker.ceilings.neighbours import neighbour_counter
 from roofscope.profiling.worker.ceilings.probes import Probes, load_probes
+from roofscope.profiling.worker.ceilings.watch import Clock, Watch
 from roofscope.profiling.worker.environment import free_bytes
 from roofscope.profiling.worker.timing.energy import cuda_mark
+from roofscope.profiling.worker.timing.gpu_clock import gpu_clock
 from roofscope.profiling.worker.timing.telemetry import state_reader
 
 MIB = 2**20
 _NOISE_COUNT = 2**20  # elements; every array is a whole number of copies of one noise
-_FASTEST = 5
 _HOLD_BATCH_S = 0.05  # calls queued at once while a load is held
 
 
@@ -45,52 +45,6 @@ PACES = {
 }
 
 
-class BlockTimes(Struct, frozen=True):
-    """Seconds a call in each block, in the order measured, and the device's state during them."""
-
-    times_s: tuple[float, ...]
-    states: tuple[DeviceState, ...] = ()
-
-    @property
-    def median_s(self) -> float:
-        return median(self.times_s)
-
-    @property
-    def fastest_s(self) -> float:
-        """Median of the fastest blocks: clocks at boost, and on a CPU other programs only slow a block."""
-        return median(sorted(self.times_s)[:_FASTEST])
-
-    @property
-    def fastest_text(self) -> str:
-        return f"median of the {min(_FASTEST, len(self.times_s))} fastest of {len(self.times_s)}"
-
-    @property
-    def clock_hz(self) -> float | None:
-        return median_of_known([state.clock_hz for state in self.states])
-
-    @property
-    def memory_clock_hz(self) -> float | None:
-        return median_of_known([state.memory_clock_hz for state in self.states])
-
-    @property
-    def power_w(self) -> float | None:
-        return median_of_known([state.power_w for state in self.states])
-
-    @property
-    def clock_text(self) -> str:
-        """For a method sentence: `` at 1980 MHz``."""
-        return f" at {self.clock_hz / 1e6:.0f} MHz" if self.clock_hz else ""
-
-
-class Reading(Struct, frozen=True):
-    """A measured limit in byte/s or FLOP/s, one sentence on how, and how the device was timed for it."""
-
-    value: float
-    method: str
-    timing: BlockTimes
-    source: Source = Source.MEASURED_BURST
-
-
 class Testbed:
     """One device under measurement, and the arrays that all memory ceilings share."""
 
@@ -100,6 +54,7 @@ class Testbed:
         self.pace = PACES[device.kind]
         self._should_stop = should_stop
         self._read_state = state_reader(device)
+        self.count_neighbours = neighbour_counter(device)
         self._arrays: tuple[torch.Tensor, ...] = ()
 
     @property
@@ -110,6 +65,14 @@ class Testbed:
     def own_kernels(self) -> tuple[Probes | None, str]:
         """Our probes, or None and one sentence on why there are none ("" on a CPU, which needs none)."""
         return load_probes(self.torch_device) if self.is_cuda else (None, "")
+
+    @cached_property
+    def clock(self) -> Clock | None:
+        """The SM clock in band; None on a CPU and without cuda.core: the driver's samples have to do."""
+        return gpu_clock(self.torch_device)
+
+    def watch(self) -> Watch:
+        return Watch(self.clock, self._read_state, self.pace.block_s / 4)
 
     def arrays(self) -> tuple[torch.Tensor, ...]:
         """Three equal float32 arrays of noise, made at the first call.
@@ -128,26 +91,28 @@ class Testbed:
             torch.cuda.empty_cache()
 
     def time_blocks(self, call: Callable[[], object], pause_s: float = 0.0) -> BlockTimes:
-        """Time several blocks of calls; a stop by the user cuts it short."""
+        """Time several blocks of calls; a stop by the user cuts it short.
+
+        A block under a slowdown, such as that of heat, does not count; as many again are tried.
+        """
         call()  # first touch: page faults, cuBLAS handles, lazily loaded kernels
         calls = max(1, round(self.pace.block_s / self.seconds_per_call(call, 2)))
         started = time.monotonic()
-        times: list[float] = []
-        states: list[DeviceState] = []
-        while not times or (len(times) < self.pace.repeats and not self._should_stop()):
+        blocks: list[Block] = []
+        while not blocks or (_is_short_of(blocks, self.pace.repeats) and not self._should_stop()):
             time.sleep(pause_s)
-            times.append(self.seconds_per_call(call, calls, lambda: states.append(self._read_state())))
+            watch = self.watch()
+            seconds = self.seconds_per_call(call, calls, watch)
+            blocks.append(Block(seconds, watch.clock_hz, tuple(watch.states)))
             over = time.monotonic() - started > self.pace.budget_s
-            if over and len(times) >= self.pace.least_repeats:
+            if over and len(blocks) >= self.pace.least_repeats:
                 break
-        return BlockTimes(tuple(times), tuple(states))
+        return BlockTimes.of(blocks)
 
-    def seconds_per_call(
-        self, call: Callable[[], object], calls: int, meanwhile: Callable[[], object] = lambda: None
-    ) -> float:
+    def seconds_per_call(self, call: Callable[[], object], calls: int, watch: Watch | None = None) -> float:
         """Mean over one block of calls: CUDA events round it, or wall clock on a CPU.
 
-        ``meanwhile`` is called while a GPU works on the block.
+        ``watch`` observes a GPU while it works on the block.
         """
         if not self.is_cuda:
             begin = time.perf_counter()
@@ -155,11 +120,17 @@ class Testbed:
                 call()
             return (time.perf_counter() - begin) / calls
         call()  # keeps the GPU busy while the block is queued behind it
+        if watch:
+            watch.begin()
         start = cuda_mark()
         for _ in range(calls):
             call()
         end = cuda_mark()
-        meanwhile()
+        if watch:
+            watch.end()
+            last = cuda_mark()
+            watch.look_until(end)
+            last.synchronize()
         end.synchronize()
         return start.elapsed_time(end) / 1e3 / calls
 
@@ -167,10 +138,11 @@ class Testbed:
         """The mean time of a call under a load held for ``held_s``, after ``settle_s`` of the same.
 
         It is for a GPU. The next batch is queued before the last one ends, so that the device never rests.
+        The clock is the mean over the same time.
         """
         calls = max(1, round(_HOLD_BATCH_S / self.seconds_per_call(call, 2)))
         marks = [cuda_mark()]
-        states: list[DeviceState] = []
+        watch = self.watch()
 
         def work(seconds: float, look: Callable[[], object]) -> None:
             until = time.monotonic() + seconds
@@ -185,10 +157,18 @@ class Testbed:
 
         work(self.pace.settle_s, lambda: None)
         settled = len(marks) - 1
-        work(self.pace.held_s, lambda: states.append(self._read_state()))
-        marks[-1].synchronize()
+        watch.begin()
+        work(self.pace.held_s, watch.look)
+        watch.end()
+        cuda_mark().synchronize()
         elapsed_s = marks[settled].elapsed_time(marks[-1]) / 1e3
-        return BlockTimes((elapsed_s / calls / (len(marks) - 1 - settled),), tuple(states))
+        seconds = elapsed_s / calls / (len(marks) - 1 - settled)
+        return BlockTimes.of([Block(seconds, watch.clock_hz, tuple(watch.states))])
+
+
+def _is_short_of(blocks: Sequence[Block], wanted: int) -> bool:
+    """Whether sound blocks are wanting, and twice as many in all have not been tried."""
+    return sum(not block.is_slowed for block in blocks) < wanted and len(blocks) < 2 * wanted
 
 
 def array_bytes(device: Device, free_bytes: int) -> int:
