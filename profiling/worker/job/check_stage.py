@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from roofscope.profiling.planning.plan import Job, Quality
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.outcome import (
+    ClockElasticity,
     Energy,
     FailureKind,
     Flag,
@@ -19,6 +22,7 @@ from roofscope.profiling.worker.inputs import InputMaker, InputSet
 from roofscope.profiling.worker.job.memoization import fingerprint, remembers
 from roofscope.profiling.worker.job.verify import Verifier
 from roofscope.profiling.worker.timing.blocks import GraphTimer, host_seconds
+from roofscope.profiling.worker.timing.clock_steps import elasticity_of
 from roofscope.profiling.worker.timing.energy import measure_energy
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.profiler import Profile, profile_turn
@@ -41,6 +45,11 @@ class Candidate:
     verification: Verification
     turn: Turn
     hot: Turn | None  # on one buffer set; None on a CPU and where the cache can hold none of it
+
+
+def rotated_bytes(sets: list[InputSet]) -> int:
+    """Bytes of the inputs that calls take in turn; outputs come on top, of which there may be one for all."""
+    return sum(tensor.nbytes for inputs in sets for tensor in inputs)
 
 
 class Checker:
@@ -67,13 +76,14 @@ class Checker:
         self._verify_again(turn, sets)
         host_s = self._host_s(candidate, sets) if self._on_gpu else None
         profile = profile_turn(turn, self._instruments.read_state) if self._on_gpu else None
+        elasticity = self._clock_elasticity(turn)
         return Measured(
             time=turn.stats,
             method=turn.timer.method,
             method_reason=turn.timer.reason,
             verification=candidate.verification,
             build=candidate.built.info(),
-            evidence=turn.evidence,
+            evidence=replace(turn.evidence, launch_floor_s=self._instruments.launch_floor_s),
             host_s=host_s,
             hot=candidate.hot.stats if candidate.hot and candidate.hot.samples_s else None,
             kernels=profile.kernels if profile else (),
@@ -82,6 +92,9 @@ class Checker:
             calls_s=self._single_calls(candidate, sets),
             energy=self._energy(turn),
             profiled=self._profiled(turn, profile),
+            rotated_bytes=rotated_bytes(sets),
+            clock_elasticity=elasticity if isinstance(elasticity, ClockElasticity) else None,
+            clock_elasticity_missing=elasticity if isinstance(elasticity, str) else "",
         )
 
     @staticmethod
@@ -122,6 +135,15 @@ class Checker:
         if self._job.quality is not Quality.EXACT or reader is None or not isinstance(timer, GraphTimer):
             return None
         return measure_energy(timer.replay, timer.calls_per_block, reader)
+
+    def _clock_elasticity(self, turn: Turn) -> ClockElasticity | str:
+        """Whether the time follows the SM clock, or why that is not known; "" where it is not asked.
+
+        Only in exact runs, as energy is, because it heats the device for 1.5 s.
+        """
+        if self._job.quality is not Quality.EXACT or not isinstance(turn.timer, GraphTimer):
+            return ""
+        return elasticity_of(turn.timer, self._instruments.device)
 
     def _host_s(self, candidate: Candidate, sets: list[InputSet]) -> float:
         calls = min(max(round(_HOST_CALLS_S / candidate.turn.interval.median), 1), _MOST_HOST_CALLS)
