@@ -94,9 +94,7 @@ def _fit(blocks: Sequence[ClockBlock], weights: Sequence[float]) -> _Line:
     return _Line(slope, clocks, [y - slope * x for x, y in zip(clocks, times, strict=True)])
 
 
-def _centred(
-    values: Sequence[float], blocks: Sequence[ClockBlock], weights: Sequence[float]
-) -> list[float]:
+def _centred(values: Sequence[float], blocks: Sequence[ClockBlock], weights: Sequence[float]) -> list[float]:
     """Values less the weighted mean of their cycle."""
     sums: dict[int, tuple[float, float]] = {}
     for value, block, weight in zip(values, blocks, weights, strict=True):

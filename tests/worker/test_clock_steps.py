@@ -20,7 +20,9 @@ CALL_S = 4e-4
 class FakeGpu:
     """Its call takes ``cycles`` of the clock and waits for ``wait_s`` besides."""
 
-    def __init__(self, cycles: float, wait_s: float, *, can_be_heated: bool = True, calls: int = CALLS) -> None:
+    def __init__(
+        self, cycles: float, wait_s: float, *, can_be_heated: bool = True, calls: int = CALLS
+    ) -> None:
         self.calls_per_block = calls
         self._cycles, self._wait_s = cycles, wait_s
         self._can_be_heated = can_be_heated

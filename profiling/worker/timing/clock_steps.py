@@ -6,7 +6,6 @@ in their clock, in the same second and on the same buffers.
 """
 
 import random
-import time
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
@@ -140,6 +139,4 @@ def _blocks_of(step: Step, cycle: int, timer: Timer, heater: Heater, clock: Cloc
         heater.wait()
         clock.sleep(step.rest_s)
     readings = [timer.block() for _ in range(step.blocks)]
-    return [
-        ClockBlock(cycle, reading.clock_hz, reading.seconds) for reading in readings if reading.clock_hz
-    ]
+    return [ClockBlock(cycle, reading.clock_hz, reading.seconds) for reading in readings if reading.clock_hz]
