@@ -7,7 +7,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from roofscope.profiling.analysis.causal import CORE_BOUND_FROM, MEMORY_BOUND_TO
-from roofscope.profiling.devices.device import Device
+from roofscope.profiling.devices.device import CACHE_LAPS, Device
 from roofscope.profiling.planning.spec import Work
 from roofscope.profiling.results.outcome import Measured, Method, ProfiledKernel
 from roofscope.profiling.roofline.roofline import Ceiling, Roof
@@ -169,8 +169,17 @@ def _cold_and_hot(measured: Measured, work: Work, device: Device | None) -> Iter
     is_core = elasticity is not None and elasticity.value >= CORE_BOUND_FROM
     if cost > _AS_HOT:
         yield Evidence(Cause.COLD, times, decides=times >= _COLDER and not is_core)
-    elif work.byte_count <= _SURELY_CACHED * cache_bytes:
+    elif _were_cold(measured, work, cache_bytes) and work.byte_count <= _SURELY_CACHED * cache_bytes:
         yield Evidence(Cause.AS_HOT, max(cost, 0.0))
+
+
+def _were_cold(measured: Measured, work: Work, cache_bytes: int) -> bool:
+    """Whether so much was rotated through that calls found nothing: else warm is compared with hot.
+
+    Older sessions do not say what was rotated; they had 256 sets at most.
+    """
+    rotated = measured.rotated_bytes
+    return (256 * work.byte_count if rotated is None else rotated) >= CACHE_LAPS * cache_bytes
 
 
 def _code(measured: Measured) -> Iterator[Evidence]:

@@ -120,7 +120,6 @@ class PointRecord(Struct, frozen=True):
     clock_elasticity_low_hz: float | None  # the clocks that it was found between
     clock_elasticity_high_hz: float | None
     double_instruction_count: int | None
-    rotated_bytes: int | None  # of all input sets that the calls took in turn
     launch_floor_s: float | None  # a call of an empty kernel
     samples_s: tuple[float, ...]  # one a block; in JSON only
 
@@ -226,7 +225,6 @@ def _measured_cells(measured: Measured | None) -> Cells:
         "clock_elasticity_low_hz": elasticity.clock_low_hz if elasticity else None,
         "clock_elasticity_high_hz": elasticity.clock_high_hz if elasticity else None,
         "double_instruction_count": build.double_instructions,
-        "rotated_bytes": measured.rotated_bytes,
         "launch_floor_s": evidence.launch_floor_s,
     }
 
@@ -240,7 +238,7 @@ _MEASURED = (
     *("clock_hz", "memory_clock_hz", "power_w", "temperature_c", "event_reasons"),
     *("clock_elasticity", "clock_elasticity_low", "clock_elasticity_high"),
     *("clock_elasticity_low_hz", "clock_elasticity_high_hz"),
-    *("double_instruction_count", "rotated_bytes", "launch_floor_s"),
+    *("double_instruction_count", "launch_floor_s"),
 )
 
 

@@ -138,7 +138,7 @@ def _flags(
     above = roof is not None and envelope is None and is_above(roof, measured)
     if above:
         found.add(Flag.ABOVE_ROOF)
-    if fits_in_cache(point, session) and (above or (_is_cpu(session) and _stays_cached(point, session))):
+    if fits_in_cache(point, session) and (above or _stays_in_cache(measured, session)):
         found.add(Flag.CACHE_RESIDENT)
     return tuple(flag for flag in Flag if flag in found)
 
@@ -201,16 +201,6 @@ def fits_in_cache(point: Point, session: Session) -> bool:
     return cache_bytes is not None and 0 < point.job.work.byte_count <= cache_bytes
 
 
-def _stays_cached(point: Point, session: Session) -> bool:
-    """Whether the input sets that a CPU's calls took in turn all fit its last-level cache.
-
-    Of points from before this was stored only one call's bytes are known.
-    """
-    rotated = point.measured.rotated_bytes if point.measured else None
-    cache_bytes = session.device.last_level_cache_bytes if session.device else None
-    return rotated is None or cache_bytes is None or rotated <= cache_bytes
-
-
 def _judge(point: Point, measured: Measured, session: Session) -> Verdict:
     roof = limiting_roof(point, session)
     envelope = _envelope(roof, point, measured, session)
@@ -249,6 +239,16 @@ def _kind(
         return VerdictKind.MEMORY_BOUND if roof.ceiling.bound.is_memory else VerdictKind.COMPUTE_BOUND
     named = next((each.cause for each in evidence if each.decides), None)
     return _NAMED_BY[named] if named else VerdictKind.UNKNOWN
+
+
+def _stays_in_cache(measured: Measured, session: Session) -> bool:
+    """Whether calls found their data in the cache, because all that was rotated fits it.
+
+    Older sessions do not say what was rotated: of those a CPU's points are taken for such, as they were.
+    """
+    if measured.rotated_bytes is not None and session.device:
+        return measured.rotated_bytes <= (session.device.last_level_cache_bytes or 0)
+    return _is_cpu(session)
 
 
 def _is_cpu(session: Session) -> bool:

@@ -180,11 +180,11 @@ class Measured(Struct, frozen=True, tag="measured"):
     flags: tuple[Flag, ...] = ()
     discards: tuple[Discard, ...] = ()
     calls_s: tuple[float, ...] = ()  # single calls, by events inside a graph; their spread, not the headline
+    clock_elasticity: ClockElasticity | None = None  # of an exact run on a GPU
+    clock_elasticity_missing: str = ""  # why an exact run has none, one sentence
     energy: Energy | None = None
     profiled: Meanwhile | None = None  # while the profiler observed it, which slows some kernels
     rotated_bytes: int | None = None  # of all input sets that the calls took in turn
-    clock_elasticity: ClockElasticity | None = None  # of an exact run on a GPU
-    clock_elasticity_missing: str = ""  # why an exact run has none, one sentence
 
     @property
     def kernel_sum_s(self) -> float | None:

@@ -174,6 +174,10 @@ def test_as_fast_from_the_cache_is_not_memory_where_the_data_fit() -> None:
     seconds = SMALL_COPY_S / 0.05
     sentence = proven_by(Cause.AS_HOT, plain(seconds, hot=hot(seconds * 0.97)), preset="small")
     assert sentence.startswith("Bound on the chip, not by DRAM: cold caches cost it 3.0 % of its time; 5.0 %")
+    warm = plain(seconds, hot=hot(seconds * 0.97), rotated_bytes=100 * 2**20)
+    assert (
+        judged(warm, preset="small")[0].kind is VerdictKind.UNKNOWN
+    )  # less than two laps of L2 leave some in it
     large, _ = judged(plain(COPY_S / 0.3, hot=hot(COPY_S / 0.3)))  # evicts itself
     assert large.kind is VerdictKind.UNKNOWN
 

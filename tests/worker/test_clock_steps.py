@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 from roofscope.profiling.analysis.causal import clock_elasticity
 from roofscope.profiling.results.outcome import ClockElasticity
 from roofscope.profiling.worker.timing.blocks import BlockReading
-from roofscope.profiling.worker.timing.clock_steps import STEPS, Step, clock_blocks
+from roofscope.profiling.worker.timing.clock_steps import STEPS, Step, clock_blocks, fitted
 
 FAST_HZ, CAPPED_HZ = 1980e6, 1450e6
 RISE_S = 0.03  # in which the clock makes up for two thirds of what it lost
@@ -116,3 +116,9 @@ def test_long_blocks_and_unread_clocks_are_left_alone() -> None:
     clockless = Clockless(0.0, CALL_S)
     assert clock_blocks(clockless, clockless, clock=clockless) == []
     assert clockless.heated_s == 0
+
+
+def test_no_blocks_are_a_reason() -> None:
+    found = fitted([])
+    assert isinstance(found, str)
+    assert found.startswith("No block was timed at another clock")

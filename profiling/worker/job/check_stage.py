@@ -22,7 +22,7 @@ from roofscope.profiling.worker.inputs import InputMaker, InputSet
 from roofscope.profiling.worker.job.memoization import fingerprint, remembers
 from roofscope.profiling.worker.job.verify import Verifier
 from roofscope.profiling.worker.timing.blocks import GraphTimer, host_seconds
-from roofscope.profiling.worker.timing.clock_steps import elasticity_of
+from roofscope.profiling.worker.timing.clock_steps import fitted, heated_blocks
 from roofscope.profiling.worker.timing.energy import measure_energy
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.profiler import Profile, profile_turn
@@ -45,11 +45,6 @@ class Candidate:
     verification: Verification
     turn: Turn
     hot: Turn | None  # on one buffer set; None on a CPU and where the cache can hold none of it
-
-
-def rotated_bytes(sets: list[InputSet]) -> int:
-    """Bytes of the inputs that calls take in turn; outputs come on top, of which there may be one for all."""
-    return sum(tensor.nbytes for inputs in sets for tensor in inputs)
 
 
 class Checker:
@@ -92,7 +87,6 @@ class Checker:
             calls_s=self._single_calls(candidate, sets),
             energy=self._energy(turn),
             profiled=self._profiled(turn, profile),
-            rotated_bytes=rotated_bytes(sets),
             clock_elasticity=elasticity if isinstance(elasticity, ClockElasticity) else None,
             clock_elasticity_missing=elasticity if isinstance(elasticity, str) else "",
         )
@@ -143,7 +137,7 @@ class Checker:
         """
         if self._job.quality is not Quality.EXACT or not isinstance(turn.timer, GraphTimer):
             return ""
-        return elasticity_of(turn.timer, self._instruments.device)
+        return fitted(heated_blocks(turn.timer, self._instruments.device))
 
     def _host_s(self, candidate: Candidate, sets: list[InputSet]) -> float:
         calls = min(max(round(_HOST_CALLS_S / candidate.turn.interval.median), 1), _MOST_HOST_CALLS)

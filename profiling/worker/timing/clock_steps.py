@@ -6,7 +6,7 @@ in their clock, in the same second and on the same buffers.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import torch
@@ -89,15 +89,24 @@ class MatmulHeater:
             torch.mm(self._a, self._b, out=self._product)
 
 
-def elasticity_of(timer: Timer, device: Device) -> ClockElasticity | str:
-    """The elasticity of a call on this GPU, or one sentence on why it is not known."""
+def heated_blocks(timer: Timer, device: Device) -> list[ClockBlock]:
+    """Blocks at several clocks of this GPU; empty where a clock cannot be moved or read.
+
+    It runs where the timer is. What the blocks say is for the process that judges: ``fitted``.
+    """
     try:
-        heater = MatmulHeater(device)
+        return clock_blocks(timer, MatmulHeater(device))
     except torch.cuda.OutOfMemoryError:
-        return "The GPU has no memory left for the load that lowers its clock."
-    blocks = clock_blocks(timer, heater)
+        return []
+
+
+def fitted(blocks: Sequence[ClockBlock]) -> ClockElasticity | str:
+    """The elasticity of a call, or one sentence on why it is not known."""
     if not blocks:
-        return "Its clock cannot be read, or a block is so long that it has the clock of its own load."
+        return (
+            "No block was timed at another clock: the clock cannot be read, a block is so long that it has "
+            "the clock of its own load, or no memory is left for the load that lowers it."
+        )
     return clock_elasticity(blocks)
 
 
