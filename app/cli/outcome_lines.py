@@ -13,9 +13,10 @@ from roofscope.app.presentation.formatting import (
     spread_time_text,
 )
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
+from roofscope.profiling.analysis.verdict import flags_of
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped
-from roofscope.profiling.results.session import Point
+from roofscope.profiling.results.session import Point, Session
 
 _LOG_LINES = 5
 _INDENT = "    "
@@ -25,8 +26,9 @@ _NO_BREAK = "\u00a0"
 class OutcomeLines:
     """The lines of one run. A reason that held for an implementation of the same provider is not repeated."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, session: Session) -> None:
         self._width = width
+        self._session = session
         self._said: set[tuple[Provider, str]] = set()
 
     def of(self, point: Point) -> str | None:
@@ -36,18 +38,23 @@ class OutcomeLines:
             if reason in self._said:
                 return None
             self._said.add(reason)
-        return outcome_line(point, self._width)
+        return outcome_line(point, self._width, self._session)
 
 
-def outcome_line(point: Point, width: int) -> str:
-    """One outcome, as rich markup. Figures go below the name where both are too long for one line."""
+def outcome_line(point: Point, width: int, session: Session) -> str:
+    """One outcome, as rich markup. Figures go below the name where both are too long for one line.
+
+    A tick says that the time may be relied on, so one that the session's ceilings or the profiler rule out
+    has none, but the flags that say why.
+    """
     where = escape(f"{point.label} {workload_text(point)}")
     match point.outcome:
-        case Measured(time=time, flags=flags):
-            sign = "[green]✓[/]" if WARNING_FLAGS.isdisjoint(flags) else "[yellow]![/]"
+        case Measured(time=time):
+            warnings = [str(flag) for flag in flags_of(point, session) if flag in WARNING_FLAGS]
+            sign = "[yellow]![/]" if warnings else "[green]✓[/]"
             text = spread_time_text(time.median_s, time.low_s, time.high_s)
             rates = [bandwidth_text(point.achieved_bandwidth), rate_text(point)]
-            figures = [text, *(rate for rate in rates if rate != MISSING)]
+            figures = [text, *(rate for rate in rates if rate != MISSING), *warnings]
             return f"{sign} {where}:{_figures(figures, width, width - len(f'! {where}:'))}"
         case Skipped(message=message):
             return f"[dim]– {where}: {escape(message)}[/]"

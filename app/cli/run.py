@@ -150,10 +150,16 @@ def run(options: RunOptions) -> int:
         regime=options.regime,
     )
     console = make_console(stderr=options.as_json)
-    lines = OutcomeLines(console.width)
+    specs = {kernel.spec.name: kernel.spec for kernel in catalog.kernels}
+    judged = Session(path, "", device=device, specs=specs)
+    lines = OutcomeLines(console.width, judged)
 
     def line_of(gained: Gain) -> str | None:
-        return lines.of(gained) if isinstance(gained, Point) else None
+        if not isinstance(gained, Point):
+            return None
+        if not judged.ceilings:  # those known before the run; new ones are measured after all points
+            judged.ceilings = load(path).ceilings
+        return lines.of(gained)
 
     try:
         with progress_shown(console, line_of) as watch:

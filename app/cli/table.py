@@ -40,9 +40,10 @@ _COLUMNS = (
     Column("95 % CI", 3),
     Column("speed-up", 2),
     Column("of roof", 4),
-    Column("bandwidth", 5),
-    Column("rate", 6),
-    Column("error", 7),
+    Column("limited by", 5, is_number=False),
+    Column("bandwidth", 6),
+    Column("rate", 7),
+    Column("error", 8),
     Column("flags", 1, "yellow", is_number=False),
 )
 _MODE_COLUMNS = (
@@ -119,12 +120,14 @@ def _groups(points: Iterable[Point], row: Callable[[Point], tuple[str, ...]]) ->
 def _row(point: Point, session: Session, baselines: Baselines) -> tuple[str, ...]:
     measured, speed_up = point.measured, baselines.speed_up(point)
     assert measured is not None
+    judged = verdict(point, session)
     return (
         point.implementation.label,
         time_text(measured.time.median_s),
         spread_text(measured.time.median_s, measured.time.low_s, measured.time.high_s),
         speed_up_short_text(speed_up) if speed_up else MISSING,
-        share_text(verdict(point, session)),
+        share_text(judged),
+        str(judged.kind),
         bandwidth_text(point.achieved_bandwidth),
         rate_text(point),
         error_text(measured.verification.relative_error),

@@ -18,12 +18,13 @@ from roofscope.app.presentation.formatting import (
     time_text,
     traffic_text,
 )
+from roofscope.app.presentation.limiter_text import limiter_section
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.run_facts import device_section, energy_section, time_section
 from roofscope.app.presentation.verdict_text import ceiling_name, ceiling_value_text, limit_name
 from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES
 from roofscope.profiling.analysis.verdict import Verdict
-from roofscope.profiling.results.outcome import Failed, Measured
+from roofscope.profiling.results.outcome import Failed, Measured, ProfiledKernel
 from roofscope.profiling.results.session import Session, version
 from roofscope.profiling.roofline.roofline import Roof
 
@@ -38,6 +39,7 @@ def sections(row: PointRow, session: Session) -> tuple[Section, ...]:
     if measured:
         found = [
             time_section(row, measured, session.device),
+            limiter_section(row.verdict, measured),
             _work(row, session),
             device_section(measured, session.device),
             energy_section(row, measured),
@@ -127,6 +129,7 @@ def _build(measured: Measured, row: PointRow) -> Section:
         Fact("Registers", count_text(build.registers), "A thread"),
         Fact("Spills", memory_text(build.spill_bytes), "A thread"),
         Fact("Shared memory", memory_text(build.shared_bytes), "A block"),
+        Fact("Doubles", count_text(build.double_instructions), "Instructions in double precision"),
         Fact("Architecture", build.architecture or ""),
         Fact("Configuration", build.configuration or "", "Chosen by the autotuner"),
     )
@@ -136,10 +139,20 @@ def _kernels(measured: Measured) -> Section:
     return section(
         "Kernels of a call",
         *(
-            Fact(time_text(kernel.total_s), f"{kernel.calls:g} × {_breakable(kernel.name)}", kernel.name)
+            Fact(time_text(kernel.total_s), f"{kernel.calls:g} × {_breakable(kernel.name)}", _tip(kernel))
             for kernel in measured.kernels
         ),
     )
+
+
+def _tip(kernel: ProfiledKernel) -> str:
+    """The name in full, and the shape of its launch."""
+    launch = kernel.launch
+    if launch is None:
+        return kernel.name
+    shape = f"{count_text(launch.blocks)} blocks of {count_text(launch.threads)} threads"
+    occupancy = f", occupancy {percent_text(launch.occupancy)}" if launch.occupancy else ""
+    return f"{kernel.name}\n{shape}{occupancy}"
 
 
 def _breakable(name: str) -> str:

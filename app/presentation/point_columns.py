@@ -78,6 +78,10 @@ def _flags(row: PointRow) -> str:
     return ", ".join(row.verdict.flags)
 
 
+def _limited_by(row: PointRow) -> str:
+    return str(row.verdict.kind) if row.point.measured else ""
+
+
 def _build(read: Callable[[BuildInfo], float | None]) -> Callable[[PointRow], float | None]:
     def value(row: PointRow) -> float | None:
         measured = _measured(row)
@@ -138,6 +142,7 @@ COLUMNS = (
     ),
     _number("FLOP/s", "Floating-point operations over the time", _flop_rate, flop_rate_text),
     _number("Error", "Relative error against the float64 reference", _error, error_text),
+    _name("Limited by", "What the measurement proves to limit it; the details say how", _limited_by),
     _name("Flags", "What a reader of the time must know", _flags),
     _number("Registers", "Registers a thread", _build(lambda build: build.registers), _count),
     _number(

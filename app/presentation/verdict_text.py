@@ -7,6 +7,7 @@ from roofscope.app.presentation.formatting import (
     ratio_text,
     time_short_text,
 )
+from roofscope.app.presentation.limiter_text import evidence_text, limiter_title
 from roofscope.profiling.analysis.verdict import CEILING_UNCERTAINTY, Verdict, VerdictKind
 from roofscope.profiling.results.outcome import Cancelled, Failed, Flag, Skipped
 from roofscope.profiling.results.session import Point
@@ -100,8 +101,12 @@ def _measured_sentence(verdict: Verdict) -> str:
             )
         case VerdictKind.LAUNCH_BOUND:
             return f"Launch-bound: {_launch(verdict)}. On the device it reaches {reached}{_left(verdict)}."
+        case _ if verdict.proof:
+            return (
+                f"{limiter_title(verdict.kind)}: {evidence_text(verdict.proof)}; {reached}{_left(verdict)}."
+            )
         case _:
-            return f"{str(verdict.kind).capitalize()}: {reached}{_left(verdict)}."
+            return f"{limiter_title(verdict.kind)}: {reached}{_left(verdict)}."
 
 
 def _launch(verdict: Verdict) -> str:

@@ -113,6 +113,14 @@ class PointRecord(Struct, frozen=True):
     session_created_at: str
     session_file: str  # its name without folders
     roofscope_version: str | None  # that began the session
+    evidence: str | None  # of the limiter, in the order of proof: "spills 432; ..."
+    clock_elasticity: float | None  # 1: the cores bind it, 0: they do not; with its 95 % interval
+    clock_elasticity_low: float | None
+    clock_elasticity_high: float | None
+    clock_elasticity_low_hz: float | None  # the clocks that it was found between
+    clock_elasticity_high_hz: float | None
+    double_instruction_count: int | None
+    launch_floor_s: float | None  # a call of an empty kernel
     samples_s: tuple[float, ...]  # one a block; in JSON only
 
 
@@ -178,6 +186,7 @@ def _measured_cells(measured: Measured | None) -> Cells:
     if measured is None:
         return {**dict.fromkeys(_MEASURED), "samples_s": ()}
     time, hot, build, evidence = measured.time, measured.hot, measured.build, measured.evidence
+    elasticity = measured.clock_elasticity
     return {
         "median_s": time.median_s,
         "low_s": time.low_s,
@@ -210,6 +219,13 @@ def _measured_cells(measured: Measured | None) -> Cells:
         "power_w": evidence.power_w,
         "temperature_c": evidence.temperature_c,
         "event_reasons": "; ".join(evidence.event_reasons),
+        "clock_elasticity": elasticity.value if elasticity else None,
+        "clock_elasticity_low": elasticity.low if elasticity else None,
+        "clock_elasticity_high": elasticity.high if elasticity else None,
+        "clock_elasticity_low_hz": elasticity.clock_low_hz if elasticity else None,
+        "clock_elasticity_high_hz": elasticity.clock_high_hz if elasticity else None,
+        "double_instruction_count": build.double_instructions,
+        "launch_floor_s": evidence.launch_floor_s,
     }
 
 
@@ -220,6 +236,9 @@ _MEASURED = (
     *("compile_s", "graph_count", "graph_break_count", "recompile_count", "cached_graph_count"),
     *("registers", "spill_bytes", "shared_bytes", "configuration"),
     *("clock_hz", "memory_clock_hz", "power_w", "temperature_c", "event_reasons"),
+    *("clock_elasticity", "clock_elasticity_low", "clock_elasticity_high"),
+    *("clock_elasticity_low_hz", "clock_elasticity_high_hz"),
+    *("double_instruction_count", "launch_floor_s"),
 )
 
 
@@ -260,6 +279,7 @@ def _verdict_cells(point: Point, session: Session) -> Cells:
         "headroom_s": judged.headroom_s,
         "envelope": judged.envelope.ceiling.label if judged.envelope else None,
         "fraction_of_envelope": judged.fraction_of_envelope,
+        "evidence": "; ".join(f"{each.cause} {each.figure:.4g}" for each in judged.evidence) or None,
         "flags": "; ".join(judged.flags),
         **{f"flag_{flag.name.lower()}": flag in judged.flags for flag in Flag},
     }

@@ -29,6 +29,8 @@ MOST_DEVICE_MOVES = 0.005
 PLANTED_SLEEP_S = 200e-6
 SLEEP_WITHIN = 0.2
 WORK_WITHIN = 0.05
+PURE_WITHIN = 0.03  # of an elasticity of 0 or 1
+MIX_WITHIN = 0.05
 
 LIMITS = {
     ProofName.KNOWN_DURATION: (
@@ -63,6 +65,10 @@ LIMITS = {
         f"Known bytes and known FLOPs land on their ceilings within {100 * WORK_WITHIN:g} %."
     ),
     ProofName.TRAPS: "Every planted cheat is refused or flagged, and the honest twin is not.",
+    ProofName.CAUSAL_LIMITER: (
+        f"-d ln t / d ln f is 1 for a spin of fixed cycles and 0 for a DRAM copy within {PURE_WITHIN:g}, and "
+        f"what was planted for mixes within {MIX_WITHIN:g}, in order."
+    ),
 }
 
 

@@ -5,6 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from roofscope.profiling.analysis.agreement import is_longer
+from roofscope.profiling.analysis.limiter import NEAR_ROOF, Cause, Evidence, evidence_of
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.results.outcome import Cancelled, Failed, Flag, Measured, Skipped
@@ -22,17 +23,50 @@ MEASURED_IN = {Regime.BURST: Source.MEASURED_BURST, Regime.SUSTAINED: Source.MEA
 
 
 class VerdictKind(StrEnum):
-    """What limits the time of a point; one of the last four where there is no time to judge."""
+    """What limits the time of a point; one of the last four where there is no time to judge.
+
+    A roof is named only from NEAR_ROOF of it on. Below, it is what the measurement proves: ``limiter``.
+    """
 
     MEMORY_BOUND = "memory-bound"
     COMPUTE_BOUND = "compute-bound"
-    LAUNCH_BOUND = "launch-bound"
+    LAUNCH_BOUND = "launch-bound"  # on the host
+    LAUNCH_LATENCY = "launch latency"  # on the device
+    GAPS = "gaps between kernels"
+    SEVERAL_KERNELS = "several kernels"
+    HELD_CLOCK = "held clock"
+    WAITS_FOR_MEMORY = "waits for memory"  # its latency, or more bytes than the compulsory ones
+    DOUBLE_ARITHMETIC = "double arithmetic"
+    SPILLS = "spills"
+    PARTIAL_WAVES = "partial waves"
+    CORE_BOUND = "core-bound"
+    MIXED = "core and memory"
+    ON_CHIP = "on chip"
+    UNKNOWN = "on no roof"
     CACHE_RESIDENT = "cache-resident"
     ABOVE_ROOF = "above the roof"
     NO_CEILING = "no ceiling"
     SKIPPED = "skipped"
     FAILED = "failed"
     CANCELLED = "cancelled"
+
+
+_NAMED_BY = {
+    Cause.LAUNCHES: VerdictKind.LAUNCH_LATENCY,
+    Cause.GAPS: VerdictKind.GAPS,
+    Cause.KERNELS: VerdictKind.SEVERAL_KERNELS,
+    Cause.POWER: VerdictKind.HELD_CLOCK,
+    Cause.CLOCK: VerdictKind.HELD_CLOCK,
+    Cause.NOT_CORE: VerdictKind.WAITS_FOR_MEMORY,
+    Cause.COLD: VerdictKind.WAITS_FOR_MEMORY,
+    Cause.DOUBLE: VerdictKind.DOUBLE_ARITHMETIC,
+    Cause.SPILLS: VerdictKind.SPILLS,
+    Cause.WAVES: VerdictKind.PARTIAL_WAVES,
+    Cause.TRAFFIC: VerdictKind.WAITS_FOR_MEMORY,
+    Cause.CORE: VerdictKind.CORE_BOUND,
+    Cause.MIX: VerdictKind.MIXED,
+    Cause.AS_HOT: VerdictKind.ON_CHIP,
+}
 
 
 class Verdict(Struct, frozen=True):
@@ -46,6 +80,13 @@ class Verdict(Struct, frozen=True):
     launch_s: float | None = None  # host time over device time, when launch-bound
     flags: tuple[Flag, ...] = ()
     envelope: Roof | None = None  # the highest DRAM ceiling's, where a reading beats only that of its mix
+    evidence: tuple[Evidence, ...] = ()  # all that speaks of the limiter, in the order of proof
+
+    @property
+    def proof(self) -> Evidence | None:
+        """The evidence that names the limiter; None where a roof or the host does, or nothing."""
+        named = (evidence for evidence in self.evidence if evidence.decides)
+        return next((evidence for evidence in named if _NAMED_BY[evidence.cause] is self.kind), None)
 
     @property
     def is_above(self) -> bool:
@@ -97,7 +138,7 @@ def _flags(
     above = roof is not None and envelope is None and is_above(roof, measured)
     if above:
         found.add(Flag.ABOVE_ROOF)
-    if fits_in_cache(point, session) and (above or _is_cpu(session)):
+    if fits_in_cache(point, session) and (above or _stays_in_cache(measured, session)):
         found.add(Flag.CACHE_RESIDENT)
     return tuple(flag for flag in Flag if flag in found)
 
@@ -170,26 +211,44 @@ def _judge(point: Point, measured: Measured, session: Session) -> Verdict:
     if roof is None:
         kind = VerdictKind.LAUNCH_BOUND if launch_s is not None else VerdictKind.NO_CEILING
         return Verdict(kind, launch_s=launch_s, flags=flags)
+    fraction = roof.least_time_s / measured.time.median_s
+    evidence = evidence_of(measured, point.job.work, roof, session.device)
     return Verdict(
-        kind=_kind(roof, flags),
+        kind=_kind(roof, flags, fraction, evidence),
         limiter=roof.ceiling,
         least_time_s=roof.least_time_s,
-        fraction_of_roof=roof.least_time_s / measured.time.median_s,
+        fraction_of_roof=fraction,
         headroom_s=max(0.0, measured.time.median_s - roof.least_time_s),
         launch_s=launch_s,
         flags=flags,
         envelope=envelope,
+        evidence=evidence,
     )
 
 
-def _kind(roof: Roof, flags: tuple[Flag, ...]) -> VerdictKind:
+def _kind(
+    roof: Roof, flags: tuple[Flag, ...], fraction: float, evidence: tuple[Evidence, ...]
+) -> VerdictKind:
     if Flag.CACHE_RESIDENT in flags and roof.ceiling.bound.is_memory:
         return VerdictKind.CACHE_RESIDENT
     if Flag.ABOVE_ROOF in flags:
         return VerdictKind.ABOVE_ROOF
     if Flag.LAUNCH_BOUND in flags:
         return VerdictKind.LAUNCH_BOUND
-    return VerdictKind.MEMORY_BOUND if roof.ceiling.bound.is_memory else VerdictKind.COMPUTE_BOUND
+    if fraction >= NEAR_ROOF:
+        return VerdictKind.MEMORY_BOUND if roof.ceiling.bound.is_memory else VerdictKind.COMPUTE_BOUND
+    named = next((each.cause for each in evidence if each.decides), None)
+    return _NAMED_BY[named] if named else VerdictKind.UNKNOWN
+
+
+def _stays_in_cache(measured: Measured, session: Session) -> bool:
+    """Whether calls found their data in the cache, because all that was rotated fits it.
+
+    Older sessions do not say what was rotated: of those a CPU's points are taken for such, as they were.
+    """
+    if measured.rotated_bytes is not None and session.device:
+        return measured.rotated_bytes <= (session.device.last_level_cache_bytes or 0)
+    return _is_cpu(session)
 
 
 def _is_cpu(session: Session) -> bool:

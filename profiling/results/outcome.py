@@ -67,6 +67,7 @@ class BuildInfo(Struct, frozen=True):
     graph_breaks: int | None = None  # between them, where Python runs
     recompiles: int | None = None  # of code compiled before, for other shapes or values
     cached_graphs: int | None = None  # found compiled on disk, which makes the compile time say little
+    double_instructions: int | None = None  # of the compiled code, which compute in double precision
 
 
 class Evidence(Struct, frozen=True):
@@ -79,6 +80,7 @@ class Evidence(Struct, frozen=True):
     power_w: float | None = None
     temperature_c: float | None = None
     event_reasons: tuple[str, ...] = ()
+    launch_floor_s: float | None = None  # a call of an empty kernel by the headline's method
 
 
 class Discard(Struct, frozen=True):
@@ -89,12 +91,23 @@ class Discard(Struct, frozen=True):
     is_fault: bool = True  # of the device; else these blocks turned out to be warm-up
 
 
+class Launch(Struct, frozen=True):
+    """The shape of a kernel's launch, as CUPTI saw the first one. None where it did not say."""
+
+    blocks: int
+    threads: int  # of a block
+    registers: int | None = None  # a thread
+    shared_bytes: int | None = None  # a block
+    occupancy: float | None = None  # warps that fit a multiprocessor, of the most it holds: 0 to 1
+
+
 class ProfiledKernel(Struct, frozen=True):
     """A device kernel as CUPTI timed it, per call of the implementation."""
 
     name: str
     calls: float
     total_s: float
+    launch: Launch | None = None
 
 
 class Energy(Struct, frozen=True):
@@ -104,6 +117,20 @@ class Energy(Struct, frozen=True):
     integrated_joules_per_call: float | None  # from power samples, as a check; None without a power reading
     duration_s: float  # between two ticks of the counter
     calls: int  # in that time
+
+
+class ClockElasticity(Struct, frozen=True):
+    """By how much a call's time follows the SM clock: -d ln(time) / d ln(clock), with its 95 % interval.
+
+    1 is a call that the cores bind, 0 one that they do not: memory or a fixed wait. Between is a mix.
+    """
+
+    value: float
+    low: float
+    high: float
+    clock_low_hz: float  # the lowest and the highest in-band clock of the blocks it rests on
+    clock_high_hz: float
+    blocks: int
 
 
 class Meanwhile(Struct, frozen=True):
@@ -153,9 +180,12 @@ class Measured(Struct, frozen=True, tag="measured"):
     flags: tuple[Flag, ...] = ()
     discards: tuple[Discard, ...] = ()
     calls_s: tuple[float, ...] = ()  # single calls, by events inside a graph; their spread, not the headline
+    clock_elasticity: ClockElasticity | None = None  # of an exact run on a GPU
+    clock_elasticity_missing: str = ""  # why an exact run has none, one sentence
     energy: Energy | None = None
     profiled: Meanwhile | None = None  # while the profiler observed it, which slows some kernels
     unsealed_because: tuple[str, ...] | None = None  # what rests on its process's word; None: not recorded
+    rotated_bytes: int | None = None  # of all input sets that the calls took in turn
 
     @property
     def kernel_sum_s(self) -> float | None:

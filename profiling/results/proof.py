@@ -21,6 +21,7 @@ class ProofName(StrEnum):
     HOST_NOISE = "host noise"
     KNOWN_WORK = "known work"
     TRAPS = "traps"
+    CAUSAL_LIMITER = "causal limiter"
 
 
 class Unit(StrEnum):

@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Kernel, load_module
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.profiling.worker.failures import Refusal
@@ -98,3 +99,12 @@ def compile_without_spilling(
                 load_module(source.with_suffix(".py")).run(None, *inputs)
         spilling = [name for name, stack, local in kernels if int(stack) or int(local)]
         assert spilling == [], target
+
+
+@pytest.mark.parametrize(("stem", "doubles"), [("cuda_naive", True), ("cuda_sigmoid", False)])
+def test_arithmetic_in_double_is_counted(stem: str, doubles: bool) -> None:
+    """Of the naive GELU by constants alone: its source does not have the word."""
+    source = LIBRARY / "gelu" / f"{stem}.cu"
+    _, count = cuda.compiled(source, Dtype.FLOAT32, "sm_90a")
+    assert count is not None
+    assert (count > 10) is doubles

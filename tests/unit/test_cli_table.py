@@ -30,6 +30,7 @@ from roofscope.profiling.results.outcome import (
     FailureKind,
     Flag,
     Outcome,
+    ProfiledKernel,
     SkipKind,
     Skipped,
     Stage,
@@ -43,7 +44,7 @@ POINT = next(point for point in make_session().points if point.measured)
 
 def printed(outcome: Outcome, width: int = 200) -> str:
     text = io.StringIO()
-    line = outcome_line(msgspec.structs.replace(POINT, outcome=outcome), width)
+    line = outcome_line(msgspec.structs.replace(POINT, outcome=outcome), width, make_session())
     Console(file=text, width=width).print(line, highlight=False)
     return text.getvalue()
 
@@ -65,6 +66,18 @@ def test_only_a_time_that_means_something_gets_a_tick() -> None:
     assert ": 1.000 ms ± 0.60 %," in printed(steady)
     assert printed(wide).startswith("!")
     assert ": 1.000 ms (130 µs to 7.8 ms)," in printed(wide)
+
+
+def test_a_time_that_cannot_be_gets_no_tick_but_its_flag() -> None:
+    above, remembers = measured(1e-9), measured(1e-3, flags=(Flag.REMEMBERS,))
+    disagrees = msgspec.structs.replace(measured(1e-3), kernels=(ProfiledKernel("longer", 1.0, 2e-3),))
+    for outcome, flag in (
+        (above, Flag.ABOVE_ROOF),
+        (remembers, Flag.REMEMBERS),
+        (disagrees, Flag.PROFILER_DISAGREES),
+    ):
+        assert printed(outcome).startswith("!")
+        assert printed(outcome).rstrip().endswith(flag)
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100])
@@ -101,6 +114,7 @@ def cells_of(name: str) -> list[dict[str, str]]:
                     "95 % CI": spread_text(time.median_s, time.low_s, time.high_s),
                     "speed-up": speed_up_short_text(speed_up) if speed_up else MISSING,
                     "of roof": percent_text(verdict(point, session).fraction_of_roof),
+                    "limited by": str(verdict(point, session).kind),
                     "bandwidth": bandwidth_text(point.achieved_bandwidth),
                     "rate": flop_rate_text(point.achieved_flop_rate or None),
                     "error": error_text(point.measured.verification.relative_error),
@@ -206,10 +220,11 @@ def test_the_skips_of_a_provider_are_one_line() -> None:
 
 
 def test_while_a_run_goes_on_a_reason_is_given_once_a_provider() -> None:
-    lines = OutcomeLines(200)
+    session = make_session()
+    lines = OutcomeLines(200, session)
     first = skipped(Provider.TRITON, "online")
-    assert lines.of(first) == outcome_line(first, 200)
+    assert lines.of(first) == outcome_line(first, 200, session)
     assert lines.of(skipped(Provider.TRITON, "tiles")) is None
     assert lines.of(skipped(Provider.CUDA, "naive")) is not None
     assert lines.of(skipped(Provider.TRITON, "tiles", Skipped(SkipKind.PAUSED, "It hung."))) is not None
-    assert lines.of(POINT) == lines.of(POINT) == outcome_line(POINT, 200)
+    assert lines.of(POINT) == lines.of(POINT) == outcome_line(POINT, 200, session)

@@ -26,8 +26,10 @@ def test_a_recorded_session_exports_what_it_did(name: str) -> None:
     assert len(now) == len(before) > 0
     columns = list(before[0])
     assert list(now[0])[: len(columns)] == columns
+    # The verdict of a recorded point may change: it is concluded again from what was recorded.
+    kept = [column for column in columns if column != "verdict"]
     for old, new in zip(before, now, strict=True):
-        assert not [column for column in columns if not same(old[column], new[column])]
+        assert not [column for column in kept if not same(old[column], new[column])]
 
 
 def same(old: str, new: str) -> bool:

@@ -48,9 +48,19 @@ def test_matmul_is_judged_against_the_pipe_of_its_dtype() -> None:
     least_s = 2 * 8192**3 / 796e12
     point = point_of(sessions.measured(least_s / 0.4), "matmul", Dtype.BFLOAT16)
     judged = verdict(point, session_with(point))
-    assert judged.kind is VerdictKind.COMPUTE_BOUND
+    assert judged.kind is VerdictKind.UNKNOWN
     assert judged.least_time_s == pytest.approx(least_s)
-    assert "40 % of the BF16 ceiling; 2.50× is left" in verdict_sentence(point, judged)
+    assert verdict_sentence(point, judged).startswith(
+        "On no roof, cause unknown: 40 % of the BF16 ceiling; 2.50× is left"
+    )
+    near = point_of(sessions.measured(least_s / 0.61), "matmul", Dtype.BFLOAT16)
+    assert verdict(near, session_with(near)).kind is VerdictKind.COMPUTE_BOUND
+
+
+@pytest.mark.parametrize(("fraction", "kind"), [(0.601, "memory-bound"), (0.599, "on no roof")])
+def test_a_roof_is_named_from_three_fifths_of_it_on(fraction: float, kind: str) -> None:
+    point = point_of(sessions.measured(COPY_S / fraction))
+    assert verdict(point, session_with(point)).kind == kind
 
 
 def test_a_point_above_its_roof_is_flagged_and_not_clamped() -> None:
@@ -103,13 +113,13 @@ def test_more_than_the_ceiling_of_its_mix_is_not_above_the_roof_which_is_the_env
 
 
 def test_launch_bound_needs_half_as_much_again_on_the_host() -> None:
-    slow = point_of(sessions.measured(10e-6, host_s=15.1e-6), preset="small")
-    fast = point_of(sessions.measured(10e-6, host_s=14.9e-6), preset="small")
+    slow = point_of(sessions.measured(3e-6, host_s=4.6e-6), preset="small")
+    fast = point_of(sessions.measured(3e-6, host_s=4.4e-6), preset="small")
     assert verdict(slow, session_with(slow)).kind is VerdictKind.LAUNCH_BOUND
     assert verdict(fast, session_with(fast)).kind is VerdictKind.MEMORY_BOUND
     judged = verdict(slow, session_with(slow))
-    assert judged.launch_s == pytest.approx(5.1e-6)
-    assert verdict_sentence(slow, judged).startswith("Launch-bound: a caller waits 5.1 µs longer")
+    assert judged.launch_s == pytest.approx(1.6e-6)
+    assert verdict_sentence(slow, judged).startswith("Launch-bound: a caller waits 1.6 µs longer")
 
 
 @pytest.mark.parametrize(
@@ -146,8 +156,21 @@ def test_a_cpu_point_inside_the_cache_says_so() -> None:
     assert "last-level cache" in verdict_sentence(small, verdict(small, on_cpu))
     assert distance_text(verdict(small, on_cpu)) == "cache-resident"
     tiny_cache = session_with(small, kind=DeviceKind.CPU, last_level_cache_bytes=2**20)
-    assert verdict(small, tiny_cache).kind is VerdictKind.MEMORY_BOUND
+    assert verdict(small, tiny_cache).kind is VerdictKind.UNKNOWN
     assert flags_of(small, session_with(small)) == ()  # a GPU is timed cold
+
+
+@pytest.mark.parametrize(("sets", "is_cached"), [(3, True), (4, True), (5, False), (13, False)])
+def test_the_bytes_rotated_through_decide_whether_a_cpu_point_stayed_in_the_cache(
+    sets: int, is_cached: bool
+) -> None:
+    """One call's 8 MiB fit 32 MiB; thirteen sets of them were read from DRAM."""
+    outcome = sessions.measured(1e-3, host_s=1e-3)
+    outcome = msgspec.structs.replace(outcome, rotated_bytes=sets * 8 * 2**20)
+    small = point_of(outcome, preset="small")
+    on_cpu = session_with(small, kind=DeviceKind.CPU, last_level_cache_bytes=32 * 2**20)
+    assert (verdict(small, on_cpu).kind is VerdictKind.CACHE_RESIDENT) is is_cached
+    assert (Flag.CACHE_RESIDENT in flags_of(small, on_cpu)) is is_cached
 
 
 def test_without_ceilings_nothing_is_claimed() -> None:

@@ -3,21 +3,25 @@
 import subprocess
 import threading
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from roofscope.profiling.analysis.causal import clock_elasticity
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.planning.catalog import scan
-from roofscope.profiling.results.outcome import Flag
+from roofscope.profiling.results.outcome import ClockElasticity, Flag
 from roofscope.profiling.results.proof import Proof, ProofName, Row
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.worker.failures import CancelRequested
 from roofscope.profiling.worker.job import link
 from roofscope.profiling.worker.job.link import own_process
-from roofscope.profiling.worker.selftest import nsight_compute, runner, traps
+from roofscope.profiling.worker.selftest import causal_limiter, nsight_compute, runner, traps
 from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.selftest.trap_sources import HONEST, TRAPS, Trap
 from roofscope.profiling.worker.timing import blocks
@@ -65,6 +69,48 @@ def laid(rig: Rig, folder: Path, name: str) -> Row:
     trap = next(trap for trap in TRAPS if trap.name == name)
     traps.write(folder, trap)
     return traps.try_cheat(rig, scan([folder]), trap)
+
+
+def test_the_causal_limiter_is_no_matter_of_a_cpu(rig: Rig) -> None:
+    proof = causal_limiter.prove(rig)
+    assert (proof.name, proof.passed) == (ProofName.CAUSAL_LIMITER, None)
+    assert proof.reason_skipped.startswith("On a CPU")
+
+
+class Replayed:
+    """A timer that the stage gets: what its call queues, and no time of its own."""
+
+    calls_per_block = 25
+
+    def __init__(self, call: Any, sets: list[InputSet], hz: Iterator[float], mixes: list[Any]) -> None:
+        call(*sets[0])
+        cycles, self._wait_s = mixes[-1]
+        self._cycles, self._hz = cycles, hz
+
+    def block(self) -> blocks.BlockReading:
+        hz = next(self._hz)
+        return blocks.BlockReading(self._cycles / hz + self._wait_s, hz)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 1.0])
+def test_a_mix_is_planted_in_cycles_and_seconds(
+    rig: Rig, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mixes: list[Any] = []
+    clock = SimpleNamespace(mix=lambda cycles, wait_s: mixes.append((cycles, wait_s)))
+    hz = cycle([1980e6, 1500e6, 1700e6, 1600e6])
+    monkeypatch.setattr(rig.instruments, "timer", lambda call, sets: Replayed(call, sets, hz, mixes))
+    monkeypatch.setattr(causal_limiter, "_BUDGET_S", 0.0)
+    heater = SimpleNamespace(heat=lambda _: None, wait=lambda: None)
+    rig.device = replace(rig.device, max_clock_hz=1980e6)
+    call: Any = causal_limiter.planted(rig, clock, heater, share)  # pyright: ignore[reportArgumentType]
+    cycles, wait_s = mixes[-1]
+    assert cycles / 1980e6 + wait_s == pytest.approx(causal_limiter.CALL_S, rel=1e-6)
+    assert cycles / 1980e6 == pytest.approx(share * causal_limiter.CALL_S, rel=1e-6)
+    found = clock_elasticity(call.blocks)
+    assert isinstance(found, ClockElasticity)
+    assert found.value == pytest.approx(call.known, abs=1e-6)
+    assert share <= call.known <= share + 0.1
 
 
 # Three have tests of their own: a busy machine, or Dynamo, would have a say in them.

@@ -1,6 +1,7 @@
 """What a provider gets and returns, and what providers share."""
 
 import inspect
+import re
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -60,6 +61,18 @@ class FirstCall:
             outputs = self._run(*inputs)
         self.seconds = time.perf_counter() - started
         return outputs
+
+
+# In PTX ``fma.rn.f64 %fd1, ...``; moves, loads and conversions cost the double units nothing or little.
+_DOUBLE = re.compile(
+    r"^\s*(?:@!?%\w+\s+)?(?:add|sub|mul|fma|mad|div|rcp|sqrt|rsqrt|min|max|setp|copysign)(?:\.\w+)*\.f64\b",
+    re.MULTILINE,
+)
+
+
+def double_instructions(ptx: str) -> int:
+    """How many instructions of this PTX compute in double precision."""
+    return len(_DOUBLE.findall(ptx))
 
 
 def run_of(module: ModuleType, *arguments: str) -> Call:

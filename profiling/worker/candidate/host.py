@@ -28,12 +28,14 @@ from roofscope.profiling.worker.candidate.messages import (
     BlockRead,
     Build,
     Call,
+    ClockBlocks,
     Contents,
     Counts,
     Done,
     EnergyRead,
     Free,
     Get,
+    HeatedBlocks,
     HostTime,
     Info,
     Informed,
@@ -64,6 +66,7 @@ from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.job.activity import ActivityCounter
 from roofscope.profiling.worker.soundness import is_sound
 from roofscope.profiling.worker.timing.blocks import GraphTimer, LocalTimer, host_seconds
+from roofscope.profiling.worker.timing.clock_steps import heated_blocks
 from roofscope.profiling.worker.timing.energy import measure_energy
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.profiler import profile_block, record_trace
@@ -150,6 +153,8 @@ class Host:
                 return self._single_calls(request)
             case MeasureEnergy(number=number):
                 return self._energy(number)
+            case HeatedBlocks(number=number):
+                return ClockBlocks(tuple(heated_blocks(self._timer(number), self._instruments.device)))
             case Info(number=number):
                 return Informed(self._candidates[number].built.info())
             case Record(number=number, group=group):

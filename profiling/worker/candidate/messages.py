@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from roofscope.profiling.analysis.causal import ClockBlock
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.spec import Implementation, Workload
 from roofscope.profiling.results.outcome import (
@@ -152,6 +153,12 @@ class MeasureEnergy(Struct, frozen=True, tag="measure_energy"):
     number: int
 
 
+class HeatedBlocks(Struct, frozen=True, tag="heated_blocks"):
+    """Time blocks at several clocks."""
+
+    number: int
+
+
 class Info(Struct, frozen=True, tag="info"):
     """What the compiler reported."""
 
@@ -182,6 +189,7 @@ Request = (
     | Profile
     | SingleCalls
     | MeasureEnergy
+    | HeatedBlocks
     | Info
     | Record
 )
@@ -251,6 +259,10 @@ class EnergyRead(Struct, frozen=True, tag="energy_read"):
     energy: Energy | None
 
 
+class ClockBlocks(Struct, frozen=True, tag="clock_blocks"):
+    blocks: tuple[ClockBlock, ...]
+
+
 class Informed(Struct, frozen=True, tag="informed"):
     build: BuildInfo
 
@@ -274,6 +286,7 @@ Answer = (
     | Counts
     | Profiled
     | EnergyRead
+    | ClockBlocks
     | Informed
     | Trouble
 )

@@ -3,10 +3,13 @@
 import random
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from roofscope.profiling.planning.plan import Job, Quality
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.outcome import (
     BuildInfo,
+    ClockElasticity,
     Energy,
     FailureKind,
     Flag,
@@ -16,7 +19,9 @@ from roofscope.profiling.results.outcome import (
     Verification,
 )
 from roofscope.profiling.worker.candidate.messages import (
+    ClockBlocks,
     EnergyRead,
+    HeatedBlocks,
     HostTime,
     Info,
     Informed,
@@ -35,6 +40,7 @@ from roofscope.profiling.worker.job.memoization import REMEMBERED, find_memory, 
 from roofscope.profiling.worker.job.passes import RemotePasses
 from roofscope.profiling.worker.job.second_clock import contradiction
 from roofscope.profiling.worker.job.verify import Verifier
+from roofscope.profiling.worker.timing.clock_steps import fitted
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.turn import Turn
 
@@ -98,13 +104,14 @@ class Checker:
         flags = self._flags(candidate)
         host_s = self._host_s(candidate) if self._on_gpu else None
         profile = self._profile(candidate) if self._on_gpu else None
+        elasticity = self._clock_elasticity(candidate)
         return Measured(
             time=turn.stats,
             method=turn.timer.method,
             method_reason=turn.timer.reason,
             verification=candidate.verification,
             build=self._build_info(candidate),
-            evidence=turn.evidence,
+            evidence=replace(turn.evidence, launch_floor_s=self._instruments.launch_floor_s),
             host_s=host_s,
             hot=candidate.hot.stats if candidate.hot and candidate.hot.samples_s else None,
             kernels=profile.kernels if profile else (),
@@ -114,6 +121,8 @@ class Checker:
             energy=self._energy(candidate),
             profiled=self._profiled(turn, profile),
             unsealed_because=self._unsealed_because(turn),
+            clock_elasticity=elasticity if isinstance(elasticity, ClockElasticity) else None,
+            clock_elasticity_missing=elasticity if isinstance(elasticity, str) else "",
         )
 
     def _unsealed_because(self, turn: Turn) -> tuple[str, ...]:
@@ -184,7 +193,12 @@ class Checker:
             return None
         return self._link.ask(MeasureEnergy(candidate.number), EnergyRead).energy
 
-    def _host_s(self, candidate: Candidate) -> float:
+    def _clock_elasticity(self, candidate: Candidate) -> ClockElasticity | str:
+        """Only in exact runs, because it takes some 2 s; "" where it is not asked for."""
+        if self._job.quality is not Quality.EXACT or candidate.timer.method is not Method.CUDA_GRAPH:
+            return ""
+        return fitted(self._link.ask(HeatedBlocks(candidate.number), ClockBlocks).blocks)
+
         calls = min(max(round(_HOST_CALLS_S / candidate.turn.interval.median), 1), _MOST_HOST_CALLS)
         return self._link.ask(HostTime(candidate.number, calls), Seconds).values[0]
 

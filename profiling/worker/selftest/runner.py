@@ -16,6 +16,7 @@ from roofscope.profiling.worker.failures import CancelRequested, DeviceFault, fi
 from roofscope.profiling.worker.job.link import CandidateLost, Connect
 from roofscope.profiling.worker.selftest import (
     caches,
+    causal_limiter,
     comparisons,
     durations,
     host_noise,
@@ -46,6 +47,7 @@ STEPS = {
     ProofName.HOST_NOISE: Step(host_noise.prove, 60.0),
     ProofName.KNOWN_WORK: Step(known_work.prove, 120.0),
     ProofName.TRAPS: Step(traps.prove, 300.0),
+    ProofName.CAUSAL_LIMITER: Step(causal_limiter.prove, 120.0),
 }
 
 

@@ -42,6 +42,14 @@ class GpuClock:
         """Keep one thread busy for this long."""
         self._program.launch(f"{OWN_PREFIX}spin", 1, 1, round(duration_s * 1e9))
 
+    def mix(self, cycles: int, duration_s: float) -> None:
+        """Keep one thread busy for this many cycles of the SM clock, and then for this long."""
+        self._program.launch(f"{OWN_PREFIX}mix", 1, 1, cycles, round(duration_s * 1e9))
+
+    def nothing(self) -> None:
+        """Launch an empty kernel."""
+        self._program.launch(f"{OWN_PREFIX}nothing", 1, 1)
+
     def hertz(self) -> float | None:
         """Median clock of the multiprocessors marked at both ends; call it once the device is idle."""
         begin, end = self._begin.view(-1, 2), self._end.view(-1, 2)

@@ -1,5 +1,6 @@
 """The instruments of a device: its clock, its state, its timers. They are made once per device."""
 
+import statistics
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -15,6 +16,8 @@ from roofscope.profiling.worker.timing.gpu_clock import gpu_clock
 from roofscope.profiling.worker.timing.graphs import OutputPool
 from roofscope.profiling.worker.timing.single_calls import calibrate_offset
 from roofscope.profiling.worker.timing.telemetry import state_reader
+
+_FLOOR_BLOCKS = 3
 
 
 class Instruments:
@@ -32,6 +35,20 @@ class Instruments:
     def call_offset_s(self) -> float | None:
         """What an event pair inside a graph adds to a call; None without a kernel of known duration."""
         return calibrate_offset(self.clock) if self.clock else None
+
+    @cached_property
+    def launch_floor_s(self) -> float | None:
+        """Seconds a call of an empty kernel by the headline's method; None without such a kernel."""
+        clock = self.clock
+        if clock is None:
+            return None
+
+        def launch(x: torch.Tensor) -> torch.Tensor:
+            clock.nothing()
+            return x
+
+        timer = self.timer(launch, [(torch.zeros(1, device=self.torch_device),)])
+        return statistics.median(timer.block().seconds for _ in range(_FLOOR_BLOCKS))
 
     @property
     def full_clock_hz(self) -> float | None:

@@ -4,15 +4,17 @@ import gzip
 import math
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import torch
+from msgspec import Struct
 from torch._C._autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
-from roofscope.profiling.results.outcome import Meanwhile, ProfiledKernel
+from roofscope.profiling.results.outcome import Launch, Meanwhile, ProfiledKernel
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.timing.blocks import BlockReading, BlockTimer
@@ -20,6 +22,11 @@ from roofscope.profiling.worker.timing.gpu_clock import OWN_PREFIX
 from roofscope.profiling.worker.timing.turn import Turn
 
 _TRACED_CALLS = 5
+_LAUNCH_FIELDS = {
+    "registers": "registers per thread",
+    "shared_bytes": "shared memory",
+    "occupancy_percent": "est. achieved occupancy %",
+}
 
 
 class Profile(NamedTuple):
@@ -86,20 +93,79 @@ def profile_block(timer: BlockTimer, rest_s: float) -> Profile:
         for event in _device_events(recording)
         if not event.name.startswith(OWN_PREFIX)
     ]
-    return Profile(kernels_of(spans, timer.calls_per_block), readings[0])
+    kernels = kernels_of(spans, timer.calls_per_block, launches_in(_chrome_json(recording)))
+    return Profile(kernels, readings[0])
 
 
-def kernels_of(spans: Iterable[Span], calls: int) -> tuple[ProfiledKernel, ...]:
+def kernels_of(
+    spans: Iterable[Span], calls: int, launches: Mapping[str, Launch] | None = None
+) -> tuple[ProfiledKernel, ...]:
     """What ``calls`` calls launched: each kernel's launches and mean time a call, longest first.
 
     It takes means because the headline is one: calls of 33 us take 31 to 34 us, depending on their buffers,
     and their median is 0.4 us less.
     """
     kernels = (
-        ProfiledKernel(name, len(seconds) / calls, sum(seconds) / calls)
+        ProfiledKernel(name, len(seconds) / calls, sum(seconds) / calls, (launches or {}).get(name))
         for name, seconds in own_seconds(spans).items()
     )
     return tuple(sorted(kernels, key=lambda kernel: -kernel.total_s))
+
+
+class _Arguments(Struct, rename=_LAUNCH_FIELDS):
+    """What Kineto writes beside a kernel; its events in Python lack most of it."""
+
+    grid: tuple[int, int, int] | None = None
+    block: tuple[int, int, int] | None = None
+    registers: int | None = None
+    shared_bytes: int | None = None
+    occupancy_percent: float | None = None
+
+
+class _Event(Struct):
+    cat: str = ""
+    name: str = ""
+    args: _Arguments | None = None
+
+
+class _Trace(Struct):
+    traceEvents: list[msgspec.Raw] = []  # named by Chrome
+
+
+def launches_in(chrome_json: bytes) -> dict[str, Launch]:
+    """By kernel, the shape of its first launch; empty where the trace cannot be read."""
+    found: dict[str, Launch] = {}
+    try:
+        events = msgspec.json.decode(chrome_json, type=_Trace).traceEvents
+    except (msgspec.MsgspecError, UnicodeDecodeError):  # Kineto sometimes writes invalid JSON
+        return found
+    for raw in events:
+        try:
+            event = _EVENTS.decode(raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            continue  # of another kind, whose arguments have other types
+        shape = event.args
+        if event.cat != "kernel" or event.name in found or shape is None or not (shape.grid and shape.block):
+            continue
+        percent = shape.occupancy_percent
+        found[event.name] = Launch(
+            blocks=math.prod(shape.grid),
+            threads=math.prod(shape.block),
+            registers=shape.registers,
+            shared_bytes=shape.shared_bytes,
+            occupancy=percent / 100 if percent else None,  # 0 where Kineto could not compute it
+        )
+    return found
+
+
+_EVENTS = msgspec.json.Decoder(_Event)
+
+
+def _chrome_json(recording: profile) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.json"
+        recording.export_chrome_trace(str(path))
+        return path.read_bytes()
 
 
 def record_trace(call: Call, sets: list[InputSet]) -> bytes:
@@ -109,11 +175,7 @@ def record_trace(call: Call, sets: list[InputSet]) -> bytes:
         for index in range(_TRACED_CALLS):
             call(*sets[index % len(sets)])
 
-    recording = _record(run, on_gpu=sets[0][0].is_cuda)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trace.json"
-        recording.export_chrome_trace(str(path))
-        return gzip.compress(path.read_bytes())
+    return gzip.compress(_chrome_json(_record(run, on_gpu=sets[0][0].is_cuda)))
 
 
 def _record(run: Callable[[], object], *, on_gpu: bool) -> profile:

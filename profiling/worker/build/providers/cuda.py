@@ -21,7 +21,13 @@ from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.outcome import BuildInfo
-from roofscope.profiling.worker.build.contract import BuildRequest, Built, Tensors, run_of
+from roofscope.profiling.worker.build.contract import (
+    BuildRequest,
+    Built,
+    Tensors,
+    double_instructions,
+    run_of,
+)
 from roofscope.profiling.worker.failures import BuildError, Refusal, Unavailable
 
 try:
@@ -51,7 +57,7 @@ class CudaProgram:
         self.architecture = architecture
         self.device = device
         self.launched: dict[str, Any] = {}
-        self._module = compile_source(source, dtype, architecture)
+        self._module, self._double_instructions = compiled(source, dtype, architecture)
         self._functions: dict[str, Any] = {}
         self._shared_bytes: dict[str, int] = {}  # the limit of each kernel that was raised
         core.Device(device.index or 0).set_current()
@@ -122,6 +128,7 @@ class CudaProgram:
             spill_bytes=max(_fact(a.local_size_bytes) for a in attributes),
             shared_bytes=max(_fact(a.shared_size_bytes) for a in attributes),
             architecture=self.architecture,
+            double_instructions=self._double_instructions,
         )
 
 
@@ -160,6 +167,11 @@ def compile_source(source: Path, dtype: Dtype | None, architecture: str) -> Any:
 
     Without a dtype ``SCALAR`` is not defined: the source names its own types.
     """
+    return compiled(source, dtype, architecture)[0]
+
+
+def compiled(source: Path, dtype: Dtype | None, architecture: str) -> tuple[Any, int | None]:
+    """The module, and how many of its instructions compute in double precision."""
     options = core.ProgramOptions(
         arch=architecture,
         std="c++17",
@@ -167,10 +179,26 @@ def compile_source(source: Path, dtype: Dtype | None, architecture: str) -> Any:
         define_macro=[("SCALAR", _SCALAR[dtype]), f"SCALAR_IS_{dtype.upper()}"] if dtype else None,
     )
     try:
-        return core.Program(source.read_text(), "c++", options).compile("cubin")
+        program = core.Program(source.read_text(), "c++", options)
+        module = program.compile("cubin")
     except Exception as error:
         message = f"{source.name} does not compile for {architecture}{f' in {dtype}' if dtype else ''}."
         raise BuildError(message, str(error)) from error
+    ptx = _ptx(program)
+    return module, double_instructions(ptx) if ptx else None
+
+
+def _ptx(program: Any) -> str:
+    """The PTX that NVRTC has made on the way to machine code; "" where it gives none."""
+    try:
+        nvrtc: Any = importlib.import_module("cuda.bindings.nvrtc")
+        handle = nvrtc.nvrtcProgram(int(program.handle))
+        _, size = nvrtc.nvrtcGetPTXSize(handle)
+        text = b" " * size
+        nvrtc.nvrtcGetPTX(handle, text)
+    except (ImportError, AttributeError, TypeError, ValueError):  # cuda.core before 1.0 has other handles
+        return ""
+    return text.decode(errors="replace")
 
 
 @functools.cache

@@ -6,7 +6,13 @@ from typing import Any
 
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.results.outcome import BuildInfo
-from roofscope.profiling.worker.build.contract import BuildRequest, Built, FirstCall, run_of
+from roofscope.profiling.worker.build.contract import (
+    BuildRequest,
+    Built,
+    FirstCall,
+    double_instructions,
+    run_of,
+)
 from roofscope.profiling.worker.failures import Unavailable
 
 try:
@@ -61,6 +67,7 @@ def _info(module: ModuleType, launches: _Launches, compile_s: float) -> BuildInf
         spill_bytes=max(kernel.n_spills or 0 for kernel in kernels),
         shared_bytes=max(kernel.metadata.shared for kernel in kernels),
         architecture=f"sm_{kernels[-1].metadata.target.arch}",
+        double_instructions=sum(double_instructions(kernel.asm.get("ptx", "")) for kernel in kernels),
         configuration="; ".join(winners) or None,
     )
 

@@ -21,3 +21,16 @@ extern "C" __global__ void roofscope_spin(long long duration_ns) {
   while (nanoseconds() - start < (unsigned long long)duration_ns) {
   }
 }
+
+// A kernel of which the core clock decides one part and the wall clock the other.
+extern "C" __global__ void roofscope_mix(long long cycles, long long duration_ns) {
+  const long long first = clock64();
+  while (clock64() - first < cycles) {
+  }
+  const unsigned long long start = nanoseconds();
+  while (nanoseconds() - start < (unsigned long long)duration_ns) {
+  }
+}
+
+// What a launch costs by itself.
+extern "C" __global__ void roofscope_nothing() {}
