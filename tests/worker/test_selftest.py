@@ -19,6 +19,7 @@ from roofscope.profiling.results.outcome import ClockElasticity, Flag
 from roofscope.profiling.results.proof import Proof, ProofName, Row
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.worker.failures import CancelRequested
+from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.job import link
 from roofscope.profiling.worker.job.link import own_process
 from roofscope.profiling.worker.selftest import causal_limiter, nsight_compute, runner, traps

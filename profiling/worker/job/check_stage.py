@@ -199,6 +199,7 @@ class Checker:
             return ""
         return fitted(self._link.ask(HeatedBlocks(candidate.number), ClockBlocks).blocks)
 
+    def _host_s(self, candidate: Candidate) -> float:
         calls = min(max(round(_HOST_CALLS_S / candidate.turn.interval.median), 1), _MOST_HOST_CALLS)
         return self._link.ask(HostTime(candidate.number, calls), Seconds).values[0]
 
