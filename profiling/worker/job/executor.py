@@ -12,6 +12,7 @@ from typing import TypeVar
 import torch
 
 from roofscope.profiling.planning.catalog import Catalog, Kernel
+from roofscope.profiling.planning.domain import outside
 from roofscope.profiling.planning.plan import Job, Regime
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.outcome import Outcome, Stage, Verification
@@ -173,12 +174,14 @@ class JobExecutor:
     def _prepare(self, implementation: Implementation) -> _Prepared:
         built = self._build(implementation)
         self._start(Stage.VERIFY, implementation)
-        return _Prepared(implementation, built, self._verifier.verify(built.call))
+        return _Prepared(implementation, built, self._verifier.verify(built.call, implementation.domain))
 
     def _build(self, implementation: Implementation) -> Built:
         if not self._kernel.is_unchanged(implementation):
             what = f"{implementation.title} or its reference"
             raise Changed(f"{what} changed since the run was planned; run it again.")
+        if sentence := outside(implementation, self._job.workload):
+            raise Refusal(sentence)
         inputs = tuple(tensor.name for tensor in self._kernel.spec.inputs)
         request = BuildRequest(implementation, self._kernel.folder, self._job.workload, self._device, inputs)
         return providers.build(request)

@@ -1,71 +1,77 @@
-"""Checks results against a float64 reference, before any timing and after it."""
+"""Checks results against a float64 reference, before any timing and after it.
 
-import math
+``Trial`` is what is tried; ``snapshot.py`` calls and keeps what was returned; ``Judge`` knows what is right
+and needs no call of the implementation.
+"""
+
+from dataclasses import dataclass
 
 import torch
 
+from roofscope.profiling.planning.domain import first_inside, none_inside
 from roofscope.profiling.planning.spec import KernelSpec, Workload, size_text
-from roofscope.profiling.results.outcome import FailureKind, Verification
+from roofscope.profiling.results.outcome import Difference, FailureKind, Verification
 from roofscope.profiling.worker.build.contract import Call
-from roofscope.profiling.worker.failures import WrongResult
+from roofscope.profiling.worker.failures import Refusal, WrongResult, first_line
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, as_tuple, widened
-from roofscope.profiling.worker.job.memoization import same_bits
+from roofscope.profiling.worker.job.compare import judge
+from roofscope.profiling.worker.job.snapshot import call_once, poison, snapshot
 
-_INTEGER_POISON = 85  # for integer outputs, which have no NaN
+# How a file says that it does not take a size: by the door's Refusal, or as Python files do.
+_REFUSALS = (Refusal, ValueError, AssertionError)
 
 
-class Verifier:
-    """Checks implementations of one workload against its reference."""
+@dataclass(frozen=True)
+class Trial:
+    """One call that is verified, on inputs up to ``magnitude``."""
 
-    def __init__(self, spec: KernelSpec, workload: Workload, reference: Call, maker: InputMaker) -> None:
+    sizes: dict[str, int]
+    magnitude: float = 1.0
+
+    @property
+    def where(self) -> str:
+        beyond = f" with inputs up to {self.magnitude:g}" if self.magnitude != 1.0 else ""
+        return f"at {size_text(self.sizes)}{beyond}"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Of outputs that are right: the worst of all."""
+
+    relative_error: float
+    worst_part: float
+    largest: Difference | None
+
+
+class Judge:
+    """Knows the right outputs of one workload, of any sizes."""
+
+    def __init__(self, spec: KernelSpec, workload: Workload, reference: Call) -> None:
         self._spec = spec
-        self._workload = workload
         self._reference = reference
-        self._maker = maker
         self._tolerance = spec.tolerance.of(workload.dtype)
-        self._dtypes: list[torch.dtype] = [
-            getattr(torch, output.element_at(workload.dtype)) for output in spec.outputs
-        ]
+        self._dtypes = output_dtypes(spec, workload)
 
-    def verify(self, call: Call) -> Verification:
-        """Measured size, one odd size and large magnitudes, on fresh inputs. Raises WrongResult."""
-        sizes, odd = self._workload.sizes, self._spec.odd_sizes[:1]
-        errors = [self._error_at(call, choice, 1.0) for choice in (sizes, *odd)]
-        # At the odd size where there is one, because large inputs test the arithmetic and not the indexing.
-        large = self._error_at(call, odd[0] if odd else sizes, self._spec.large_magnitude)
-        return Verification(max(errors), large, self._tolerance, shape_count=len(errors))
-
-    def check_again(self, inputs: InputSet, outputs: tuple[torch.Tensor, ...]) -> None:
-        """Compare what a timed call wrote with the reference of what its inputs hold now."""
-        self._compare(inputs, _snapshot(outputs), self._workload.sizes, "with contents never seen before")
-
-    def _error_at(self, call: Call, sizes: dict[str, int], magnitude: float) -> float:
-        inputs = self._maker.make(sizes, magnitude)
-        label = size_text(sizes)
-        if magnitude != 1.0:
-            label += f" with inputs up to {magnitude:g}"
-        before = [tensor.clone() for tensor in inputs]
-        self._poison(sizes)
-        outputs = _snapshot(as_tuple(call(*inputs)))
-        if any(not same_bits(tensor, kept) for tensor, kept in zip(inputs, before, strict=True)):
+    def compare(
+        self, inputs: InputSet, outputs: tuple[torch.Tensor, ...], sizes: dict[str, int], where: str
+    ) -> Judgement:
+        """Judge what a call made of these inputs. Raises WrongResult."""
+        expected = self._expected(inputs, sizes)
+        if len(outputs) != len(expected):
             raise WrongResult(
-                FailureKind.INPUT_CHANGED, f"changed its input at {label}; it must not write to it."
+                FailureKind.WRONG_SHAPE, f"returned {len(outputs)} tensors {where}, not {len(expected)}."
             )
-        del before
-        return self._compare(inputs, outputs, sizes, f"at {label}")
-
-    def _poison(self, sizes: dict[str, int]) -> None:
-        """Leave NaN in the memory that the allocator hands out next.
-
-        A call that returns memory without writing it then returns NaN and not an earlier correct result.
-        """
-        stains = [
-            torch.empty(self._spec.shape(tensor, sizes), dtype=dtype, device=self._maker.device).fill_(
-                math.nan if dtype.is_floating_point else _INTEGER_POISON
-            )
-            for tensor, dtype in zip(self._spec.outputs, self._dtypes, strict=True)
-        ]
-        del stains
+        error, worst, largest = 0.0, 0.0, None
+        for tensor, output, right, dtype in zip(
+            self._spec.outputs, outputs, expected, self._dtypes, strict=True
+        ):
+            _require_form(output, right, dtype, where)
+            findings, difference = judge(tensor.name, output, right, self._tolerance, where)
+            error = max(error, findings.relative_error)
+            worst = max(worst, findings.worst.share if findings.worst else 0.0)
+            if difference and (largest is None or difference.absolute > largest.absolute):
+                largest = difference
+        return Judgement(error, worst, largest)
 
     def _expected(self, inputs: InputSet, sizes: dict[str, int]) -> tuple[torch.Tensor, ...]:
         """The reference's outputs. Raises WrongResult if their shapes contradict spec.py.
@@ -83,71 +89,88 @@ class Verifier:
             raise _bad_reference(f"returned shapes {found} at {size_text(sizes)}, and spec.py says {shapes}.")
         return expected
 
-    def _compare(
-        self, inputs: InputSet, outputs: tuple[torch.Tensor, ...], sizes: dict[str, int], where: str
-    ) -> float:
-        expected = self._expected(inputs, sizes)
-        if len(outputs) != len(expected):
-            raise WrongResult(
-                FailureKind.WRONG_SHAPE, f"returned {len(outputs)} tensors {where}, not {len(expected)}."
-            )
-        return max(
-            self._relative_error(output, reference, dtype, where)
-            for output, reference, dtype in zip(outputs, expected, self._dtypes, strict=True)
+
+class Verifier:
+    """Checks implementations of one workload against its reference."""
+
+    def __init__(self, spec: KernelSpec, workload: Workload, reference: Call, maker: InputMaker) -> None:
+        self._spec = spec
+        self._workload = workload
+        self._maker = maker
+        self._judge = Judge(spec, workload, reference)
+
+    def verify(self, call: Call, domain: str = "") -> Verification:
+        """Measured size, an odd size of its domain and large magnitudes, on fresh inputs. Raises WrongResult.
+
+        An odd size that the implementation does not take is left out, and the verification says so.
+        """
+        measured = Trial(self._workload.sizes)
+        found = self._try(call, measured)
+        odd, unverified = self._odd(domain)
+        of_odd: Judgement | None = None
+        if odd:
+            try:
+                of_odd = self._try(call, odd)
+            except _Refused as error:
+                odd, unverified = None, f"It refused {size_text(odd.sizes)}: {error}"
+        # At the odd size where there is one, because large inputs test the arithmetic and not the indexing.
+        large = self._try(call, Trial((odd or measured).sizes, self._spec.large_magnitude))
+        all_found = [one for one in (found, of_odd, large) if one]
+        return Verification(
+            max(one.relative_error for one in (found, of_odd) if one),
+            large.relative_error,
+            self._spec.tolerance.of(self._workload.dtype),
+            shape_count=2 if of_odd else 1,
+            largest=found.largest,
+            worst_part=max(one.worst_part for one in all_found),
+            unverified=unverified,
         )
 
-    def _relative_error(
-        self, output: torch.Tensor, expected: torch.Tensor, dtype: torch.dtype, where: str
-    ) -> float:
-        if output.shape != expected.shape:
-            raise WrongResult(
-                FailureKind.WRONG_SHAPE,
-                f"returned shape {tuple(output.shape)} {where}, not {tuple(expected.shape)}.",
-            )
-        if output.dtype != dtype:
-            raise WrongResult(FailureKind.WRONG_DTYPE, f"returned {output.dtype} {where}, not {dtype}.")
-        error = relative_error(output, expected)
-        if error is None:
-            raise WrongResult(
-                FailureKind.WRONG_VALUES, f"returned NaN or infinity {where}, where the result is finite."
-            )
-        if error > self._tolerance:
-            raise WrongResult(
-                FailureKind.WRONG_VALUES,
-                f"is off by {error:.2g} {where}, more than the tolerance of {self._tolerance:.2g}.",
-            )
-        return error
+    def check_again(self, inputs: InputSet, outputs: tuple[torch.Tensor, ...]) -> None:
+        """Compare what a timed call wrote with the reference of what its inputs hold now."""
+        where = "with contents never seen before"
+        self._judge.compare(inputs, snapshot(inputs, outputs), self._workload.sizes, where)
+
+    def _odd(self, domain: str) -> tuple[Trial | None, str]:
+        """The odd size to try; None with the reason where its domain has none."""
+        choices = self._spec.odd_sizes
+        if not domain or not choices:
+            return (Trial(choices[0]) if choices else None), ""
+        sizes = first_inside(domain, choices, self._workload.dtype)
+        return (Trial(sizes), "") if sizes is not None else (None, none_inside(domain, choices))
+
+    def _try(self, call: Call, trial: Trial) -> Judgement:
+        """Raises WrongResult, and _Refused where the call takes no odd size."""
+        inputs = self._maker.make(trial.sizes, trial.magnitude)
+        shapes = [self._spec.shape(output, trial.sizes) for output in self._spec.outputs]
+        poison(shapes, output_dtypes(self._spec, self._workload), self._maker.device)
+        try:
+            outputs = call_once(call, inputs, trial.where)
+        except _REFUSALS as error:
+            if trial.sizes == self._workload.sizes:
+                raise
+            raise _Refused(first_line(error)) from None
+        return self._judge.compare(inputs, outputs, trial.sizes, trial.where)
+
+
+class _Refused(Exception):
+    """The implementation does not take an odd size; the text is what it said."""
+
+
+def output_dtypes(spec: KernelSpec, workload: Workload) -> list[torch.dtype]:
+    return [getattr(torch, output.element_at(workload.dtype)) for output in spec.outputs]
+
+
+def _require_form(output: torch.Tensor, expected: torch.Tensor, dtype: torch.dtype, where: str) -> None:
+    """Raises WrongResult."""
+    if output.shape != expected.shape:
+        raise WrongResult(
+            FailureKind.WRONG_SHAPE,
+            f"returned shape {tuple(output.shape)} {where}, not {tuple(expected.shape)}.",
+        )
+    if output.dtype != dtype:
+        raise WrongResult(FailureKind.WRONG_DTYPE, f"returned {output.dtype} {where}, not {dtype}.")
 
 
 def _bad_reference(fault: str) -> WrongResult:
     return WrongResult(FailureKind.BUILD_ERROR, f"cannot be verified: its reference.py {fault}")
-
-
-def _snapshot(outputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-    """Copies of what the outputs hold now, which exposes a call that fills them after it returned.
-
-    For the same reason a tensor class of its own is refused: it may compute only when it is read. Raises
-    WrongResult.
-    """
-    for output in outputs:
-        if type(output) is not torch.Tensor:
-            raise WrongResult(
-                FailureKind.NOT_PLAIN,
-                f"returned a {type(output).__name__}; return a torch.Tensor, whose values are there.",
-            )
-    return tuple(output.clone() for output in outputs)
-
-
-def relative_error(output: torch.Tensor, expected: torch.Tensor) -> float | None:
-    """norm(output - expected) / norm(expected) in float64; None where the output is not finite.
-
-    0 for empty tensors; the absolute norm where the expected norm is 0.
-    """
-    if output.numel() == 0:
-        return 0.0
-    # In place on the one copy, because at large sizes each float64 temporary is gigabytes.
-    difference = torch.linalg.vector_norm(output.double().sub_(expected)).item()
-    if not math.isfinite(difference):
-        return None
-    norm = torch.linalg.vector_norm(expected).item()
-    return difference / norm if norm else difference
