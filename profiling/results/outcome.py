@@ -57,6 +57,19 @@ class Difference(Struct, frozen=True):
     def absolute(self) -> float:
         return abs(self.found - self.expected)
 
+    @property
+    def place(self) -> str:
+        """Such as ``row 17, column 3 of output y``."""
+        match self.index:
+            case ():
+                return f"output {self.output}"
+            case (element,):
+                return f"element {element} of output {self.output}"
+            case (row, column):
+                return f"row {row}, column {column} of output {self.output}"
+            case index:
+                return f"{index} of output {self.output}"
+
 
 class Verification(Struct, frozen=True):
     """Errors are norm(y - reference) / norm(reference) against float64."""
@@ -152,6 +165,7 @@ class Flag(StrEnum):
     EXTRA_KERNELS = "several kernels a call"
     CACHE_RESIDENT = "cache-resident"
     ABOVE_ROOF = "above the roof"
+    NO_ODD_SIZE = "no odd size verified"
 
 
 class Measured(Struct, frozen=True, tag="measured"):

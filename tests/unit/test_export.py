@@ -86,6 +86,8 @@ def test_every_column_with_a_dimension_names_its_unit() -> None:
     assert numeric <= {
         *("number", "kernel_calls", "calls_per_block", "registers"),
         *("relative_error", "large_relative_error", "tolerance", "fraction_of_roof", "source_sha256"),
+        *("max_absolute_error", "max_error_index", "max_error_value", "max_error_expected"),
+        "worst_part_share",
         *("speed_up", "speed_up_low", "speed_up_high", "speed_up_common_rounds"),
     }
 

@@ -60,7 +60,13 @@ BAD = {
     "wrong_values": ("def run(x):\n    return x * 2.01\n", FailureKind.WRONG_VALUES),
     "wrong_shape": ("def run(x):\n    return (x * 2)[:-1]\n", FailureKind.WRONG_SHAPE),
     "wrong_dtype": ("def run(x):\n    return (x * 2).double()\n", FailureKind.WRONG_DTYPE),
-    "two_outputs": ("def run(x):\n    return x * 2, x\n", FailureKind.WRONG_SHAPE),
+    "two_outputs": ("def run(x):\n    return x * 2, x * 3\n", FailureKind.WRONG_SHAPE),
+    "returns_a_view": ("def run(x):\n    x *= 2\n    return x[:]\n", FailureKind.ALIASED),
+    "stride_zero": ("def run(x):\n    return (x[:1] * 2).expand(len(x))\n", FailureKind.ALIASED),
+    "one_tile_wrong": (
+        "def run(x):\n    y = x * 2\n    if len(y) > 60000:\n        y[-37:] = y[:37]\n    return y\n",
+        FailureKind.WRONG_VALUES,
+    ),
     "mutates": ("def run(x):\n    y = x * 2\n    x[0] += 1\n    return y\n", FailureKind.INPUT_CHANGED),
     "nan_when_large": (
         "import torch\ndef run(x):\n    return torch.where(x.abs() > 50, x * float('nan'), x * 2)\n",

@@ -165,7 +165,7 @@ def judge(
     if findings.stray is not None:
         stray = at(findings.stray)
         instead = f"{_number(stray.found)} instead of {_number(stray.expected)}"
-        raise _wrong(f"returned {instead} at {place(stray)} {where}.")
+        raise _wrong(f"returned {instead} at {stray.place} {where}.")
     largest = at(findings.largest) if findings.largest is not None else None
     if largest and findings.relative_error > tolerance:
         raise _wrong(
@@ -183,22 +183,9 @@ def judge(
     return findings, largest
 
 
-def place(difference: Difference) -> str:
-    """``row 17, column 3 of output y``."""
-    match difference.index:
-        case ():
-            return f"output {difference.output}"
-        case (element,):
-            return f"element {element} of output {difference.output}"
-        case (row, column):
-            return f"row {row}, column {column} of output {difference.output}"
-        case index:
-            return f"{index} of output {difference.output}"
-
-
 def _farthest(difference: Difference) -> str:
     found, expected = _number(difference.found), _number(difference.expected)
-    return f"the farthest is {place(difference)}: {found} instead of {expected}"
+    return f"the farthest is {difference.place}: {found} instead of {expected}"
 
 
 def _name(part: Part, output: str, shape: torch.Size) -> str:

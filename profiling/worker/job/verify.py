@@ -110,7 +110,7 @@ class Verifier:
         of_odd: Judgement | None = None
         if odd:
             try:
-                of_odd = self._try(call, odd)
+                of_odd = self._try(call, odd, refusals=_REFUSALS)
             except _Refused as error:
                 odd, unverified = None, f"It refused {size_text(odd.sizes)}: {error}"
         # At the odd size where there is one, because large inputs test the arithmetic and not the indexing.
@@ -139,22 +139,20 @@ class Verifier:
         sizes = first_inside(domain, choices, self._workload.dtype)
         return (Trial(sizes), "") if sizes is not None else (None, none_inside(domain, choices))
 
-    def _try(self, call: Call, trial: Trial) -> Judgement:
-        """Raises WrongResult, and _Refused where the call takes no odd size."""
+    def _try(self, call: Call, trial: Trial, refusals: tuple[type[Exception], ...] = ()) -> Judgement:
+        """Raises WrongResult, and _Refused for what the call raises that counts as a refusal."""
         inputs = self._maker.make(trial.sizes, trial.magnitude)
         shapes = [self._spec.shape(output, trial.sizes) for output in self._spec.outputs]
         poison(shapes, output_dtypes(self._spec, self._workload), self._maker.device)
         try:
             outputs = call_once(call, inputs, trial.where)
-        except _REFUSALS as error:
-            if trial.sizes == self._workload.sizes:
-                raise
+        except refusals as error:
             raise _Refused(first_line(error)) from None
         return self._judge.compare(inputs, outputs, trial.sizes, trial.where)
 
 
 class _Refused(Exception):
-    """The implementation does not take an odd size; the text is what it said."""
+    """The implementation does not take these sizes; the text is what it said."""
 
 
 def output_dtypes(spec: KernelSpec, workload: Workload) -> list[torch.dtype]:
