@@ -96,7 +96,7 @@ class _Slice:
         self._tolerance, self._rms = tolerance, rms
         # Rows longer than a slice are judged in pieces.
         sizes = sorted({min(size, len(wanted)) for size in (row, CHUNK)})
-        difference = found.double().sub_(wanted)
+        difference = _difference(found, wanted)
         errors, scales = _GroupNorms(difference, sizes), _GroupNorms(wanted, sizes)
         self.stray: int | None = None
         if not (errors.are_finite and scales.are_finite):
@@ -229,8 +229,13 @@ def _largest_within(output: torch.Tensor, expected: torch.Tensor, part: Part) ->
     """Of a part, from its start."""
     a, b = part.start, part.start + part.count
     found, wanted = output.contiguous().view(-1)[a:b], expected.contiguous().view(-1)[a:b]
-    difference = found.double().sub_(wanted).masked_fill_(~torch.isfinite(wanted), 0)
+    difference = _difference(found, wanted).masked_fill_(~torch.isfinite(wanted), 0)
     return _largest(difference.abs_())[1]
+
+
+def _difference(found: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    """In place on one copy, because each float64 temporary is large."""
+    return found.to(torch.float64, copy=True).sub_(wanted)
 
 
 def _largest(values: torch.Tensor) -> tuple[float, int]:
