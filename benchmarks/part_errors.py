@@ -1,12 +1,13 @@
 """How much of its limit each part of an honest result takes: what the limits of ``job/compare.py`` rest on.
 
-    python3 main.py -m roofscope.benchmarks.part_errors [cpu|cuda] [provider ...] [kernel ...]
+    python3 main.py -m roofscope.benchmarks.part_errors [--device cuda] [--provider triton]... [KERNEL ...]
 
-builds the implementations (eager ones if no provider is named), calls each at its odd sizes, its small and
-its medium sizes, in every dtype, with inputs up to 1 and up to the spec's largest, and prints the largest
-error of a whole, a row, a chunk and an element over the tolerance, and the largest share of a limit.
+builds the implementations (on a CPU, and eager ones, if nothing is named), calls each at its odd sizes, its
+small and its medium sizes, in every dtype, with inputs up to 1 and up to the spec's largest, and prints the
+largest error of a whole, a row, a chunk and an element over the tolerance, and the largest share of a limit.
 """
 
+import argparse
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ import torch
 from roofscope.profiling.planning.catalog import Kernel, scan
 from roofscope.profiling.planning.domain import outside
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Workload
+from roofscope.profiling.results.outcome import FailureKind
 from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.build.contract import BuildRequest, Call
 from roofscope.profiling.worker.failures import BuildError, Refusal, WrongResult
@@ -40,34 +42,39 @@ class Reading:
     element: float
     share: float
     where: str
-    row_length: int
 
 
-def main(words: Sequence[str]) -> None:
-    device = torch.device(next((word for word in words if word in ("cpu", "cuda")), "cpu"))
-    wanted = {Provider(word) for word in words if word in set(Provider)} or {Provider.EAGER}
-    named = [word for word in words if word not in {*map(str, Provider), "cpu", "cuda"}]
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(description="How much of its limit each part of an honest result takes.")
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL")
+    parser.add_argument("--device", choices=tuple(_MOST_ELEMENTS), default="cpu")
+    parser.add_argument("--provider", type=Provider, action="append")
+    options = parser.parse_args(arguments)
+    device = torch.device(options.device)
     heads = "".join(f"{name:>7}" for name in (*_FIGURES, "share"))
     print(f"{'implementation':<44}{'dtype':<6}{heads}  worst at")
     shares: list[tuple[float, str]] = []
-    for kernel in scan().kernels:
-        if named and kernel.spec.name not in named:
+    for kernel, implementation, dtype in _versions(options.kernels, options.provider or [Provider.EAGER]):
+        found = list(_readings(kernel, implementation, dtype, device))
+        if not found:
             continue
-        for implementation in kernel.implementations:
-            if implementation.provider not in wanted:
-                continue
-            for dtype in kernel.spec.dtypes:
-                found = list(_readings(kernel, implementation, dtype, device))
-                if not found:
-                    continue
-                worst = max(found, key=lambda reading: reading.share)
-                figures = [max(getattr(one, name) for one in found) for name in _FIGURES]
-                text = "".join(f"{figure:7.2f}" for figure in (*figures, worst.share))
-                print(f"{implementation.key:<44}{dtype.label:<6}{text}  {worst.where}", flush=True)
-                shares.append((worst.share, f"{implementation.key} {dtype.label} {worst.where}"))
+        worst = max(found, key=lambda reading: reading.share)
+        figures = [max(getattr(one, name) for one in found) for name in _FIGURES]
+        text = "".join(f"{figure:7.2f}" for figure in (*figures, worst.share))
+        print(f"{implementation.key:<44}{dtype.label:<6}{text}  {worst.where}", flush=True)
+        shares.append((worst.share, f"{implementation.key} {dtype.label} {worst.where}"))
     print(f"\n{len(shares)} versions and dtypes; the largest shares of a limit:")
     for share, text in sorted(shares, reverse=True)[:12]:
         print(f"  {share:.3f}  {text}")
+
+
+def _versions(
+    named: Sequence[str], wanted: Sequence[Provider]
+) -> Iterator[tuple[Kernel, Implementation, Dtype]]:
+    for kernel in scan().kernels:
+        for implementation in kernel.implementations:
+            if implementation.provider in wanted and (not named or kernel.spec.name in named):
+                yield from ((kernel, implementation, dtype) for dtype in kernel.spec.dtypes)
 
 
 def _readings(
@@ -120,7 +127,7 @@ def _of_call(
     ):
         findings = compare.examine(output, expected, tolerance)
         if findings.stray is not None:
-            raise WrongResult(compare.FailureKind.WRONG_VALUES, f"is not finite in {tensor.name} at {where}")
+            raise WrongResult(FailureKind.WRONG_VALUES, f"is not finite in {tensor.name} at {where}")
         if findings.worst is None:
             continue
         row = expected.shape[-1]
@@ -134,7 +141,6 @@ def _of_call(
             *errors,
             share,
             f"{tensor.name} {where}, {findings.worst.count} elements",
-            row,
         )
 
 
