@@ -28,6 +28,7 @@ from roofscope.profiling.planning.spec import (
 from roofscope.profiling.results.outcome import (
     BuildInfo,
     Cancelled,
+    Difference,
     Evidence,
     Failed,
     FailureKind,
@@ -245,7 +246,9 @@ def measured(
         ),
         method=Method.CUDA_GRAPH,
         method_reason="",
-        verification=Verification(3.1e-8, 4.4e-8, 1e-6, 3),
+        verification=Verification(
+            3.1e-8, 4.4e-8, 1e-6, 3, Difference("y", (17, 3), 0.5000001, 0.5), worst_part=0.031
+        ),
         build=BuildInfo(0.042, registers=32, spill_bytes=0, shared_bytes=0, architecture="sm_90"),
         evidence=Evidence(clock_hz=1980e6, memory_clock_hz=3201e6, power_w=412.0, temperature_c=51.0),
         host_s=host_s if host_s is not None else median_s + 5e-6,

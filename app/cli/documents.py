@@ -65,6 +65,7 @@ class ListedImplementation(Struct, frozen=True, kw_only=True):
     provider: Provider
     label: str
     left_out: str = ""  # why a plan leaves it out unless it is asked for
+    domain: str = ""  # the condition that sizes must meet; "" where its file states none
 
 
 class ListedKernel(Struct, frozen=True, kw_only=True):

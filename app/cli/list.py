@@ -49,6 +49,7 @@ def list_kernel(kernel: Kernel) -> ListedKernel:
                 provider=found.provider,
                 label=found.label,
                 left_out=_why_left_out(kernel, found),
+                domain=found.domain,
             )
             for found in kernel.implementations
         ),
@@ -83,4 +84,7 @@ def _text(kernel: ListedKernel) -> str:
         lines.append(f"  {provider:<8} {', '.join(names) or '(none by default)'}")
         for why, others in groupby((one for one in found if one.left_out), lambda one: one.left_out):
             lines.append(f"           {', '.join(one.name for one in others)} ({why})")
+    for domain, group in groupby(kernel.implementations, lambda found: found.domain):
+        if domain:
+            lines.append(f"  domain   {', '.join(found.name for found in group)}: {domain}")
     return "\n".join(lines)

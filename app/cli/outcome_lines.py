@@ -89,6 +89,15 @@ def skip_lines(points: Iterable[Point]) -> list[str]:
     ]
 
 
+def unverified_lines(points: Iterable[Point]) -> list[str]:
+    """A line for each measured point whose results are not known to be right at an odd size."""
+    return [
+        f"! {point.label} {workload_text(point)}: {point.measured.verification.unverified}"
+        for point in points
+        if point.measured and point.measured.verification.unverified
+    ]
+
+
 def shortfall(points: Sequence[Point], *, planned: int) -> str:
     """What is missing of the plan, as a sentence; "" where all of it was done."""
     counts = {

@@ -16,7 +16,13 @@ from roofscope.app.cli.fitted_table import (
     left_out_text,
     wrapped,
 )
-from roofscope.app.cli.outcome_lines import failure_lines, rate_text, skip_lines, workload_text
+from roofscope.app.cli.outcome_lines import (
+    failure_lines,
+    rate_text,
+    skip_lines,
+    unverified_lines,
+    workload_text,
+)
 from roofscope.app.presentation.comparison import speed_up_short_text
 from roofscope.app.presentation.formatting import (
     MISSING,
@@ -44,6 +50,7 @@ _COLUMNS = (
     Column("bandwidth", 6),
     Column("rate", 7),
     Column("error", 8),
+    Column("max error", 9),
     Column("flags", 1, "yellow", is_number=False),
 )
 _MODE_COLUMNS = (
@@ -72,8 +79,8 @@ def table_lines(session: Session, width: int) -> list[Text]:
             lines.append(Text(elided(f"{session.device.name} ({session.device.id})", width), "italic"))
         lines += _result_lines(measured, session, width)
     lines += _mode_lines(measured, session, width)
-    without_time = [*failure_lines(session.points), *skip_lines(session.points)]
-    return [*lines, *(Text(wrapped(line, width)) for line in without_time)]
+    reasons = [*unverified_lines(measured), *failure_lines(session.points), *skip_lines(session.points)]
+    return [*lines, *(Text(wrapped(line, width)) for line in reasons)]
 
 
 def _result_lines(points: Sequence[Point], session: Session, width: int) -> list[Text]:
@@ -131,6 +138,7 @@ def _row(point: Point, session: Session, baselines: Baselines) -> tuple[str, ...
         bandwidth_text(point.achieved_bandwidth),
         rate_text(point),
         error_text(measured.verification.relative_error),
+        error_text(largest.absolute if (largest := measured.verification.largest) else None),
     )
 
 

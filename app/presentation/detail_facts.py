@@ -9,6 +9,7 @@ from roofscope.app.presentation.formatting import (
     break_even_text,
     clock_text,
     count_text,
+    difference_text,
     error_text,
     flop_count_text,
     flop_rate_text,
@@ -43,7 +44,7 @@ def sections(row: PointRow, session: Session) -> tuple[Section, ...]:
             _work(row, session),
             device_section(measured, session.device),
             energy_section(row, measured),
-            _verification(measured),
+            _verification(measured, row),
             _build(measured, row),
             _kernels(measured),
         ]
@@ -101,14 +102,26 @@ def _envelope(verdict: Verdict) -> str:
     return f"{ceiling_name(ceiling)}, {ceiling_value_text(ceiling)}, allows {time_text(least_s)}"
 
 
-def _verification(measured: Measured) -> Section:
+def _verification(measured: Measured, row: PointRow) -> Section:
     found = measured.verification
     return section(
         "Verification",
         Fact("Relative error", error_text(found.relative_error), "norm(y - reference) / norm(reference)"),
         Fact("Large inputs", error_text(found.large_relative_error), "Worst over large-magnitude inputs"),
         Fact("Allowed", error_text(found.tolerance)),
+        Fact(
+            "Largest difference",
+            difference_text(found.largest) if found.largest else "",
+            "Of one element, at the measured size",
+        ),
+        Fact(
+            "Worst part",
+            f"{percent_text(found.worst_part)} of what is allowed" if found.worst_part is not None else "",
+            "Of all rows, chunks of 4096 elements and single elements, each against its own limit",
+        ),
         Fact("Shapes", count_text(found.shape_count)),
+        Fact("Not verified", found.unverified, "Results at this size are not known to be right"),
+        Fact("Domain", row.point.implementation.domain, "The sizes that its file says it takes"),
     )
 
 

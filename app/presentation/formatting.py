@@ -6,6 +6,8 @@ Every function takes None for "not known" and answers MISSING, so that no view h
 import math
 from collections.abc import Mapping
 
+from roofscope.profiling.results.outcome import Difference
+
 MISSING = "–"
 
 _PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
@@ -153,6 +155,14 @@ def range_text(low: float, high: float) -> str:
 def error_text(relative_error: float | None) -> str:
     """A relative error of a verification: ``3.1e-08``."""
     return MISSING if relative_error is None else f"{relative_error:.1e}"
+
+
+def difference_text(difference: Difference) -> str:
+    """``7.6e-06 at row 17, column 3 of output y: 0.5 instead of 0.25``; ``none`` where there is none."""
+    if not difference.absolute:
+        return "none"
+    instead = f"{difference.found:.6g} instead of {difference.expected:.6g}"
+    return f"{error_text(difference.absolute)} at {difference.place}: {instead}"
 
 
 def duration_text(seconds: float | None) -> str:

@@ -69,6 +69,11 @@ def _error(row: PointRow) -> float | None:
     return measured.verification.relative_error if measured else None
 
 
+def _largest_error(row: PointRow) -> float | None:
+    measured = _measured(row)
+    return measured.verification.largest.absolute if measured and measured.verification.largest else None
+
+
 def _energy(row: PointRow) -> float | None:
     measured = _measured(row)
     return measured.energy.joules_per_call if measured and measured.energy else None
@@ -143,6 +148,7 @@ COLUMNS = (
     _number("FLOP/s", "Floating-point operations over the time", _flop_rate, flop_rate_text),
     _number("Error", "Relative error against the float64 reference", _error, error_text),
     _name("Limited by", "What the measurement proves to limit it; the details say how", _limited_by),
+    _number("Max error", "Largest absolute difference of one element from it", _largest_error, error_text),
     _name("Flags", "What a reader of the time must know", _flags),
     _number("Registers", "Registers a thread", _build(lambda build: build.registers), _count),
     _number(

@@ -12,7 +12,14 @@ from msgspec import Struct
 
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven, SpeedUp
 from roofscope.profiling.analysis.verdict import verdict
-from roofscope.profiling.results.outcome import Cancelled, Failed, Flag, Measured, Skipped
+from roofscope.profiling.results.outcome import (
+    Cancelled,
+    Failed,
+    Flag,
+    Measured,
+    Skipped,
+    Verification,
+)
 from roofscope.profiling.results.session import Point, Session, version
 from roofscope.profiling.roofline.roofline import Ceiling
 
@@ -107,6 +114,7 @@ class PointRecord(Struct, frozen=True):
     flag_extra_kernels: bool
     flag_cache_resident: bool
     flag_above_roof: bool
+    flag_no_odd_size: bool
     operating_system: str | None
     python_version: str | None
     session_uuid: str | None
@@ -121,6 +129,14 @@ class PointRecord(Struct, frozen=True):
     clock_elasticity_high_hz: float | None
     double_instruction_count: int | None
     launch_floor_s: float | None  # a call of an empty kernel
+    max_absolute_error: float | None  # at the measured size, and where it lies
+    max_error_output: str | None
+    max_error_index: str | None  # "17, 3"
+    max_error_value: float | None
+    max_error_expected: float | None
+    worst_part_share: float | None  # error of the worst row, chunk or element, over what is allowed it
+    unverified: str | None  # which odd size the implementation does not take; "" where none is left out
+    domain: str  # the condition that its sizes must meet; "" where its file states none
     samples_s: tuple[float, ...]  # one a block; in JSON only
 
 
@@ -153,6 +169,7 @@ def _planned_cells(point: Point) -> Cells:
         "provider": str(implementation.provider),
         "variant": implementation.variant,
         "source_sha256": implementation.source_hash,
+        "domain": implementation.domain,
         "dtype": str(workload.dtype),
         "sizes": workload.sizes,
         "regime": str(point.job.regime),
@@ -202,9 +219,7 @@ def _measured_cells(measured: Measured | None) -> Cells:
         "energy_j": measured.energy.joules_per_call if measured.energy else None,
         "method": str(measured.method),
         "method_reason": measured.method_reason,
-        "relative_error": measured.verification.relative_error,
-        "large_relative_error": measured.verification.large_relative_error,
-        "tolerance": measured.verification.tolerance,
+        **_verification_cells(measured.verification),
         "compile_s": build.compile_s,
         "graph_count": build.graph_count,
         "graph_break_count": build.graph_breaks,
@@ -229,10 +244,27 @@ def _measured_cells(measured: Measured | None) -> Cells:
     }
 
 
+def _verification_cells(found: Verification) -> Cells:
+    largest = found.largest
+    return {
+        "relative_error": found.relative_error,
+        "large_relative_error": found.large_relative_error,
+        "tolerance": found.tolerance,
+        "max_absolute_error": largest.absolute if largest else None,
+        "max_error_output": largest.output if largest else None,
+        "max_error_index": ", ".join(map(str, largest.index)) if largest else None,
+        "max_error_value": largest.found if largest else None,
+        "max_error_expected": largest.expected if largest else None,
+        "worst_part_share": found.worst_part,
+        "unverified": found.unverified,
+    }
+
+
 _MEASURED = (
     *("median_s", "low_s", "high_s", "block_count", "calls_per_block", "host_s", "hot_median_s"),
     *("kernel_sum_s", "profiled_s", "kernel_calls", "energy_j", "method", "method_reason"),
-    *("relative_error", "large_relative_error", "tolerance"),
+    *("relative_error", "large_relative_error", "tolerance", "max_absolute_error", "max_error_output"),
+    *("max_error_index", "max_error_value", "max_error_expected", "worst_part_share", "unverified"),
     *("compile_s", "graph_count", "graph_break_count", "recompile_count", "cached_graph_count"),
     *("registers", "spill_bytes", "shared_bytes", "configuration"),
     *("clock_hz", "memory_clock_hz", "power_w", "temperature_c", "event_reasons"),

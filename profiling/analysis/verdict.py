@@ -134,6 +134,8 @@ def _flags(
     found = set(measured.flags)
     if measured.host_s and measured.host_s > LAUNCH_BOUND_RATIO * measured.time.median_s:
         found.add(Flag.LAUNCH_BOUND)
+    if measured.verification.unverified:
+        found.add(Flag.NO_ODD_SIZE)
     found |= _device_flags(measured)
     above = roof is not None and envelope is None and is_above(roof, measured)
     if above:

@@ -11,6 +11,7 @@ from types import ModuleType
 from msgspec import Struct
 
 from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.planning.domain import DomainError, read_domain
 from roofscope.profiling.planning.spec import Implementation, KernelSpec, Provider
 from roofscope.profiling.planning.spec_check import spec_error
 
@@ -49,6 +50,7 @@ class Kernel(Struct, frozen=True):
     implementations: tuple[Implementation, ...]
     contents: dict[str, bytes] = {}  # by file name, as they were hashed
     judge: str = ""  # hash of reference.py and of what it imports
+    left_out: tuple[CatalogProblem, ...] = ()  # files of it that cannot be used
 
     def implementation(self, stem: str) -> Implementation | None:
         return next((found for found in self.implementations if found.stem == stem), None)
@@ -96,7 +98,7 @@ def scan(roots: Sequence[Path] = (LIBRARY,)) -> Catalog:
         found = _load_kernel(folder, library)
         if isinstance(found, Kernel):
             kernels[found.spec.name] = found
-            problems.extend(_unpaired(found))
+            problems += [*found.left_out, *_unpaired(found)]
         else:
             problems.append(found)
     return Catalog(tuple(kernels[name] for name in sorted(kernels)), tuple(problems), digest)
@@ -143,6 +145,7 @@ def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
     judge = _judge_of(folder)
     contents: dict[str, bytes] = {}
     implementations: list[Implementation] = []
+    left_out: dict[str, CatalogProblem] = {}
     for provider, variant in _versions(folder):
         stem = f"{provider}_{variant}" if variant else str(provider)
         names = [path.name for path in _paths(folder, provider, stem)]
@@ -150,8 +153,16 @@ def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
             if name not in contents:  # read once: eager.py is behind several, and may be edited meanwhile
                 contents[name] = (folder / name).read_bytes()
         digest = _hash(provider, stem, [contents[name] for name in names], shared)
-        implementations.append(Implementation(spec.name, provider, variant, digest))
-    return Kernel(spec, folder, tuple(implementations), contents, judge)
+        try:  # of a pair, the launcher states it
+            domain = read_domain(names[-1], contents[names[-1]].decode("utf-8", "replace"), spec)
+        except DomainError as error:
+            path = folder / names[-1]
+            left_out[names[-1]] = CatalogProblem(
+                str(path), f"{folder.name}/{names[-1]} is left out: {error}."
+            )
+            continue
+        implementations.append(Implementation(spec.name, provider, variant, digest, domain))
+    return Kernel(spec, folder, tuple(implementations), contents, judge, tuple(left_out.values()))
 
 
 def describe_load_error(error: Exception) -> str:

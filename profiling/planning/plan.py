@@ -7,9 +7,9 @@ from enum import StrEnum
 from msgspec import Struct
 
 from roofscope.profiling.planning.catalog import Kernel
+from roofscope.profiling.planning.formula import FormulaError
 from roofscope.profiling.planning.spec import (
     Dtype,
-    FormulaError,
     Implementation,
     KernelSpec,
     Provider,

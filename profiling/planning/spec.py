@@ -4,13 +4,12 @@ A spec is data only (no callables), so a session file can hold it and redraw eve
 machine where neither torch nor the kernel exists.
 """
 
-import ast
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
-from functools import cache
 
 from msgspec import Struct
+
+from roofscope.profiling.planning.formula import evaluate
 
 
 class Dtype(StrEnum):
@@ -78,56 +77,6 @@ class Multiply(StrEnum):
     INT8 = "int8"
     FP16_SUMS = "fp16 in fp16"  # with sums in FP16, which GeForce does twice as fast
     FP64 = "fp64 tensor"
-
-
-class FormulaError(ValueError):
-    """A formula of a spec is not plain integer arithmetic over its axes."""
-
-
-_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Pow: operator.pow,
-}
-
-
-@cache
-def _parse(formula: str) -> ast.expr:
-    try:
-        return ast.parse(formula, mode="eval").body
-    except SyntaxError as error:
-        raise FormulaError(f"The formula {formula!r} cannot be read: {error.msg}.") from error
-
-
-def evaluate(formula: str, values: Mapping[str, int]) -> int:
-    """Evaluate integer arithmetic (+ - * // **, parentheses, names) such as ``2*rows*cols*s``.
-
-    A session file may carry a formula, so nothing but arithmetic is ever evaluated.
-    Raises FormulaError for anything else or for an unknown name.
-    """
-
-    def apply(operation: Callable[[int, int], int], left: int, right: int) -> int:
-        try:
-            return operation(left, right)
-        except ZeroDivisionError as error:
-            raise FormulaError(f"The formula {formula!r} divides by zero.") from error
-
-    def value(node: ast.expr) -> int:
-        match node:
-            case ast.Constant(value=int(number)) if not isinstance(node.value, bool):
-                return number
-            case ast.Name(id=name) if name in values:
-                return values[name]
-            case ast.Name(id=name):
-                raise FormulaError(f"The formula {formula!r} uses {name!r}, which is no axis.")
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-                return apply(_OPERATORS[type(op)], value(left), value(right))
-            case _:
-                raise FormulaError(f"The formula {formula!r} is not integer arithmetic.")
-
-    return value(_parse(formula))
 
 
 class Axis(Struct, frozen=True):
@@ -296,6 +245,7 @@ class Implementation(Struct, frozen=True):
     provider: Provider
     variant: str  # "" for eager; the idea's name for triton and cuda; the mode for compile
     source_hash: str  # SHA-256 over the files it is built from
+    domain: str = ""  # a condition over the axes, as its file states it; "": it takes all sizes
 
     @property
     def stem(self) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from roofscope.profiling.planning.spec import Dtype, FormulaError, KernelSpec, size_text
+from roofscope.profiling.planning.formula import FormulaError
+from roofscope.profiling.planning.spec import Dtype, KernelSpec, size_text
 
 
 def spec_error(spec: KernelSpec) -> str | None:

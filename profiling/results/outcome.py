@@ -45,6 +45,32 @@ class TimeStats(Struct, frozen=True):
         return [mine[r] for r in common], [others[r] for r in common]
 
 
+class Difference(Struct, frozen=True):
+    """One element of an output and what the reference has there."""
+
+    output: str  # its name in the spec
+    index: tuple[int, ...]
+    found: float
+    expected: float
+
+    @property
+    def absolute(self) -> float:
+        return abs(self.found - self.expected)
+
+    @property
+    def place(self) -> str:
+        """Such as ``row 17, column 3 of output y``."""
+        match self.index:
+            case ():
+                return f"output {self.output}"
+            case (element,):
+                return f"element {element} of output {self.output}"
+            case (row, column):
+                return f"row {row}, column {column} of output {self.output}"
+            case index:
+                return f"{index} of output {self.output}"
+
+
 class Verification(Struct, frozen=True):
     """Errors are norm(y - reference) / norm(reference) against float64."""
 
@@ -52,6 +78,9 @@ class Verification(Struct, frozen=True):
     large_relative_error: float  # worst over large-magnitude inputs
     tolerance: float
     shape_count: int
+    largest: Difference | None = None  # absolute, at the measured size; None in old sessions
+    worst_part: float | None = None  # of a row, a chunk or an element: its error over what is allowed it
+    unverified: str = ""  # a sentence: which odd size the implementation does not take; "": none is left out
 
 
 class BuildInfo(Struct, frozen=True):
@@ -163,6 +192,7 @@ class Flag(StrEnum):
     EXTRA_KERNELS = "several kernels a call"
     CACHE_RESIDENT = "cache-resident"
     ABOVE_ROOF = "above the roof"
+    NO_ODD_SIZE = "no odd size verified"
 
 
 class Measured(Struct, frozen=True, tag="measured"):
@@ -212,6 +242,7 @@ class FailureKind(StrEnum):
     WRONG_DTYPE = "wrong dtype"
     WRONG_VALUES = "wrong values"
     NOT_PLAIN = "not a plain tensor"  # its class decides when it is computed
+    ALIASED = "aliased output"  # its memory is an input's, another output's, or that of several elements
     INPUT_CHANGED = "input changed"
     LAUNCH_ERROR = "launch error"
     OUT_OF_MEMORY = "out of memory"

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 import torch
 
 from roofscope.profiling.devices.device import CACHE_LAPS, Device
-from roofscope.profiling.planning.spec import Dtype, Element, Fill, KernelSpec, evaluate
+from roofscope.profiling.planning.formula import evaluate
+from roofscope.profiling.planning.spec import Dtype, Element, Fill, KernelSpec
 from roofscope.profiling.results.outcome import FailureKind
 from roofscope.profiling.worker.candidate.messages import Layout
 from roofscope.profiling.worker.environment import free_bytes

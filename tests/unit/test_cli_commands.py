@@ -31,6 +31,7 @@ from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.supervision.recording import Ending
 from roofscope.tests.sessions import make_session
+from roofscope.tests.worker.toys import add_toy
 
 ROOT = Path(__file__).parents[2]
 GELU = ASSETS / "sessions" / "h200-gelu.roofscope"
@@ -112,6 +113,17 @@ def test_a_kernel_that_is_left_out_says_why(tmp_path: Path, call) -> None:
     [problem] = msgspec.json.decode(called.out, type=ListDocument).problems
     assert problem.message in called.err
     assert "mine/spec.py cannot be used" in problem.message
+
+
+def test_a_domain_is_listed_with_its_implementations(tmp_path: Path, call) -> None:
+    folder = add_toy(tmp_path, "mine", "def run(x):\n    return x * 2\n")
+    (folder / "triton_tiles.py").write_text('DOMAIN = "n % 16 == 0"\n')
+    [kernel] = msgspec.json.decode(
+        call("list", "mine", "--kernels", tmp_path, "--json").out, type=ListDocument
+    ).kernels
+    domains = {found.name: found.domain for found in kernel.implementations}
+    assert (domains["eager"], domains["triton_tiles"]) == ("", "n % 16 == 0")
+    assert "domain   triton_tiles: n % 16 == 0" in call("list", "mine", "--kernels", tmp_path).out
 
 
 def test_the_sheet_of_the_cpu(call) -> None:

@@ -108,6 +108,7 @@ def cells_of(name: str) -> list[dict[str, str]]:
     for point in session.points:
         if point.measured:
             time, speed_up = point.measured.time, baselines.speed_up(point)
+            largest = point.measured.verification.largest
             found.append(
                 {
                     "time": time_text(time.median_s),
@@ -118,6 +119,7 @@ def cells_of(name: str) -> list[dict[str, str]]:
                     "bandwidth": bandwidth_text(point.achieved_bandwidth),
                     "rate": flop_rate_text(point.achieved_flop_rate or None),
                     "error": error_text(point.measured.verification.relative_error),
+                    "max error": error_text(largest.absolute if largest else None),
                     "flags": ", ".join(flags_of(point, session)),
                 }
             )
@@ -130,7 +132,7 @@ def printed_rows(lines: list[str]) -> list[dict[str, str]]:
     end = next((n for n, line in enumerate(lines) if re.match("Flags: |Left out|.* skipped: ", line)), None)
     _, *titles = re.split(" {2,}", lines[at])
     legend = " ".join(line.strip() for line in lines[end:])
-    words = dict(re.findall(r"\b([a-h]) ([a-z][a-z -]+)", legend.removeprefix("Flags:").split(".")[0]))
+    words = dict(re.findall(r"\b([a-z]) ([a-z][a-z -]+)", legend.removeprefix("Flags:").split(".")[0]))
     rows: list[dict[str, str]] = []
     for line in lines[at + 1 : end]:
         cells = re.split(" {2,}", line)

@@ -11,6 +11,7 @@ from roofscope import __version__
 from roofscope.app.cli.export import export_session
 from roofscope.profiling.analysis.export import SessionDocument, csv_report, json_report
 from roofscope.profiling.analysis.frame import COLUMNS
+from roofscope.profiling.analysis.point_record import point_records
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.spec import Provider
@@ -86,6 +87,8 @@ def test_every_column_with_a_dimension_names_its_unit() -> None:
     assert numeric <= {
         *("number", "kernel_calls", "calls_per_block", "registers"),
         *("relative_error", "large_relative_error", "tolerance", "fraction_of_roof", "source_sha256"),
+        *("max_absolute_error", "max_error_index", "max_error_value", "max_error_expected"),
+        "worst_part_share",
         *("speed_up", "speed_up_low", "speed_up_high", "speed_up_common_rounds"),
     }
 
@@ -149,3 +152,16 @@ def test_the_document_says_its_form_and_is_of_it() -> None:
     ]
     described = msgspec.json.schema(SessionDocument)["$defs"]["PointRecord"]["properties"]
     assert described["energy_j"] == {"anyOf": [{"type": "number"}, {"type": "null"}]}
+
+
+def test_the_largest_difference_is_exported_with_its_place() -> None:
+    found = next(point for point in SESSION.points if point.measured)
+    assert found.measured
+    assert found.measured.verification.largest
+    [record] = [one for one in point_records(SESSION) if one.number == found.number]
+    assert record.max_absolute_error == found.measured.verification.largest.absolute > 0
+    assert (record.max_error_output, record.max_error_index) == ("y", "17, 3")
+    assert (record.max_error_value, record.max_error_expected) == (0.5000001, 0.5)
+    assert record.worst_part_share == 0.031
+    row = next(one for one in rows() if one["number"] == str(found.number))
+    assert (row["max_error_index"], row["unverified"], row["domain"]) == ("17, 3", "", "")

@@ -3,11 +3,13 @@
 import msgspec
 import pytest
 
+from roofscope.app.cli.table import table_lines
 from roofscope.app.presentation.detail_facts import sections
 from roofscope.app.presentation.point_row import point_rows
+from roofscope.profiling.analysis.point_record import point_records
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.planning.spec import Provider, Work
-from roofscope.profiling.results.outcome import Discard
+from roofscope.profiling.results.outcome import Difference, Discard, Verification
 from roofscope.profiling.results.session import Point, Session
 from roofscope.tests.sessions import make_session
 
@@ -62,3 +64,45 @@ def test_blocks_given_up_for_a_rest_are_told_and_make_nothing_unstable(is_fault:
     session.points = (msgspec.structs.replace(point, outcome=outcome),)
     assert said_of("Left out", session) == "1 × thermal slowdown (hardware), 900 × power cap"
     assert ("blocks were discarded" in said_of("Unstable", session)) is is_fault
+
+
+def verified(verification: Verification, domain: str = "") -> Session:
+    session = make_session()
+    point = gpu_point(session)
+    assert point.measured
+    outcome = msgspec.structs.replace(point.measured, verification=verification)
+    implementation = msgspec.structs.replace(point.implementation, domain=domain)
+    session.points = (msgspec.structs.replace(point, outcome=outcome, implementation=implementation),)
+    return session
+
+
+def test_the_largest_difference_has_its_place() -> None:
+    found = Verification(1e-3, 1e-3, 8e-3, 2, Difference("y", (17, 3), 0.5, 0.25), worst_part=0.41)
+    session = verified(found)
+    assert said_of("Largest difference", session) == (
+        "2.5e-01 at row 17, column 3 of output y: 0.5 instead of 0.25"
+    )
+    assert said_of("Worst part", session) == "41 % of what is allowed"
+    exact = msgspec.structs.replace(found, largest=Difference("y", (1, 2, 3), 0.5, 0.5))
+    assert said_of("Largest difference", verified(exact)) == "none"
+
+
+def test_what_an_older_session_does_not_know_is_left_out() -> None:
+    session = verified(Verification(1e-3, 1e-3, 8e-3, 2))
+    assert not said_of("Largest difference", session)
+    assert not said_of("Worst part", session)
+
+
+def test_a_size_that_is_not_verified_is_shown_as_a_flag_and_in_words() -> None:
+    refused = "It refused n=37: n must be a multiple of 8"
+    session = verified(Verification(1e-3, 1e-3, 8e-3, 1, unverified=refused), "n % 8 == 0")
+    assert "no odd size verified" in said_of("Flags", session)
+    assert said_of("Not verified", session) == refused
+    assert said_of("Domain", session) == "n % 8 == 0"
+    [record] = point_records(session)
+    assert record.flag_no_odd_size
+    assert (record.unverified, record.domain) == (refused, "n % 8 == 0")
+    lines = " ".join(line.plain for line in table_lines(session, 1000))
+    assert refused in lines
+    verified_there = Verification(1e-3, 1e-3, 8e-3, 2)
+    assert "no odd size verified" not in said_of("Flags", verified(verified_there))

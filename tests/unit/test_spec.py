@@ -1,6 +1,7 @@
 import pytest
 
-from roofscope.profiling.planning.spec import Dtype, FormulaError, Implementation, Provider, evaluate
+from roofscope.profiling.planning.formula import FormulaError, evaluate
+from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.tests.sessions import make_session
 
 

@@ -48,6 +48,12 @@ def run(x):
         raise ValueError('too often')
     return x * 2
 """
+MULTIPLES = """
+def run(x):
+    if len(x) % 8:
+        raise ValueError('n must be a multiple of 8')
+    return x * 2
+"""
 CACHED = """
 seen = {}
 def run(x):
@@ -60,7 +66,9 @@ BAD = {
     "wrong_values": ("def run(x):\n    return x * 2.01\n", FailureKind.WRONG_VALUES),
     "wrong_shape": ("def run(x):\n    return (x * 2)[:-1]\n", FailureKind.WRONG_SHAPE),
     "wrong_dtype": ("def run(x):\n    return (x * 2).double()\n", FailureKind.WRONG_DTYPE),
-    "two_outputs": ("def run(x):\n    return x * 2, x\n", FailureKind.WRONG_SHAPE),
+    "two_outputs": ("def run(x):\n    return x * 2, x * 3\n", FailureKind.WRONG_SHAPE),
+    "returns_a_view": ("def run(x):\n    x *= 2\n    return x[:]\n", FailureKind.ALIASED),
+    "stride_zero": ("def run(x):\n    return (x[:1] * 2).expand(len(x))\n", FailureKind.ALIASED),
     "mutates": ("def run(x):\n    y = x * 2\n    x[0] += 1\n    return y\n", FailureKind.INPUT_CHANGED),
     "nan_when_large": (
         "import torch\ndef run(x):\n    return torch.where(x.abs() > 50, x * float('nan'), x * 2)\n",
@@ -397,3 +405,26 @@ def test_torch_compile_is_measured_too(tmp_path: Path) -> None:
     outcome = watched.outcomes["good"]
     assert isinstance(outcome, Measured)
     assert outcome.build.compile_s > 0
+
+
+def test_what_takes_some_sizes_only_is_measured_at_those(tmp_path: Path) -> None:
+    add_toy(tmp_path, "narrow", f"DOMAIN = 'n % 8 == 0 and n > 1000000'\n{GOOD}")
+    add_toy(tmp_path, "declared", f"DOMAIN = 'n % 8 == 0'\n{MULTIPLES}")
+    add_toy(tmp_path, "silent", MULTIPLES)
+    watched = Watched(tmp_path)
+    watched.run.run([Run(job) for job in jobs_of(watched.catalog, ["narrow", "declared", "silent"])])
+    watched.run.close()
+
+    narrow, declared, silent = (watched.outcomes[name] for name in ("narrow", "declared", "silent"))
+    assert isinstance(narrow, Skipped)
+    assert narrow.kind is SkipKind.UNSUPPORTED
+    assert narrow.message == (
+        "narrow / eager PyTorch takes only n % 8 == 0 and n > 1000000, which n=65536 does not meet."
+    )
+    assert isinstance(declared, Measured), declared
+    assert declared.verification.unverified == (
+        "No odd size of the spec is in its domain n % 8 == 0, not even n=1237."
+    )
+    assert isinstance(silent, Measured), silent
+    assert silent.verification.unverified == "It refused n=1237: n must be a multiple of 8"
+    assert silent.verification.shape_count == 1

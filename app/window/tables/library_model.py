@@ -183,7 +183,8 @@ class LibraryModel(QAbstractItemModel):
             case Qt.ItemDataRole.DisplayRole:
                 return implementation.label
             case Qt.ItemDataRole.ToolTipRole:
-                return reason or f"{implementation.key}: {_MEANING[implementation.provider]}"
+                takes = f"; takes only {implementation.domain}" if implementation.domain else ""
+                return reason or f"{implementation.key}: {_MEANING[implementation.provider]}{takes}"
             case Qt.ItemDataRole.CheckStateRole:
                 ticked = self._is_ticked(kernel, implementation) and not reason
                 return Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked

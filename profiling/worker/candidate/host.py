@@ -61,7 +61,8 @@ from roofscope.profiling.worker.candidate.messages import (
     Trouble,
     Wire,
 )
-from roofscope.profiling.worker.failures import WrongResult, classify, has_broken_capture
+from roofscope.profiling.worker.candidate.snapshot import alias_fault, poison, snapshot
+from roofscope.profiling.worker.failures import Refusal, WrongResult, classify, first_line, has_broken_capture
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.job.activity import ActivityCounter
 from roofscope.profiling.worker.soundness import is_sound
@@ -73,7 +74,8 @@ from roofscope.profiling.worker.timing.profiler import profile_block, record_tra
 from roofscope.profiling.worker.timing.single_calls import single_calls
 
 _SETTLE_CALLS = 3
-_INTEGER_STAIN = 85  # integers have no NaN
+# How a file says that it does not take a size: by the door's Refusal, or as Python files do.
+_REFUSALS = (Refusal, ValueError, AssertionError)
 _OUTPUTS = "outputs"
 
 
@@ -108,7 +110,8 @@ class Host:
             sound = is_sound(self._device)
             outcome = classify(error, what=asked.what, stage=asked.stage, device_is_sound=sound)
             # The outcome keeps text: the traceback would keep tensors alive.
-            found = Trouble(outcome, sound, has_broken_capture(error))
+            refusal = first_line(error) if isinstance(error, _REFUSALS) else ""
+            found = Trouble(outcome, sound, has_broken_capture(error), refusal)
             error.__traceback__ = None
         if self._integrity is None or isinstance(asked.request, Block):  # which must not be held up
             return Said(found)
@@ -205,21 +208,9 @@ class Host:
         """What a call wrote, copied at once on its own stream: work put off is missed, or on another one."""
         self._lender.free(_OUTPUTS)
         inputs = self._sets[request.group][0]
-        self._stain(request.stains)
-        outputs = plain(as_tuple(self._candidates[request.number].built.call(*inputs)))
-        copies = tuple(output.clone() for output in outputs)
+        poison(request.stains, self._device)
+        copies = snapshot(inputs, as_tuple(self._candidates[request.number].built.call(*inputs)))
         return Lending(tuple(self._lender.lend(_OUTPUTS, copy) for copy in copies))
-
-    def _stain(self, stains: Sequence[Layout]) -> None:
-        """Leave NaN in the memory that the allocator hands out next.
-
-        A call that returns memory without writing it then returns NaN and not an earlier correct result.
-        """
-        kept: list[torch.Tensor] = []
-        for stain in stains:
-            dtype: torch.dtype = getattr(torch, stain.dtype)
-            value = float("nan") if dtype.is_floating_point else _INTEGER_STAIN
-            kept.append(torch.empty(stain.shape, dtype=dtype, device=self._device).fill_(value))
 
     def _settle(self, request: Settle) -> Answer:
         """Let the first calls compile and allocate, then fix the timed path."""
@@ -240,9 +231,14 @@ class Host:
 
     def _replay(self, number: int, chosen: Sequence[int]) -> Answer:
         self._lender.free(_OUTPUTS)
+        one = self._candidates[number]
         found = self._timer(number).run_on(chosen)
         if not isinstance(self._timer(number), GraphTimer):
-            found = [tuple(output.clone() for output in plain(outputs)) for outputs in found]
+            found = [snapshot(one.sets[index], of_set) for index, of_set in zip(chosen, found, strict=True)]
+        elif fault := next(
+            filter(None, (alias_fault(one.sets[i], o) for i, o in zip(chosen, found, strict=True))), None
+        ):
+            raise WrongResult(FailureKind.ALIASED, fault)
         return SetOutputs(
             tuple(tuple(self._lender.lend(_OUTPUTS, one) for one in of_set) for of_set in found)
         )
@@ -286,17 +282,6 @@ class Host:
     def _synchronize(self) -> None:
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
-
-
-def plain(outputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-    """The outputs. Raises WrongResult for a tensor class of its own: it may compute only when it is read."""
-    for output in outputs:
-        if type(output) is not torch.Tensor:
-            raise WrongResult(
-                FailureKind.NOT_PLAIN,
-                f"returned a {type(output).__name__}; return a torch.Tensor, whose values are there.",
-            )
-    return outputs
 
 
 def _facts(timer: LocalTimer) -> TimerFacts:

@@ -268,11 +268,15 @@ class Informed(Struct, frozen=True, tag="informed"):
 
 
 class Trouble(Struct, frozen=True, tag="trouble"):
-    """The request failed. ``is_sound``: the device still computes. ``has_broken_capture``: graphs do not."""
+    """The request failed. ``is_sound``: the device still computes. ``has_broken_capture``: graphs do not.
+
+    ``refusal``: what an implementation said that does not take the size; "" for other failures.
+    """
 
     outcome: Failed | Skipped
     is_sound: bool
     has_broken_capture: bool
+    refusal: str = ""
 
 
 Answer = (

@@ -13,6 +13,7 @@ from typing import TypeVar
 import torch
 
 from roofscope.profiling.planning.catalog import Catalog, Kernel
+from roofscope.profiling.planning.domain import outside
 from roofscope.profiling.planning.plan import Job, Regime
 from roofscope.profiling.planning.spec import Implementation, Provider
 from roofscope.profiling.results.outcome import Failed, FailureKind, Outcome, Skipped, Stage, Verification
@@ -200,14 +201,15 @@ class JobExecutor:
         number, implementation = one
         self._build(number, implementation)
         self._start(Stage.VERIFY, implementation)
-        return _Prepared(
-            implementation, number, self._verifier.verify(RemoteCall(self._link, number, self._maker))
-        )
+        call = RemoteCall(self._link, number, self._maker)
+        return _Prepared(implementation, number, self._verifier.verify(call, implementation.domain))
 
     def _build(self, number: int, implementation: Implementation) -> None:
         if not self._kernel.is_unchanged(implementation):
             what = f"{implementation.title} or its reference"
             raise Changed(f"{what} changed since the run was planned; run it again.")
+        if sentence := outside(implementation, self._job.workload):
+            raise Refusal(sentence)
         inputs = tuple(tensor.name for tensor in self._kernel.spec.inputs)
         folder = str(self._kernel.folder)
         self._link.ask(Build(number, implementation, folder, self._job.workload, inputs), Done)

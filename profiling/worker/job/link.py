@@ -47,6 +47,7 @@ class CandidateFailed(Exception):
         super().__init__(trouble.outcome.message)
         self.outcome: Failed | Skipped = trouble.outcome
         self.is_sound = trouble.is_sound
+        self.refusal = trouble.refusal
         self.has_broken_capture = trouble.has_broken_capture
 
 
