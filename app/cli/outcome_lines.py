@@ -13,6 +13,7 @@ from roofscope.app.presentation.formatting import (
     spread_time_text,
 )
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
+from roofscope.profiling.analysis.verdict import own_flags
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped
 from roofscope.profiling.results.session import Point
@@ -43,9 +44,9 @@ def outcome_line(point: Point, width: int) -> str:
     """One outcome, as rich markup. Figures go below the name where both are too long for one line."""
     where = escape(f"{point.label} {workload_text(point)}")
     match point.outcome:
-        case Measured(time=time, flags=flags):
-            sign = "[green]✓[/]" if WARNING_FLAGS.isdisjoint(flags) else "[yellow]![/]"
-            text = spread_time_text(time.median_s, time.low_s, time.high_s)
+        case Measured(time=time) as measured:
+            sign = "[green]✓[/]" if WARNING_FLAGS.isdisjoint(own_flags(measured)) else "[yellow]![/]"
+            text = spread_time_text(time.median_s, time.bounds_s, len(time.samples_s))
             rates = [bandwidth_text(point.achieved_bandwidth), rate_text(point)]
             figures = [text, *(rate for rate in rates if rate != MISSING)]
             return f"{sign} {where}:{_figures(figures, width, width - len(f'! {where}:'))}"

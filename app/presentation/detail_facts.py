@@ -5,7 +5,6 @@ import re
 from roofscope.app.presentation.fact import Fact, Section, section
 from roofscope.app.presentation.formatting import (
     bandwidth_text,
-    break_even_text,
     count_text,
     error_text,
     flop_count_text,
@@ -15,6 +14,7 @@ from roofscope.app.presentation.formatting import (
     time_text,
     traffic_text,
 )
+from roofscope.app.presentation.payback import BY_WALL_NOTE, IN_GRAPH_NOTE, PAYBACK_NOTE, payback_text
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.run_facts import device_section, energy_section, time_section
 from roofscope.app.presentation.verdict_text import ceiling_name, ceiling_value_text
@@ -97,8 +97,8 @@ def _build(measured: Measured, row: PointRow) -> Section:
         Fact("Compile time", time_text(build.compile_s)),
         Fact(
             "Pays after",
-            break_even_text(row.break_even_calls) if build.compile_s else "",
-            "Calls until what they save over eager, in device time, is the compile time",
+            payback_text(row.payback) if build.compile_s else "",
+            f"{PAYBACK_NOTE} {BY_WALL_NOTE} {IN_GRAPH_NOTE}",
         ),
         Fact("Graphs", count_text(build.graph_count), "That Dynamo made of a call"),
         Fact("Found on disk", count_text(build.cached_graphs or None), "Graphs that were compiled before"),

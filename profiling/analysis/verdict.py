@@ -7,7 +7,15 @@ from msgspec import Struct
 from roofscope.profiling.analysis.agreement import is_longer
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.planning.plan import Regime
-from roofscope.profiling.results.outcome import Cancelled, Failed, Flag, Measured, Skipped
+from roofscope.profiling.results.outcome import (
+    Cancelled,
+    Evidence,
+    Failed,
+    Flag,
+    Measured,
+    Method,
+    Skipped,
+)
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Ceiling, Mix, Roof, Source
 
@@ -16,6 +24,9 @@ CEILING_UNCERTAINTY = 0.02
 
 # From this ratio of host to device time on, a caller waits for launches and not for the device.
 LAUNCH_BOUND_RATIO = 1.5
+
+# Of a GPU's clock, and a little: 15 MHz of 1 to 2 GHz.
+_CLOCK_STEP = 0.015
 
 # A point is judged by ceilings measured at the clock of its own regime.
 MEASURED_IN = {Regime.BURST: Source.MEASURED_BURST, Regime.SUSTAINED: Source.MEASURED_SUSTAINED}
@@ -90,10 +101,10 @@ def flags_of(point: Point, session: Session) -> tuple[Flag, ...]:
 def _flags(
     point: Point, measured: Measured, session: Session, roof: Roof | None, envelope: Roof | None
 ) -> tuple[Flag, ...]:
-    found = set(measured.flags)
+    found: set[Flag] = set()
     if measured.host_s and measured.host_s > LAUNCH_BOUND_RATIO * measured.time.median_s:
         found.add(Flag.LAUNCH_BOUND)
-    found |= _device_flags(measured)
+    found |= own_flags(measured)
     above = roof is not None and envelope is None and is_above(roof, measured)
     if above:
         found.add(Flag.ABOVE_ROOF)
@@ -102,11 +113,18 @@ def _flags(
     return tuple(flag for flag in Flag if flag in found)
 
 
-def _device_flags(measured: Measured) -> set[Flag]:
-    """The flags that follow from clocks and kernels."""
-    found: set[Flag] = set()
-    if "power cap" in measured.evidence.event_reasons:
+def own_flags(measured: Measured) -> set[Flag]:
+    """The flags the worker set and those that follow from method, clocks and kernels, without a session."""
+    found = set(measured.flags)
+    evidence = measured.evidence
+    if "power cap" in (evidence.event_reasons or ()):
         found.add(Flag.POWER_CAPPED)
+    if any(reason.startswith("thermal slowdown") for reason in evidence.held_by):
+        found.add(Flag.HEAT_LIMITED)
+    if _sagged(evidence):
+        found.add(Flag.CLOCK_SAGGED)
+    if measured.method is Method.EVENTS:
+        found.add(Flag.HOST_TIME_INSIDE)
     launches = sum(kernel.calls for kernel in measured.kernels)
     if launches > 1.5:
         found.add(Flag.EXTRA_KERNELS)
@@ -117,6 +135,13 @@ def _device_flags(measured: Measured) -> set[Flag]:
         if not any(_profiler_agrees(*pair, launches) for pair in pairs):
             found.add(Flag.PROFILER_DISAGREES)
     return found
+
+
+def _sagged(evidence: Evidence) -> bool:
+    """Whether the clock was more than a step lower than that of the fresh device, for no known cause."""
+    if evidence.held_by or not evidence.clock_hz or not evidence.fresh_hz:
+        return False
+    return evidence.clock_hz < (1 - _CLOCK_STEP) * evidence.fresh_hz
 
 
 def _profiler_agrees(kernel_sum_s: float, seconds: float, launches: float) -> bool:
@@ -135,7 +160,8 @@ def limiting_roof(point: Point, session: Session) -> Roof | None:
 
 def is_above(roof: Roof, measured: Measured) -> bool:
     """Whether even the slow end of the interval beats this ceiling by more than the ceiling's own error."""
-    return measured.time.high_s < roof.least_time_s * (1 - CEILING_UNCERTAINTY)
+    bounds_s = measured.time.bounds_s
+    return bounds_s is not None and bounds_s[1] < roof.least_time_s * (1 - CEILING_UNCERTAINTY)
 
 
 def _envelope(roof: Roof | None, point: Point, measured: Measured, session: Session) -> Roof | None:

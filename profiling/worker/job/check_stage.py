@@ -88,7 +88,7 @@ class Checker:
     def _profiled(turn: Turn, profile: Profile | None) -> Meanwhile | None:
         # Queued calls may wait for a host that the profiler slows, so their time under it says nothing.
         is_replayed = turn.timer.method is Method.CUDA_GRAPH
-        return profile.meanwhile(turn.evidence.clock_hz) if profile and is_replayed else None
+        return profile.meanwhile(turn.clock_hz) if profile and is_replayed else None
 
     def _verify_again(self, turn: Turn, sets: list[InputSet]) -> None:
         """Verify what the timed path writes for contents it has never seen."""
