@@ -99,7 +99,7 @@ def compare(rig: Rig, case: Case) -> Agreement | None:
         f"{kernel.spec.name} {implementation.label} {workload.dtype} {size}",
         headline_s,
         profile.kernel_sum_s,
-        profile.meanwhile(turn.evidence.clock_hz),
+        profile.meanwhile(turn.clock_hz),
         (common_s,),
         is_judged=0.5 < profile.launches < 1.5 and SHORTEST_S <= headline_s <= LONGEST_S,
     )

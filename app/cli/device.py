@@ -69,9 +69,15 @@ def sheet(device: Device, state: DeviceState) -> dict[str, str]:
         "power": f"{power_text(state.power_w)} now, limit {power_text(device.power_limit_w)}",
         "temperature": temperature_text(state.temperature_c),
         **load,
-        "clock held by": ", ".join(state.event_reasons) or "nothing",
+        "clock held by": _held_by(state),
         "other processes": ", ".join(str(process.pid) for process in device.processes) or "none",
     }
+
+
+def _held_by(state: DeviceState) -> str:
+    if state.event_reasons is None:
+        return "unknown: the driver does not say"
+    return ", ".join(state.event_reasons) or "nothing"
 
 
 def _now_and_at_most(now_hz: float | None, most_hz: float | None) -> str:

@@ -52,7 +52,7 @@ def outcome_line(point: Point, width: int, session: Session) -> str:
         case Measured(time=time):
             warnings = [str(flag) for flag in flags_of(point, session) if flag in WARNING_FLAGS]
             sign = "[yellow]![/]" if warnings else "[green]✓[/]"
-            text = spread_time_text(time.median_s, time.low_s, time.high_s)
+            text = spread_time_text(time.median_s, time.bounds_s, len(time.samples_s))
             rates = [bandwidth_text(point.achieved_bandwidth), rate_text(point)]
             figures = [text, *(rate for rate in rates if rate != MISSING), *warnings]
             return f"{sign} {where}:{_figures(figures, width, width - len(f'! {where}:'))}"

@@ -23,7 +23,11 @@ from roofscope.app.cli.outcome_lines import (
     unverified_lines,
     workload_text,
 )
-from roofscope.app.presentation.comparison import speed_up_short_text
+from roofscope.app.presentation.comparison import (
+    ACROSS_METHODS,
+    across_methods_text,
+    speed_up_short_text,
+)
 from roofscope.app.presentation.formatting import (
     MISSING,
     bandwidth_text,
@@ -55,12 +59,13 @@ _COLUMNS = (
 )
 _MODE_COLUMNS = (
     Column("compiling", 0),
-    Column("graphs", 5),
-    Column("breaks", 4),
-    Column("recompiles", 6),
-    Column("kernels a call", 3),
-    Column("host time", 2),
-    Column("pays after", 1),
+    Column("graphs", 6),
+    Column("breaks", 5),
+    Column("recompiles", 7),
+    Column("kernels a call", 4),
+    Column("host time", 3),
+    Column("pays by wall after", 1),
+    Column("in a graph after", 2),
 )
 
 
@@ -94,14 +99,22 @@ def _result_lines(points: Sequence[Point], session: Session, width: int) -> list
 
         return fitted("implementation", _COLUMNS, _groups(points, row), width)
 
+    across = _across_methods_lines(points, baselines, width)
     in_words = table(str, ", ")
     if not in_words.left_out:
-        return list(in_words.lines)
+        return [*in_words.lines, *across]
     in_letters = table(_FLAG_LETTERS.__getitem__, " ")
     present = set[Flag]().union(*flags.values())
     legend = ", ".join(f"{letter} {flag}" for flag, letter in _FLAG_LETTERS.items() if flag in present)
     below = [f"Flags: {legend}." if legend else "", left_out_text(in_letters)]
-    return [*in_letters.lines, *(Text(wrapped(text, width), "dim") for text in below if text)]
+    return [*in_letters.lines, *(Text(wrapped(text, width), "dim") for text in below if text), *across]
+
+
+def _across_methods_lines(points: Iterable[Point], baselines: Baselines, width: int) -> list[Text]:
+    """What the dagger at a speed-up means, for each pair of methods that has one."""
+    found = (baselines.speed_up(point) for point in points)
+    texts = dict.fromkeys(across_methods_text(speed_up) for speed_up in found if speed_up)
+    return [Text(wrapped(f"{ACROSS_METHODS} {text}", width), "yellow") for text in texts if text]
 
 
 def _mode_lines(points: Iterable[Point], session: Session, width: int) -> list[Text]:
@@ -131,7 +144,7 @@ def _row(point: Point, session: Session, baselines: Baselines) -> tuple[str, ...
     return (
         point.implementation.label,
         time_text(measured.time.median_s),
-        spread_text(measured.time.median_s, measured.time.low_s, measured.time.high_s),
+        spread_text(measured.time.median_s, measured.time.bounds_s, len(measured.time.samples_s)),
         speed_up_short_text(speed_up) if speed_up else MISSING,
         share_text(judged),
         str(judged.kind),
@@ -145,7 +158,7 @@ def _row(point: Point, session: Session, baselines: Baselines) -> tuple[str, ...
 def _mode_row(point: Point, break_even: BreakEven) -> tuple[str, ...]:
     measured = point.measured
     assert measured is not None
-    build = measured.build
+    build, payback = measured.build, break_even.calls(point)
     kernel_count = sum(kernel.calls for kernel in measured.kernels)
     return (
         point.implementation.label,
@@ -155,5 +168,6 @@ def _mode_row(point: Point, break_even: BreakEven) -> tuple[str, ...]:
         count_text(build.recompiles),
         count_text(round(kernel_count)) if measured.kernels else MISSING,
         time_text(measured.host_s),
-        break_even_text(break_even.calls(point)),
+        break_even_text(payback.by_wall),
+        break_even_text(payback.in_graph),
     )

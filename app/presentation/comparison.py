@@ -2,34 +2,47 @@
 
 from roofscope.app.presentation.formatting import interval_text, range_text, ratio_text
 from roofscope.profiling.analysis.comparison import SpeedUp
+from roofscope.profiling.results.outcome import Method
 
 NOT_DISTINGUISHABLE = "not distinguishable"
+ACROSS_METHODS = "†"
+ACROSS_METHODS_NOTE = f"{ACROSS_METHODS}: the two were timed by different methods."
 _MUCH_SLOWER = 0.1  # from here on "261× slower" reads better than "0.00383×"
 
 
 def speed_up_short_text(found: SpeedUp) -> str:
-    """For a column: ``1.07× ± 1.9 %``."""
+    """For a column: ``1.07× ± 1.9 %``; with a dagger where the two were timed by different methods."""
     if found.is_baseline:
         return "baseline"
-    if not found.distinguishable:
-        return NOT_DISTINGUISHABLE
-    interval = interval_text(found.relative_half_width)  # of the ratio as of its inverse
-    if found.ratio < _MUCH_SLOWER:
-        return f"{ratio_text(1 / found.ratio)} slower {interval}"
-    return f"{ratio_text(found.ratio)} {interval}"
+    mark = f" {ACROSS_METHODS}" if found.methods else ""
+    if found.is_known and not found.distinguishable:
+        return f"{NOT_DISTINGUISHABLE}{mark}"
+    # Of the ratio as of its inverse.
+    interval = interval_text(found.relative_half_width) if found.is_known else "± not known"
+    return f"{_factor_text(found)} {interval}{mark}"
 
 
 def speed_up_text(found: SpeedUp) -> str:
     """For details: ``1.07×, 95 % CI 1.05 to 1.09``, and where the two runs were apart, that."""
     if found.is_baseline:
         return "this is the baseline"
-    if found.ratio < _MUCH_SLOWER:
-        text = f"{ratio_text(1 / found.ratio)} slower, 95 % CI {range_text(1 / found.high, 1 / found.low)}"
+    if not found.is_known:
+        text = f"{_factor_text(found)}, its interval not known: too few blocks"
+    elif found.ratio < _MUCH_SLOWER:
+        text = f"{_factor_text(found)}, 95 % CI {range_text(1 / found.high, 1 / found.low)}"
     else:
-        text = f"{ratio_text(found.ratio)}, 95 % CI {range_text(found.low, found.high)}"
-    if not found.distinguishable:
+        text = f"{_factor_text(found)}, 95 % CI {range_text(found.low, found.high)}"
+    if found.is_known and not found.distinguishable:
         text = f"{NOT_DISTINGUISHABLE} ({text})"
-    return text if found.common_rounds else f"{text}, separate runs"
+    if found.methods:
+        text = f"{text}, by different methods"
+    return text if found.common_rounds or not found.is_known else f"{text}, separate runs"
+
+
+def _factor_text(found: SpeedUp) -> str:
+    if found.ratio < _MUCH_SLOWER:
+        return f"{ratio_text(1 / found.ratio)} slower"
+    return ratio_text(found.ratio)
 
 
 def speed_up_origin(found: SpeedUp) -> str:
@@ -38,8 +51,21 @@ def speed_up_origin(found: SpeedUp) -> str:
     if found.is_baseline:
         return f"Others of this workload are compared with {name}."
     if found.common_rounds:
-        return f"Over {name}, by the ratios within {found.common_rounds} rounds timed in turn."
-    return (
-        f"Over {name}, from a separate run: clocks and temperature may have changed in between, "
-        "which this interval does not hold."
-    )
+        text = f"Over {name}, by the ratios within {found.common_rounds} rounds timed in turn."
+    else:
+        text = (
+            f"Over {name}, from a separate run: clocks and temperature may have changed in between, "
+            "which this interval does not hold."
+        )
+    if found.comparisons > 1:
+        text = f"{text} {found.comparisons} comparisons hold 95 % together."
+    return f"{text} {across_methods_text(found)}".rstrip()
+
+
+def across_methods_text(found: SpeedUp) -> str:
+    """Why the ratio compares what is not the same; "" where both were timed alike."""
+    if found.methods is None:
+        return ""
+    baseline, mine = found.methods
+    inside = " The one by events has the host's time inside." if Method.EVENTS in found.methods else ""
+    return f"Timed by different methods: the baseline by {baseline}, this one by {mine}.{inside}"

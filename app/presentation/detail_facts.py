@@ -6,7 +6,6 @@ from roofscope.app.presentation.ceiling_conditions import conditions_text
 from roofscope.app.presentation.fact import Fact, Section, section
 from roofscope.app.presentation.formatting import (
     bandwidth_text,
-    break_even_text,
     clock_text,
     count_text,
     difference_text,
@@ -20,6 +19,7 @@ from roofscope.app.presentation.formatting import (
     traffic_text,
 )
 from roofscope.app.presentation.limiter_text import limiter_section
+from roofscope.app.presentation.payback import BY_WALL_NOTE, IN_GRAPH_NOTE, PAYBACK_NOTE, payback_text
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.run_facts import device_section, energy_section, time_section
 from roofscope.app.presentation.verdict_text import ceiling_name, ceiling_value_text, limit_name
@@ -132,8 +132,8 @@ def _build(measured: Measured, row: PointRow) -> Section:
         Fact("Compile time", time_text(build.compile_s)),
         Fact(
             "Pays after",
-            break_even_text(row.break_even_calls) if build.compile_s else "",
-            "Calls until what they save over eager, in device time, is the compile time",
+            payback_text(row.payback) if build.compile_s else "",
+            f"{PAYBACK_NOTE} {BY_WALL_NOTE} {IN_GRAPH_NOTE}",
         ),
         Fact("Graphs", count_text(build.graph_count), "That Dynamo made of a call"),
         Fact("Found on disk", count_text(build.cached_graphs or None), "Graphs that were compiled before"),

@@ -121,18 +121,29 @@ def interval_text(relative_half_width: float | None) -> str:
     return f"± {_significant(relative_half_width * 100, 2)} %"
 
 
-def spread_text(median_s: float, low_s: float, high_s: float) -> str:
-    """A 95 % interval of a time: ``± 0.6 %``, or its ends where it is wider than the time itself."""
+def spread_text(median_s: float, bounds_s: tuple[float, float] | None, blocks: int) -> str:
+    """A 95 % interval of a time: ``± 0.6 %``, or its ends where it is wider than the time itself.
+
+    ``not known: 1 block`` where too few blocks were kept for one.
+    """
+    if bounds_s is None:
+        return f"not known: {counted_text(blocks, 'block')}"
+    low_s, high_s = bounds_s
     half_width = (high_s - low_s) / 2 / median_s
     if half_width <= 1:
         return interval_text(half_width)
     return f"{time_short_text(low_s)} to {time_short_text(high_s)}"
 
 
-def spread_time_text(median_s: float, low_s: float, high_s: float) -> str:
-    """A time with its interval: ``1.234 ms ± 0.6 %``, ``16.00 µs (0.97 µs to 7.8 ms)``."""
-    spread = spread_text(median_s, low_s, high_s)
+def spread_time_text(median_s: float, bounds_s: tuple[float, float] | None, blocks: int) -> str:
+    """A time with its interval: ``1.234 ms ± 0.6 %``, ``16.00 µs (0.97 µs to 7.8 ms)``.
+
+    ``1.234 ms (± not known: 1 block)`` where there is none.
+    """
+    spread = spread_text(median_s, bounds_s, blocks)
     text = time_text(median_s)
+    if bounds_s is None:
+        return f"{text} (± {spread})"
     return f"{text} {spread}" if spread.startswith("±") else f"{text} ({spread})"
 
 

@@ -9,7 +9,7 @@ from roofscope.app.presentation.formatting import (
     ratio_text,
     time_short_text,
 )
-from roofscope.profiling.analysis.limiter import Cause, Evidence
+from roofscope.profiling.analysis.limiter import Cause, Finding
 from roofscope.profiling.analysis.verdict import Verdict, VerdictKind
 from roofscope.profiling.results.outcome import ClockElasticity, Measured
 
@@ -44,7 +44,7 @@ def limiter_title(kind: VerdictKind) -> str:
     return _TITLES.get(kind, str(kind).capitalize())
 
 
-def evidence_text(evidence: Evidence) -> str:
+def evidence_text(evidence: Finding) -> str:
     """One clause with the figure: ``432 B of registers are spilled, a thread``."""
     figure = evidence.figure
     match evidence.cause:
@@ -71,7 +71,7 @@ _FOLLOWS = {
 }
 
 
-def _text_of_two(evidence: Evidence) -> str:
+def _text_of_two(evidence: Finding) -> str:
     """The clause of a cause with two figures, of which one is a share of the time or of the roof."""
     share, other = percent_text(evidence.figure), evidence.other
     match evidence.cause:
@@ -114,7 +114,7 @@ def elasticity_text(measured: Measured) -> str:
     return f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f}), from {clocks}"
 
 
-def _tip(evidence: Evidence, verdict: Verdict) -> str:
+def _tip(evidence: Finding, verdict: Verdict) -> str:
     if evidence is verdict.proof:
         return "This names the limiter"
     return (

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from roofscope.app.presentation.comparison import speed_up_short_text
+from roofscope.app.presentation.comparison import ACROSS_METHODS_NOTE, speed_up_short_text
 from roofscope.app.presentation.formatting import (
     MISSING,
     bandwidth_text,
@@ -18,6 +18,7 @@ from roofscope.app.presentation.formatting import (
     spread_time_text,
     time_text,
 )
+from roofscope.app.presentation.payback import BY_WALL_NOTE, IN_GRAPH_NOTE, PAYBACK_NOTE
 from roofscope.app.presentation.point_row import PointRow, reason_text, status_text
 from roofscope.app.presentation.verdict_text import share_text
 from roofscope.profiling.analysis.statistics import INTERVAL_NOTE
@@ -48,7 +49,7 @@ def _time_text(row: PointRow) -> str:
     measured = _measured(row)
     if measured is None:
         return status_text(row.point)  # the reader looks here first
-    return spread_time_text(measured.time.median_s, measured.time.low_s, measured.time.high_s)
+    return spread_time_text(measured.time.median_s, measured.time.bounds_s, len(measured.time.samples_s))
 
 
 def _time(row: PointRow) -> Key:
@@ -135,7 +136,7 @@ COLUMNS = (
     ),
     Column(
         "Speed-up",
-        "Baseline's time over this time on the same workload, with its 95 % interval",
+        f"Baseline's time over this time on the same workload, with its 95 % interval. {ACROSS_METHODS_NOTE}",
         lambda row: speed_up_short_text(row.speed_up) if row.speed_up else MISSING,
         _speed_up,
     ),
@@ -157,9 +158,15 @@ COLUMNS = (
     _number("Shared", "Shared memory a block", _build(lambda build: build.shared_bytes), memory_text),
     _number("Compile", "Time the compiler took", _build(lambda build: build.compile_s), time_text),
     _number(
-        "Pays after",
-        "Calls until what they save over eager, in device time, is the compile time",
-        lambda row: row.break_even_calls,
+        "Pays by wall after",
+        f"{PAYBACK_NOTE} {BY_WALL_NOTE}",
+        lambda row: row.payback.by_wall,
+        break_even_text,
+    ),
+    _number(
+        "Pays in a graph after",
+        f"{PAYBACK_NOTE} {IN_GRAPH_NOTE}",
+        lambda row: row.payback.in_graph,
         break_even_text,
     ),
     _number("Energy", "Energy of a call, the whole board's", _energy, energy_text),

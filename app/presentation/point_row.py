@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from roofscope.profiling.analysis.comparison import Baselines, BreakEven, SpeedUp
+from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp
 from roofscope.profiling.analysis.verdict import Verdict, verdict
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped
@@ -13,7 +13,7 @@ class PointRow(Struct, frozen=True):
     point: Point
     verdict: Verdict
     speed_up: SpeedUp | None
-    break_even_calls: float | None = None  # that pay for its compilation; infinite: it saves nothing
+    payback: Payback = Payback()  # calls that pay for its compilation
 
 
 def point_rows(session: Session, provider: Provider, pinned: int | None) -> list[PointRow]:

@@ -1,5 +1,6 @@
 """What a measurement was like: its time, what the device did meanwhile, and what a call costs in energy."""
 
+import math
 import statistics
 
 from roofscope.app.presentation.comparison import speed_up_origin, speed_up_text
@@ -13,6 +14,7 @@ from roofscope.app.presentation.formatting import (
     percent_text,
     power_text,
     ratio_text,
+    spread_text,
     spread_time_text,
     temperature_text,
     time_text,
@@ -22,9 +24,11 @@ from roofscope.profiling.analysis.agreement import is_longer
 from roofscope.profiling.analysis.comparison import SpeedUp
 from roofscope.profiling.analysis.statistics import INTERVAL_NOTE, Interval, unstable_because
 from roofscope.profiling.devices.device import Device, DeviceKind
-from roofscope.profiling.results.outcome import Evidence, Measured, Method
+from roofscope.profiling.results.outcome import Evidence, Measured, Method, TimeStats
 
 _HOTTEST_C = 100.0  # end of the temperature's scale
+_SAME_CLOCK = 0.005  # less is jitter
+_AT_CLOCK = "The clock that the time is given at, in band; where it moved, blocks were brought to this one"
 _ALIKE = 0.02  # hot and cold within this need no factor
 _SEVERAL = 1.5  # kernels a call, as the verdict counts them
 
@@ -36,10 +40,11 @@ def time_section(row: PointRow, measured: Measured, device: Device | None) -> Se
         "Time",
         Fact(
             "Time of a call" if measured.method is Method.WALL_CLOCK else "Device time",
-            spread_time_text(time.median_s, time.low_s, time.high_s),
+            spread_time_text(time.median_s, time.bounds_s, len(time.samples_s)),
             "Median over the blocks, caches cold",
         ),
-        Fact("95 % interval", f"{time_text(time.low_s)} to {time_text(time.high_s)}", INTERVAL_NOTE),
+        Fact("95 % interval", _interval(time), INTERVAL_NOTE),
+        Fact("At a clock of", clock_text(time.reference_hz) if time.reference_hz else "", _AT_CLOCK),
         Fact("Unstable", unstable_text(measured), "Its numbers are shown all the same"),
         Fact(
             "Speed-up",
@@ -73,8 +78,17 @@ def unstable_text(measured: Measured) -> str:
     time = measured.time
     faults = sum(discard.blocks for discard in measured.discards if discard.is_fault)
     others = sum(discard.blocks for discard in measured.discards if not discard.is_fault)
-    interval = Interval(time.median_s, time.low_s, time.high_s)
-    return unstable_because(interval, len(time.samples_s) + others, faults) or ""
+    blocks, held_by = len(time.samples_s), measured.evidence.held_by
+    if time.bounds_s is None:
+        return unstable_because(Interval(time.median_s, 0.0, math.inf), blocks, faults, held_by) or ""
+    return unstable_because(Interval(time.median_s, *time.bounds_s), blocks + others, faults, held_by) or ""
+
+
+def _interval(time: TimeStats) -> str:
+    if time.bounds_s is None:
+        return spread_text(time.median_s, None, len(time.samples_s))
+    low_s, high_s = time.bounds_s
+    return f"{time_text(low_s)} to {time_text(high_s)}"
 
 
 def discards_text(measured: Measured) -> str:
@@ -84,10 +98,10 @@ def discards_text(measured: Measured) -> str:
 def device_section(measured: Measured, device: Device | None) -> Section:
     """Bars from nothing to what the device can do, and why its clock was held down."""
     evidence = measured.evidence
-    reasons = [reason for reason in evidence.event_reasons if reason != "idle"]
     return section(
         "Device during the run",
-        Fact("Clock held by", ", ".join(reasons) or _unheld(device), "What the driver said meanwhile"),
+        Fact("Clock held by", _held_by(evidence, device), "What the driver said meanwhile"),
+        Fact("Fresh clock", _fresh(evidence), "What it was after the rest that each block takes"),
         gauges=tuple(_gauges(evidence, device)),
     )
 
@@ -170,9 +184,21 @@ def _difference(share: float) -> str:
     return f"{'+' if share >= 0 else '−'}{percent_text(abs(share))}"
 
 
-def _unheld(device: Device | None) -> str:
-    """Only a GPU's driver gives reasons."""
+def _held_by(evidence: Evidence, device: Device | None) -> str:
+    """Only a GPU's driver gives reasons, and not each one does."""
+    if evidence.event_reasons is None:
+        return "unknown: the driver does not say" if device and device.kind is DeviceKind.CUDA else ""
+    if reasons := [reason for reason in evidence.event_reasons if reason != "idle"]:
+        return ", ".join(reasons)
     return "nothing" if device and device.kind is DeviceKind.CUDA else ""
+
+
+def _fresh(evidence: Evidence) -> str:
+    if not evidence.fresh_hz or not evidence.clock_hz:
+        return ""
+    above = evidence.fresh_hz / evidence.clock_hz - 1
+    text = clock_text(evidence.fresh_hz)
+    return f"{text}, {percent_text(above)} above that of the blocks" if above >= _SAME_CLOCK else text
 
 
 def _gauges(evidence: Evidence, device: Device | None) -> list[Gauge]:

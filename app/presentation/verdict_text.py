@@ -13,7 +13,12 @@ from roofscope.profiling.results.outcome import Cancelled, Failed, Flag, Skipped
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.roofline.roofline import Ceiling
 
-WARNING_FLAGS = frozenset((Flag.ABOVE_ROOF, Flag.UNSTABLE, Flag.PROFILER_DISAGREES, Flag.REMEMBERS))
+WARNING_FLAGS = frozenset(
+    (
+        *(Flag.ABOVE_ROOF, Flag.UNSTABLE, Flag.PROFILER_DISAGREES, Flag.REMEMBERS),
+        *(Flag.CLOCK_SAGGED, Flag.HOST_TIME_INSIDE),
+    )
+)
 
 
 def verdict_sentence(point: Point, verdict: Verdict) -> str:

@@ -1,14 +1,21 @@
 """One call beside another: which is the baseline, how many times as fast it is, and when compiling pays."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 
-from roofscope.profiling.analysis.statistics import Comparison, ratio_interval
+from msgspec import Struct
+
+from roofscope.profiling.analysis.at_clock import Timed, ratio_at_clock
+from roofscope.profiling.analysis.quantiles import student_t
+from roofscope.profiling.analysis.statistics import Comparison
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.results.outcome import Measured, TimeStats
+from roofscope.profiling.results.outcome import LEAST_BLOCKS, Measured, Method, TimeStats
 from roofscope.profiling.results.session import Point
 
-_LEAST_ROUNDS = 3  # fewer ratios give no usable spread
+_ALPHA = 0.05
+# A difference of wall times that is known: they come from few calls and vary by some per cent.
+_WALL_DIFFERENCE = 0.05
 
 
 class SpeedUp(Comparison, frozen=True):
@@ -17,26 +24,39 @@ class SpeedUp(Comparison, frozen=True):
     baseline: Point
     is_baseline: bool = False
     common_rounds: int = 0  # 0 where the two were timed in separate runs
+    comparisons: int = 1  # that hold 95 % together
+    methods: tuple[Method, Method] | None = None  # the baseline's and the point's, where they differ
 
 
-def compare(one: TimeStats, other: TimeStats, *, in_turn: bool) -> tuple[Comparison, int]:
+def compare(
+    one: TimeStats, other: TimeStats, *, in_turn: bool, comparisons: int = 1
+) -> tuple[Comparison, int]:
     """The time of ``one`` over that of ``other``, and the rounds this rests on.
 
     It pairs rounds where one run timed both in turn, so that drift common to both cancels; else it takes the
-    medians, and the rounds are 0.
+    medians, and the rounds are 0. ``comparisons``: how many are made at once and shall hold 95 % together.
     """
-    one_s, other_s = one.paired_with(other) if in_turn else ([], [])
-    if len(one_s) >= _LEAST_ROUNDS:
-        return ratio_interval(one_s, other_s), len(one_s)
-    return _of_medians(one, other), 0
+    common = set(one.rounds) & set(other.rounds) if in_turn else set[int]()
+    if len(common) < LEAST_BLOCKS:
+        return _of_medians(one, other, comparisons), 0
+    mine, others = (Timed(*time.in_rounds(common), time.reference_hz) for time in (one, other))
+    return ratio_at_clock(mine, others, comparisons), len(common)
 
 
-def _of_medians(one: TimeStats, other: TimeStats) -> Comparison:
-    """The two errors are independent, so their logarithms add in squares, each side by itself."""
+def _of_medians(one: TimeStats, other: TimeStats, comparisons: int) -> Comparison:
+    """The two errors are independent, so their logarithms add in squares, each side by itself.
+
+    Not known, from 0 to infinity, where one of the intervals is not.
+    """
     ratio = one.median_s / other.median_s
-    down = math.hypot(math.log(one.low_s / one.median_s), math.log(other.high_s / other.median_s))
-    up = math.hypot(math.log(one.high_s / one.median_s), math.log(other.low_s / other.median_s))
-    return Comparison(ratio, ratio * math.exp(-down), ratio * math.exp(up))
+    if one.bounds_s is None or other.bounds_s is None or min(one.bounds_s[0], other.bounds_s[0]) <= 0:
+        return Comparison(ratio, 0.0, math.inf)
+    degrees = min(len(one.samples_s), len(other.samples_s)) - 1
+    wider = student_t(degrees, _ALPHA / comparisons) / student_t(degrees, _ALPHA)
+    (low_s, high_s), (other_low_s, other_high_s) = one.bounds_s, other.bounds_s
+    down = math.hypot(math.log(low_s / one.median_s), math.log(other_high_s / other.median_s))
+    up = math.hypot(math.log(high_s / one.median_s), math.log(other_low_s / other.median_s))
+    return Comparison(ratio, ratio * math.exp(-wider * down), ratio * math.exp(wider * up))
 
 
 def baseline_of(
@@ -59,17 +79,39 @@ def baseline_of(
     )
 
 
-def speed_up(point: Point, baseline: Point | None) -> SpeedUp | None:
+def comparisons_with(baseline: Point, points: Iterable[Point], *, is_chosen: bool) -> int:
+    """How many comparisons a reader of the baseline's job makes at once, or might have made.
+
+    One with each other implementation. Where the baseline was chosen as its provider's fastest, each of that
+    provider's might have been it: the fastest of ten equals is always fast by luck.
+    """
+    timed = {
+        point.implementation.key: point.implementation.provider
+        for point in points
+        if point.measured and _comparable(point) == _comparable(baseline) and point.job == baseline.job
+    }
+    same = sum(provider is baseline.implementation.provider for provider in timed.values())
+    return compared_at_once(len(timed), same if is_chosen else 1)
+
+
+def compared_at_once(count: int, chosen_from: int = 1) -> int:
+    """Pairs among ``count`` implementations with one of those of which the fastest became the baseline."""
+    return max(chosen_from * (chosen_from - 1) // 2 + chosen_from * (count - chosen_from), 1)
+
+
+def speed_up(point: Point, baseline: Point | None, comparisons: int = 1) -> SpeedUp | None:
     """None where one of the two has no time, or one too short to divide by."""
     if baseline is None or baseline.measured is None or point.measured is None:
         return None
-    if min(baseline.measured.time.low_s, point.measured.time.low_s) <= 0:
+    mine, of_baseline = point.measured, baseline.measured
+    if min(mine.time.median_s, of_baseline.time.median_s) <= 0:
         return None
     if baseline.number == point.number:
         return SpeedUp(1.0, 1.0, 1.0, baseline, is_baseline=True)
     in_turn = point.job == baseline.job
-    found, rounds = compare(baseline.measured.time, point.measured.time, in_turn=in_turn)
-    return SpeedUp(found.ratio, found.low, found.high, baseline, common_rounds=rounds)
+    found, rounds = compare(of_baseline.time, mine.time, in_turn=in_turn, comparisons=comparisons)
+    methods = (of_baseline.method, mine.method) if of_baseline.method is not mine.method else None
+    return SpeedUp(found.ratio, found.low, found.high, baseline, False, rounds, comparisons, methods)
 
 
 class Baselines:
@@ -80,6 +122,7 @@ class Baselines:
     ) -> None:
         self._provider, self._pinned = provider, pinned
         self._by_workload: dict[str, list[Point]] = {}
+        self._counts: dict[int, int] = {}
         for point in points:
             self._by_workload.setdefault(_comparable(point), []).append(point)
 
@@ -89,32 +132,69 @@ class Baselines:
         return baseline_of(point, points, self._provider, self._pinned)
 
     def speed_up(self, point: Point) -> SpeedUp | None:
-        return speed_up(point, self.of(point))
+        """Its interval allows for the other implementations that are compared with the same baseline."""
+        baseline = self.of(point)
+        return speed_up(point, baseline, self._comparisons(baseline) if baseline else 1)
+
+    def _comparisons(self, baseline: Point) -> int:
+        if baseline.number not in self._counts:
+            points = self._by_workload[_comparable(baseline)]
+            self._counts[baseline.number] = comparisons_with(
+                baseline, points, is_chosen=baseline.number != self._pinned
+            )
+        return self._counts[baseline.number]
+
+
+class Payback(Struct, frozen=True):
+    """Calls until what they save over eager is the compile time: infinite for never, None for not known."""
+
+    by_wall: float | None = None  # as a program calls it: a call takes as long as host or device, the longer
+    in_graph: float | None = None  # inside a CUDA graph, where the device's time alone counts
 
 
 class BreakEven:
     """After how many calls compiling pays against the eager implementation of the same job."""
 
     def __init__(self, points: Iterable[Point]) -> None:
+        points = list(points)
         self._eager: dict[str, Measured] = {
             point.job.id: point.measured
             for point in points
             if point.measured and point.implementation.provider is Provider.EAGER
         }
+        self._compared = Counter(point.job.id for point in points if point.measured)
 
-    def calls(self, point: Point) -> float | None:
-        """Calls, by device time. Infinite where nothing is saved; None for eager itself and without it.
+    def calls(self, point: Point) -> Payback:
+        """Not known for eager itself and without it, nor where it is not known whether a call saves time.
 
-        Also None where the interval of their ratio holds 1, because it is not known whether a call saves
-        time.
+        A time inside a CUDA graph is known where both were timed in one.
         """
         eager, measured = self._eager.get(point.job.id), point.measured
         if eager is None or measured is None or measured is eager:
-            return None
-        if not compare(eager.time, measured.time, in_turn=True)[0].distinguishable:
-            return None
+            return Payback()
+        others = max(self._compared[point.job.id] - 1, 1)
+        known = compare(eager.time, measured.time, in_turn=True, comparisons=others)[0].distinguishable
         saved_s = eager.time.median_s - measured.time.median_s
-        return math.ceil(measured.build.compile_s / saved_s) if saved_s > 0 else math.inf
+        in_graph = None
+        if known and eager.method is measured.method is Method.CUDA_GRAPH:
+            in_graph = _pays_after(measured.build.compile_s, saved_s)
+        return Payback(self._by_wall(eager, measured, known, saved_s), in_graph)
+
+    @staticmethod
+    def _by_wall(eager: Measured, measured: Measured, device_known: bool, saved_s: float) -> float | None:
+        before, after = eager.wall, measured.wall
+        if before is None or after is None:
+            return None
+        if before.is_device and after.is_device:
+            return _pays_after(measured.build.compile_s, saved_s) if device_known else None
+        saved_s = before.seconds - after.seconds
+        if abs(saved_s) <= _WALL_DIFFERENCE * max(before.seconds, after.seconds):
+            return None
+        return _pays_after(measured.build.compile_s, saved_s)
+
+
+def _pays_after(compile_s: float, saved_s: float) -> float:
+    return math.ceil(compile_s / saved_s) if saved_s > 0 else math.inf
 
 
 def _comparable(point: Point) -> str:

@@ -78,8 +78,8 @@ def csv_report(session: Session) -> str:
     """
     frame: Any = make_frame([session])  # pandas types only part of what follows
     # A count with gaps and infinities is a float in a frame; here it is written as a count.
-    counts = frame["break_even_call_count"]
-    frame["break_even_call_count"] = counts.map(_count_text)
+    for name in ("break_even_wall_call_count", "break_even_graph_call_count"):
+        frame[name] = frame[name].map(_count_text)
     return csv_text(frame)
 
 

@@ -53,7 +53,7 @@ class Cause(StrEnum):
     AS_HOT = "as fast cold as hot"  # share of the time that cold caches cost
 
 
-class Evidence(Struct, frozen=True):
+class Finding(Struct, frozen=True):
     """Evidence of the limiter: one cause and the figure that proves it, in the unit that Cause gives."""
 
     cause: Cause
@@ -62,7 +62,7 @@ class Evidence(Struct, frozen=True):
     decides: bool = True  # False: too little to name the limiter, or not by itself
 
 
-def evidence_of(measured: Measured, work: Work, roof: Roof, device: Device | None) -> tuple[Evidence, ...]:
+def evidence_of(measured: Measured, work: Work, roof: Roof, device: Device | None) -> tuple[Finding, ...]:
     """All that the measurement says, in the order of proof."""
     found = [
         *_launches(measured),
@@ -101,29 +101,29 @@ def wave_efficiency(blocks: int, threads: int, occupancy: float | None, device: 
     return waves / math.ceil(waves) if waves > 1 else None
 
 
-def _launches(measured: Measured) -> Iterator[Evidence]:
+def _launches(measured: Measured) -> Iterator[Finding]:
     if measured.method is not Method.CUDA_GRAPH:
         return
     floor_s = measured.evidence.launch_floor_s or _USUAL_FLOOR_S
     share = max(_count(measured), 1.0) * floor_s / measured.time.median_s
     if share >= _MUCH_OF_TIME / 3:
-        yield Evidence(Cause.LAUNCHES, min(share, 1.0), floor_s, decides=share >= _MUCH_OF_TIME)
+        yield Finding(Cause.LAUNCHES, min(share, 1.0), floor_s, decides=share >= _MUCH_OF_TIME)
 
 
-def _kernels(measured: Measured, roof: Roof) -> Iterator[Evidence]:
+def _kernels(measured: Measured, roof: Roof) -> Iterator[Finding]:
     """Gaps between kernels; and without gaps, that what lies between them passes through memory."""
     count, sum_s = _count(measured), measured.kernel_sum_s
     if count <= _SEVERAL or not sum_s:
         return
     gaps = 1 - sum_s / measured.time.median_s
     if gaps >= _GAPS / 2:
-        yield Evidence(Cause.GAPS, gaps, count, decides=gaps >= _GAPS)
+        yield Finding(Cause.GAPS, gaps, count, decides=gaps >= _GAPS)
     longest = max(kernel.total_s / max(kernel.calls, 1.0) for kernel in measured.kernels) / sum_s
     is_passed_on = roof.ceiling.bound.is_memory and longest < _MOST_OF_SUM
-    yield Evidence(Cause.KERNELS, count, longest, decides=is_passed_on)
+    yield Finding(Cause.KERNELS, count, longest, decides=is_passed_on)
 
 
-def _clock(measured: Measured, roof: Roof) -> Iterator[Evidence]:
+def _clock(measured: Measured, roof: Roof) -> Iterator[Finding]:
     """A pipe at a lower clock than its ceiling was measured at; DRAM has a clock of its own."""
     held_hz, ceiling_hz = measured.evidence.clock_hz, clock_of(roof.ceiling)
     if roof.ceiling.bound.is_memory or not held_hz or not ceiling_hz:
@@ -131,9 +131,9 @@ def _clock(measured: Measured, roof: Roof) -> Iterator[Evidence]:
     if held_hz >= _CLOCK_BELOW * ceiling_hz:
         return
     share = share_at_clock(roof.least_time_s / measured.time.median_s, ceiling_hz, held_hz)
-    is_capped = _POWER_CAP in measured.evidence.event_reasons
+    is_capped = _POWER_CAP in (measured.evidence.event_reasons or ())
     cause = Cause.POWER if is_capped else Cause.CLOCK
-    yield Evidence(cause, share, held_hz, decides=share >= NEAR_ROOF)
+    yield Finding(cause, share, held_hz, decides=share >= NEAR_ROOF)
 
 
 def clock_of(ceiling: Ceiling) -> float | None:
@@ -142,24 +142,24 @@ def clock_of(ceiling: Ceiling) -> float | None:
     return clock_hz
 
 
-def _elasticity(measured: Measured, roof: Roof) -> Iterator[Evidence]:
+def _elasticity(measured: Measured, roof: Roof) -> Iterator[Finding]:
     found = measured.clock_elasticity
     if found is None:
         return
     is_sharp = (found.high - found.low) / 2 <= _SHARP
     if found.value >= CORE_BOUND_FROM:
-        yield Evidence(Cause.CORE, found.value, decides=is_sharp)
+        yield Finding(Cause.CORE, found.value, decides=is_sharp)
     elif found.value > MEMORY_BOUND_TO:
-        yield Evidence(Cause.MIX, found.value, decides=is_sharp)
+        yield Finding(Cause.MIX, found.value, decides=is_sharp)
     else:
-        yield Evidence(Cause.NOT_CORE, found.value, decides=is_sharp)
+        yield Finding(Cause.NOT_CORE, found.value, decides=is_sharp)
         if roof.ceiling.bound.is_memory:
             # Nothing tells bytes that were fetched again from those that were waited for.
             times = measured.time.median_s / roof.least_time_s
-            yield Evidence(Cause.TRAFFIC, times, decides=False)
+            yield Finding(Cause.TRAFFIC, times, decides=False)
 
 
-def _cold_and_hot(measured: Measured, work: Work, device: Device | None) -> Iterator[Evidence]:
+def _cold_and_hot(measured: Measured, work: Work, device: Device | None) -> Iterator[Finding]:
     if measured.hot is None:
         return
     times = measured.time.median_s / measured.hot.median_s
@@ -168,9 +168,9 @@ def _cold_and_hot(measured: Measured, work: Work, device: Device | None) -> Iter
     elasticity = measured.clock_elasticity
     is_core = elasticity is not None and elasticity.value >= CORE_BOUND_FROM
     if cost > _AS_HOT:
-        yield Evidence(Cause.COLD, times, decides=times >= _COLDER and not is_core)
+        yield Finding(Cause.COLD, times, decides=times >= _COLDER and not is_core)
     elif _were_cold(measured, work, cache_bytes) and work.byte_count <= _SURELY_CACHED * cache_bytes:
-        yield Evidence(Cause.AS_HOT, max(cost, 0.0))
+        yield Finding(Cause.AS_HOT, max(cost, 0.0))
 
 
 def _were_cold(measured: Measured, work: Work, cache_bytes: int) -> bool:
@@ -182,22 +182,22 @@ def _were_cold(measured: Measured, work: Work, cache_bytes: int) -> bool:
     return (256 * work.byte_count if rotated is None else rotated) >= CACHE_LAPS * cache_bytes
 
 
-def _code(measured: Measured) -> Iterator[Evidence]:
+def _code(measured: Measured) -> Iterator[Finding]:
     doubles, spilled = measured.build.double_instructions, measured.build.spill_bytes
     if doubles:
-        yield Evidence(Cause.DOUBLE, doubles, decides=doubles >= _DOUBLES)
+        yield Finding(Cause.DOUBLE, doubles, decides=doubles >= _DOUBLES)
     if spilled:
-        yield Evidence(Cause.SPILLS, spilled, decides=spilled >= _SPILLED_BYTES)
+        yield Finding(Cause.SPILLS, spilled, decides=spilled >= _SPILLED_BYTES)
 
 
-def _waves(measured: Measured, device: Device | None) -> Iterator[Evidence]:
+def _waves(measured: Measured, device: Device | None) -> Iterator[Finding]:
     kernel = _longest(measured)
     if kernel is None or kernel.launch is None or device is None:
         return
     launch = kernel.launch
     busy = wave_efficiency(launch.blocks, launch.threads, launch.occupancy, device)
     if busy is not None and busy < 0.9:
-        yield Evidence(Cause.WAVES, busy, launch.blocks, decides=busy <= _BUSY)
+        yield Finding(Cause.WAVES, busy, launch.blocks, decides=busy <= _BUSY)
 
 
 def _longest(measured: Measured) -> ProfiledKernel | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
-from roofscope.profiling.analysis.comparison import Baselines, BreakEven, SpeedUp
+from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.results.outcome import (
     Cancelled,
@@ -79,8 +79,8 @@ class PointRecord(Struct, frozen=True):
     event_reasons: str | None
     achieved_bandwidth_byte_per_s: float | None
     achieved_flop_per_s: float | None
-    break_even_call_count: int | float | None  # infinite where compiling never pays; null in JSON
-    compiling_pays: bool | None  # tells "never" from "not known"
+    break_even_wall_call_count: int | float | None  # infinite where compiling never pays; null in JSON
+    compiling_pays_by_wall: bool | None  # tells "never" from "not known"
     verdict: str
     limiter: str | None
     limiter_byte_per_s: float | None
@@ -103,7 +103,7 @@ class PointRecord(Struct, frozen=True):
     speed_up: float | None  # the baseline's time over this one's, with its 95 % interval
     speed_up_low: float | None
     speed_up_high: float | None
-    speed_up_verdict: str | None  # baseline, faster, slower, not distinguishable
+    speed_up_verdict: str | None  # baseline, faster, slower, not distinguishable, not known
     speed_up_baseline: str | None  # the implementation it is over
     speed_up_common_rounds: int | None  # 0 where the two were timed in separate runs
     flag_launch_bound: bool  # each flag by itself; false for a point without a time
@@ -137,6 +137,16 @@ class PointRecord(Struct, frozen=True):
     worst_part_share: float | None  # error of the worst row, chunk or element, over what is allowed it
     unverified: str | None  # which odd size the implementation does not take; "" where none is left out
     domain: str  # the condition that its sizes must meet; "" where its file states none
+    flag_heat_limited: bool
+    flag_clock_sagged: bool
+    flag_host_time_inside: bool
+    break_even_graph_call_count: int | float | None  # inside a CUDA graph, where only the device counts
+    compiling_pays_in_graph: bool | None
+    speed_up_methods: str | None  # "cuda graph / events": the baseline's and this one's, where they differ
+    speed_up_comparisons: int | None  # that hold 95 % together
+    reference_clock_hz: float | None  # the clock that the median is given at
+    fresh_clock_hz: float | None
+    clock_held_by: str | None  # what held it in more than a quarter of the blocks
     samples_s: tuple[float, ...]  # one a block; in JSON only
 
 
@@ -206,8 +216,9 @@ def _measured_cells(measured: Measured | None) -> Cells:
     elasticity = measured.clock_elasticity
     return {
         "median_s": time.median_s,
-        "low_s": time.low_s,
-        "high_s": time.high_s,
+        "low_s": time.bounds_s[0] if time.bounds_s else None,
+        "high_s": time.bounds_s[1] if time.bounds_s else None,
+        "reference_clock_hz": time.reference_hz,
         "block_count": len(time.samples_s),
         "calls_per_block": time.calls_per_block,
         "samples_s": time.samples_s,
@@ -233,7 +244,9 @@ def _measured_cells(measured: Measured | None) -> Cells:
         "memory_clock_hz": evidence.memory_clock_hz,
         "power_w": evidence.power_w,
         "temperature_c": evidence.temperature_c,
-        "event_reasons": "; ".join(evidence.event_reasons),
+        "event_reasons": None if evidence.event_reasons is None else "; ".join(evidence.event_reasons),
+        "fresh_clock_hz": evidence.fresh_hz,
+        "clock_held_by": "; ".join(evidence.held_by),
         "clock_elasticity": elasticity.value if elasticity else None,
         "clock_elasticity_low": elasticity.low if elasticity else None,
         "clock_elasticity_high": elasticity.high if elasticity else None,
@@ -271,30 +284,39 @@ _MEASURED = (
     *("clock_elasticity", "clock_elasticity_low", "clock_elasticity_high"),
     *("clock_elasticity_low_hz", "clock_elasticity_high_hz"),
     *("double_instruction_count", "launch_floor_s"),
+    *("reference_clock_hz", "fresh_clock_hz", "clock_held_by"),
 )
 
 
-def _break_even_cells(calls: float | None) -> Cells:
+def _break_even_cells(payback: Payback) -> Cells:
+    by_wall, in_graph = payback.by_wall, payback.in_graph
     return {
-        "break_even_call_count": calls,
-        "compiling_pays": None if calls is None else math.isfinite(calls),
+        "break_even_wall_call_count": by_wall,
+        "compiling_pays_by_wall": None if by_wall is None else math.isfinite(by_wall),
+        "break_even_graph_call_count": in_graph,
+        "compiling_pays_in_graph": None if in_graph is None else math.isfinite(in_graph),
     }
 
 
 def _speed_up_cells(found: SpeedUp | None) -> Cells:
+    is_known = found is not None and found.is_known
     return {
         "speed_up": found.ratio if found else None,
-        "speed_up_low": found.low if found else None,
-        "speed_up_high": found.high if found else None,
+        "speed_up_low": found.low if found and is_known else None,
+        "speed_up_high": found.high if found and is_known else None,
         "speed_up_verdict": _speed_up_verdict(found) if found else None,
         "speed_up_baseline": found.baseline.implementation.stem if found else None,
         "speed_up_common_rounds": found.common_rounds if found and not found.is_baseline else None,
+        "speed_up_methods": " / ".join(found.methods) if found and found.methods else None,
+        "speed_up_comparisons": found.comparisons if found and not found.is_baseline else None,
     }
 
 
 def _speed_up_verdict(found: SpeedUp) -> str:
     if found.is_baseline:
         return "baseline"
+    if not found.is_known:
+        return "not known"
     if not found.distinguishable:
         return "not distinguishable"
     return "faster" if found.ratio > 1 else "slower"

@@ -8,31 +8,37 @@ import itertools
 import math
 import operator
 import statistics
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
 
-# Two-sided 95 % quantiles of Student's t by degrees of freedom.
-_T95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13,
-        2.12, 2.11, 2.10, 2.09, 2.09, 2.08, 2.07, 2.07, 2.06, 2.06, 2.06, 2.05, 2.05, 2.05, 2.04)  # fmt: skip
+from roofscope.profiling.analysis.quantiles import student_t
+from roofscope.profiling.results.outcome import LEAST_BLOCKS
+
+PERSISTENT = 0.25  # share of the blocks from which on what they have in common is a condition of the run
+_ALPHA = 0.05
 _TAIL = 10  # one value in ten at each end is pulled in to the next one before a spread is taken
 _PULLED_TO_SIGMA = 1.214  # standard deviation of a normal distribution over that of one so pulled in
 _MEDIAN_PENALTY = 1.2533  # standard error of a median over that of a mean: sqrt(pi / 2)
 _MOST_CORRELATION = 0.95
 _LEAST_WARM_BLOCKS = 16
-_MOST_DISCARDED = 0.25
+_LEAST_FOR_LAGS = 20  # blocks
 _WIDEST = 0.05
+_HARDWARE_FAULTS = ("thermal slowdown (hardware)", "hardware slowdown", "power brake")
 
 INTERVAL_NOTE = (
     "With plain noise or a few disturbed blocks the interval holds the true median in 95 of 100 measurements "
-    "or more; when the clock settles, switches or wanders meanwhile in about 93, and in as few as 70 when it "
-    "wanders about as slowly as the measurement lasts."
+    "or more. Where the clock moves and is read in band, it holds the time at the clock given beside it; "
+    "what wanders without the clock, about as slowly as the measurement lasts, is held in as few as 70."
 )
 
 
 class Interval(Struct, frozen=True):
-    """An estimate and its 95 % interval, in the unit of the values; INTERVAL_NOTE says what it is worth."""
+    """An estimate and its 95 % interval, in the unit of the values; INTERVAL_NOTE says what it is worth.
+
+    From 0 to infinity where there are too few values for one.
+    """
 
     median: float
     low: float
@@ -42,13 +48,29 @@ class Interval(Struct, frozen=True):
     def relative_half_width(self) -> float:
         return (self.high - self.low) / 2 / self.median if self.median else math.inf
 
+    def widened(self, down: float, up: float) -> "Interval":
+        """With its ends this much farther out, in logarithms; independent errors add in squares."""
+        return Interval(
+            self.median,
+            self.median * math.exp(-math.hypot(_log(self.median / self.low), down)) if self.low else 0.0,
+            self.median * math.exp(math.hypot(_log(self.high / self.median), up)),
+        )
+
 
 class Comparison(Struct, frozen=True):
-    """How many times as long one implementation takes as another, with the 95 % interval of that ratio."""
+    """How many times as long one implementation takes as another, with the 95 % interval of that ratio.
+
+    From 0 to infinity where too few rounds have both.
+    """
 
     ratio: float
     low: float
     high: float
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there were blocks enough for an interval."""
+        return math.isfinite(self.high)
 
     @property
     def distinguishable(self) -> bool:
@@ -135,15 +157,17 @@ QUICK_WARM_UP = WarmUpRule()
 EXACT_WARM_UP = WarmUpRule(most_s=3.0)
 
 
-def median_interval(values: Sequence[float]) -> Interval:
+def median_interval(values: Sequence[float], comparisons: int = 1) -> Interval:
     """Median of block values with a 95 % interval that allows for neighbours being alike.
+
+    With ``comparisons`` it is one of that many intervals which hold 95 % together (Bonferroni).
 
     It works in logarithms, because times are positive and disturbances multiply, so no bound falls below
     zero. The half-width is Student's t times the standard error of a median. The spread is the standard
     deviation after the outer tenth at each end is pulled in: a few disturbed blocks do not widen it, a second
     level does. Blocks count for less the more alike neighbours may be. The half-width is never less than the
-    change along a line through the values, so that a trend keeps it wide. One value has no spread and is its
-    own interval.
+    change along a line through the values, so that a trend keeps it wide. Fewer than five values have an
+    interval from 0 to infinity.
 
     Under the whole stop rule, after the warm-up rule, it holds the truth in 98 % and more with white noise or
     outliers; in about 93 % or more with neighbours alike (0.8), a settling or a toggling clock; in about 70 %
@@ -153,18 +177,19 @@ def median_interval(values: Sequence[float]) -> Interval:
     if not values:
         raise ValueError("an interval needs at least one value")
     median, count = statistics.median(values), len(values)
-    pulled = _pulled_in(_logarithms(values))
-    if count == 1:
-        return Interval(median, median, median)
-    alike = _blocks_alike(pulled)
+    pulled = pulled_in(logarithms(values))
+    if count < LEAST_BLOCKS:
+        return Interval(median, 0.0, math.inf)
+    alike = blocks_alike(pulled)
     sigma = _PULLED_TO_SIGMA * _standard_deviation(pulled)
     # Subtracting the sample mean absorbs one correlated span: count - alike + 1 remain.
     error = sigma * math.sqrt(alike / (count - alike + 1))
-    half = max(_t95(count - 1) * _MEDIAN_PENALTY * error, abs(_change([pulled])))
+    t = student_t(count - 1, _ALPHA / comparisons)
+    half = max(t * _MEDIAN_PENALTY * error, abs(_change([pulled])))
     return Interval(median, median * math.exp(-half), median * math.exp(half))
 
 
-def ratio_interval(a: Sequence[float | None], b: Sequence[float | None]) -> Comparison:
+def ratio_interval(a: Sequence[float | None], b: Sequence[float | None], comparisons: int = 1) -> Comparison:
     """Time of a over time of b, from the ratios within each round, so that drift common to both cancels.
 
     a[i] and b[i] are the blocks of round i; None is a discarded block, and its round is left out.
@@ -173,7 +198,7 @@ def ratio_interval(a: Sequence[float | None], b: Sequence[float | None]) -> Comp
     ratios = [x / y for x, y in zip(a, b, strict=True) if x is not None and y is not None]
     if not ratios:
         raise ValueError("a comparison needs at least one round with a block of both")
-    interval = median_interval(ratios)
+    interval = median_interval(ratios, comparisons)
     return Comparison(interval.median, interval.low, interval.high)
 
 
@@ -183,7 +208,7 @@ def drift(series: Sequence[Sequence[float]]) -> float:
     Each series has its own level and all share the slope: one series per implementation, one value per round.
     0 where there are too few values for a line. Values are positive.
     """
-    return _change([_pulled_in(_logarithms(values)) for values in series if values])
+    return _change([pulled_in(logarithms(values)) for values in series if values])
 
 
 def is_steady(series: Sequence[Sequence[float]], within: float) -> bool:
@@ -192,13 +217,21 @@ def is_steady(series: Sequence[Sequence[float]], within: float) -> bool:
     return sum(map(len, series)) >= _LEAST_WARM_BLOCKS and abs(drift(later)) <= within
 
 
-def unstable_because(interval: Interval, kept: int, discarded: int) -> str | None:
+def unstable_because(
+    interval: Interval, kept: int, discarded: int, held_by: Collection[str] = ()
+) -> str | None:
     """Why a finished measurement is unstable, as a sentence, or None; its numbers are shown either way.
 
     kept, discarded: blocks of this implementation. Blocks are discarded for a named cause, never for their
-    value.
+    value. held_by: what held the clock in more than a quarter of them. Software's thermal slowdown is not in
+    here, because it is the usual state of many a laptop: a condition, as the power cap is.
     """
-    if discarded > _MOST_DISCARDED * (kept + discarded):
+    if kept < LEAST_BLOCKS:
+        blocks = "1 block was" if kept == 1 else f"{kept} blocks were"
+        return f"Only {blocks} kept, and an interval needs {LEAST_BLOCKS}."
+    if fault := next((fault for fault in _HARDWARE_FAULTS if fault in held_by), None):
+        return f"More than a quarter of the blocks ran under {fault}."
+    if discarded > PERSISTENT * (kept + discarded):
         return f"{discarded} of {kept + discarded} blocks were discarded, more than a quarter."
     if interval.relative_half_width > _WIDEST:
         reached = f"±{100 * interval.relative_half_width:.1f} %"
@@ -223,18 +256,46 @@ def autocorrelation(values: Sequence[float]) -> float:
     return min(max(covariance / variance, 0.0), _MOST_CORRELATION)
 
 
-def _blocks_alike(values: Sequence[float]) -> float:
-    """How many neighbouring blocks say no more than one: (1 + r) / (1 - r), of an AR(1) process.
+def blocks_alike(values: Sequence[float]) -> float:
+    """How many neighbouring blocks say no more than one; at most half of them.
 
-    r is taken at the upper end of what the values allow, since few blocks cannot rule out that they are
-    alike: the sample's r, plus its bias (1 + 3 r) / n (Kendall 1954), plus its standard error, the root of
-    (1 - r²) / n.
+    The larger of two: (1 + r) / (1 - r), as of an AR(1) process, with r at the upper end of what the values
+    allow, since few blocks cannot rule out that they are alike: the sample's r, plus its bias (1 + 3 r) / n
+    (Kendall 1954), plus its standard error, the root of (1 - r²) / n. And, where there are blocks enough to
+    see it, the sum of the autocorrelations of all lags (Geyer 1992: pairs of lags, until a pair's sum is
+    negative), which sees a slow change under the blocks' own noise.
     """
     count = len(values)
     r = autocorrelation(values)
     r = min(r + (1 + 3 * r) / count, _MOST_CORRELATION)
     r = min(r + math.sqrt((1 - r * r) / count), _MOST_CORRELATION)
-    return min((1 + r) / (1 - r), count / 2)
+    alike = (1 + r) / (1 - r)
+    if count >= _LEAST_FOR_LAGS:
+        alike = max(alike, _summed_autocorrelation(values))
+    return min(alike, count / 2)
+
+
+def _summed_autocorrelation(values: Sequence[float]) -> float:
+    mean, count = statistics.fmean(values), len(values)
+    deviations = [value - mean for value in values]
+    variance = math.fsum(map(operator.mul, deviations, deviations))
+    if variance <= 0:
+        return 1.0
+    found, least = -1.0, math.inf
+    for lag in range(0, count // 3, 2):
+        pair = sum(
+            math.fsum(map(operator.mul, deviations, deviations[at:])) / variance for at in (lag, lag + 1)
+        )
+        if pair <= 0:
+            break
+        least = min(least, pair)  # they fall, but for chance
+        found += 2 * least
+    return max(found, 1.0)
+
+
+def robust_deviation(values: Sequence[float]) -> float:
+    """Standard deviation of the values with the outer tenth at each end pulled in, as of a normal one."""
+    return _PULLED_TO_SIGMA * _standard_deviation(pulled_in(values))
 
 
 def _standard_deviation(values: Sequence[float]) -> float:
@@ -254,7 +315,7 @@ def _change(series: Sequence[Sequence[float]]) -> float:
     return above / below * max(map(len, series)) if below else 0.0
 
 
-def _pulled_in(values: Sequence[float]) -> list[float]:
+def pulled_in(values: Sequence[float]) -> list[float]:
     """The values with the outermost tenth at each end set to the next value inwards (winsorised)."""
     ordered = sorted(values)
     tail = len(ordered) // _TAIL
@@ -262,7 +323,7 @@ def _pulled_in(values: Sequence[float]) -> list[float]:
     return [min(max(value, low), high) for value in values]
 
 
-def _logarithms(values: Sequence[float]) -> list[float]:
+def logarithms(values: Sequence[float]) -> list[float]:
     if min(values) <= 0:
         raise ValueError(f"a block gave {min(values)} where only values above zero make sense")
     return [math.log(value) for value in values]
@@ -279,5 +340,5 @@ def _is_checkpoint(rounds: int, first: int) -> bool:
     return checkpoint == rounds
 
 
-def _t95(degrees: int) -> float:
-    return _T95[degrees - 1] if degrees <= len(_T95) else 1.96 + 2.4 / degrees
+def _log(ratio: float) -> float:
+    return math.log(ratio) if math.isfinite(ratio) else math.inf

@@ -5,10 +5,18 @@ from enum import StrEnum
 from msgspec import Struct
 
 from roofscope.profiling.analysis.agreement import is_longer
-from roofscope.profiling.analysis.limiter import NEAR_ROOF, Cause, Evidence, evidence_of
+from roofscope.profiling.analysis.limiter import NEAR_ROOF, Cause, Finding, evidence_of
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.planning.plan import Regime
-from roofscope.profiling.results.outcome import Cancelled, Failed, Flag, Measured, Skipped
+from roofscope.profiling.results.outcome import (
+    Cancelled,
+    Evidence,
+    Failed,
+    Flag,
+    Measured,
+    Method,
+    Skipped,
+)
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Ceiling, Mix, Roof, Source
 
@@ -17,6 +25,9 @@ CEILING_UNCERTAINTY = 0.02
 
 # From this ratio of host to device time on, a caller waits for launches and not for the device.
 LAUNCH_BOUND_RATIO = 1.5
+
+# Of a GPU's clock, and a little: 15 MHz of 1 to 2 GHz.
+_CLOCK_STEP = 0.015
 
 # A point is judged by ceilings measured at the clock of its own regime.
 MEASURED_IN = {Regime.BURST: Source.MEASURED_BURST, Regime.SUSTAINED: Source.MEASURED_SUSTAINED}
@@ -80,10 +91,10 @@ class Verdict(Struct, frozen=True):
     launch_s: float | None = None  # host time over device time, when launch-bound
     flags: tuple[Flag, ...] = ()
     envelope: Roof | None = None  # the highest DRAM ceiling's, where a reading beats only that of its mix
-    evidence: tuple[Evidence, ...] = ()  # all that speaks of the limiter, in the order of proof
+    evidence: tuple[Finding, ...] = ()  # all that speaks of the limiter, in the order of proof
 
     @property
-    def proof(self) -> Evidence | None:
+    def proof(self) -> Finding | None:
         """The evidence that names the limiter; None where a roof or the host does, or nothing."""
         named = (evidence for evidence in self.evidence if evidence.decides)
         return next((evidence for evidence in named if _NAMED_BY[evidence.cause] is self.kind), None)
@@ -131,12 +142,12 @@ def flags_of(point: Point, session: Session) -> tuple[Flag, ...]:
 def _flags(
     point: Point, measured: Measured, session: Session, roof: Roof | None, envelope: Roof | None
 ) -> tuple[Flag, ...]:
-    found = set(measured.flags)
+    found: set[Flag] = set()
     if measured.host_s and measured.host_s > LAUNCH_BOUND_RATIO * measured.time.median_s:
         found.add(Flag.LAUNCH_BOUND)
     if measured.verification.unverified:
         found.add(Flag.NO_ODD_SIZE)
-    found |= _device_flags(measured)
+    found |= own_flags(measured)
     above = roof is not None and envelope is None and is_above(roof, measured)
     if above:
         found.add(Flag.ABOVE_ROOF)
@@ -145,11 +156,18 @@ def _flags(
     return tuple(flag for flag in Flag if flag in found)
 
 
-def _device_flags(measured: Measured) -> set[Flag]:
-    """The flags that follow from clocks and kernels."""
-    found: set[Flag] = set()
-    if "power cap" in measured.evidence.event_reasons:
+def own_flags(measured: Measured) -> set[Flag]:
+    """The flags the worker set and those that follow from method, clocks and kernels, without a session."""
+    found = set(measured.flags)
+    evidence = measured.evidence
+    if "power cap" in (evidence.event_reasons or ()):
         found.add(Flag.POWER_CAPPED)
+    if any(reason.startswith("thermal slowdown") for reason in evidence.held_by):
+        found.add(Flag.HEAT_LIMITED)
+    if _sagged(evidence):
+        found.add(Flag.CLOCK_SAGGED)
+    if measured.method is Method.EVENTS:
+        found.add(Flag.HOST_TIME_INSIDE)
     launches = sum(kernel.calls for kernel in measured.kernels)
     if launches > 1.5:
         found.add(Flag.EXTRA_KERNELS)
@@ -160,6 +178,13 @@ def _device_flags(measured: Measured) -> set[Flag]:
         if not any(_profiler_agrees(*pair, launches) for pair in pairs):
             found.add(Flag.PROFILER_DISAGREES)
     return found
+
+
+def _sagged(evidence: Evidence) -> bool:
+    """Whether the clock was more than a step lower than that of the fresh device, for no known cause."""
+    if evidence.held_by or not evidence.clock_hz or not evidence.fresh_hz:
+        return False
+    return evidence.clock_hz < (1 - _CLOCK_STEP) * evidence.fresh_hz
 
 
 def _profiler_agrees(kernel_sum_s: float, seconds: float, launches: float) -> bool:
@@ -178,7 +203,8 @@ def limiting_roof(point: Point, session: Session) -> Roof | None:
 
 def is_above(roof: Roof, measured: Measured) -> bool:
     """Whether even the slow end of the interval beats this ceiling by more than the ceiling's own error."""
-    return measured.time.high_s < roof.least_time_s * (1 - CEILING_UNCERTAINTY)
+    bounds_s = measured.time.bounds_s
+    return bounds_s is not None and bounds_s[1] < roof.least_time_s * (1 - CEILING_UNCERTAINTY)
 
 
 def _envelope(roof: Roof | None, point: Point, measured: Measured, session: Session) -> Roof | None:
@@ -228,9 +254,7 @@ def _judge(point: Point, measured: Measured, session: Session) -> Verdict:
     )
 
 
-def _kind(
-    roof: Roof, flags: tuple[Flag, ...], fraction: float, evidence: tuple[Evidence, ...]
-) -> VerdictKind:
+def _kind(roof: Roof, flags: tuple[Flag, ...], fraction: float, evidence: tuple[Finding, ...]) -> VerdictKind:
     if Flag.CACHE_RESIDENT in flags and roof.ceiling.bound.is_memory:
         return VerdictKind.CACHE_RESIDENT
     if Flag.ABOVE_ROOF in flags:

@@ -77,7 +77,7 @@ class DeviceState(Struct, frozen=True):
     temperature_c: float | None = None
     utilization: float | None = None  # 0 to 1
     memory_used_bytes: int | None = None
-    event_reasons: tuple[str, ...] = ()  # why the clock is held down, in words
+    event_reasons: tuple[str, ...] | None = None  # why the clock is held down, in words; () for nothing
 
 
 # FP32 lanes per multiprocessor: _ConvertSMVer2Cores in NVIDIA's cuda-samples, Common/helper_cuda.h.

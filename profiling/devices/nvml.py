@@ -286,11 +286,11 @@ class NvmlReader:
         found = self._ask(self._nvml.nvmlDeviceGetComputeRunningProcesses, handle) or []
         return tuple(GpuProcess(p.pid, p.usedGpuMemory) for p in found if p.pid not in own_pids)
 
-    def _event_reasons(self, board: object) -> tuple[str, ...]:
+    def _event_reasons(self, board: object) -> tuple[str, ...] | None:
         bits = self._ask(self._nvml.nvmlDeviceGetCurrentClocksEventReasons, board)
         if bits is None:  # drivers before 535 know only the older name
             bits = self._ask(self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons, board)
-        return event_reasons(bits or 0)
+        return None if bits is None else event_reasons(bits)
 
     def _ask(self, function: Callable[..., Value], *arguments: object) -> Value | None:
         """The answer, or None where this driver or GPU has none."""

@@ -1,6 +1,8 @@
 """What comes of one implementation of one job: measured, skipped, failed or cancelled."""
 
+from collections.abc import Collection
 from enum import StrEnum
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -24,25 +26,38 @@ class Method(StrEnum):
     WALL_CLOCK = "wall clock"  # perf_counter_ns round a block of calls on rotated buffers
 
 
+LEAST_BLOCKS = 5  # for an interval: the spread of fewer says nothing of the blocks that were not taken
+
+
 class TimeStats(Struct, frozen=True):
-    """Seconds per call. ``low_s`` and ``high_s`` bound the median with 95 % confidence."""
+    """Seconds per call. ``low_s`` and ``high_s`` bound the median with 95 % confidence.
+
+    They are None where too few blocks were kept for an interval. Where the clock moved, the median is that of
+    the samples brought to the clock ``reference_hz`` (docs/statistics.md).
+    """
 
     median_s: float
-    low_s: float
-    high_s: float
+    low_s: float | None
+    high_s: float | None
     samples_s: tuple[float, ...]  # one value a block, in the order measured
     calls_per_block: int
     rounds: tuple[int, ...] = ()  # the round of each sample: implementations of a job are compared by round
+    clocks_hz: tuple[float, ...] = ()  # of each sample, read in band; empty where one was not
+    reference_hz: float | None = None  # the clock that the median is given at
 
     @property
-    def relative_half_width(self) -> float:
-        return (self.high_s - self.low_s) / 2 / self.median_s
+    def bounds_s(self) -> tuple[float, float] | None:
+        """The ends of the interval; None where it is not known, as of few blocks in older sessions."""
+        if self.low_s is None or self.high_s is None or len(self.samples_s) < LEAST_BLOCKS:
+            return None
+        return self.low_s, self.high_s
 
-    def paired_with(self, other: "TimeStats") -> tuple[list[float], list[float]]:
-        """Samples of both from the rounds in which both were timed; meant for implementations of one job."""
-        mine, others = (dict(zip(time.rounds, time.samples_s, strict=False)) for time in (self, other))
-        common = sorted(mine.keys() & others.keys())
-        return [mine[r] for r in common], [others[r] for r in common]
+    def in_rounds(self, rounds: Collection[int]) -> tuple[list[float], list[float]]:
+        """Samples of these rounds, in their order, and their clocks, of which there may be none."""
+        at = {number: place for place, number in enumerate(self.rounds)}
+        places = [at[number] for number in sorted(rounds)]
+        clocks = [self.clocks_hz[place] for place in places] if self.clocks_hz else []
+        return [self.samples_s[place] for place in places], clocks
 
 
 class Difference(Struct, frozen=True):
@@ -108,7 +123,9 @@ class Evidence(Struct, frozen=True):
     memory_clock_hz: float | None = None
     power_w: float | None = None
     temperature_c: float | None = None
-    event_reasons: tuple[str, ...] = ()
+    event_reasons: tuple[str, ...] | None = ()  # None: the driver does not say
+    held_by: tuple[str, ...] = ()  # those of more than a quarter of the blocks: a condition of the run
+    fresh_hz: float | None = None  # in band, with the rest that it chose; None where none was looked for
     launch_floor_s: float | None = None  # a call of an empty kernel by the headline's method
 
 
@@ -193,6 +210,16 @@ class Flag(StrEnum):
     CACHE_RESIDENT = "cache-resident"
     ABOVE_ROOF = "above the roof"
     NO_ODD_SIZE = "no odd size verified"
+    HEAT_LIMITED = "slowed by heat"
+    CLOCK_SAGGED = "clock sagged for no known reason"
+    HOST_TIME_INSIDE = "host time inside"
+
+
+class Wall(NamedTuple):
+    """A call as a program waits for it: host and device work at once, and the slower one sets the pace."""
+
+    seconds: float
+    is_device: bool  # the device sets it
 
 
 class Measured(Struct, frozen=True, tag="measured"):
@@ -216,6 +243,16 @@ class Measured(Struct, frozen=True, tag="measured"):
     profiled: Meanwhile | None = None  # while the profiler observed it, which slows some kernels
     unsealed_because: tuple[str, ...] | None = None  # what rests on its process's word; None: not recorded
     rotated_bytes: int | None = None  # of all input sets that the calls took in turn
+
+    @property
+    def wall(self) -> Wall | None:
+        """None where the host's time was not measured."""
+        device_s = self.time.median_s
+        if self.method in (Method.WALL_CLOCK, Method.EVENTS):  # the host's time is inside
+            return Wall(device_s, is_device=True)
+        if self.host_s is None:
+            return None
+        return Wall(max(device_s, self.host_s), is_device=device_s >= self.host_s)
 
     @property
     def kernel_sum_s(self) -> float | None:

@@ -62,8 +62,10 @@ SELECT
   json_extract(value, '$.message') AS message,
   flop_count, read_bytes, write_bytes,
   median_s,
-  json_extract(value, '$.time.low_s') AS low_s,
-  json_extract(value, '$.time.high_s') AS high_s,
+  iif(json_array_length(value, '$.time.rounds') BETWEEN 1 AND 4, NULL, json_extract(value, '$.time.low_s'))
+    AS low_s,
+  iif(json_array_length(value, '$.time.rounds') BETWEEN 1 AND 4, NULL, json_extract(value, '$.time.high_s'))
+    AS high_s,
   json_extract(value, '$.host_s') AS host_s,
   json_extract(value, '$.energy.joules_per_call') AS energy_j,
   json_extract(value, '$.verification.relative_error') AS relative_error,

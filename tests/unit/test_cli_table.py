@@ -29,6 +29,7 @@ from roofscope.profiling.results.outcome import (
     Failed,
     FailureKind,
     Flag,
+    Method,
     Outcome,
     ProfiledKernel,
     SkipKind,
@@ -112,7 +113,7 @@ def cells_of(name: str) -> list[dict[str, str]]:
             found.append(
                 {
                     "time": time_text(time.median_s),
-                    "95 % CI": spread_text(time.median_s, time.low_s, time.high_s),
+                    "95 % CI": spread_text(time.median_s, time.bounds_s, len(time.samples_s)),
                     "speed-up": speed_up_short_text(speed_up) if speed_up else MISSING,
                     "of roof": percent_text(verdict(point, session).fraction_of_roof),
                     "limited by": str(verdict(point, session).kind),
@@ -172,6 +173,26 @@ def test_a_table_is_as_wide_as_its_console() -> None:
         for found in table_lines(recorded("h200-gelu"), 60)
         for line in (found.plain.splitlines() or [""])
     ]
+
+
+def test_a_speed_up_across_methods_has_a_mark_that_a_line_below_explains() -> None:
+    session = make_session()
+    softmax = [p for p in session.points if p.measured and p.implementation.kernel == "softmax"]
+    eager = next(p for p in softmax if p.implementation.provider is Provider.EAGER)
+    other = next(p for p in softmax if p is not eager and p.job == eager.job)
+    assert other.measured
+    queued = msgspec.structs.replace(other.measured, method=Method.EVENTS)
+    session.points = (eager, msgspec.structs.replace(other, outcome=queued))
+    lines = [line.plain for line in table_lines(session, IN_A_PIPE)]
+    [row] = [line for line in lines if other.implementation.label in line]
+    assert " †" in row
+    assert "host time inside" in row
+    assert lines[-1] == (
+        "† Timed by different methods: the baseline by cuda graph, this one by events. "
+        "The one by events has the host's time inside."
+    )
+    session.points = (eager, other)
+    assert not any("†" in line.plain for line in table_lines(session, IN_A_PIPE))
 
 
 def test_modes_of_torch_compile_are_compared_below() -> None:

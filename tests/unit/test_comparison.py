@@ -1,18 +1,25 @@
 """Which point is the baseline, how much faster another is, and when a compilation has paid for itself."""
 
 import math
+import random
+from statistics import median
 
 import msgspec
 import pytest
 
+from roofscope.app.presentation.comparison import speed_up_origin, speed_up_short_text, speed_up_text
 from roofscope.app.presentation.formatting import MISSING, break_even_text
-from roofscope.profiling.analysis.comparison import BreakEven, baseline_of, speed_up
+from roofscope.app.presentation.payback import payback_text
+from roofscope.app.presentation.verdict_text import WARNING_FLAGS
+from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, baseline_of, speed_up
+from roofscope.profiling.analysis.verdict import own_flags
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
-from roofscope.profiling.results.outcome import BuildInfo
+from roofscope.profiling.results.outcome import BuildInfo, Evidence, Flag, Method, TimeStats
 from roofscope.profiling.results.session import Point
 from roofscope.tests.sessions import RECORDED_AT, job, measured
 
+HEAT, POWER = "thermal slowdown (software)", "power cap"
 JOB = job("softmax", Dtype.FLOAT32, "large", "job-1")
 
 
@@ -28,19 +35,135 @@ EAGER = point(Provider.EAGER, 3e-3)
 def test_a_compilation_pays_by_what_each_call_saves() -> None:
     faster, slower = point(Provider.COMPILE, 1e-3, 10.0), point(Provider.COMPILE, 3.2e-3, 10.0)
     found = BreakEven([EAGER, faster, slower])
-    assert found.calls(faster) == 5000
-    assert found.calls(slower) == math.inf
-    assert found.calls(EAGER) is None
+    assert found.calls(faster) == Payback(5000, 5000)
+    assert found.calls(slower) == Payback(math.inf, math.inf)
+    assert found.calls(EAGER) == Payback()
+
+
+def test_a_compilation_may_pay_inside_a_graph_and_never_by_wall_time() -> None:
+    eager = with_host(point(Provider.EAGER, 11.1e-6), 11.1e-6)
+    compiled = with_host(point(Provider.COMPILE, 6.3e-6, 0.4), 38.7e-6)
+    found = BreakEven([eager, compiled]).calls(compiled)
+    assert found == Payback(by_wall=math.inf, in_graph=pytest.approx(83334))
+    assert payback_text(found) == "by wall time never; inside a CUDA graph 83\u00a0334 calls"
+
+
+def test_wall_times_that_hardly_differ_save_nothing_that_is_known() -> None:
+    eager = with_host(point(Provider.EAGER, 5e-6), 20e-6)
+    compiled = with_host(point(Provider.COMPILE, 2e-6, 0.3), 19.5e-6)
+    assert BreakEven([eager, compiled]).calls(compiled) == Payback(by_wall=None, in_graph=1e5)
+    unknown = msgspec.structs.replace(
+        compiled, outcome=msgspec.structs.replace(compiled.measured, host_s=None)
+    )
+    assert BreakEven([eager, unknown]).calls(unknown).by_wall is None
+
+
+def test_what_no_graph_captures_never_pays_inside_one() -> None:
+    eager = point(Provider.EAGER, 3e-3)
+    queued = by_method(point(Provider.COMPILE, 1e-3, 10.0), Method.QUEUE)
+    assert BreakEven([eager, queued]).calls(queued) == Payback(by_wall=5000, in_graph=None)
+
+
+def with_host(one: Point, host_s: float) -> Point:
+    assert one.measured
+    return msgspec.structs.replace(one, outcome=msgspec.structs.replace(one.measured, host_s=host_s))
+
+
+def by_method(one: Point, method: Method) -> Point:
+    assert one.measured
+    return msgspec.structs.replace(one, outcome=msgspec.structs.replace(one.measured, method=method))
+
+
+def test_a_ratio_across_methods_says_so() -> None:
+    graph = msgspec.structs.replace(point(Provider.CUDA, 1e-3), number=2)
+    alike = speed_up(graph, EAGER)
+    events = speed_up(by_method(graph, Method.EVENTS), EAGER)
+    assert alike
+    assert events
+    assert alike.methods is None
+    assert events.methods == (Method.CUDA_GRAPH, Method.EVENTS)
+    assert "†" not in speed_up_short_text(alike)
+    assert speed_up_short_text(events) == f"{speed_up_short_text(alike)} †"
+    assert speed_up_text(events).count("by different methods") == 1
+    assert "the baseline by cuda graph, this one by events" in speed_up_origin(events)
+    assert "host's time inside" in speed_up_origin(events)
+
+
+def test_a_time_with_the_hosts_inside_is_flagged() -> None:
+    assert EAGER.measured
+    assert Flag.HOST_TIME_INSIDE not in own_flags(EAGER.measured)
+    events = by_method(EAGER, Method.EVENTS).measured
+    assert events
+    assert own_flags(events) & WARNING_FLAGS == {Flag.HOST_TIME_INSIDE}
+
+
+@pytest.mark.parametrize(
+    ("evidence", "flags"),
+    [
+        (Evidence(clock_hz=1900e6, fresh_hz=1980e6), {Flag.CLOCK_SAGGED}),
+        (Evidence(clock_hz=1900e6, fresh_hz=1980e6, event_reasons=None), {Flag.CLOCK_SAGGED}),
+        (Evidence(clock_hz=1960e6, fresh_hz=1980e6), set()),  # one step
+        (Evidence(clock_hz=1900e6, fresh_hz=1980e6, held_by=(HEAT,)), {Flag.HEAT_LIMITED}),
+        (
+            Evidence(clock_hz=1900e6, fresh_hz=1980e6, event_reasons=(POWER,), held_by=(POWER,)),
+            {Flag.POWER_CAPPED},
+        ),
+    ],
+)
+def test_a_clock_that_is_lower_has_a_name_or_is_told_to_have_none(
+    evidence: Evidence, flags: set[Flag]
+) -> None:
+    assert EAGER.measured
+    assert own_flags(msgspec.structs.replace(EAGER.measured, evidence=evidence)) == flags
+
+
+def in_rounds(number: int, samples_s: list[float], provider: Provider = Provider.CUDA) -> Point:
+    time = TimeStats(median(samples_s), None, None, tuple(samples_s), 8, tuple(range(len(samples_s))))
+    outcome = msgspec.structs.replace(measured(1e-3), time=time)
+    implementation = Implementation("softmax", provider, f"v{number}", "hash")
+    return Point(number, JOB, implementation, outcome, RECORDED_AT)
+
+
+def test_ten_equals_share_their_five_per_cent() -> None:
+    """Each with the fastest of them, which is fast by luck."""
+    rng = random.Random(4)
+    alarms = {"together": 0, "each by itself": 0}
+    for _ in range(200):
+        points = [in_rounds(n, [math.exp(rng.gauss(0, 0.004)) for _ in range(31)]) for n in range(10)]
+        baselines = Baselines(points, Provider.CUDA)
+        found = [baselines.speed_up(one) for one in points]
+        alone = [speed_up(one, baselines.of(one)) for one in points]
+        assert {one.comparisons for one in found if one and not one.is_baseline} == {45}
+        for name, ups in (("together", found), ("each by itself", alone)):
+            alarms[name] += any(up and not up.is_baseline and up.distinguishable for up in ups)
+    assert alarms["together"] <= 10 < alarms["each by itself"]
+
+
+def test_a_reader_of_a_job_makes_a_comparison_for_each_other_implementation() -> None:
+    eager, *others = [in_rounds(n, [1.0] * 5, Provider.CUDA if n else Provider.EAGER) for n in range(4)]
+    points = [eager, *others]
+    assert Baselines(points).speed_up(others[0]).comparisons == 3
+    assert Baselines(points, Provider.CUDA).speed_up(eager).comparisons == 6  # chosen from three
+    assert Baselines(points, Provider.CUDA, pinned=2).speed_up(eager).comparisons == 3
+
+
+def test_a_ratio_of_few_rounds_has_no_interval() -> None:
+    found = speed_up(in_rounds(2, [1.0] * 4), in_rounds(1, [2.0] * 4))
+    assert found
+    assert (found.ratio, found.low, found.high) == (2.0, 0.0, math.inf)
+    assert not found.distinguishable
+    assert speed_up_text(found) == "2.00×, its interval not known: too few blocks"
+    assert speed_up_short_text(found) == "2.00× ± not known"
 
 
 def test_what_is_not_distinguishable_from_eager_saves_nothing_that_is_known() -> None:
     alike = point(Provider.COMPILE, 2.999e-3, 10.0)
-    assert BreakEven([EAGER, alike]).calls(alike) is None
+    assert BreakEven([EAGER, alike]).calls(alike) == Payback()
 
 
 def test_only_rivals_of_one_job_are_compared() -> None:
     elsewhere = point(Provider.COMPILE, 1e-3, 10.0, "job-2")
-    assert BreakEven([EAGER, elsewhere]).calls(elsewhere) is None
+    assert BreakEven([EAGER, elsewhere]).calls(elsewhere) == Payback()
 
 
 def test_it_reads_as_words() -> None:

@@ -15,7 +15,7 @@ from roofscope.profiling.analysis.point_record import point_records
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.results.outcome import Failed, Measured
+from roofscope.profiling.results.outcome import Failed, Measured, TimeStats
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.sessions import CEILINGS, empty_session, make_session
@@ -89,7 +89,7 @@ def test_every_column_with_a_dimension_names_its_unit() -> None:
         *("relative_error", "large_relative_error", "tolerance", "fraction_of_roof", "source_sha256"),
         *("max_absolute_error", "max_error_index", "max_error_value", "max_error_expected"),
         "worst_part_share",
-        *("speed_up", "speed_up_low", "speed_up_high", "speed_up_common_rounds"),
+        *("speed_up", "speed_up_low", "speed_up_high", "speed_up_common_rounds", "speed_up_comparisons"),
     }
 
 
@@ -127,19 +127,40 @@ def test_never_paying_differs_from_not_known() -> None:
     assert time
 
     def compiled(number: int, factor: float) -> Point:
-        low_s, median_s, high_s = (factor * end for end in (time.low_s, time.median_s, time.high_s))
+        low_s, high_s = (factor * end for end in time.bounds_s or ())
+        median_s = factor * time.median_s
         samples = tuple(factor * sample for sample in time.samples_s)
         scaled = variant(time, low_s=low_s, median_s=median_s, high_s=high_s, samples_s=samples)
-        faster = variant(eager.measured, time=scaled)
+        faster = variant(eager.measured, time=scaled, host_s=median_s / 2)
         implementation = variant(eager.implementation, provider=Provider.COMPILE, variant="default")
         return variant(eager, number=number, implementation=implementation, outcome=faster)
 
     session = variant(SESSION, points=(eager, compiled(1000, 0.5), compiled(1001, 2.0)))
     points = json.loads(json_report(session))["points"]
-    assert [point["compiling_pays"] for point in points] == [None, True, False]
-    assert [point["break_even_call_count"] is None for point in points] == [True, False, True]
-    cells = [row["compiling_pays"] for row in csv.DictReader(io.StringIO(csv_report(session)))]
-    assert cells == ["", "True", "False"]
+    for where in ("by_wall", "in_graph"):
+        assert [point[f"compiling_pays_{where}"] for point in points] == [None, True, False]
+        counts = [point[f"break_even_{where.split('_')[1]}_call_count"] for point in points]
+        assert [count is None for count in counts] == [True, False, True]
+        cells = [row[f"compiling_pays_{where}"] for row in csv.DictReader(io.StringIO(csv_report(session)))]
+        assert cells == ["", "True", "False"]
+
+
+def test_an_interval_that_is_not_known_is_empty_or_null() -> None:
+    point = next(p for p in SESSION.points if p.measured)
+    assert point.measured
+    few = variant_time(point.measured.time.samples_s[:3])
+    outcome = msgspec.structs.replace(point.measured, time=few)
+    stored = msgspec.json.decode(msgspec.json.encode(outcome), type=Measured)
+    assert stored.time == few
+    session = msgspec.structs.replace(SESSION, points=(msgspec.structs.replace(point, outcome=stored),))
+    [record] = json.loads(json_report(session))["points"]
+    assert (record["median_s"], record["low_s"], record["high_s"]) == (few.median_s, None, None)
+    [row] = csv.DictReader(io.StringIO(csv_report(session)))
+    assert (row["low_s"], row["high_s"], row["block_count"]) == ("", "", "3")
+
+
+def variant_time(samples_s: tuple[float, ...]) -> TimeStats:
+    return TimeStats(samples_s[0], None, None, samples_s, 8, tuple(range(len(samples_s))))
 
 
 def test_the_document_says_its_form_and_is_of_it() -> None:

@@ -65,10 +65,12 @@ def test_ratios_and_intervals() -> None:
 
 
 def test_an_interval_wider_than_its_time_is_told_by_its_ends() -> None:
-    assert f.spread_text(1e-3, 0.99e-3, 1.01e-3) == "± 1.0 %"
-    assert f.spread_time_text(1e-3, 0.99e-3, 1.01e-3) == "1.000 ms ± 1.0 %"
-    assert f.spread_text(1e-3, 0.13e-3, 7.8e-3) == "130 µs to 7.8 ms"
-    assert f.spread_time_text(1e-3, 0.13e-3, 7.8e-3) == "1.000 ms (130 µs to 7.8 ms)"
+    assert f.spread_text(1e-3, (0.99e-3, 1.01e-3), 9) == "± 1.0 %"
+    assert f.spread_time_text(1e-3, (0.99e-3, 1.01e-3), 9) == "1.000 ms ± 1.0 %"
+    assert f.spread_text(1e-3, (0.13e-3, 7.8e-3), 9) == "130 µs to 7.8 ms"
+    assert f.spread_time_text(1e-3, (0.13e-3, 7.8e-3), 9) == "1.000 ms (130 µs to 7.8 ms)"
+    assert f.spread_text(1e-3, None, 1) == "not known: 1 block"
+    assert f.spread_time_text(1e-3, None, 3) == "1.000 ms (± not known: 3 blocks)"
 
 
 def test_device_readings() -> None:

@@ -8,7 +8,7 @@ import pytest
 from roofscope.app.presentation.limiter_text import elasticity_text, evidence_text, limiter_section
 from roofscope.app.presentation.verdict_text import verdict_sentence
 from roofscope.profiling.analysis import limiter
-from roofscope.profiling.analysis.limiter import NEAR_ROOF, Cause, Evidence, share_at_clock, wave_efficiency
+from roofscope.profiling.analysis.limiter import NEAR_ROOF, Cause, Finding, share_at_clock, wave_efficiency
 from roofscope.profiling.analysis.verdict import Verdict, VerdictKind, verdict
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.spec import Dtype
@@ -259,7 +259,7 @@ def test_why_an_exact_run_knows_no_elasticity_is_shown() -> None:
 
 @pytest.mark.parametrize("cause", list(Cause))
 def test_every_cause_has_words_and_a_kind(cause: Cause) -> None:
-    text = evidence_text(Evidence(cause, 0.5, 1.5e9))
+    text = evidence_text(Finding(cause, 0.5, 1.5e9))
     assert text
     assert text[0].islower() or text[0].isdigit()
 

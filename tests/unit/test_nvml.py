@@ -180,6 +180,11 @@ def test_older_driver_tells_event_reasons_by_the_older_name() -> None:
     assert reader(gpu).state(UUID).event_reasons == ("idle", "thermal slowdown (hardware)")
 
 
+def test_reasons_that_the_driver_does_not_give_are_unknown_and_not_nothing() -> None:
+    assert reader(h200(CurrentClocksEventReasons=0)).state(UUID).event_reasons == ()
+    assert reader(h200(CurrentClocksEventReasons=None)).state(UUID).event_reasons is None
+
+
 @pytest.mark.parametrize("fact", [name for name in h200() if name != "UUID"])
 def test_missing_fact_is_none_and_harms_no_other(fact: str) -> None:
     whole, lacking = reader(h200()), reader(h200(**{fact: None}))

@@ -9,7 +9,7 @@ from roofscope.app.presentation.point_row import point_rows
 from roofscope.profiling.analysis.point_record import point_records
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.planning.spec import Provider, Work
-from roofscope.profiling.results.outcome import Difference, Discard, Verification
+from roofscope.profiling.results.outcome import Difference, Discard, Evidence, TimeStats, Verification
 from roofscope.profiling.results.session import Point, Session
 from roofscope.tests.sessions import make_session
 
@@ -106,3 +106,36 @@ def test_a_size_that_is_not_verified_is_shown_as_a_flag_and_in_words() -> None:
     assert refused in lines
     verified_there = Verification(1e-3, 1e-3, 8e-3, 2)
     assert "no odd size verified" not in said_of("Flags", verified(verified_there))
+
+
+@pytest.mark.parametrize(
+    ("reasons", "words"),
+    [
+        (None, "unknown: the driver does not say"),
+        ((), "nothing"),
+        (("idle",), "nothing"),
+        (("idle", "power cap"), "power cap"),
+    ],
+)
+def test_a_reason_that_is_not_known_is_not_nothing(reasons: tuple[str, ...] | None, words: str) -> None:
+    session = make_session()
+    point = gpu_point(session)
+    assert point.measured
+    evidence = Evidence(clock_hz=1881e6, fresh_hz=1980e6, event_reasons=reasons)
+    outcome = msgspec.structs.replace(point.measured, evidence=evidence)
+    session.points = (msgspec.structs.replace(point, outcome=outcome),)
+    assert said_of("Clock held by", session) == words
+    assert said_of("Fresh clock", session) == "1980 MHz, 5.3 % above that of the blocks"
+
+
+def test_one_block_has_no_interval_and_says_so() -> None:
+    session = make_session()
+    point = gpu_point(session)
+    assert point.measured
+    one = TimeStats(1e-3, 1e-3, 1e-3, (1e-3,), 8, (0,), (1500e6,), 1500e6)  # as older sessions stored it
+    outcome = msgspec.structs.replace(point.measured, time=one)
+    session.points = (msgspec.structs.replace(point, outcome=outcome),)
+    assert said_of("Device time", session) == "1.000 ms (± not known: 1 block)"
+    assert said_of("95 % interval", session) == "not known: 1 block"
+    assert said_of("Unstable", session) == "Only 1 block was kept, and an interval needs 5."
+    assert said_of("At a clock of", session) == "1500 MHz"

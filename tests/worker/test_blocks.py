@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from roofscope.profiling.results.outcome import Method
 from roofscope.profiling.worker.timing import blocks
 from roofscope.profiling.worker.timing.blocks import BlockReading
 
@@ -51,3 +52,73 @@ def test_quick_calls_are_all_timed_again(called: list[int], monkeypatch: pytest.
     monkeypatch.setattr(FakePair, "first_s", 2e-3)
     assert _estimate(called) == LATER_S
     assert called == [0, 1, 0] * 2
+
+
+class Queue:
+    """A device whose queue takes so many launches; from then on a launch waits for the spin to end."""
+
+    def __init__(self, depth: int, launches_per_call: int) -> None:
+        self.depth, self.launches_per_call = depth, launches_per_call
+        self.now_ns = self.queued = self.spins_until_ns = 0
+
+    def call(self, x: torch.Tensor) -> torch.Tensor:
+        self.now_ns += 1000 * self.launches_per_call
+        self.queued += self.launches_per_call
+        if self.queued > self.depth:
+            self.now_ns = max(self.now_ns, self.spins_until_ns)
+        return x
+
+    def spin(self, seconds: float) -> None:
+        self.spins_until_ns = self.now_ns + round(seconds * 1e9)
+
+    def drain(self) -> None:
+        self.queued = 0
+
+
+@pytest.mark.parametrize(
+    ("launches_per_call", "calls", "method"),
+    [(1, 400, Method.QUEUE), (8, 93, Method.QUEUE), (100, 7, Method.QUEUE), (1500, 400, Method.EVENTS)],
+)
+def test_a_queue_gets_the_calls_that_fit_whatever_they_launch(
+    monkeypatch: pytest.MonkeyPatch, launches_per_call: int, calls: int, method: Method
+) -> None:
+    queue = Queue(1000, launches_per_call)
+
+    class Pair(FakePair):
+        def __init__(self, clock: object) -> None:
+            super().__init__(clock)
+            self.spin = queue.spin
+
+    monkeypatch.setattr(blocks, "_EventPair", Pair)
+    monkeypatch.setattr(blocks.time, "perf_counter_ns", lambda: queue.now_ns)
+    monkeypatch.setattr(torch.cuda, "synchronize", queue.drain)
+    timer = blocks.QueueTimer(queue.call, [(torch.tensor(0),)], 1e-6, None, "It cannot be captured.")
+    assert (timer.calls_per_block, timer.method) == (calls, method)
+
+
+def test_the_device_is_looked_at_half_way_through_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the host waits for the block's end: an idle device has no reason to hold its clock."""
+    log: list[object] = []
+
+    class Event:
+        def __init__(self, enable_timing: bool) -> None:
+            assert enable_timing
+
+        def record(self) -> None:
+            log.append("record")
+
+        def elapsed_time(self, end: object) -> float:
+            return 10.0  # ms
+
+    class Stream:
+        def synchronize(self) -> None:
+            log.append("synchronize")
+
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "current_stream", Stream)
+    monkeypatch.setattr(blocks.time, "sleep", lambda seconds: log.append(round(seconds, 3)))
+    pair = blocks._EventPair(None)  # pyright: ignore[reportPrivateUsage]
+    pair.time(lambda: None, 1)
+    del log[:]
+    pair.time(lambda: None, 1, meanwhile=lambda: log.append("look"))
+    assert log == ["record", "record", 0.005, "look", "synchronize"]

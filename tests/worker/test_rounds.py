@@ -11,7 +11,7 @@ from roofscope.profiling.devices.device import DeviceState
 from roofscope.profiling.results.outcome import Discard, Method
 from roofscope.profiling.worker.timing import rounds
 from roofscope.profiling.worker.timing import turn as turn_module
-from roofscope.profiling.worker.timing.blocks import BlockReading
+from roofscope.profiling.worker.timing.blocks import BlockReading, WhileBusy
 from roofscope.profiling.worker.timing.rests import find_rest
 from roofscope.profiling.worker.timing.rounds import measure, warm_up
 from roofscope.profiling.worker.timing.turn import Turn
@@ -29,7 +29,9 @@ class ScriptedTimer:
         self._log = log
         self._name = name
 
-    def block(self) -> BlockReading:
+    def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
+        if meanwhile:
+            meanwhile()
         self._log.append(self._name)
         return next(self._readings)
 
@@ -94,25 +96,104 @@ def test_rests_are_spent_time_too() -> None:
     assert one.spent_s >= 0.05
 
 
-def test_blocks_are_discarded_for_a_named_cause_only() -> None:
+HOT = DeviceState(event_reasons=("thermal slowdown (software)",))
+SLOWED = DeviceState(event_reasons=("hardware slowdown",))
+
+
+def test_few_slowed_blocks_are_discarded_for_their_cause() -> None:
     log: list[str] = []
-    hot = DeviceState(event_reasons=("thermal slowdown (hardware)",))
     capped = DeviceState(event_reasons=("power cap",))
     one = turn(log, "a")
-    measure([one], QUICK_STOP, states(capped, hot, capped, capped), lambda: None)
+    measure([one], QUICK_STOP, states(capped, HOT, *[capped] * 6), lambda: None)
     [discard] = one.discards
-    assert discard.cause == "thermal slowdown (hardware)"
+    assert discard.cause == "thermal slowdown (software)"
     assert discard.blocks + len(one.samples_s) == len(log)
     assert one.evidence.event_reasons == ("power cap",)
+    assert one.evidence.held_by == ("power cap",)
 
 
-def test_when_all_blocks_are_discarded_the_result_is_unstable_and_not_empty() -> None:
+@pytest.mark.parametrize(
+    "told", [pytest.param([HOT], id="always"), pytest.param([*[HOT] * 9, DeviceState()], id="90 %")]
+)
+def test_heat_that_stays_is_a_condition_of_the_run(told: list[DeviceState]) -> None:
     log: list[str] = []
-    hot = DeviceState(event_reasons=("hardware slowdown",))
-    one = turn(log, "a", seconds=0.5, calls=1)
-    measure([one], QUICK_STOP, states(hot), lambda: None)
-    assert one.samples_s == [0.5]
-    assert one.unstable_because is not None
+    one = turn(log, "a")
+    measure([one], QUICK_STOP, states(*told), lambda: None)
+    assert one.discards == ()
+    assert len(one.samples_s) == len(log) == QUICK_STOP.first_checkpoint
+    assert one.evidence.held_by == ("thermal slowdown (software)",)
+    assert one.unstable_because is None
+
+
+def test_hardware_that_slows_down_for_long_leaves_an_unstable_result() -> None:
+    one = turn([], "a")
+    measure([one], QUICK_STOP, states(SLOWED), lambda: None)
+    assert len(one.samples_s) == QUICK_STOP.first_checkpoint
+    assert one.unstable_because == "More than a quarter of the blocks ran under hardware slowdown."
+
+
+def test_no_interval_rests_on_fewer_than_five_blocks() -> None:
+    one = turn([], "a")
+    for number in range(4):
+        one.take_block(number, calm)
+    assert (one.stats.low_s, one.stats.high_s, one.stats.bounds_s) == (None, None, None)
+    assert one.unstable_because == "Only 4 blocks were kept, and an interval needs 5."
+    one.take_block(4, calm)
+    assert one.stats.bounds_s == pytest.approx((1e-5, 1e-5))
+
+
+def test_long_calls_get_the_blocks_of_an_interval_within_two_caps() -> None:
+    within, beyond = turn([], "a", seconds=0.79, calls=1), turn([], "b", seconds=1.5, calls=1)
+    measure([within, beyond], QUICK_STOP, calm, lambda: None)
+    assert (len(within.samples_s), len(beyond.samples_s)) == (5, 3)
+
+
+def test_reasons_that_the_driver_does_not_give_are_not_nothing() -> None:
+    unknown, nothing = turn([], "a"), turn([], "b")
+    unknown.take_block(0, DeviceState)
+    nothing.take_block(0, lambda: DeviceState(event_reasons=()))
+    assert unknown.evidence.event_reasons is None
+    assert nothing.evidence.event_reasons == ()
+
+
+def test_a_clock_that_sags_for_no_reason_leaves_the_time_at_the_fresh_one_in_the_interval() -> None:
+    fallen = ScriptedTimer([BlockReading(1e-5, 1700e6)], 1000, [], "fallen")
+    one = Turn(fallen, fresh_hz=1980e6)
+    measure([one], QUICK_STOP, states(DeviceState(event_reasons=())), lambda: None)
+    assert one.stats.median_s == 1e-5
+    assert one.stats.reference_hz == pytest.approx(1700e6)
+    assert one.stats.bounds_s == pytest.approx((1e-5 * 1700 / 1980, 1e-5))
+    told = Turn(fallen, fresh_hz=1980e6)
+    measure([told], QUICK_STOP, states(HOT), lambda: None)
+    assert told.stats.bounds_s == pytest.approx((1e-5, 1e-5))
+
+
+def test_a_sag_that_no_driver_explains_is_answered_by_rests_as_a_power_cap_is(slept: list[float]) -> None:
+    one = Turn(CappedTimer(slept, unless_it_rests(0.005)))
+    find_rest(one, 1980e6, calm)
+    measure([one], QUICK_STOP, calm, lambda: None, before_longer_rests=lambda: None)
+    assert one.rest_s == 0.005
+    assert set(one.samples_s) == {1e-5}
+
+
+def test_the_state_is_read_while_the_device_works() -> None:
+    log: list[str] = []
+
+    class Working(ScriptedTimer):
+        def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
+            log.append("begin")
+            reading = super().block(meanwhile)
+            log.append("end")
+            return reading
+
+    def read() -> DeviceState:
+        log.append("read")
+        return HOT
+
+    one = Turn(Working([BlockReading(1e-5, None)], 1000, [], "a"))
+    one.take_block(0, read)
+    assert log == ["begin", "read", "end"]
+    assert one.blocks[0].state is HOT
 
 
 def test_cancelling_ends_it_between_rounds() -> None:
@@ -142,7 +223,9 @@ class SaggingTimer(ScriptedTimer):
         self._clocks_mhz = clocks_mhz
         self._slept = slept
 
-    def block(self) -> BlockReading:
+    def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
+        if meanwhile:
+            meanwhile()
         return BlockReading(1e-5, self._clocks_mhz[self._slept[-1]] * 1e6)
 
 
@@ -191,9 +274,12 @@ def test_long_blocks_heat_as_long_as_short_ones(monkeypatch: pytest.MonkeyPatch)
     assert [one.spent_s for one in turns] == [0.0, 0.0]
 
 
-def _advancing(block: Callable[[], BlockReading], now: list[float]) -> Callable[[], BlockReading]:
-    def advance() -> BlockReading:
-        reading = block()
+RunBlock = Callable[[WhileBusy | None], BlockReading]
+
+
+def _advancing(block: RunBlock, now: list[float]) -> RunBlock:
+    def advance(meanwhile: WhileBusy | None = None) -> BlockReading:
+        reading = block(meanwhile)
         now[0] += reading.seconds
         return reading
 
@@ -218,7 +304,9 @@ class CappedTimer(ScriptedTimer):
         self._since = since
         self._blocks = 0
 
-    def block(self) -> BlockReading:
+    def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
+        if meanwhile:
+            meanwhile()
         self._blocks += 1
         slow = self._slow_at(self._slept[-1]) if self._blocks >= self._since else 1.0
         return BlockReading(slow * 1e-5, 1980e6 / slow)
@@ -274,10 +362,10 @@ def test_one_that_sags_after_its_rival_is_heard_as_well(slept: list[float]) -> N
 def test_faults_of_blocks_given_up_do_not_make_those_that_count_unstable(slept: list[float]) -> None:
     hot = DeviceState(event_reasons=("thermal slowdown (hardware)",))
     one = capped_after_its_search(slept, unless_it_rests(0.005))
-    for number in range(3):
+    for number in range(2):
         one.take_block(number, lambda: hot)
     measure([one], QUICK_STOP, lambda: CAPPED, lambda: None, before_longer_rests=lambda: None)
-    assert [discard.blocks for discard in one.discards] == [3, QUICK_STOP.first_checkpoint]
+    assert [discard.blocks for discard in one.discards] == [2, QUICK_STOP.first_checkpoint]
     assert one.unstable_because is None
 
 

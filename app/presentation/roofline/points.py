@@ -67,14 +67,15 @@ def chart_point(point: Point, session: Session) -> ChartPoint | StripPoint | Non
     if measured is None or workload.kernel not in session.specs or not work.byte_count:
         return None
     time = measured.time
-    if min(time.low_s, time.median_s, time.high_s) <= 0:
+    low_s, high_s = time.bounds_s or (time.median_s, time.median_s)  # without an interval a bare dot
+    if min(low_s, time.median_s, high_s) <= 0:
         return None
     implementation = point.implementation
     roof = limiting_roof(point, session)
     warns = not WARNING_FLAGS.isdisjoint(flags_of(point, session))
     sizes = sizes_text(workload.sizes)
     amount = work.flop_count or work.byte_count
-    middle, low, high = (math.log10(amount / s) for s in (time.median_s, time.high_s, time.low_s))
+    middle, low, high = (math.log10(amount / s) for s in (time.median_s, high_s, low_s))
     if work.arithmetic_intensity is None:
         return StripPoint(
             *(point.number, middle, low, high, implementation.provider, workload.kernel),

@@ -87,7 +87,7 @@ def point_html(point: Point, session: Session, theme: Theme, speed_up: SpeedUp |
         return ""
     time, judged = measured.time, verdict(point, session)
     provider = point.implementation.provider
-    rows = [("Time", spread_time_text(time.median_s, time.low_s, time.high_s))]
+    rows = [("Time", spread_time_text(time.median_s, time.bounds_s, len(time.samples_s)))]
     if work.flop_count:
         rows.append(("Performance", flop_rate_text(point.achieved_flop_rate)))
     rows.append(("Bandwidth", bandwidth_text(point.achieved_bandwidth)))

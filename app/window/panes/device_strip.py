@@ -77,7 +77,7 @@ class DeviceStrip(QWidget):
             cell.setText(texts[name])
             cell.setVisible(texts[name] != MISSING)
         # An idle clock is no news.
-        events = [reason for reason in state.event_reasons if reason != "idle"]
+        events = [reason for reason in state.event_reasons or () if reason != "idle"]
         self._events.setText(", ".join(events))
         self._events.setVisible(bool(events))
 

@@ -44,7 +44,7 @@ class SampleStrip(FramedPlot):
 
     def _paint_interval(self, painter: QPainter, time: TimeStats) -> None:
         plot = self._plot()
-        top, bottom = self._y(time.high_s), self._y(time.low_s)
+        top, bottom = map(self._y, reversed(_ends(time)))
         band = QColor(self._theme.provider(self._provider))
         band.setAlpha(50)
         painter.fillRect(QRectF(plot.left(), top, plot.width(), max(1.0, bottom - top)), band)
@@ -91,6 +91,12 @@ def _range(time: TimeStats) -> tuple[float, float]:
     in the warning colour.
     """
     ordered = sorted(time.samples_s)
-    low, upper_quarter = min(ordered[0], time.low_s), ordered[len(ordered) * 3 // 4]
-    top = time.median_s + _SPREADS * max(upper_quarter - ordered[len(ordered) // 4], time.high_s - time.low_s)
-    return low, max(time.high_s, min(ordered[-1], top))
+    low_s, high_s = _ends(time)
+    low, upper_quarter = min(ordered[0], low_s), ordered[len(ordered) * 3 // 4]
+    top = time.median_s + _SPREADS * max(upper_quarter - ordered[len(ordered) // 4], high_s - low_s)
+    return low, max(high_s, min(ordered[-1], top))
+
+
+def _ends(time: TimeStats) -> tuple[float, float]:
+    """Of the interval; where it is not known the band is only the median's line."""
+    return time.bounds_s or (time.median_s, time.median_s)

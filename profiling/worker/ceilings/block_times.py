@@ -23,7 +23,7 @@ class Block(Struct, frozen=True):
     @property
     def is_slowed(self) -> bool:
         """Whether the driver reported a fault of the device, such as heat."""
-        return any(reason in SLOWDOWNS for state in self.states for reason in state.event_reasons)
+        return any(reason in SLOWDOWNS for state in self.states for reason in state.event_reasons or ())
 
 
 class BlockTimes(Struct, frozen=True):
@@ -87,7 +87,7 @@ class BlockTimes(Struct, frozen=True):
 
     def conditions(self, device: Device, other_process_count: int = 0) -> Conditions:
         clocks = [block.clock_hz for block in self.blocks if block.clock_hz]
-        reasons = dict.fromkeys(reason for state in self._states for reason in state.event_reasons)
+        reasons = dict.fromkeys(reason for state in self._states for reason in state.event_reasons or ())
         return Conditions(
             clock_hz=self.clock_hz,
             clock_low_hz=min(clocks, default=None),

@@ -139,7 +139,7 @@ class Checker:
         # Queued calls may wait for a host that the profiler slows, so their time under it says nothing.
         if profile is None or turn.timer.method is not Method.CUDA_GRAPH:
             return None
-        then_hz, now_hz = turn.evidence.clock_hz, profile.block.clock_hz
+        then_hz, now_hz = turn.clock_hz, profile.block.clock_hz
         return Meanwhile(profile.block.seconds, now_hz / then_hz if now_hz and then_hz else None)
 
     def _verify_again(self, candidate: Candidate) -> None:

@@ -35,7 +35,7 @@ from roofscope.profiling.worker.candidate.messages import (
 )
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
 from roofscope.profiling.worker.job.second_clock import BlockSeen
-from roofscope.profiling.worker.timing.blocks import BlockReading
+from roofscope.profiling.worker.timing.blocks import BlockReading, WhileBusy
 
 Found = TypeVar("Found", bound=Answer)
 
@@ -71,10 +71,12 @@ class ForkedProcess:
         connection, self._pid = server.new(with_compiler=with_compiler)
         self._wire = Wire(connection, Said)
 
-    def ask(self, asked: Asked) -> Said:
+    def ask(self, asked: Asked, meanwhile: WhileBusy | None) -> Said:
         """Raises CandidateLost."""
         try:
             self._wire.send(asked)
+            if meanwhile:
+                meanwhile()
             said: Said = self._wire.receive()
         except (EOFError, OSError):
             self._wire.close()
@@ -92,8 +94,11 @@ class OwnProcess:
     def __init__(self) -> None:
         self._host = Host()
 
-    def ask(self, asked: Asked) -> Said:
-        return self._host.answer(asked)
+    def ask(self, asked: Asked, meanwhile: WhileBusy | None) -> Said:
+        said = self._host.answer(asked)
+        if meanwhile:
+            meanwhile()
+        return said
 
     def close(self) -> None:
         pass
@@ -116,9 +121,9 @@ class Link:
         self.shares_memory = torch_device.type == "cuda"
         self.ask(Begin(device), Done)
 
-    def ask(self, request: Request, kind: type[Found]) -> Found:
-        """Raises CandidateFailed, Tampered or CandidateLost."""
-        said = self._process.ask(Asked(request, self.what, self.stage))
+    def ask(self, request: Request, kind: type[Found], meanwhile: WhileBusy | None = None) -> Found:
+        """Ask, call ``meanwhile``, await the answer. Raises CandidateFailed, Tampered or CandidateLost."""
+        said = self._process.ask(Asked(request, self.what, self.stage), meanwhile)
         if said.replaced:
             raise Tampered(", ".join(said.replaced[:3]))
         if isinstance(said.answer, Trouble):
@@ -235,12 +240,24 @@ class RemoteTimer:
         self.seen: list[BlockSeen] = []
         self.asked_at = 0.0
 
-    def block(self) -> BlockReading:
+    def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
+        """Ask for a block; ``meanwhile`` is called half way through, as far as the one before tells."""
         self.asked_at = started = time.perf_counter()
-        read = self._link.ask(Block(self._number, self._is_hot), BlockRead)
+        half_s = self.seen[-1].wall_s / 2 if self.seen else 0.0
+        read = self._link.ask(
+            Block(self._number, self._is_hot), BlockRead, _after(half_s, meanwhile) if meanwhile else None
+        )
         wall_s = time.perf_counter() - started
         self.seen.append(BlockSeen(read.seconds * self.calls_per_block, read.lead_s, wall_s))
         return BlockReading(read.seconds, read.clock_hz)
+
+
+def _after(seconds: float, act: WhileBusy) -> WhileBusy:
+    def wait_and_act() -> None:
+        time.sleep(seconds)
+        act()
+
+    return wait_and_act
 
 
 def own_process(_with_compiler: bool) -> OwnProcess:

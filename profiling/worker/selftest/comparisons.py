@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import torch
 
+from roofscope.profiling.analysis.comparison import compare
 from roofscope.profiling.analysis.selftest_limits import PLANTED, judge_same, judge_slowdown
 from roofscope.profiling.analysis.statistics import (
     EXACT_STOP,
     QUICK_WARM_UP,
     Comparison,
     StopRule,
-    ratio_interval,
 )
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.worker.build.contract import Call
@@ -97,4 +97,4 @@ def _compare_often(
 
 
 def _compared(a: Turn, b: Turn) -> Comparison:
-    return ratio_interval(*a.stats.paired_with(b.stats))
+    return compare(a.stats, b.stats, in_turn=True)[0]

@@ -38,10 +38,7 @@ def prove(rig: Rig) -> Proof:
 
 def _by_queue(rig: Rig, sets: Sequence[InputSet], estimate_s: float) -> Quiet:
     clock = rig.instruments.clock
-    timers = [
-        QueueTimer(call, sets, estimate_s, clock, _REASON, launches_per_call=1)
-        for call in (torch.neg, _noisy)
-    ]
+    timers = [QueueTimer(call, sets, estimate_s, clock, _REASON) for call in (torch.neg, _noisy)]
     turns = [Turn(timer) for timer in timers]
     for turn in turns:
         turn.warm_block(rig.instruments.read_state)

@@ -39,7 +39,7 @@ def _compare(rig: Rig, case: Case, do_bench: Callable[..., Any] | None) -> Agree
         case.label,
         turn.interval.median,
         profile.kernel_sum_s or None,
-        profile.meanwhile(turn.evidence.clock_hz),
+        profile.meanwhile(turn.clock_hz),
         (_by_do_bench(do_bench, case, sets),),
         is_judged=is_single,
         note="" if is_single else f"{profile.launches:.3g} kernels a call: not judged",

@@ -25,7 +25,12 @@ _LEAST_LEAD_S, _MOST_LEAD_S = 200e-6, 5e-3
 _STRAY_BLOCKS = 3
 _LEAST_STRAY_S = 100e-6  # a host may be slow to notice the end
 _STRAY_SHARE = 0.05  # of a block
-_QUEUE_DEPTH = 400  # launches the driver takes before a launch waits; the real limit is about 1000
+_MOST_QUEUED_CALLS = 400  # the driver takes about 1000 launches before one waits
+_QUEUE_SHARE = 0.75  # of the calls that were seen to fit into the queue
+_WAIT_S = 0.010  # a launch that takes this much longer than all of them should waits for the device
+
+
+WhileBusy = Callable[[], object]
 
 
 class BlockReading(NamedTuple):
@@ -42,8 +47,8 @@ class BlockTimer(Protocol):
     reason: str  # why it is not the first choice; "" if it is
     calls_per_block: int
 
-    def block(self) -> BlockReading:
-        """Run one block."""
+    def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
+        """Run one block; on a GPU ``meanwhile`` is called half way through it, else behind it."""
         ...
 
 
@@ -79,8 +84,11 @@ class _EventPair:
         self.host_s = 0.0  # launch time of the last block
         self.held_s = 0.0  # its lead
         self.stray_s = 0.0  # how long the device went on after the stream that was timed
+        self._block_s = 0.0  # how long the last block took
 
-    def time(self, work: Callable[[], None], calls: int, lead_s: float = 0.0) -> BlockReading:
+    def time(
+        self, work: Callable[[], None], calls: int, lead_s: float = 0.0, meanwhile: WhileBusy | None = None
+    ) -> BlockReading:
         self.held_s = lead_s
         if lead_s:
             self.spin(lead_s)
@@ -93,11 +101,16 @@ class _EventPair:
         self.host_s = (time.perf_counter_ns() - started) * 1e-9
         if self._clock:
             self._clock.mark_end()
+        if meanwhile:
+            # While the GPU works: when it is idle again the driver has no reason to hold the clock down.
+            time.sleep(max(lead_s + self._block_s / 2 - self.host_s, 0.0))
+            meanwhile()
         torch.cuda.current_stream().synchronize()
         own_end = time.perf_counter_ns()
         torch.cuda.synchronize()
         self.stray_s = (time.perf_counter_ns() - own_end) * 1e-9
-        seconds = self._start.elapsed_time(self._end) * 1e-3 / calls
+        self._block_s = self._start.elapsed_time(self._end) * 1e-3
+        seconds = self._block_s / calls
         return BlockReading(seconds, self._clock.hertz() if self._clock else None)
 
     @property
@@ -138,8 +151,8 @@ class GraphTimer:
         self._replays = min(max(round(block_s / max(replay_s, 1e-6)), 1), _MOST_REPLAYS)
         self.calls_per_block = self._calls * self._replays
 
-    def block(self) -> BlockReading:
-        return self._pair.time(self.replay, self.calls_per_block, self._pair.lead_s)
+    def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
+        return self._pair.time(self.replay, self.calls_per_block, self._pair.lead_s, meanwhile)
 
     @property
     def lead_s(self) -> float:
@@ -164,8 +177,9 @@ class GraphTimer:
 class QueueTimer:
     """An event pair round calls queued behind a spinning kernel, for calls that a graph cannot capture.
 
-    All calls are launched before the first may start, so that the device never waits for the host. A call
-    that itself waits for the device cannot be queued; plain events time it.
+    All calls are launched before the first may start, so that the device never waits for the host. How many
+    fit is tried out, because a call may launch one kernel or a hundred. A call that itself waits for the
+    device cannot be queued; plain events time it.
     """
 
     def __init__(
@@ -175,26 +189,29 @@ class QueueTimer:
         estimate_s: float,
         clock: GpuClock | None,
         reason: str,
-        launches_per_call: int,
     ) -> None:
         self._call = call
         self._sets = sets
         self._next = 0
         self._pair = _EventPair(clock)
-        most = max(_QUEUE_DEPTH // max(launches_per_call, 1), 1)
-        self.calls_per_block = min(max(round(BLOCK_S / max(estimate_s, 1e-7)), 1), most)
+        wanted = max(round(BLOCK_S / max(estimate_s, 1e-7)), 1)
+        self.calls_per_block = min(wanted, _MOST_QUEUED_CALLS)
         self._lead_s = 0.0
         self.method, self.reason = Method.QUEUE, reason
         host_s = self._host_s()
         self._require_no_stray_work()
-        if self._waits_for_device(host_s):
+        fitting = self._calls_that_fit(host_s)
+        if not fitting:
             self.method = Method.EVENTS
             self.reason = f"{reason} It waits for the device, so its calls cannot be queued."
-        else:
-            self._lead_s = 1.5 * host_s + _LEAST_LEAD_S
+            return
+        if fitting < self.calls_per_block:
+            self.calls_per_block = max(int(fitting * _QUEUE_SHARE), 1)
+            host_s = self._host_s()
+        self._lead_s = 1.5 * host_s + _LEAST_LEAD_S
 
-    def block(self) -> BlockReading:
-        return self._pair.time(self._calls, self.calls_per_block, self._lead_s)
+    def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
+        return self._pair.time(self._calls, self.calls_per_block, self._lead_s, meanwhile)
 
     @property
     def lead_s(self) -> float:
@@ -236,14 +253,18 @@ class QueueTimer:
         reading = self._pair.time(self._calls, self.calls_per_block, _MOST_LEAD_S)
         return self._pair.stray_s - _STRAY_SHARE * reading.seconds * self.calls_per_block
 
-    def _waits_for_device(self, host_s: float) -> bool:
-        """Whether the host waits for a long spin in front."""
-        self._pair.spin(3 * host_s + 0.02)
-        started = time.perf_counter_ns()
-        self._call(*self._sets[0])
-        held_s = (time.perf_counter_ns() - started) * 1e-9
+    def _calls_that_fit(self, host_s: float) -> int:
+        """How many of a block's calls the host can launch behind a long spin before one waits for it."""
+        self._pair.spin(3 * host_s + 2 * _WAIT_S)
+        fitting = 0
+        while fitting < self.calls_per_block:
+            started = time.perf_counter_ns()
+            self._call(*self._sets[fitting % len(self._sets)])
+            if (time.perf_counter_ns() - started) * 1e-9 > host_s + _WAIT_S:
+                break
+            fitting += 1
         torch.cuda.synchronize()
-        return held_s > 2 * host_s + 0.01
+        return fitting
 
 
 class WallTimer:
@@ -265,12 +286,15 @@ class WallTimer:
             self.calls_per_block = max(min(round(block_s / max(estimate_s, 1e-8)), _MOST_QUICK_CALLS), 1)
             estimate_s = self.block().seconds
 
-    def block(self) -> BlockReading:
+    def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
         started = time.perf_counter_ns()
         for _ in range(self.calls_per_block):
             self._call(*self._sets[self._next % len(self._sets)])
             self._next += 1
-        return BlockReading((time.perf_counter_ns() - started) * 1e-9 / self.calls_per_block, None)
+        elapsed_ns = time.perf_counter_ns() - started
+        if meanwhile:
+            meanwhile()
+        return BlockReading(elapsed_ns * 1e-9 / self.calls_per_block, None)
 
     def run_on(self, chosen: Sequence[int]) -> list[tuple[torch.Tensor, ...]]:
         return [as_tuple(self._call(*self._sets[index])) for index in chosen]
@@ -298,7 +322,7 @@ def make_timer(
         first = error if isinstance(error, LegacyStreamUsed) else _first_of(error)
         reason = f"A CUDA graph could not capture it ({first_line(first)[:300]})."
     # Outside the handler of the capture's error, so that errors of the queued calls are not chained to it.
-    return QueueTimer(call, sets, estimate_s, clock, reason, launches_per_call=8)
+    return QueueTimer(call, sets, estimate_s, clock, reason)
 
 
 def _first_of(error: BaseException) -> BaseException:

@@ -1,5 +1,6 @@
 """The instruments of a device: its clock, its state, its timers. They are made once per device."""
 
+import math
 import statistics
 from collections.abc import Sequence
 from functools import cached_property
@@ -52,8 +53,8 @@ class Instruments:
 
     @property
     def full_clock_hz(self) -> float | None:
-        """The highest SM clock; None on a CPU, whose clock is not read."""
-        return self.device.max_clock_hz if self.torch_device.type == "cuda" else None
+        """The highest SM clock, infinite where the driver does not say; None on a CPU, whose is not read."""
+        return (self.device.max_clock_hz or math.inf) if self.torch_device.type == "cuda" else None
 
     def output_pool(self) -> OutputPool | None:
         """Memory for the outputs of a job's implementations; None on a CPU."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from roofscope.profiling.worker.timing.turn import ReadState, Turn, median_of_known
+from roofscope.profiling.analysis.statistics import median_of_known
+from roofscope.profiling.worker.timing.turn import ReadState, Turn
 
 LONG_BLOCK_S = 0.2  # warms the device up in one go
 _FULL_CLOCK = 0.985  # of the highest clock: clocks come in steps of nearly 1 %
@@ -55,13 +56,16 @@ def _clock_after_rests(turn: Turn, trials: int, read_state: ReadState) -> float 
 def has_sagged(turn: Turn) -> bool:
     """Whether the power cap holds the clock lower than it was found, and longer rests may help.
 
+    A driver that gives no reasons (WSL2, a vGPU) may hide a power cap.
+
     The latest blocks decide, because the cap comes half a second into the load. No rest helps a clock that
     two longer ones did not raise; the first may have been compared with a clock that was still falling.
     """
     latest_hz = _latest_hz(turn)
     if latest_hz is None or turn.fresh_hz is None:
         return False
-    is_capped = any(_POWER_CAP in state.event_reasons for state in turn.states)
+    told = [block.state.event_reasons for block in turn.kept]
+    is_capped = any(reasons is None or _POWER_CAP in reasons for reasons in told)
     is_in_vain = len(turn.held_hz) >= _STEPS_IN_VAIN and latest_hz <= _HIGHER * min(turn.held_hz)
     return is_capped and latest_hz < _SAG * turn.fresh_hz and not is_in_vain
 

@@ -13,12 +13,14 @@ from roofscope.profiling.analysis.statistics import (
     WarmUpRule,
 )
 from roofscope.profiling.planning.plan import Quality, Regime
+from roofscope.profiling.results.outcome import LEAST_BLOCKS
 from roofscope.profiling.worker.timing.rests import LONG_BLOCK_S, find_rest, rest_longer
 from roofscope.profiling.worker.timing.turn import ReadState, Turn
 
 STOP_RULES = {Quality.QUICK: QUICK_STOP, Quality.EXACT: EXACT_STOP}
 _MOST_ROUNDS = 2000
 _LEAST_BLOCKS = 3  # for calls so long that the cap would stop earlier
+_MORE_FOR_INTERVAL = 2.0  # caps that an implementation may spend until it has the blocks of an interval
 
 
 def warm_up_rule(quality: Quality, regime: Regime) -> WarmUpRule:
@@ -76,26 +78,29 @@ def measure(
 
     With ``before_longer_rests``, the burst regime, all rest longer and begin again, after that call, where
     the power cap has pulled a clock down, which happens half a second into the load, in the warm-up or after.
-    The order within a round is random: in a fixed one each would always follow the same neighbour's heat. If
-    all blocks were discarded at the cap, one more is kept, so that no result is empty.
+    The order within a round is random: in a fixed one each would always follow the same neighbour's heat.
     """
     number = 0
-    while number < _MOST_ROUNDS and (
-        active := [turn for turn in turns if turn.spent_s < rule.cap_s or number < _LEAST_BLOCKS]
-    ):
+    while number < _MOST_ROUNDS and (active := [turn for turn in turns if _goes_on(turn, rule)]):
         between_rounds()
         random.shuffle(active)
         for turn in active:
             turn.take_block(number, read_state)
         number += 1
-        if not rule.is_checkpoint(number) or not all(turn.samples_s for turn in active):
+        if not rule.is_checkpoint(number):
             continue
         if before_longer_rests and rest_longer(turns):
             before_longer_rests()
             number = 0
         elif rule.is_met([turn.progress for turn in active]):
             break
-    for turn in turns:
-        if not turn.samples_s:
-            turn.samples_s.append(turn.timer.block().seconds)
-            turn.rounds.append(number)
+
+
+def _goes_on(turn: Turn, rule: StopRule) -> bool:
+    """Until the cap; beyond it for an interval, unless calls are so long that three blocks have to do."""
+    blocks = len(turn.blocks)
+    return (
+        turn.spent_s < rule.cap_s
+        or blocks < _LEAST_BLOCKS
+        or (blocks < LEAST_BLOCKS and turn.spent_s < _MORE_FOR_INTERVAL * rule.cap_s)
+    )

@@ -4,23 +4,44 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from roofscope.profiling.analysis.at_clock import AtClock, time_at_clock
 from roofscope.profiling.analysis.statistics import (
+    PERSISTENT,
     Interval,
     Progress,
-    median_interval,
     median_of_known,
     unstable_because,
 )
 from roofscope.profiling.devices.device import DeviceState
-from roofscope.profiling.results.outcome import Discard, Evidence, TimeStats
+from roofscope.profiling.results.outcome import LEAST_BLOCKS, Discard, Evidence, TimeStats
 from roofscope.profiling.worker.timing.blocks import BlockReading, BlockTimer
 
-# Faults of the device. A power cap is a condition of the run: it is labelled, and longer rests answer it.
+ReadState = Callable[[], DeviceState]
+
+# What slows a few blocks is a fault of theirs, and they are discarded; what slows more than a quarter of them
+# is the condition of the run, and they are kept. A power cap is always a condition: longer rests answer it.
 _FAULTS = ("thermal slowdown (software)", "thermal slowdown (hardware)", "hardware slowdown", "power brake")
+_NO_CAUSE = ("idle",)  # reasons of a clock that nothing holds down
 _GIVEN_UP = "measured before rests grew (power cap)"
 
-ReadState = Callable[[], DeviceState]
+
+class Block(NamedTuple):
+    """One timed block: what was read, and the state of the device meanwhile."""
+
+    round: int
+    reading: BlockReading
+    state: DeviceState
+
+    @property
+    def faults(self) -> list[str]:
+        return [fault for fault in _FAULTS if fault in (self.state.event_reasons or ())]
+
+    @property
+    def clock_hz(self) -> float | None:
+        """In band where it was read, else as NVML sampled it."""
+        return self.reading.clock_hz or self.state.clock_hz
 
 
 @dataclass
@@ -31,36 +52,23 @@ class Turn:
     rest_s: float = 0.0
     fresh_hz: float | None = None  # the clock found with the rest that it chose
     held_hz: list[float] = field(default_factory=list)  # the clocks with rests that were too short
-    given_up: int = 0  # blocks under rests that were too short
-    samples_s: list[float] = field(default_factory=list)
-    rounds: list[int] = field(default_factory=list)
-    clocks_hz: list[float] = field(default_factory=list)
-    states: list[DeviceState] = field(default_factory=list)
-    causes: Counter[str] = field(default_factory=Counter[str])
+    given_up: Counter[str] = field(default_factory=Counter[str])  # blocks under rests too short, by cause
+    blocks: list[Block] = field(default_factory=list[Block])
     spent_s: float = 0.0
 
     def take_block(self, number: int, read_state: ReadState) -> None:
-        """Time one block; keep it, or discard it for a named cause."""
-        reading, state = self._run(read_state)
-        cause = next((fault for fault in _FAULTS if fault in state.event_reasons), None)
-        if cause:
-            self.causes[cause] += 1
-            return
-        self.samples_s.append(reading.seconds)
-        self.rounds.append(number)
-        self.states.append(state)
-        if clock_hz := reading.clock_hz or state.clock_hz:
-            self.clocks_hz.append(clock_hz)
+        """Time one block of a round."""
+        self.blocks.append(Block(number, *self._run(read_state)))
 
     def rest(self) -> None:
         time.sleep(self.rest_s)
 
     def begin_again(self, rest_s: float) -> None:
         """Discard the blocks so far as warm-up, and rest this long from now on."""
-        self.given_up += len(self.samples_s)
+        for discard in (*self._faulty, Discard(_GIVEN_UP, len(self.kept))):
+            self.given_up[discard.cause] += discard.blocks
         self.rest_s, self.spent_s = rest_s, 0.0
-        for kept in (self.samples_s, self.rounds, self.clocks_hz, self.states):
-            kept.clear()
+        self.blocks.clear()
 
     def warm_block(self, read_state: ReadState) -> BlockReading:
         """Run one block that is not kept."""
@@ -70,52 +78,116 @@ class Turn:
     def _run(self, read_state: ReadState) -> tuple[BlockReading, DeviceState]:
         started = time.perf_counter()
         self.rest()
-        reading = self.timer.block()
+        states: list[DeviceState] = []
+        reading = self.timer.block(lambda: states.append(read_state()))
         # Rests count, because the user waits for them. At least the wall time counts, so that blocks much
         # shorter than planned do not go on for hours.
         self.spent_s += max(time.perf_counter() - started, reading.seconds * self.timer.calls_per_block)
-        state = read_state()
-        return reading, state
+        return reading, states[-1] if states else DeviceState()
+
+    @property
+    def kept(self) -> list[Block]:
+        """The blocks that count: all but those with a fault that is rare."""
+        rare = {discard.cause for discard in self._faulty}
+        return [block for block in self.blocks if not rare.intersection(block.faults)]
+
+    @property
+    def _faulty(self) -> tuple[Discard, ...]:
+        """The blocks that are discarded, each for the first of its rare faults."""
+        share = Counter(fault for block in self.blocks for fault in block.faults)
+        rare = {fault for fault, count in share.items() if count <= PERSISTENT * len(self.blocks)}
+        causes = (next((fault for fault in block.faults if fault in rare), None) for block in self.blocks)
+        found = Counter(cause for cause in causes if cause)
+        return tuple(Discard(cause, blocks) for cause, blocks in sorted(found.items()))
+
+    @property
+    def samples_s(self) -> list[float]:
+        return [block.reading.seconds for block in self.kept]
+
+    @property
+    def rounds(self) -> list[int]:
+        """The round of each block that counts."""
+        return [block.round for block in self.kept]
+
+    @property
+    def clocks_hz(self) -> list[float]:
+        return [block.clock_hz for block in self.kept if block.clock_hz]
+
+    @property
+    def held_by(self) -> tuple[str, ...]:
+        """What held the clock down in more than a quarter of the blocks."""
+        kept = self.kept
+        share = Counter(
+            reason for block in kept for reason in block.state.event_reasons or () if reason not in _NO_CAUSE
+        )
+        return tuple(sorted(reason for reason, count in share.items() if count > PERSISTENT * len(kept)))
+
+    @property
+    def at_clock(self) -> AtClock:
+        """The time at the fresh clock; at the clock held where that has a cause with a name."""
+        kept = self.kept
+        fresh_hz = None if self.held_by else self.fresh_hz
+        return time_at_clock(
+            [block.reading.seconds for block in kept], [block.reading.clock_hz for block in kept], fresh_hz
+        )
+
+    @property
+    def clock_hz(self) -> float | None:
+        """The clock that the time is given at; NVML's where none was read in band."""
+        return self.at_clock.clock_hz or median_of_known(self.clocks_hz)
 
     @property
     def interval(self) -> Interval:
-        return median_interval(self.samples_s)
+        return self.at_clock.to_fresh
 
     @property
     def stats(self) -> TimeStats:
-        interval = self.interval
+        kept, found = self.kept, self.at_clock
+        is_known = len(kept) >= LEAST_BLOCKS
+        clocks_hz = [block.reading.clock_hz for block in kept]
         return TimeStats(
-            interval.median,
-            interval.low,
-            interval.high,
-            tuple(self.samples_s),
+            found.to_fresh.median,
+            found.to_fresh.low if is_known else None,
+            found.to_fresh.high if is_known else None,
+            tuple(block.reading.seconds for block in kept),
             self.timer.calls_per_block,
-            tuple(self.rounds),
+            tuple(block.round for block in kept),
+            tuple(hz for hz in clocks_hz if hz) if all(clocks_hz) else (),
+            found.clock_hz,
         )
 
     @property
     def progress(self) -> Progress:
-        return Progress(self.interval.relative_half_width, len(self.samples_s), self.spent_s)
+        """Without what a clock that sagged adds: no further block makes that narrower."""
+        return Progress(self.at_clock.interval.relative_half_width, len(self.kept), self.spent_s)
 
     @property
     def discards(self) -> tuple[Discard, ...]:
-        faults = tuple(Discard(cause, blocks) for cause, blocks in sorted(self.causes.items()))
-        given_up = Discard(_GIVEN_UP, self.given_up, is_fault=False)
-        return (*faults, given_up) if self.given_up else faults
+        faults = Counter({discard.cause: discard.blocks for discard in self._faulty})
+        faults.update({cause: blocks for cause, blocks in self.given_up.items() if cause != _GIVEN_UP})
+        found = [Discard(cause, blocks) for cause, blocks in sorted(faults.items())]
+        if self.given_up[_GIVEN_UP]:
+            found.append(Discard(_GIVEN_UP, self.given_up[_GIVEN_UP], is_fault=False))
+        return tuple(found)
 
     @property
     def evidence(self) -> Evidence:
+        states = [block.state for block in self.kept]
+        told = [state.event_reasons for state in states if state.event_reasons is not None]
+        clocks_hz = self.clocks_hz
         return Evidence(
-            clock_hz=median_of_known(self.clocks_hz),
-            clock_low_hz=min(self.clocks_hz, default=None),
-            clock_high_hz=max(self.clocks_hz, default=None),
-            memory_clock_hz=median_of_known([state.memory_clock_hz for state in self.states]),
-            power_w=median_of_known([state.power_w for state in self.states]),
-            temperature_c=median_of_known([state.temperature_c for state in self.states]),
-            event_reasons=tuple(sorted({reason for state in self.states for reason in state.event_reasons})),
+            clock_hz=median_of_known(clocks_hz),
+            clock_low_hz=min(clocks_hz, default=None),
+            clock_high_hz=max(clocks_hz, default=None),
+            memory_clock_hz=median_of_known([state.memory_clock_hz for state in states]),
+            power_w=median_of_known([state.power_w for state in states]),
+            temperature_c=median_of_known([state.temperature_c for state in states]),
+            event_reasons=tuple(sorted({reason for reasons in told for reason in reasons})) if told else None,
+            held_by=self.held_by,
+            fresh_hz=self.fresh_hz,
         )
 
     @property
     def unstable_because(self) -> str | None:
-        kept = len(self.samples_s) + self.given_up
-        return unstable_because(self.interval, kept, sum(self.causes.values()))
+        discarded = sum(discard.blocks for discard in self._faulty)
+        return unstable_because(self.interval, len(self.kept), discarded, self.held_by)
