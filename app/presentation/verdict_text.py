@@ -12,7 +12,9 @@ from roofscope.profiling.results.outcome import Cancelled, Failed, Flag, Skipped
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.roofline.roofline import Ceiling
 
-WARNING_FLAGS = frozenset((Flag.ABOVE_ROOF, Flag.UNSTABLE, Flag.PROFILER_DISAGREES, Flag.REMEMBERS))
+WARNING_FLAGS = frozenset(
+    (Flag.ABOVE_ROOF, Flag.UNSTABLE, Flag.PROFILER_DISAGREES, Flag.REMEMBERS, Flag.PREEMPTED)
+)
 
 
 def verdict_sentence(point: Point, verdict: Verdict) -> str:

@@ -113,6 +113,9 @@ class PointRecord(Struct, frozen=True):
     session_created_at: str
     session_file: str  # its name without folders
     roofscope_version: str | None  # that began the session
+    rotated_bytes: int | None  # of all input sets that the calls took in turn; null in older sessions
+    flag_partly_warm: bool
+    flag_preempted: bool
     samples_s: tuple[float, ...]  # one a block; in JSON only
 
 
@@ -210,6 +213,7 @@ def _measured_cells(measured: Measured | None) -> Cells:
         "power_w": evidence.power_w,
         "temperature_c": evidence.temperature_c,
         "event_reasons": "; ".join(evidence.event_reasons),
+        "rotated_bytes": measured.rotated_bytes,
     }
 
 
@@ -219,7 +223,7 @@ _MEASURED = (
     *("relative_error", "large_relative_error", "tolerance"),
     *("compile_s", "graph_count", "graph_break_count", "recompile_count", "cached_graph_count"),
     *("registers", "spill_bytes", "shared_bytes", "configuration"),
-    *("clock_hz", "memory_clock_hz", "power_w", "temperature_c", "event_reasons"),
+    *("clock_hz", "memory_clock_hz", "power_w", "temperature_c", "event_reasons", "rotated_bytes"),
 )
 
 

@@ -97,7 +97,7 @@ def _flags(
     above = roof is not None and envelope is None and is_above(roof, measured)
     if above:
         found.add(Flag.ABOVE_ROOF)
-    if fits_in_cache(point, session) and (above or _is_cpu(session)):
+    if fits_in_cache(point, session) and (above or _stays_in_cache(measured, session)):
         found.add(Flag.CACHE_RESIDENT)
     return tuple(flag for flag in Flag if flag in found)
 
@@ -190,6 +190,16 @@ def _kind(roof: Roof, flags: tuple[Flag, ...]) -> VerdictKind:
     if Flag.LAUNCH_BOUND in flags:
         return VerdictKind.LAUNCH_BOUND
     return VerdictKind.MEMORY_BOUND if roof.ceiling.bound.is_memory else VerdictKind.COMPUTE_BOUND
+
+
+def _stays_in_cache(measured: Measured, session: Session) -> bool:
+    """Whether calls found their data in the cache, because all that was rotated fits it.
+
+    Older sessions do not say what was rotated: of those a CPU's points are taken for such, as they were.
+    """
+    if measured.rotated_bytes is not None and session.device:
+        return measured.rotated_bytes <= (session.device.last_level_cache_bytes or 0)
+    return _is_cpu(session)
 
 
 def _is_cpu(session: Session) -> bool:

@@ -79,6 +79,7 @@ class Evidence(Struct, frozen=True):
     power_w: float | None = None
     temperature_c: float | None = None
     event_reasons: tuple[str, ...] = ()
+    preempted: float | None = None  # share of a CPU's slices, about 1 ms each, in which other work had a core
 
 
 class Discard(Struct, frozen=True):
@@ -136,6 +137,8 @@ class Flag(StrEnum):
     EXTRA_KERNELS = "several kernels a call"
     CACHE_RESIDENT = "cache-resident"
     ABOVE_ROOF = "above the roof"
+    PARTLY_WARM = "partly warm"
+    PREEMPTED = "beside other work"
 
 
 class Measured(Struct, frozen=True, tag="measured"):
@@ -155,6 +158,7 @@ class Measured(Struct, frozen=True, tag="measured"):
     calls_s: tuple[float, ...] = ()  # single calls, by events inside a graph; their spread, not the headline
     energy: Energy | None = None
     profiled: Meanwhile | None = None  # while the profiler observed it, which slows some kernels
+    rotated_bytes: int | None = None  # of all input sets that the calls took in turn
 
     @property
     def kernel_sum_s(self) -> float | None:

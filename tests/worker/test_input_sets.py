@@ -20,7 +20,7 @@ def test_sets_take_no_more_than_a_quarter_of_the_free_memory() -> None:
 
 
 def test_empty_inputs_have_sets_too() -> None:
-    assert set_count(0, CACHE, PLENTY) == 256
+    assert set_count(0, CACHE, PLENTY) == 4096
 
 
 def test_one_set_stays_hot_until_it_is_three_caches() -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from roofscope.profiling.devices.device import CACHE_LAPS
 from roofscope.profiling.planning.plan import Job, Quality
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.outcome import (
@@ -15,7 +16,7 @@ from roofscope.profiling.results.outcome import (
 )
 from roofscope.profiling.worker.build.contract import Built
 from roofscope.profiling.worker.failures import WrongResult
-from roofscope.profiling.worker.inputs import InputMaker, InputSet
+from roofscope.profiling.worker.inputs import InputMaker, InputSet, bytes_a_call
 from roofscope.profiling.worker.job.memoization import fingerprint, remembers
 from roofscope.profiling.worker.job.verify import Verifier
 from roofscope.profiling.worker.timing.blocks import GraphTimer, host_seconds
@@ -52,6 +53,7 @@ class Checker:
         self._maker = maker
         self._verifier = verifier
         self._on_gpu = instruments.torch_device.type == "cuda"
+        self.bytes_a_call = bytes_a_call(maker.set_bytes(job.workload.sizes), job.work.byte_count)
 
     def check(self, candidate: Candidate, sets: list[InputSet], happened: str) -> Measured:
         """The outcome of a measured candidate. Raises WrongResult.
@@ -82,7 +84,11 @@ class Checker:
             calls_s=self._single_calls(candidate, sets),
             energy=self._energy(turn),
             profiled=self._profiled(turn, profile),
+            rotated_bytes=self._rotated_bytes(turn),
         )
+
+    def _rotated_bytes(self, turn: Turn) -> int:
+        return turn.timer.set_count * self.bytes_a_call
 
     @staticmethod
     def _profiled(turn: Turn, profile: Profile | None) -> Meanwhile | None:
@@ -109,6 +115,10 @@ class Checker:
         flags: list[Flag] = []
         if turn.unstable_because:
             flags.append(Flag.UNSTABLE)
+        if self._rotated_bytes(turn) < CACHE_LAPS * (self._instruments.device.last_level_cache_bytes or 0):
+            flags.append(Flag.PARTLY_WARM)
+        if turn.is_preempted:
+            flags.append(Flag.PREEMPTED)
         # A replayed graph cannot return a remembered result.
         if turn.timer.method is not Method.CUDA_GRAPH and remembers(
             candidate.built.call, sets, self._refresh, turn.interval.median

@@ -277,8 +277,8 @@ class JobExecutor:
             torch.cuda.synchronize(self._device)
 
     def _input_sets(self) -> list[InputSet]:
-        make = partial(self._maker.make, self._job.workload.sizes)
-        return sets_on(self._instruments.device, make, self._job.work.byte_count)
+        make = partial(self._maker.make_sets, self._job.workload.sizes)
+        return sets_on(self._instruments.device, make, self._checker.bytes_a_call)
 
     def _require_memory(self) -> None:
         """Refuse what cannot fit, before anything is allocated. Raises TooLarge."""

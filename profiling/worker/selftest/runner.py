@@ -9,7 +9,7 @@ import torch
 from msgspec import Struct
 from msgspec.structs import replace
 
-from roofscope.profiling.analysis.selftest_limits import LIMITS
+from roofscope.profiling.analysis.selftest_limits import LIMITS, judged_beside_noise
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.worker.failures import CancelRequested, DeviceFault, first_line
@@ -26,6 +26,7 @@ from roofscope.profiling.worker.selftest import (
 )
 from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.timing.instruments import Instruments
+from roofscope.profiling.worker.timing.waits import waited_until_now_s
 
 
 class Step(Struct, frozen=True):
@@ -66,9 +67,12 @@ def carry_out(
         for number, name in enumerate(chosen, 1):
             check_cancelled()
             announce(f"{name} ({number} of {len(chosen)})", STEPS[name].deadline_s)
-            started = time.monotonic()
+            started, waited_s = time.monotonic(), waited_until_now_s()
             proof = _carry_out(name, rig)
-            report(replace(proof, duration_s=time.monotonic() - started, recorded_at=timestamp()))
+            duration_s = time.monotonic() - started
+            waited = (waited_until_now_s() - waited_s) / duration_s
+            proof = judged_beside_noise(proof, waited, on_cpu=not rig.is_cuda)
+            report(replace(proof, duration_s=duration_s, recorded_at=timestamp()))
 
 
 def _carry_out(name: ProofName, rig: Rig) -> Proof:

@@ -96,6 +96,7 @@ def measure(
         elif rule.is_met([turn.progress for turn in active]):
             break
     for turn in turns:
+        turn.keep_preempted()
         if not turn.samples_s:
             turn.samples_s.append(turn.timer.block().seconds)
             turn.rounds.append(number)

@@ -1,5 +1,6 @@
 """One implementation's part of the measurement: its timer, its blocks and their evidence."""
 
+import statistics
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -13,12 +14,15 @@ from roofscope.profiling.analysis.statistics import (
     unstable_because,
 )
 from roofscope.profiling.devices.device import DeviceState
-from roofscope.profiling.results.outcome import Discard, Evidence, TimeStats
+from roofscope.profiling.results.outcome import Discard, Evidence, Method, TimeStats
 from roofscope.profiling.worker.timing.blocks import BlockReading, BlockTimer
 
 # Faults of the device. A power cap is a condition of the run: it is labelled, and longer rests answer it.
 _FAULTS = ("thermal slowdown (software)", "thermal slowdown (hardware)", "hardware slowdown", "power brake")
 _GIVEN_UP = "measured before rests grew (power cap)"
+PREEMPTED = "preempted by other work"
+_LEAST_CALM = 5  # blocks: fewer say too little, and those beside other work are kept too, with that label
+_MOST_PREEMPTED = 0.25  # of the slices: more is a condition of the run, which its reader must know
 
 ReadState = Callable[[], DeviceState]
 
@@ -37,12 +41,18 @@ class Turn:
     clocks_hz: list[float] = field(default_factory=list)
     states: list[DeviceState] = field(default_factory=list)
     causes: Counter[str] = field(default_factory=Counter[str])
+    preempted: list[tuple[int, float]] = field(default_factory=list)  # rounds and seconds of such blocks
+    preempted_shares: list[float] = field(default_factory=list)  # of the slices of every block
     spent_s: float = 0.0
 
     def take_block(self, number: int, read_state: ReadState) -> None:
         """Time one block; keep it, or discard it for a named cause."""
         reading, state = self._run(read_state)
         cause = next((fault for fault in _FAULTS if fault in state.event_reasons), None)
+        self.preempted_shares.append(reading.preempted)
+        if cause is None and reading.preempted == 1.0:
+            cause = PREEMPTED
+            self.preempted.append((number, reading.seconds))
         if cause:
             self.causes[cause] += 1
             return
@@ -52,6 +62,27 @@ class Turn:
         if clock_hz := reading.clock_hz or state.clock_hz:
             self.clocks_hz.append(clock_hz)
 
+    def keep_preempted(self) -> None:
+        """Where other work left hardly a block alone, keep what there is: a labelled condition, no fault.
+
+        Call it once all blocks are taken.
+        """
+        if len(self.samples_s) >= _LEAST_CALM or not self.preempted:
+            return
+        kept = sorted([*zip(self.rounds, self.samples_s, strict=True), *self.preempted])
+        self.rounds, self.samples_s = [number for number, _ in kept], [seconds for _, seconds in kept]
+        del self.causes[PREEMPTED]
+        self.preempted.clear()
+
+    @property
+    def is_preempted(self) -> bool:
+        """Whether other work had a core so often that the reader must know."""
+        return self._preempted > _MOST_PREEMPTED
+
+    @property
+    def _preempted(self) -> float:
+        return statistics.fmean(self.preempted_shares) if self.preempted_shares else 0.0
+
     def rest(self) -> None:
         time.sleep(self.rest_s)
 
@@ -59,7 +90,7 @@ class Turn:
         """Discard the blocks so far as warm-up, and rest this long from now on."""
         self.given_up += len(self.samples_s)
         self.rest_s, self.spent_s = rest_s, 0.0
-        for kept in (self.samples_s, self.rounds, self.clocks_hz, self.states):
+        for kept in (self.samples_s, self.rounds, self.clocks_hz, self.states, self.preempted):
             kept.clear()
 
     def warm_block(self, read_state: ReadState) -> BlockReading:
@@ -113,6 +144,7 @@ class Turn:
             power_w=median_of_known([state.power_w for state in self.states]),
             temperature_c=median_of_known([state.temperature_c for state in self.states]),
             event_reasons=tuple(sorted({reason for state in self.states for reason in state.event_reasons})),
+            preempted=self._preempted if self.timer.method is Method.WALL_CLOCK else None,
         )
 
     @property
