@@ -13,7 +13,7 @@ from msgspec import Struct
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven, SpeedUp
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.results.outcome import Cancelled, Failed, Flag, Measured, Skipped
-from roofscope.profiling.results.session import Point, Session, version
+from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Ceiling
 
 Cells = dict[str, object]
@@ -116,6 +116,10 @@ class PointRecord(Struct, frozen=True):
     rotated_bytes: int | None  # of all input sets that the calls took in turn; null in older sessions
     flag_partly_warm: bool
     flag_preempted: bool
+    environment: int | None  # the number of the environment that the point was measured in
+    power_limit_w: float | None
+    cuda_version: str | None  # that torch was built for
+    measured_by_version: str | None  # of the Roofscope whose worker measured the point
     samples_s: tuple[float, ...]  # one a block; in JSON only
 
 
@@ -133,6 +137,7 @@ def point_records(session: Session) -> Iterator[PointRecord]:
             **_break_even_cells(break_even.calls(point)),
             **_speed_up_cells(baselines.speed_up(point)),
             **_verdict_cells(point, session),
+            **_origin_cells(point, session),
             **of_session,
         }
         yield msgspec.convert(cells, PointRecord)  # which looks at each name and type
@@ -274,17 +279,30 @@ def _value(ceiling: Ceiling | None, *, memory: bool) -> float | None:
 
 
 def _session_cells(session: Session) -> Cells:
-    device, environment, identity = session.device, session.environment, session.identity
+    identity = session.identity
     return {
-        "device": device.name if device else None,
-        "device_uuid": device.uuid if device else None,
-        "driver_version": device.driver_version if device else None,
-        "host": environment.host if environment else None,
-        "operating_system": environment.operating_system if environment else None,
-        "python_version": environment.python if environment else None,
-        **{f"{name.replace('-', '_')}_version": version(session, name) for name in VERSIONED_PACKAGES},
         "session_uuid": identity.uuid,
         "session_created_at": session.created_at,
         "session_file": session.path.name,
         "roofscope_version": identity.roofscope_version,
+    }
+
+
+def _origin_cells(point: Point, session: Session) -> Cells:
+    """Where this point was measured: a session may have grown under several drivers and versions."""
+    device, environment = session.device_of(point), session.environment_of(point)
+    names = VERSIONED_PACKAGES
+    versions = {name: environment.version(name) if environment else None for name in names}
+    return {
+        "environment": point.origin,
+        "device": device.name if device else None,
+        "device_uuid": device.uuid if device else None,
+        "driver_version": device.driver_version if device else None,
+        "power_limit_w": device.power_limit_w if device else None,
+        "host": environment.host if environment else None,
+        "operating_system": environment.operating_system if environment else None,
+        "python_version": environment.python if environment else None,
+        **{f"{name.replace('-', '_')}_version": found for name, found in versions.items()},
+        "cuda_version": environment.cuda_version if environment else None,
+        "measured_by_version": environment.roofscope_version if environment else None,
     }
