@@ -52,11 +52,12 @@ class InputMaker:
         """
         copies: list[list[torch.Tensor]] = []
         for tensor in self._spec.inputs:
-            shape, dtype = self._spec.shape(tensor, sizes), self._dtype_of(tensor)
-            step = -(-math.prod(shape) * dtype.itemsize // _ALIGNED) * _ALIGNED // dtype.itemsize
+            dtype = self._dtype_of(tensor)
+            like = torch.empty(self._spec.shape(tensor, sizes), dtype=dtype, device="meta")
+            step = -(-like.nbytes // _ALIGNED) * _ALIGNED // dtype.itemsize
             block = torch.empty(count * step, dtype=dtype, device=self.device)
             self._fill_as(block, tensor, sizes)
-            copies.append([_part(block, number * step, shape) for number in range(count)])
+            copies.append([_part(block, number * step, like) for number in range(count)])
         sets = list(zip(*copies, strict=True)) if copies else [() for _ in range(count)]
         for inputs in sets:
             self._derive_into(inputs)
@@ -110,10 +111,10 @@ class InputMaker:
             piece.copy_(wide.uniform_(low, high, generator=self._generator))
 
 
-def _part(block: torch.Tensor, offset: int, shape: Sequence[int]) -> torch.Tensor:
+def _part(block: torch.Tensor, offset: int, like: torch.Tensor) -> torch.Tensor:
     """A tensor over a part of the block's memory; no view, so that a call cannot find the block by it."""
     part = torch.empty(0, dtype=block.dtype, device=block.device)
-    return part.set_(block.untyped_storage(), offset, tuple(shape))
+    return part.set_(block.untyped_storage(), offset, like.shape, like.stride())
 
 
 def widened(inputs: InputSet) -> InputSet:

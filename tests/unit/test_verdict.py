@@ -150,6 +150,14 @@ def test_a_cpu_point_inside_the_cache_says_so() -> None:
     assert flags_of(small, session_with(small)) == ()  # a GPU is timed cold
 
 
+@pytest.mark.parametrize(("rotated", "stays"), [(24, True), (32, True), (33, False), (96, False)])
+def test_what_a_cpu_rotated_decides_whether_the_cache_held_it(rotated: int, stays: bool) -> None:
+    outcome = msgspec.structs.replace(sessions.measured(1e-3), rotated_bytes=rotated * 2**20)
+    small = point_of(outcome, preset="small")  # 8 MiB
+    on_cpu = session_with(small, kind=DeviceKind.CPU, last_level_cache_bytes=32 * 2**20)
+    assert (verdict(small, on_cpu).kind is VerdictKind.CACHE_RESIDENT) is stays
+
+
 def test_without_ceilings_nothing_is_claimed() -> None:
     point = point_of(sessions.measured(1e-3))
     session = session_with(point)

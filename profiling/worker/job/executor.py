@@ -32,6 +32,7 @@ from roofscope.profiling.worker.failures import (
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, sets_on
 from roofscope.profiling.worker.job.activity import ActivityCounter
 from roofscope.profiling.worker.job.check_stage import Candidate, Checker
+from roofscope.profiling.worker.job.first_calls import DEADLINE_OF_EACH_S, DEADLINE_S, watched
 from roofscope.profiling.worker.job.reference import load_reference
 from roofscope.profiling.worker.job.verify import Verifier
 from roofscope.profiling.worker.timing.instruments import Instruments
@@ -43,14 +44,6 @@ Item = TypeVar("Item")
 Value = TypeVar("Value")
 Emit = Callable[[OutcomeReady | StageStarted | TraceReady], None]
 
-_DEADLINE_S = {
-    Stage.BUILD: 120.0,
-    Stage.VERIFY: 240.0,  # includes compilers and autotuners that run at the first call
-    Stage.SETTLE: 120.0,
-    Stage.MEASURE: 120.0,  # plus _DEADLINE_OF_EACH_S for each implementation
-    Stage.CHECK: 120.0,
-}
-_DEADLINE_OF_EACH_S = 30.0  # 10 s of exact blocks, the warm-up, and slow calls beyond
 _SETTLE_CALLS = 3
 _HOT_ROUNDS = 3
 _DOUBLE = 8
@@ -173,7 +166,10 @@ class JobExecutor:
     def _prepare(self, implementation: Implementation) -> _Prepared:
         built = self._build(implementation)
         self._start(Stage.VERIFY, implementation)
-        return _Prepared(implementation, built, self._verifier.verify(built.call))
+        call = watched(
+            built.call, implementation.provider, self._device, partial(self._announce_call, implementation)
+        )
+        return _Prepared(implementation, built, self._verifier.verify(call))
 
     def _build(self, implementation: Implementation) -> Built:
         if not self._kernel.is_unchanged(implementation):
@@ -215,7 +211,7 @@ class JobExecutor:
             Stage.MEASURE,
             candidates[0].implementation,
             f"{len(candidates)} in turn",
-            more_s=_DEADLINE_OF_EACH_S * len(candidates),
+            more_s=DEADLINE_OF_EACH_S * len(candidates),
         )
         begin()
         turns = [candidate.turn for candidate in candidates]
@@ -266,11 +262,14 @@ class JobExecutor:
     def _conclude(self, implementation: Implementation, outcome: Outcome) -> None:
         self._emit(OutcomeReady(self._job.id, implementation, outcome))
 
+    def _announce_call(self, implementation: Implementation, detail: str, deadline_s: float) -> None:
+        self._emit(StageStarted(self._job.id, Stage.VERIFY, deadline_s, implementation, detail))
+
     def _start(
         self, stage: Stage, implementation: Implementation, detail: str = "", more_s: float = 0.0
     ) -> None:
         self._stage = stage
-        self._emit(StageStarted(self._job.id, stage, _DEADLINE_S[stage] + more_s, implementation, detail))
+        self._emit(StageStarted(self._job.id, stage, DEADLINE_S[stage] + more_s, implementation, detail))
 
     def _synchronize(self) -> None:
         if self._device.type == "cuda":
