@@ -76,6 +76,8 @@ MANY = KernelSpec(
     work=WorkFormula("0", "rows", "cols"),
     tolerance=Tolerance(1e-6, 1e-3, 1e-2),
     presets=(Preset("small", SIZES),),
+    odd_sizes=(SIZES,),
+    large_magnitude=2.0,
 )
 
 
