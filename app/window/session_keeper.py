@@ -110,8 +110,12 @@ class SessionKeeper:
 
     @property
     def has_measured_ceilings(self) -> bool:
-        """Whether the session has ceilings of this machine as it is now."""
-        return self._recorder is not None and self._model.session.has_measured_ceilings(self._recorder.setup)
+        """Whether the session has ceilings of this machine as it is now, or as the worker sees it."""
+        if self._recorder is None:
+            return False
+        session, seen = self._model.session, self._model.session.origin(self._recorder.store.origin)
+        setups = (self._recorder.setup, *([seen.setup] if seen else []))
+        return any(map(session.has_measured_ceilings, setups))
 
     def save_as(self, target: Path) -> None:
         """Copy the session to another file and carry on in that one. Raises SessionError."""

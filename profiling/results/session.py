@@ -151,7 +151,8 @@ class Session(Struct):
 
     def know(self, origin: Origin) -> None:
         """What comes from now on is measured there."""
-        self.origins = (*(known for known in self.origins if known.number != origin.number), origin)
+        if self.origin(origin.number) is None:
+            self.origins = (*self.origins, origin)
         self.environment = origin.environment
         self.device = origin.device or self.device
 
