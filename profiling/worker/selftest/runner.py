@@ -36,16 +36,17 @@ class Step(Struct, frozen=True):
     deadline_s: float
 
 
+# Twice what they take on two cores beside twelve other programs, at least.
 STEPS = {
     ProofName.KNOWN_DURATION: Step(durations.prove, 60.0),
-    ProofName.SAME_CALLABLE: Step(comparisons.prove_same, 180.0),
-    ProofName.PLANTED_SLOWDOWN: Step(comparisons.prove_slowdown, 180.0),
+    ProofName.SAME_CALLABLE: Step(comparisons.prove_same, 400.0),
+    ProofName.PLANTED_SLOWDOWN: Step(comparisons.prove_slowdown, 400.0),
     ProofName.PROFILER: Step(profiler.prove, 180.0),
     ProofName.NSIGHT_COMPUTE: Step(nsight_compute.prove, 180.0),
     ProofName.COLD_CACHE: Step(caches.prove, 120.0),
     ProofName.HOST_NOISE: Step(host_noise.prove, 60.0),
-    ProofName.KNOWN_WORK: Step(known_work.prove, 120.0),
-    ProofName.TRAPS: Step(traps.prove, 300.0),
+    ProofName.KNOWN_WORK: Step(known_work.prove, 240.0),
+    ProofName.TRAPS: Step(traps.prove, 600.0),
 }
 
 
