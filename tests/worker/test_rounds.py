@@ -125,6 +125,14 @@ def test_blocks_that_other_work_held_up_throughout_are_discarded_for_that_cause(
     assert one.evidence.preempted == pytest.approx(0.325, abs=0.05)
 
 
+def test_few_blocks_alone_count_more_than_many_beside_other_work() -> None:
+    one = beside_other_work(*[HELD_UP] * 30, CALM)
+    assert 1 <= len(one.samples_s) < 5
+    assert set(one.samples_s) == {1e-5}
+    assert one.unstable_because
+    assert one.is_preempted
+
+
 def test_a_little_other_work_is_no_condition() -> None:
     one = beside_other_work(CALM)
     assert not one.is_preempted

@@ -21,7 +21,6 @@ from roofscope.profiling.worker.timing.blocks import BlockReading, BlockTimer
 _FAULTS = ("thermal slowdown (software)", "thermal slowdown (hardware)", "hardware slowdown", "power brake")
 _GIVEN_UP = "measured before rests grew (power cap)"
 PREEMPTED = "preempted by other work"
-_LEAST_CALM = 5  # blocks: fewer say too little, and those beside other work are kept too, with that label
 _MOST_PREEMPTED = 0.25  # of the slices: more is a condition of the run, which its reader must know
 
 ReadState = Callable[[], DeviceState]
@@ -63,14 +62,15 @@ class Turn:
             self.clocks_hz.append(clock_hz)
 
     def keep_preempted(self) -> None:
-        """Where other work left hardly a block alone, keep what there is: a labelled condition, no fault.
+        """Where other work left no block alone, keep what there is: a labelled condition, no fault.
 
-        Call it once all blocks are taken.
+        Call it once all blocks are taken. A few blocks that were left alone are nearer to the truth than many
+        that were not, so these are then left out.
         """
-        if len(self.samples_s) >= _LEAST_CALM or not self.preempted:
+        if self.samples_s or not self.preempted:
             return
-        kept = sorted([*zip(self.rounds, self.samples_s, strict=True), *self.preempted])
-        self.rounds, self.samples_s = [number for number, _ in kept], [seconds for _, seconds in kept]
+        self.rounds = [number for number, _ in self.preempted]
+        self.samples_s = [seconds for _, seconds in self.preempted]
         del self.causes[PREEMPTED]
         self.preempted.clear()
 
