@@ -47,6 +47,7 @@ class SelftestDocument(Document, frozen=True, kw_only=True, tag="selftest"):
     passed: bool
     proofs: tuple[Proof, ...]
     missing_count: int = 0  # proofs asked for and not carried out
+    inconclusive_count: int = 0  # proofs that the host's noise forbids to judge
     problem: str = ""
 
 

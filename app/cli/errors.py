@@ -7,6 +7,7 @@ from typing import NoReturn
 import typer
 
 DONE, SOME_FAILED, USAGE = 0, 1, 2
+INCONCLUSIVE = 3  # nothing failed, but the host's noise forbids to say that all passed
 BUSY = 75  # EX_TEMPFAIL of sysexits.h: the same command may work later
 PIPE_CLOSED = 141  # as a shell reports a tool that SIGPIPE ended
 

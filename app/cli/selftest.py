@@ -11,22 +11,27 @@ from rich.table import Table
 
 from roofscope.app.cli.choice import choose_device, choose_session, hyphenated, one_of
 from roofscope.app.cli.documents import SelftestDocument, print_document
-from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse
+from roofscope.app.cli.errors import BUSY, DONE, INCONCLUSIVE, SOME_FAILED, complain, refuse
 from roofscope.app.cli.options import AsJson, DeviceName, NewSession
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.presentation.formatting import duration_text
-from roofscope.app.presentation.proof_text import figure_text, finding_text, verdict_word
+from roofscope.app.presentation.proof_text import figure_text, finding_text
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.discovery import default_device, local_devices
 from roofscope.profiling.planning.catalog import scan
-from roofscope.profiling.results.proof import Proof, ProofName, Row, all_passed
+from roofscope.profiling.results.proof import Judgement, Proof, ProofName, Row, all_passed
 from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.protocol import SelfTest
 from roofscope.profiling.supervision.recorder import Gain
 from roofscope.profiling.supervision.recording import record
 
-_SIGNS = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[yellow]–[/]"}
+_SIGNS = {
+    Judgement.PASSED: "[green]✓[/]",
+    Judgement.FAILED: "[red]✗[/]",
+    Judgement.INCONCLUSIVE: "[yellow]?[/]",
+    Judgement.SKIPPED: "[yellow]–[/]",
+}
 _ROW_SIGNS = {True: "[green]✓[/]", False: "[red]✗[/]", None: " "}
 
 
@@ -45,7 +50,8 @@ def command(
 ) -> None:
     """Prove on this device that the measured number is the true one. Takes about three minutes.
 
-    Exit codes: 0 all passed, 1 one failed or was not carried out, 75 the device is busy.
+    Exit codes: 0 all passed, 1 one failed or was not carried out, 3 none failed but the host's noise leaves
+    one inconclusive, 75 the device is busy.
     """
     path = choose_session(out)
     devices = local_devices()
@@ -73,6 +79,7 @@ def run_selftest(
     missing = (len(set(names)) or len(ProofName)) - len(proofs)
     session = path if path.exists() else None
     passed = not missing and all_passed(proofs)
+    inconclusive = sum(proof.judgement is Judgement.INCONCLUSIVE for proof in proofs)
     if ending.busy:
         complain(ending.busy)
     if as_json:
@@ -83,6 +90,7 @@ def run_selftest(
                 passed=passed,
                 proofs=proofs,
                 missing_count=missing,
+                inconclusive_count=inconclusive,
                 problem=ending.busy,
             )
         )
@@ -91,16 +99,19 @@ def run_selftest(
             _print_figures(console, proof)
         _print_conclusion(console, device, proofs, missing)
         console.print(f"Session: {session}", markup=False, highlight=False, soft_wrap=True)
-    return BUSY if ending.busy else DONE if passed else SOME_FAILED
+    if ending.busy or passed:
+        return BUSY if ending.busy else DONE
+    failed = missing or any(proof.judgement is Judgement.FAILED for proof in proofs)
+    return INCONCLUSIVE if inconclusive and not failed else SOME_FAILED
 
 
 def _line(proof: Proof) -> str:
     took = f" [dim]({duration_text(proof.duration_s)})[/]" if proof.duration_s is not None else ""
-    return f"{_SIGNS[proof.passed]} [bold]{proof.name}[/]: {escape(finding_text(proof))}{took}"
+    return f"{_SIGNS[proof.judgement]} [bold]{proof.name}[/]: {escape(finding_text(proof))}{took}"
 
 
 def _print_figures(console: Console, proof: Proof) -> None:
-    title = f"{_SIGNS[proof.passed]} [bold]{proof.name}[/] {verdict_word(proof.passed)}. Limit: "
+    title = f"{_SIGNS[proof.judgement]} [bold]{proof.name}[/] {proof.judgement}. Limit: "
     console.print(f"\n{title}{escape(proof.limit)}", highlight=False, soft_wrap=True)
     if not proof.rows:
         console.print(f"  {finding_text(proof)}", markup=False, highlight=False, soft_wrap=True)
@@ -123,10 +134,7 @@ def _cells(proof: Proof, row: Row) -> list[str]:
 
 
 def _print_conclusion(console: Console, device: Device, proofs: Sequence[Proof], missing: int) -> None:
-    counts = {word: sum(verdict_word(proof.passed) == word for proof in proofs) for word in _WORDS}
+    counts = {str(word): sum(proof.judgement is word for proof in proofs) for word in Judgement}
     counts["not carried out"] = missing
     text = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
     console.print(f"\n{device.name} ({device.id}): {text}.", markup=False, highlight=False)
-
-
-_WORDS = ("passed", "failed", "skipped")

@@ -25,8 +25,9 @@ from roofscope.app.presentation.run_facts import device_section, energy_section,
 from roofscope.app.presentation.verdict_text import ceiling_name, ceiling_value_text, limit_name
 from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES
 from roofscope.profiling.analysis.verdict import Verdict
+from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.results.outcome import Failed, Measured, ProfiledKernel
-from roofscope.profiling.results.session import Session, version
+from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Roof
 
 _MOST_OF_NAME = 120
@@ -183,15 +184,23 @@ def _failure(row: PointRow) -> Section:
 
 
 def _origin(row: PointRow, session: Session) -> Section:
-    environment = session.environment
-    versions = ((package, version(session, package)) for package in VERSIONED_PACKAGES)
+    environment, device = session.environment_of(row.point), session.device_of(row.point)
+    versions = (
+        (package, environment.version(package) if environment else None) for package in VERSIONED_PACKAGES
+    )
     return section(
         "Where it comes from",
-        Fact("Device", session.device.name if session.device else ""),
+        Fact("Device", device.name if device else ""),
+        Fact("Driver", (device.driver_version or "") if device else ""),
         Fact("Host", environment.host if environment else ""),
         Fact("System", environment.operating_system if environment else ""),
         *(Fact(package, number or "") for package, number in versions),
+        Fact("Roofscope", _measured_by(environment), "Of the worker that measured it"),
         Fact("Recorded", row.point.recorded_at.replace("T", " ").partition(".")[0] + " UTC"),
         Fact("Source", row.point.implementation.source_hash[:12], row.point.implementation.source_hash),
         Fact("Plan", f"{row.point.job.quality}, {row.point.job.regime}"),
     )
+
+
+def _measured_by(environment: Environment | None) -> str:
+    return (environment.roofscope_version or "") if environment else ""

@@ -30,11 +30,6 @@ def figure_text(value: float | None, unit: Unit) -> str:
             return f"{value:.0f}"
 
 
-def verdict_word(passed: bool | None) -> str:
-    """``passed``, ``failed``, or ``skipped`` where nothing was judged."""
-    return {True: "passed", False: "failed", None: "skipped"}[passed]
-
-
 def finding_text(proof: Proof) -> str:
-    """What was found, or why it was not looked for."""
-    return proof.reason_skipped or proof.finding
+    """What was found, or why nothing was judged."""
+    return proof.reason_skipped or proof.reason_inconclusive or proof.finding

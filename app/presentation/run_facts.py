@@ -10,6 +10,7 @@ from roofscope.app.presentation.formatting import (
     clock_text,
     count_text,
     energy_text,
+    memory_text,
     per_joule_text,
     percent_text,
     power_text,
@@ -24,7 +25,7 @@ from roofscope.profiling.analysis.agreement import is_longer
 from roofscope.profiling.analysis.comparison import SpeedUp
 from roofscope.profiling.analysis.statistics import INTERVAL_NOTE, Interval, unstable_because
 from roofscope.profiling.devices.device import Device, DeviceKind
-from roofscope.profiling.results.outcome import Evidence, Measured, Method, TimeStats
+from roofscope.profiling.results.outcome import Evidence, Flag, Measured, Method, TimeStats
 
 _HOTTEST_C = 100.0  # end of the temperature's scale
 _SAME_CLOCK = 0.005  # less is jitter
@@ -51,6 +52,7 @@ def time_section(row: PointRow, measured: Measured, device: Device | None) -> Se
             _speed_up_text(speed_up) if speed_up else "",
             f"{speed_up_origin(speed_up)} {INTERVAL_NOTE}" if speed_up else "",
         ),
+        Fact("Rotated", _rotated(measured, device), "Data of all buffer sets that the calls took in turn"),
         Fact("Hot cache", _hot(row, measured, device), "On one buffer set, some of which the cache may hold"),
         Fact("From the host", _host(measured), "Wall time a call, Python and launch included"),
         *_profiler(measured),
@@ -100,6 +102,11 @@ def device_section(measured: Measured, device: Device | None) -> Section:
     evidence = measured.evidence
     return section(
         "Device during the run",
+        Fact(
+            "Other work",
+            f"had a core in {percent_text(evidence.preempted)} of the slices" if evidence.preempted else "",
+            "Slices of a block, about 1 ms each, in which threads waited for a core; they are left out",
+        ),
         Fact("Clock held by", _held_by(evidence, device), "What the driver said meanwhile"),
         Fact("Fresh clock", _fresh(evidence), "What it was after the rest that each block takes"),
         gauges=tuple(_gauges(evidence, device)),
@@ -123,6 +130,17 @@ def energy_section(row: PointRow, measured: Measured) -> Section:
             "The same from power samples; the board's energy counter is the headline",
         ),
     )
+
+
+def _rotated(measured: Measured, device: Device | None) -> str:
+    """``96.0 MiB, 3.0× the cache``; what older sessions do not say stays empty."""
+    rotated = measured.rotated_bytes
+    if rotated is None:
+        return ""
+    cache_bytes = device.last_level_cache_bytes if device else None
+    laps = f", {ratio_text(rotated / cache_bytes)} the cache" if cache_bytes else ""
+    warm = ": partly warm, because fewer than 3 leave some of it there"
+    return f"{memory_text(rotated)}{laps}{warm if Flag.PARTLY_WARM in measured.flags else ''}"
 
 
 def _hot(row: PointRow, measured: Measured, device: Device | None) -> str:

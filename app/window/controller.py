@@ -239,13 +239,12 @@ class Controller(QObject):
             case BecameIdle():
                 self._end_run()
             case EnvironmentKnown(environment=environment):
-                self._recorder().add_environment(environment)
-                self._model.know_environment(environment, self._device_in_use().id)
+                self._model.know_environment(self._recorder().add_environment(environment))
             case OutcomeArrived():
                 self._take_outcome(report)
             case CeilingArrived(ceiling=ceiling):
                 self._recorder().add_ceiling(ceiling)
-                self._model.add_ceiling(ceiling)
+                self._model.add_ceiling(ceiling, self._recorder().store.origin)
             case CeilingsComplete():
                 self._recorder().complete_ceilings()
             case ProofArrived(proof=proof):

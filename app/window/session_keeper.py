@@ -96,17 +96,26 @@ class SessionKeeper:
         self._recorder = Recorder(session_store, catalog, device, self._cache)
         if self._model.session.environment is None:
             # Known before the worker greets, so that even a file left by a crash names its device.
-            here = environment([device], [])
-            session_store.add_environment(here, device.id)
-            self._model.know_environment(here, device.id)
-        if not self._model.session.ceilings:
+            self._know_this_machine(device)
+        if not self._model.session.has_measured_ceilings(self._recorder.setup):
+            # Of none yet, or of another driver, power limit or torch: those stay with the points they judged.
+            self._know_this_machine(device)
             for ceiling in self._recorder.known_ceilings():
-                self._model.add_ceiling(ceiling)
+                self._model.add_ceiling(ceiling, session_store.origin)
         return self._recorder, why_new
+
+    def _know_this_machine(self, device: Device) -> None:
+        assert self._recorder is not None
+        self._model.know_environment(self._recorder.add_environment(environment([device], [])))
 
     @property
     def has_measured_ceilings(self) -> bool:
-        return any(ceiling.source.is_measured for ceiling in self._model.session.ceilings)
+        """Whether the session has ceilings of this machine as it is now, or as the worker sees it."""
+        if self._recorder is None:
+            return False
+        session, seen = self._model.session, self._model.session.origin(self._recorder.store.origin)
+        setups = (self._recorder.setup, *([seen.setup] if seen else []))
+        return any(map(session.has_measured_ceilings, setups))
 
     def save_as(self, target: Path) -> None:
         """Copy the session to another file and carry on in that one. Raises SessionError."""

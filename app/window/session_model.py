@@ -2,11 +2,10 @@
 
 from PySide6.QtCore import QObject, Signal
 
-from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import KernelSpec
 from roofscope.profiling.results.proof import Proof
-from roofscope.profiling.results.session import Point, Session, TraceInfo
+from roofscope.profiling.results.session import Origin, Point, Session, TraceInfo
 from roofscope.profiling.roofline.roofline import Ceiling
 
 
@@ -36,10 +35,9 @@ class SessionModel(QObject):
         self._session = session
         self.replaced.emit()
 
-    def know_environment(self, environment: Environment, device_id: str) -> None:
-        """The worker has said where results come from."""
-        self._session.environment = environment
-        self._session.device = environment.device(device_id) or self._session.device
+    def know_environment(self, origin: Origin) -> None:
+        """Where results come from, from now on; those that are here keep their own."""
+        self._session.know(origin)
         self.environment_changed.emit()
 
     def add_kernel(self, spec: KernelSpec) -> None:
@@ -49,7 +47,8 @@ class SessionModel(QObject):
         self._session.points = (*self._session.points, point)
         self.point_added.emit(point)
 
-    def add_ceiling(self, ceiling: Ceiling) -> None:
+    def add_ceiling(self, ceiling: Ceiling, origin: int | None = None) -> None:
+        self._session.ceiling_origins = (*self._session.ceiling_origins, origin)
         self._session.ceilings = (*self._session.ceilings, ceiling)
         self.ceilings_changed.emit()
 

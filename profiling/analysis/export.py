@@ -11,7 +11,7 @@ from roofscope.profiling.analysis.frame import make_frame
 from roofscope.profiling.analysis.point_record import PointRecord, point_records
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.environment import Environment
-from roofscope.profiling.results.session import Identity, Session
+from roofscope.profiling.results.session import Identity, Origin, Session
 from roofscope.profiling.roofline.conditions import Conditions
 from roofscope.profiling.roofline.roofline import Ceiling
 
@@ -49,6 +49,7 @@ class SessionDocument(Struct, frozen=True):
     session: Identity
     environment: Environment | None
     device: Device | None
+    environments: tuple[Origin, ...]  # each by the number that its points have
     ceilings: tuple[CeilingRecord, ...]
     points: tuple[PointRecord, ...]
 
@@ -61,6 +62,7 @@ def session_document(session: Session) -> SessionDocument:
         session=session.identity,
         environment=session.environment,
         device=session.device,
+        environments=session.origins,
         ceilings=tuple(map(_ceiling_record, session.roofline.ceilings)),
         points=tuple(point_records(session)),
     )

@@ -20,7 +20,7 @@ from roofscope.profiling.results.outcome import (
     Skipped,
     Verification,
 )
-from roofscope.profiling.results.session import Point, Session, version
+from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Ceiling
 
 Cells = dict[str, object]
@@ -147,6 +147,13 @@ class PointRecord(Struct, frozen=True):
     reference_clock_hz: float | None  # the clock that the median is given at
     fresh_clock_hz: float | None
     clock_held_by: str | None  # what held it in more than a quarter of the blocks
+    rotated_bytes: int | None  # of all input sets that the calls took in turn; null in older sessions
+    flag_partly_warm: bool
+    flag_preempted: bool
+    environment: int | None  # the number of the environment that the point was measured in
+    power_limit_w: float | None
+    cuda_version: str | None  # that torch was built for
+    measured_by_version: str | None  # of the Roofscope whose worker measured the point
     samples_s: tuple[float, ...]  # one a block; in JSON only
 
 
@@ -164,6 +171,7 @@ def point_records(session: Session) -> Iterator[PointRecord]:
             **_break_even_cells(break_even.calls(point)),
             **_speed_up_cells(baselines.speed_up(point)),
             **_verdict_cells(point, session),
+            **_origin_cells(point, session),
             **of_session,
         }
         yield msgspec.convert(cells, PointRecord)  # which looks at each name and type
@@ -245,6 +253,7 @@ def _measured_cells(measured: Measured | None) -> Cells:
         "power_w": evidence.power_w,
         "temperature_c": evidence.temperature_c,
         "event_reasons": None if evidence.event_reasons is None else "; ".join(evidence.event_reasons),
+        "rotated_bytes": measured.rotated_bytes,
         "fresh_clock_hz": evidence.fresh_hz,
         "clock_held_by": "; ".join(evidence.held_by),
         "clock_elasticity": elasticity.value if elasticity else None,
@@ -280,7 +289,7 @@ _MEASURED = (
     *("max_error_index", "max_error_value", "max_error_expected", "worst_part_share", "unverified"),
     *("compile_s", "graph_count", "graph_break_count", "recompile_count", "cached_graph_count"),
     *("registers", "spill_bytes", "shared_bytes", "configuration"),
-    *("clock_hz", "memory_clock_hz", "power_w", "temperature_c", "event_reasons"),
+    *("clock_hz", "memory_clock_hz", "power_w", "temperature_c", "event_reasons", "rotated_bytes"),
     *("clock_elasticity", "clock_elasticity_low", "clock_elasticity_high"),
     *("clock_elasticity_low_hz", "clock_elasticity_high_hz"),
     *("double_instruction_count", "launch_floor_s"),
@@ -344,17 +353,30 @@ def _value(ceiling: Ceiling | None, *, memory: bool) -> float | None:
 
 
 def _session_cells(session: Session) -> Cells:
-    device, environment, identity = session.device, session.environment, session.identity
+    identity = session.identity
     return {
-        "device": device.name if device else None,
-        "device_uuid": device.uuid if device else None,
-        "driver_version": device.driver_version if device else None,
-        "host": environment.host if environment else None,
-        "operating_system": environment.operating_system if environment else None,
-        "python_version": environment.python if environment else None,
-        **{f"{name.replace('-', '_')}_version": version(session, name) for name in VERSIONED_PACKAGES},
         "session_uuid": identity.uuid,
         "session_created_at": session.created_at,
         "session_file": session.path.name,
         "roofscope_version": identity.roofscope_version,
+    }
+
+
+def _origin_cells(point: Point, session: Session) -> Cells:
+    """Where this point was measured: a session may have grown under several drivers and versions."""
+    device, environment = session.device_of(point), session.environment_of(point)
+    names = VERSIONED_PACKAGES
+    versions = {name: environment.version(name) if environment else None for name in names}
+    return {
+        "environment": point.origin,
+        "device": device.name if device else None,
+        "device_uuid": device.uuid if device else None,
+        "driver_version": device.driver_version if device else None,
+        "power_limit_w": device.power_limit_w if device else None,
+        "host": environment.host if environment else None,
+        "operating_system": environment.operating_system if environment else None,
+        "python_version": environment.python if environment else None,
+        **{f"{name.replace('-', '_')}_version": found for name, found in versions.items()},
+        "cuda_version": environment.cuda_version if environment else None,
+        "measured_by_version": environment.roofscope_version if environment else None,
     }

@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from roofscope.profiling.analysis.agreement import TOLERANCE, TOLERANCE_S, Agreement
 from roofscope.profiling.analysis.statistics import Comparison
@@ -31,6 +32,7 @@ SLEEP_WITHIN = 0.2
 WORK_WITHIN = 0.05
 PURE_WITHIN = 0.03  # of an elasticity of 0 or 1
 MIX_WITHIN = 0.05
+MOST_WAITED = 0.02  # of a proof's time, for a core; a quiet machine has 0.1 to 1 %
 
 LIMITS = {
     ProofName.KNOWN_DURATION: (
@@ -72,6 +74,12 @@ LIMITS = {
 }
 
 
+# Nothing of a trap depends on the readings of a clock except whether a remembered result is faster.
+_TIMED_ON_CPU = (
+    *(ProofName.KNOWN_DURATION, ProofName.SAME_CALLABLE, ProofName.PLANTED_SLOWDOWN, ProofName.KNOWN_WORK),
+)
+
+
 class Line(Struct, frozen=True):
     """``reading = slope * known + offset_s``."""
 
@@ -109,6 +117,24 @@ class Quiet(Struct, frozen=True):
 def skipped(name: ProofName, reason: str) -> Proof:
     """A proof that cannot be carried out here. ``reason`` is one sentence."""
     return Proof(name, None, "Skipped.", LIMITS[name], reason_skipped=reason)
+
+
+def judged_beside_noise(proof: Proof, waited: float, *, on_cpu: bool) -> Proof:
+    """A failure that the host's noise explains is inconclusive; a proof that passes in spite of it stands.
+
+    waited: seconds that threads of this process were ready and had no core, over the proof's seconds. On a
+    GPU only host time depends on them.
+    """
+    timed_by_host = _TIMED_ON_CPU if on_cpu else (ProofName.HOST_NOISE,)
+    has_failed = proof.passed is False and bool(proof.rows)  # without rows it broke, which is no noise
+    if not has_failed or proof.name not in timed_by_host or waited <= MOST_WAITED:
+        return proof
+    reason = (
+        f"Inconclusive, because other work had the cores: threads of this process waited for one for "
+        f"{waited:.2g} s of every second. End it and prove again. Found was: {proof.finding}"
+    )
+    rows = tuple(replace(row, passed=row.passed or None) for row in proof.rows)
+    return replace(proof, passed=None, rows=rows, reason_inconclusive=reason)
 
 
 def fit_line(

@@ -198,7 +198,8 @@ def limiting_roof(point: Point, session: Session) -> Roof | None:
     """The ceiling under which the point's work takes longest; None without ceilings or spec."""
     if point.implementation.kernel not in session.specs:
         return None
-    return session.roofline.limiter(point.job.work, session.bound_of(point), MEASURED_IN[point.job.regime])
+    roofline = session.roofline_of(point)
+    return roofline.limiter(point.job.work, session.bound_of(point), MEASURED_IN[point.job.regime])
 
 
 def is_above(roof: Roof, measured: Measured) -> bool:
@@ -214,7 +215,7 @@ def _envelope(roof: Roof | None, point: Point, measured: Measured, session: Sess
     """
     if roof is None or roof.ceiling.mix not in (Mix.COPY, Mix.TRIAD) or not is_above(roof, measured):
         return None
-    highest = session.roofline.of(roof.ceiling.bound, roof.ceiling.source)[0]
+    highest = session.roofline_of(point).of(roof.ceiling.bound, roof.ceiling.source)[0]
     envelope = Roof(highest, point.job.work.byte_count / highest.value)
     return None if is_above(envelope, measured) else envelope
 

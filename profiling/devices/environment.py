@@ -19,6 +19,11 @@ class Environment(Struct, frozen=True):
     packages: tuple[Package, ...]
     devices: tuple[Device, ...]
     missing: tuple[str, ...] = ()  # one sentence per capability that is not here
+    roofscope_version: str | None = None  # of the worker; older sessions do not say
+    cuda_version: str | None = None  # that torch was built for
+
+    def version(self, package: str) -> str | None:
+        return next((found.version for found in self.packages if found.name == package), None)
 
     def device(self, device_id: str) -> Device | None:
         return next((device for device in self.devices if device.id == device_id), None)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from roofscope import __version__
 from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
 from roofscope.profiling.devices.environment import Environment, Package
 
@@ -191,6 +192,7 @@ def environment(devices: Iterable[Device], missing: Iterable[str]) -> Environmen
         packages=tuple(Package(name, version) for name, version in versions if version),
         devices=tuple(devices),
         missing=tuple(missing),
+        roofscope_version=__version__,
     )
 
 

@@ -127,6 +127,7 @@ class Evidence(Struct, frozen=True):
     held_by: tuple[str, ...] = ()  # those of more than a quarter of the blocks: a condition of the run
     fresh_hz: float | None = None  # in band, with the rest that it chose; None where none was looked for
     launch_floor_s: float | None = None  # a call of an empty kernel by the headline's method
+    preempted: float | None = None  # share of a CPU's slices, about 1 ms each, in which other work had a core
 
 
 class Discard(Struct, frozen=True):
@@ -213,6 +214,8 @@ class Flag(StrEnum):
     HEAT_LIMITED = "slowed by heat"
     CLOCK_SAGGED = "clock sagged for no known reason"
     HOST_TIME_INSIDE = "host time inside"
+    PARTLY_WARM = "partly warm"
+    PREEMPTED = "beside other work"
 
 
 class Wall(NamedTuple):

@@ -24,6 +24,15 @@ class ProofName(StrEnum):
     CAUSAL_LIMITER = "causal limiter"
 
 
+class Judgement(StrEnum):
+    """What becomes of a proof."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    INCONCLUSIVE = "inconclusive"  # the host's noise forbids to say
+    SKIPPED = "skipped"
+
+
 class Unit(StrEnum):
     """What a column of figures counts."""
 
@@ -50,7 +59,7 @@ class Row(Struct, frozen=True):
 
 
 class Proof(Struct, frozen=True):
-    """One proof. ``passed`` is None where it was skipped, and ``reason_skipped`` says why."""
+    """One proof. ``passed`` is None where nothing was judged, and one of the reasons says why."""
 
     name: ProofName
     passed: bool | None
@@ -61,8 +70,16 @@ class Proof(Struct, frozen=True):
     reason_skipped: str = ""
     duration_s: float | None = None  # how long it took
     recorded_at: str = ""  # ISO 8601, UTC
+    reason_inconclusive: str = ""
+
+    @property
+    def judgement(self) -> Judgement:
+        if self.passed is not None:
+            return Judgement.PASSED if self.passed else Judgement.FAILED
+        return Judgement.INCONCLUSIVE if self.reason_inconclusive else Judgement.SKIPPED
 
 
 def all_passed(proofs: tuple[Proof, ...]) -> bool:
-    """Whether none failed and at least one was carried out; a skipped proof says nothing either way."""
-    return any(proof.passed for proof in proofs) and all(proof.passed is not False for proof in proofs)
+    """Whether at least one passed and all others were skipped, which says nothing either way."""
+    found = {proof.judgement for proof in proofs}
+    return Judgement.PASSED in found and found <= {Judgement.PASSED, Judgement.SKIPPED}

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -21,6 +22,38 @@ def timestamp() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
+class Setup(NamedTuple):
+    """What of an environment the ceilings of its device depend on."""
+
+    driver_version: str | None
+    power_limit_w: float | None
+    ecc_enabled: bool | None
+    torch_version: str | None
+
+    @classmethod
+    def of(cls, device: Device | None, torch_version: str | None) -> "Setup":
+        if device is None:
+            return cls(None, None, None, torch_version)
+        return cls(device.driver_version, device.power_limit_w, device.ecc_enabled, torch_version)
+
+
+class Origin(Struct, frozen=True):
+    """An environment of a session, and the device in it: where and with what results were measured."""
+
+    number: int  # by which outcomes and ceilings name it
+    environment: Environment
+    device_id: str
+    recorded_at: str  # ISO 8601, UTC
+
+    @property
+    def device(self) -> Device | None:
+        return self.environment.device(self.device_id)
+
+    @property
+    def setup(self) -> Setup:
+        return Setup.of(self.device, self.environment.version("torch"))
+
+
 class Point(Struct, frozen=True):
     """One outcome of one implementation, with all that explains it."""
 
@@ -29,6 +62,7 @@ class Point(Struct, frozen=True):
     implementation: Implementation
     outcome: Outcome
     recorded_at: str  # ISO 8601, UTC
+    origin: int | None = None  # the number of its Origin
 
     @property
     def label(self) -> str:
@@ -72,12 +106,12 @@ class Identity(Struct, frozen=True):
 
 
 class Session(Struct):
-    """What a session file holds. A session belongs to one device."""
+    """What a session file holds. A session belongs to one device, but may grow under several environments."""
 
     path: Path
     created_at: str
-    environment: Environment | None = None
-    device: Device | None = None
+    environment: Environment | None = None  # the newest
+    device: Device | None = None  # as the newest environment describes it
     specs: dict[str, KernelSpec] = {}
     sources: dict[str, tuple[SourceFile, ...]] = {}  # by Implementation.source_hash
     ceilings: tuple[Ceiling, ...] = ()
@@ -85,12 +119,50 @@ class Session(Struct):
     traces: tuple[TraceInfo, ...] = ()
     proofs: tuple[Proof, ...] = ()  # in the order carried out; the newest of a name counts
     identity: Identity = Identity()
+    origins: tuple[Origin, ...] = ()
+    ceiling_origins: tuple[int | None, ...] = ()  # the number of each ceiling's Origin
 
     @property
     def roofline(self) -> Roofline:
         """The newest ceiling of each bound, source and mix."""
-        newest = {(c.bound, c.source, c.mix): c for c in self.ceilings}
-        return Roofline(tuple(newest.values()))
+        return _newest(self.ceilings)
+
+    def roofline_of(self, point: Point) -> Roofline:
+        """The ceilings measured with the point's driver, power limit and torch; else the newest."""
+        setups = {origin.number: origin.setup for origin in self.origins}
+        if len(set(setups.values())) < 2 or len(self.ceiling_origins) != len(self.ceilings):
+            return self.roofline
+        mine = setups.get(point.origin or 0)
+        pairs = zip(self.ceilings, self.ceiling_origins, strict=True)
+        found = [ceiling for ceiling, number in pairs if setups.get(number or 0) == mine]
+        return _newest(found) if any(ceiling.source.is_measured for ceiling in found) else self.roofline
+
+    def origin(self, number: int | None) -> Origin | None:
+        return next((origin for origin in self.origins if origin.number == number), None)
+
+    def environment_of(self, point: Point) -> Environment | None:
+        origin = self.origin(point.origin)
+        return origin.environment if origin else self.environment
+
+    def device_of(self, point: Point) -> Device | None:
+        """The session's device as it was when the point was measured: its driver and power limit."""
+        origin = self.origin(point.origin)
+        return (origin.device if origin else None) or self.device
+
+    def know(self, origin: Origin) -> None:
+        """What comes from now on is measured there."""
+        if self.origin(origin.number) is None:
+            self.origins = (*self.origins, origin)
+        self.environment = origin.environment
+        self.device = origin.device or self.device
+
+    def has_measured_ceilings(self, setup: Setup) -> bool:
+        """Whether ceilings were measured with this driver, power limit and torch."""
+        if len(self.ceiling_origins) != len(self.ceilings):
+            return any(ceiling.source.is_measured for ceiling in self.ceilings)
+        origins = {origin.number for origin in self.origins if origin.setup == setup}
+        pairs = zip(self.ceilings, self.ceiling_origins, strict=True)
+        return any(ceiling.source.is_measured and number in origins for ceiling, number in pairs)
 
     def own_device(self, devices: Iterable[Device]) -> Device | None:
         """The device that the session belongs to, if it is among these."""
@@ -102,7 +174,10 @@ class Session(Struct):
         return compute_bound(spec.pipe, point.job.workload.dtype, spec.multiplies)
 
 
+def _newest(ceilings: Iterable[Ceiling]) -> Roofline:
+    return Roofline(tuple({(c.bound, c.source, c.mix): c for c in ceilings}.values()))
+
+
 def version(session: Session, package: str) -> str | None:
-    """The version of a package where the points were measured."""
-    packages = session.environment.packages if session.environment else ()
-    return next((found.version for found in packages if found.name == package), None)
+    """The version of a package where the newest points were measured."""
+    return session.environment.version(package) if session.environment else None

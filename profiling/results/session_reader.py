@@ -14,7 +14,7 @@ from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.results.outcome import Outcome
 from roofscope.profiling.results.proof import Proof
-from roofscope.profiling.results.session import Identity, Point, Session, TraceInfo
+from roofscope.profiling.results.session import Identity, Origin, Point, Session, TraceInfo
 from roofscope.profiling.results.session_schema import APPLICATION_ID, FORMAT_VERSION, schema_fault
 from roofscope.profiling.roofline.roofline import Ceiling
 
@@ -69,7 +69,7 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
         connection = sqlite3.connect(place, uri=True, isolation_level=None)
         connection.execute("PRAGMA trusted_schema = OFF")  # no function with effects, whatever a file says
         application_id = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        version = _version(connection)
         fault = schema_fault(connection) if application_id == APPLICATION_ID else None
     except sqlite3.Error as error:
         if connection:
@@ -100,19 +100,25 @@ def _damaged(path: Path, why: str) -> SessionError:
 def _read(path: Path, connection: sqlite3.Connection) -> Session:
     created_at = connection.execute("SELECT created_at FROM session").fetchone()[0]
     session = Session(path, created_at, identity=read_identity(connection))
-    newest = connection.execute(
-        "SELECT value, device_id FROM environment ORDER BY id DESC LIMIT 1"
-    ).fetchone()
-    if newest:
-        session.environment = _value(newest[0], Environment)
-        session.device = session.environment.device(newest[1])
+    session.origins = tuple(
+        Origin(number, _value(text, Environment), device_id, recorded_at)
+        for number, text, device_id, recorded_at in connection.execute(
+            "SELECT id, value, device_id, recorded_at FROM environment ORDER BY id"
+        )
+    )
     session.specs = {
         name: _value(text, KernelSpec) for name, text in connection.execute("SELECT name, spec FROM kernel")
     }
     for key, name, sha256, text in connection.execute("SELECT * FROM source ORDER BY name"):
         session.sources[key] = (*session.sources.get(key, ()), SourceFile(name, sha256, text))
-    session.ceilings = tuple(
-        _value(text, Ceiling) for (text,) in connection.execute("SELECT value FROM ceiling ORDER BY id")
+    environment = "environment" if _version(connection) >= 3 else "NULL"
+    ceilings = [
+        (_value(text, Ceiling), number)
+        for text, number in connection.execute(f"SELECT value, {environment} FROM ceiling ORDER BY id")
+    ]
+    session.ceilings = tuple(ceiling for ceiling, _ in ceilings)
+    session.ceiling_origins = tuple(
+        number or _origin_at(ceiling.recorded_at, session.origins) for ceiling, number in ceilings
     )
     if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'proof'").fetchone():
         session.proofs = tuple(
@@ -120,11 +126,21 @@ def _read(path: Path, connection: sqlite3.Connection) -> Session:
         )
     jobs = {number: _value(text, Job) for number, text in connection.execute("SELECT id, value FROM job")}
     session.points = tuple(
-        Point(number, jobs[job], _value(implementation, Implementation), _outcome(value), recorded_at)
-        for number, job, implementation, value, recorded_at in connection.execute(
-            "SELECT id, job, implementation, value, recorded_at FROM outcome ORDER BY id"
+        Point(
+            number,
+            jobs[job],
+            _value(implementation, Implementation),
+            _outcome(value),
+            recorded_at,
+            origin or _origin_at(recorded_at, session.origins),
+        )
+        for number, job, implementation, value, recorded_at, origin in connection.execute(
+            f"SELECT id, job, implementation, value, recorded_at, {environment} FROM outcome ORDER BY id"
         )
     )
+    if session.origins:
+        last = session.points[-1].origin if session.points else None
+        session.know(session.origin(last) or session.origins[-1])
     session.traces = tuple(
         TraceInfo(number, jobs[job], _value(implementation, Implementation), recorded_at, size)
         for number, job, implementation, recorded_at, size in connection.execute(
@@ -134,9 +150,19 @@ def _read(path: Path, connection: sqlite3.Connection) -> Session:
     return session
 
 
+def _version(connection: sqlite3.Connection) -> int:
+    return connection.execute("PRAGMA user_version").fetchone()[0]
+
+
+def _origin_at(recorded_at: str, origins: tuple[Origin, ...]) -> int | None:
+    """For a row of an older file, which names none: the environment that was the newest then."""
+    before = [origin.number for origin in origins if origin.recorded_at <= recorded_at]
+    return before[-1] if before else origins[0].number if origins else None
+
+
 def read_identity(connection: sqlite3.Connection) -> Identity:
     """Empty for a file from before there was any."""
-    if connection.execute("PRAGMA user_version").fetchone()[0] < 2:
+    if _version(connection) < 2:
         return Identity()
     uuid, version = connection.execute("SELECT uuid, roofscope_version FROM session").fetchone()
     labels = dict(connection.execute("SELECT key, value FROM label ORDER BY rowid"))

@@ -1,21 +1,22 @@
 """The tables of a session file, their versions, and what a file of that name may not hold.
 
 Documented in docs/session-file.md. Version 2 brought the session's UUID, Roofscope's version, labels and
-the view ``point``; everything else is as in version 1.
+the view ``point``; version 3 the environment of each outcome and ceiling. Everything else is as in version 1.
 """
 
 import sqlite3
 from collections.abc import Mapping
 from uuid import uuid4
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 APPLICATION_ID = 0x526F6F66  # "Roof": tells our files from other SQLite databases
 
 _TABLES = """
 CREATE TABLE session (created_at TEXT NOT NULL, uuid TEXT, roofscope_version TEXT);
 CREATE TABLE environment (
   id INTEGER PRIMARY KEY, device_id TEXT NOT NULL, value TEXT NOT NULL, recorded_at TEXT NOT NULL);
-CREATE TABLE ceiling (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE ceiling (
+  id INTEGER PRIMARY KEY, value TEXT NOT NULL, environment INTEGER REFERENCES environment);
 CREATE TABLE kernel (name TEXT PRIMARY KEY, spec TEXT NOT NULL);
 CREATE TABLE source (
   implementation_hash TEXT NOT NULL, name TEXT NOT NULL, sha256 TEXT NOT NULL, text TEXT NOT NULL,
@@ -23,7 +24,8 @@ CREATE TABLE source (
 CREATE TABLE job (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE outcome (
   id INTEGER PRIMARY KEY, job INTEGER NOT NULL REFERENCES job, implementation TEXT NOT NULL,
-  kind TEXT NOT NULL, median_s REAL, value TEXT NOT NULL, recorded_at TEXT NOT NULL);
+  kind TEXT NOT NULL, median_s REAL, value TEXT NOT NULL, recorded_at TEXT NOT NULL,
+  environment INTEGER REFERENCES environment);
 CREATE TABLE sample (
   outcome INTEGER NOT NULL REFERENCES outcome, block INTEGER NOT NULL, seconds REAL NOT NULL);
 CREATE TABLE trace (
@@ -34,6 +36,22 @@ CREATE TABLE trace (
 _PROOF = """
 CREATE TABLE IF NOT EXISTS proof (
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, passed INTEGER, value TEXT NOT NULL, recorded_at TEXT NOT NULL);
+"""
+_IDENTITY = """
+ALTER TABLE session ADD COLUMN uuid TEXT;
+ALTER TABLE session ADD COLUMN roofscope_version TEXT;
+"""
+# What files of versions 1 and 2 lack.
+_ORIGIN = """
+ALTER TABLE ceiling ADD COLUMN environment INTEGER REFERENCES environment;
+ALTER TABLE outcome ADD COLUMN environment INTEGER REFERENCES environment;
+DROP VIEW IF EXISTS point;
+"""
+# For their rows: the environment that was the newest then, as the reader takes it.
+_ORIGIN_OF_OLD_ROWS = """
+UPDATE {table} SET environment = coalesce(
+  (SELECT id FROM environment WHERE recorded_at <= {recorded_at} ORDER BY id DESC LIMIT 1),
+  (SELECT min(id) FROM environment));
 """
 _LABEL = "CREATE TABLE label (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
 # For people and other programs; Roofscope reads the tables. The names are those of the export's columns.
@@ -71,7 +89,8 @@ SELECT
   json_extract(value, '$.verification.relative_error') AS relative_error,
   (read_bytes + write_bytes) / median_s AS achieved_bandwidth_byte_per_s,
   flop_count / median_s AS achieved_flop_per_s,
-  json_extract(implementation, '$.source_hash') AS source_sha256
+  json_extract(implementation, '$.source_hash') AS source_sha256,
+  environment
 FROM found;
 """
 
@@ -97,14 +116,17 @@ def lift_schema(connection: sqlite3.Connection) -> None:
 
     Its rows stay as they are. It gets a UUID; which Roofscope began it stays unknown.
     """
-    if connection.execute("PRAGMA user_version").fetchone()[0] == FORMAT_VERSION:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version == FORMAT_VERSION:
         return
-    columns = (
-        "ALTER TABLE session ADD COLUMN uuid TEXT; ALTER TABLE session ADD COLUMN roofscope_version TEXT;"
+    of_outcomes = _ORIGIN_OF_OLD_ROWS.format(table="outcome", recorded_at="outcome.recorded_at")
+    of_ceilings = _ORIGIN_OF_OLD_ROWS.format(
+        table="ceiling", recorded_at="json_extract(ceiling.value, '$.recorded_at')"
     )
+    older = f"{_IDENTITY} {_PROOF} {_LABEL}" if version < 2 else ""
     try:
-        connection.executescript(f"BEGIN IMMEDIATE; {columns} {_PROOF} {_LABEL} {_POINT}")
-        connection.execute("UPDATE session SET uuid = ?", (str(uuid4()),))
+        connection.executescript(f"BEGIN IMMEDIATE; {older} {_ORIGIN} {_POINT} {of_outcomes} {of_ceilings}")
+        connection.execute("UPDATE session SET uuid = ? WHERE uuid IS NULL", (str(uuid4()),))
         connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
         connection.execute("COMMIT")
     except sqlite3.Error:

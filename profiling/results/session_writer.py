@@ -21,7 +21,7 @@ from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.results.outcome import Measured, Outcome
 from roofscope.profiling.results.proof import Proof
-from roofscope.profiling.results.session import Identity, Point, TraceInfo, timestamp
+from roofscope.profiling.results.session import Identity, Origin, Point, TraceInfo, timestamp
 from roofscope.profiling.results.session_reader import SessionError, connect, read_identity
 from roofscope.profiling.results.session_schema import create_schema, lift_schema
 from roofscope.profiling.roofline.roofline import Ceiling
@@ -34,6 +34,7 @@ class SessionStore:
         self.path = path
         self._connection = connection
         self._job_rows: dict[str, int] = {}
+        self._origin: int | None = None  # of what is added next
 
     @classmethod
     def create(cls, path: Path, labels: Mapping[str, str] | None = None) -> Self:
@@ -66,11 +67,30 @@ class SessionStore:
     def identity(self) -> Identity:
         return read_identity(self._connection)
 
-    def add_environment(self, environment: Environment, device_id: str) -> None:
-        self._insert(
+    @property
+    def origin(self) -> int | None:
+        """The number of the environment that what is added next was measured in; None for not known yet."""
+        return self._origin
+
+    def add_environment(self, environment: Environment, device_id: str) -> Origin:
+        """What is added from now on was measured there. One that the file has already gets no second row."""
+        value = _text(environment)
+        number, recorded_at = self._row_of_environment(value, device_id) or (0, timestamp())
+        number = number or self._insert(
             "INSERT INTO environment (device_id, value, recorded_at) VALUES (?, ?, ?)",
-            (device_id, _text(environment), timestamp()),
+            (device_id, value, recorded_at),
         )
+        self._origin = number
+        return Origin(number, environment, device_id, recorded_at)
+
+    def _row_of_environment(self, value: str, device_id: str) -> tuple[int, str] | None:
+        try:
+            return self._connection.execute(
+                "SELECT id, recorded_at FROM environment WHERE value = ? AND device_id = ?",
+                (value, device_id),
+            ).fetchone()
+        except sqlite3.Error as error:
+            raise self._unwritable(error) from error
 
     def add_kernel(self, spec: KernelSpec) -> None:
         self._insert("INSERT OR REPLACE INTO kernel VALUES (?, ?)", (spec.name, _text(spec)))
@@ -84,7 +104,7 @@ class SessionStore:
                 )
 
     def add_ceiling(self, ceiling: Ceiling) -> None:
-        self._insert("INSERT INTO ceiling (value) VALUES (?)", (_text(ceiling),))
+        self._insert("INSERT INTO ceiling (value, environment) VALUES (?, ?)", (_text(ceiling), self._origin))
 
     def add_outcome(self, job: Job, implementation: Implementation, outcome: Outcome) -> Point:
         """Commit one outcome with its samples, and return it as the session's newest point."""
@@ -92,8 +112,8 @@ class SessionStore:
         measured = outcome if isinstance(outcome, Measured) else None
         with self._transaction():
             number = self._insert(
-                "INSERT INTO outcome (job, implementation, kind, median_s, value, recorded_at)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT INTO outcome (job, implementation, kind, median_s, value, recorded_at, environment)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (
                     self._job_row(job),
                     _text(implementation),
@@ -101,6 +121,7 @@ class SessionStore:
                     measured.time.median_s if measured else None,
                     _text(outcome),
                     recorded_at,
+                    self._origin,
                 ),
             )
             if measured:
@@ -108,7 +129,7 @@ class SessionStore:
                     "INSERT INTO sample VALUES (?, ?, ?)",
                     [(number, block, value) for block, value in enumerate(measured.time.samples_s)],
                 )
-        return Point(number, job, implementation, outcome, recorded_at)
+        return Point(number, job, implementation, outcome, recorded_at, self._origin)
 
     def add_proof(self, proof: Proof) -> None:
         self._insert(

@@ -2,11 +2,11 @@
 
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.environment import Environment
-from roofscope.profiling.devices.host import package_version
+from roofscope.profiling.devices.host import environment, package_version
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.results.proof import Proof
-from roofscope.profiling.results.session import Point, TraceInfo, timestamp
+from roofscope.profiling.results.session import Origin, Point, Setup, TraceInfo, timestamp
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
 from roofscope.profiling.roofline.nameplate import nameplate
@@ -48,8 +48,11 @@ class Recorder:
     def known_ceilings(self) -> tuple[Ceiling, ...]:
         """Commit and return what is known unmeasured: the nameplate, and ceilings kept from before.
 
-        Nothing measured among them means that the device is to be probed.
+        Nothing measured among them means that the device is to be probed. Their environment is this machine,
+        as far as it is known before a worker greets.
         """
+        if self.store.origin is None:
+            self.add_environment(environment([self._device], []))
         ceilings = (*nameplate(self._device, timestamp()), *self._cache.load(self._key()))
         for ceiling in ceilings:
             self.store.add_ceiling(ceiling)
@@ -60,8 +63,8 @@ class Recorder:
         match report:
             case EnvironmentKnown() if self._knows_environment:
                 pass
-            case EnvironmentKnown(environment=environment):
-                self.add_environment(environment)
+            case EnvironmentKnown(environment=known):
+                self.add_environment(known)
             case OutcomeArrived():
                 return self.add_outcome(report)
             case CeilingArrived(ceiling=ceiling):
@@ -80,8 +83,13 @@ class Recorder:
 
     # Each of them commits, or raises SessionError.
 
-    def add_environment(self, environment: Environment) -> None:
-        self.store.add_environment(environment, self._device.id)
+    def add_environment(self, environment: Environment) -> Origin:
+        return self.store.add_environment(environment, self._device.id)
+
+    @property
+    def setup(self) -> Setup:
+        """What the ceilings depend on, here and now."""
+        return Setup.of(self._device, package_version("torch"))
 
     def add_outcome(self, report: OutcomeArrived) -> Point:
         self._remember(report.implementation)

@@ -27,7 +27,7 @@ def read_environment() -> Environment:
     devices = [*gpus, host.cpu_device()]
     missing += _missing_tools(has_gpu=bool(gpus))
     missing += filter(None, map(nameplate_gap, devices))
-    return host.environment(devices, missing)
+    return replace(host.environment(devices, missing), cuda_version=torch.version.cuda)
 
 
 class _Properties(Protocol):

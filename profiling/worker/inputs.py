@@ -1,12 +1,13 @@
 """Random inputs of a workload, on the device, in sets to rotate through."""
 
+import math
 from collections.abc import Callable, Sequence
 
 import torch
 
 from roofscope.profiling.devices.device import CACHE_LAPS, Device
 from roofscope.profiling.planning.formula import evaluate
-from roofscope.profiling.planning.spec import Dtype, Element, Fill, KernelSpec
+from roofscope.profiling.planning.spec import Dtype, Element, Fill, KernelSpec, TensorSpec
 from roofscope.profiling.results.outcome import FailureKind
 from roofscope.profiling.worker.candidate.messages import Layout
 from roofscope.profiling.worker.environment import free_bytes
@@ -14,6 +15,9 @@ from roofscope.profiling.worker.failures import WrongResult
 
 InputSet = tuple[torch.Tensor, ...]
 Derive = Callable[..., Sequence[torch.Tensor]]
+
+_ALIGNED = 512  # bytes: where torch's own allocations begin
+_WIDE_COUNT = 2**24  # elements of an 8-bit type that are filled at once
 
 
 class InputMaker:
@@ -61,31 +65,76 @@ class InputMaker:
         else:
             self.refresh(blocks, sizes)
 
+    def make_sets(self, sizes: dict[str, int], count: int) -> list[InputSet]:
+        """As many sets, quickly: a tensor's copies share one block of memory, which one call fills.
+
+        Thousands of sets filled one by one would take longer than the measurement.
+        """
+        copies: list[list[torch.Tensor]] = []
+        for tensor in self._spec.inputs:
+            dtype = self._dtype_of(tensor)
+            like = torch.empty(self._spec.shape(tensor, sizes), dtype=dtype, device="meta")
+            step = -(-like.nbytes // _ALIGNED) * _ALIGNED // dtype.itemsize
+            block = torch.empty(count * step, dtype=dtype, device=self.device)
+            self._fill_as(block, tensor, sizes)
+            copies.append([_part(block, number * step, like) for number in range(count)])
+        sets = list(zip(*copies, strict=True)) if copies else [() for _ in range(count)]
+        for inputs in sets:
+            self._derive_into(inputs)
+        return sets
+
+    def set_bytes(self, sizes: dict[str, int]) -> int:
+        """Bytes of one set's tensors and of what a call writes for them, as they lie in memory."""
+        return sum(
+            math.prod(self._spec.shape(tensor, sizes)) * self._dtype_of(tensor).itemsize
+            for tensor in (*self._spec.inputs, *self._spec.outputs)
+        )
+
     def refresh(self, inputs: InputSet, sizes: dict[str, int], magnitude: float = 1.0) -> None:
         """Give tensors new contents in place, which exposes a call that caches by address."""
-        derived: list[torch.Tensor] = []
         for tensor, spec in zip(inputs, self._spec.inputs, strict=True):
-            match spec.fill:
-                case Fill.UNIFORM:
-                    self._fill(tensor, -magnitude, magnitude)
-                case Fill.POSITIVE:
-                    self._fill(tensor, 0.5, 1.5)
-                case Fill.INTEGER:
-                    below = evaluate(spec.below, sizes)
-                    lowest = -below // 2 if spec.element is Element.INT8 else 0
-                    tensor.random_(lowest, max(lowest + below, lowest + 1), generator=self._generator)
-                case Fill.DERIVED:
-                    derived.append(tensor)
+            self._fill_as(tensor, spec, sizes, magnitude)
+        self._derive_into(inputs)
+
+    def _dtype_of(self, tensor: TensorSpec) -> torch.dtype:
+        return getattr(torch, tensor.element_at(self._dtype))
+
+    def _fill_as(
+        self, tensor: torch.Tensor, spec: TensorSpec, sizes: dict[str, int], magnitude: float = 1.0
+    ) -> None:
+        match spec.fill:
+            case Fill.UNIFORM:
+                self._fill(tensor, -magnitude, magnitude)
+            case Fill.POSITIVE:
+                self._fill(tensor, 0.5, 1.5)
+            case Fill.INTEGER:
+                below = evaluate(spec.below, sizes)
+                lowest = -below // 2 if spec.element is Element.INT8 else 0
+                tensor.random_(lowest, max(lowest + below, lowest + 1), generator=self._generator)
+            case Fill.DERIVED:
+                pass  # from the others, once they have their contents
+
+    def _derive_into(self, inputs: InputSet) -> None:
+        fills = [spec.fill for spec in self._spec.inputs]
+        derived = [tensor for tensor, fill in zip(inputs, fills, strict=True) if fill is Fill.DERIVED]
         if derived and self._derive:
             for tensor, values in zip(derived, self._derive(*inputs), strict=True):
                 tensor.copy_(values)
 
     def _fill(self, tensor: torch.Tensor, low: float, high: float) -> None:
-        # Torch has no random numbers of the 8-bit types.
-        wide = tensor if tensor.element_size() > 1 else torch.empty_like(tensor, dtype=torch.float32)
-        wide.uniform_(low, high, generator=self._generator)
-        if wide is not tensor:
-            tensor.copy_(wide)
+        if tensor.element_size() > 1:
+            tensor.uniform_(low, high, generator=self._generator)
+            return
+        # Torch has no random numbers of the 8-bit types. In pieces, because float32 is four times as large.
+        for piece in tensor.view(-1).split(_WIDE_COUNT):
+            wide = torch.empty_like(piece, dtype=torch.float32)
+            piece.copy_(wide.uniform_(low, high, generator=self._generator))
+
+
+def _part(block: torch.Tensor, offset: int, like: torch.Tensor) -> torch.Tensor:
+    """A tensor over a part of the block's memory; no view, so that a call cannot find the block by it."""
+    part = torch.empty(0, dtype=block.dtype, device=block.device)
+    return part.set_(block.untyped_storage(), offset, like.shape, like.stride())
 
 
 def widened(inputs: InputSet) -> InputSet:
@@ -93,13 +142,21 @@ def widened(inputs: InputSet) -> InputSet:
     return tuple(tensor.double() if tensor.is_floating_point() else tensor for tensor in inputs)
 
 
-_MOST_SETS = 256
+_MOST_SETS = 4096
 
 
-def sets_on(device: Device, make: Callable[[], InputSet], bytes_per_set: int) -> list[InputSet]:
-    """The sets that a job rotates through on this device."""
-    count = set_count(bytes_per_set, device.last_level_cache_bytes or 0, free_bytes(device))
-    return [make() for _ in range(count)]
+def sets_on(device: Device, make: Callable[[int], list[InputSet]], bytes_per_set: int) -> list[InputSet]:
+    """The sets that calls rotate through on this device; ``make`` makes as many as it is asked for."""
+    return make(set_count(bytes_per_set, device.last_level_cache_bytes or 0, free_bytes(device)))
+
+
+def bytes_a_call(tensor_bytes: int, formula_bytes: int) -> int:
+    """What a call brings into the cache: the tensors as they lie in memory, or what it touches of them.
+
+    The spec's formula is believed only where it says less, as for a lookup in a large table: a formula that
+    says too much would leave too few sets, and the cache warm.
+    """
+    return min(tensor_bytes, formula_bytes) if formula_bytes > 0 else tensor_bytes
 
 
 def set_count(bytes_per_set: int, cache_bytes: int, room_bytes: int) -> int:

@@ -5,6 +5,7 @@ import shutil
 import signal
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -13,13 +14,15 @@ from pytestqt.qtbot import QtBot
 
 from roofscope.app.window.application import Application
 from roofscope.app.window.commands import CommandId
+from roofscope.profiling.devices.environment import Package
 from roofscope.profiling.paths import LIBRARY, UserPaths
 from roofscope.profiling.results.outcome import Cancelled, Failed, FailureKind, Measured
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import load
+from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.supervision import supervisor
 from roofscope.tests.qt.conftest import FakeDevices, OpenWindow, marker_of
-from roofscope.tests.sessions import DEVICE, ENVIRONMENT
+from roofscope.tests.sessions import CEILINGS, DEVICE, ENVIRONMENT, make_session
 
 
 def tick_only(application: Application, *names: str) -> int:
@@ -264,6 +267,35 @@ def test_another_device_begins_a_new_session(open_window: OpenWindow, qtbot: QtB
     assert application.window.said == "Done: 2 of 2 points measured."
     assert "belongs to NVIDIA H200" in said[0]
     assert len(load(session_file).points) == 44
+
+
+def test_a_session_from_before_an_update_gets_its_ceilings_anew(
+    open_window: OpenWindow, qtbot: QtBot, tmp_path: Path
+):
+    """Those of the older torch stay with the points that were measured with it."""
+    path = tmp_path / "before.roofscope"
+    others = [package for package in ENVIRONMENT.packages if package.name != "torch"]
+    older = msgspec.structs.replace(ENVIRONMENT, packages=(Package("torch", "1.0"), *others))
+    point = make_session().points[0]
+    with SessionStore.create(path) as store:
+        store.add_environment(older, DEVICE.id)
+        for ceiling in CEILINGS:
+            store.add_ceiling(ceiling)
+        store.add_outcome(point.job, point.implementation, point.outcome)
+    application = open_window(path)
+    tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    session, live = load(path), application.model.session
+    assert live.path == path
+    assert len(session.ceilings) > len(CEILINGS)
+    old, new = session.environment_of(session.points[0]), session.environment_of(session.points[-1])
+    assert old
+    assert new
+    assert (old.version("torch"), new.version("torch")) == ("1.0", ENVIRONMENT.version("torch"))
+    assert live.origins == session.origins
+    assert live.ceiling_origins == session.ceiling_origins
+    assert [one.origin for one in live.points] == [one.origin for one in session.points]
 
 
 def test_the_same_device_appends_to_an_opened_session(

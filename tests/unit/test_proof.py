@@ -1,11 +1,15 @@
 """Proofs as values: what counts as passed, and that a session keeps them."""
 
+import json
 import shutil
 import sqlite3
 from pathlib import Path
 
 import pytest
 
+from roofscope.app.cli import selftest
+from roofscope.app.cli.errors import DONE, INCONCLUSIVE, SOME_FAILED
+from roofscope.app.presentation.proof_text import finding_text
 from roofscope.profiling.analysis.selftest_limits import LIMITS
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.proof import Column, Proof, ProofName, Row, Unit, all_passed
@@ -13,8 +17,10 @@ from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.supervision.effects import Send
 from roofscope.profiling.supervision.protocol import LineDecoder, ProofReady, SelfTest, encode, event_decoder
+from roofscope.profiling.supervision.recording import Ending
 from roofscope.profiling.supervision.run_events import BecameIdle, ProofArrived
 from roofscope.profiling.supervision.supervisor import Supervisor
+from roofscope.tests.sessions import DEVICE
 from roofscope.tests.unit.test_supervisor import hello
 
 NAME = ProofName.KNOWN_DURATION
@@ -29,6 +35,7 @@ PASSED = Proof(
     recorded_at="2026-01-01T00:00:00.000+00:00",
 )
 FAILED = Proof(ProofName.TRAPS, False, "7 of 8.", LIMITS[ProofName.TRAPS])
+NOISY = Proof(ProofName.KNOWN_WORK, None, "0.69.", "", reason_inconclusive="Other work had the cores.")
 SKIPPED = Proof(ProofName.PROFILER, None, "Skipped.", "", reason_skipped="This is a CPU.")
 
 
@@ -38,11 +45,42 @@ SKIPPED = Proof(ProofName.PROFILER, None, "Skipped.", "", reason_skipped="This i
         ((PASSED, SKIPPED), True),
         ((PASSED, FAILED), False),
         ((SKIPPED,), False),
+        ((PASSED, NOISY), False),
         ((), False),
     ],
 )
 def test_all_pass_when_none_fails_and_one_was_carried_out(proofs: tuple[Proof, ...], expected: bool) -> None:
     assert all_passed(proofs) is expected
+
+
+def test_inconclusive_is_neither_failed_nor_skipped() -> None:
+    found = [proof.judgement for proof in (PASSED, FAILED, NOISY, SKIPPED)]
+    assert found == ["passed", "failed", "inconclusive", "skipped"]
+    assert finding_text(NOISY) == "Other work had the cores."
+
+
+@pytest.mark.parametrize(
+    ("proofs", "code"),
+    [
+        ((PASSED, SKIPPED), DONE),
+        ((PASSED, NOISY), INCONCLUSIVE),
+        ((NOISY,), INCONCLUSIVE),
+        ((FAILED, NOISY), SOME_FAILED),
+    ],
+)
+def test_the_command_tells_inconclusive_from_failed(
+    proofs: tuple[Proof, ...],
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(selftest, "record", lambda *_: Ending(proofs))
+    names = [proof.name for proof in proofs]
+    assert selftest.run_selftest(DEVICE, tmp_path / "none", names, as_json=True) == code
+    document = json.loads(capsys.readouterr().out)
+    assert document["passed"] is (code == DONE)
+    assert document["inconclusive_count"] == proofs.count(NOISY)
 
 
 def test_a_session_keeps_proofs(tmp_path: Path) -> None:

@@ -19,11 +19,12 @@ from roofscope.profiling.analysis.selftest_limits import (
     judge_slowdown,
     judge_traps,
     judge_work,
+    judged_beside_noise,
     skipped,
 )
 from roofscope.profiling.analysis.statistics import Comparison
 from roofscope.profiling.results.outcome import Meanwhile
-from roofscope.profiling.results.proof import Proof, ProofName, Row, Unit
+from roofscope.profiling.results.proof import Judgement, Proof, ProofName, Row, Unit
 
 KNOWN_S = (2e-6, 5e-6, 10e-6, 20e-6, 50e-6, 100e-6, 1000e-6)
 SAME = Comparison(1.0002, 0.999, 1.001)
@@ -176,3 +177,29 @@ def test_the_line_through_noise_is_still_the_line() -> None:
     noise = random.Random(1)
     readings = [known + 1e-6 + noise.uniform(-16e-9, 16e-9) for known in KNOWN_S]  # the clock's tick of 32 ns
     assert judge_durations(KNOWN_S, readings, None).passed
+
+
+OFF = judge_work([Rate("copy", Unit.BANDWIDTH, 0.69, 1.0), Rate("product", Unit.FLOP_RATE, 1.0, 1.0)])
+ON = judge_work([Rate("copy", Unit.BANDWIDTH, 0.99, 1.0)])
+
+
+def test_a_failure_beside_other_work_is_inconclusive_and_says_why() -> None:
+    proof = judged_beside_noise(OFF, 0.4, on_cpu=True)
+    assert proof.judgement is Judgement.INCONCLUSIVE
+    assert "waited for one for 0.4 s of every second" in proof.reason_inconclusive
+    assert proof.finding in proof.reason_inconclusive
+    assert [row.passed for row in proof.rows] == [None, True]
+
+
+@pytest.mark.parametrize(
+    ("proof", "waited", "on_cpu"),
+    [
+        (OFF, 0.01, True),  # the machine was quiet
+        (ON, 0.4, True),  # it passed all the same
+        (OFF, 0.4, False),  # a GPU does not wait for the host's cores
+        (judge_traps([Row("trap", (), False)], Row("twin", (), True)), 0.4, True),  # no matter of time
+        (Proof(ProofName.KNOWN_WORK, False, "Could not be carried out.", ""), 0.4, True),  # it broke
+    ],
+)
+def test_nothing_else_is_excused(proof: Proof, waited: float, on_cpu: bool) -> None:
+    assert judged_beside_noise(proof, waited, on_cpu=on_cpu) == proof

@@ -1,13 +1,15 @@
 """How long a call is thought to take, which decides how many make a block."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from itertools import cycle
 
 import pytest
 import torch
 
 from roofscope.profiling.results.outcome import Method
 from roofscope.profiling.worker.timing import blocks
-from roofscope.profiling.worker.timing.blocks import BlockReading
+from roofscope.profiling.worker.timing.blocks import BlockReading, WallTimer
 
 FIRST_S, LATER_S = 1.5, 0.5e-3
 
@@ -122,3 +124,58 @@ def test_the_device_is_looked_at_half_way_through_a_block(monkeypatch: pytest.Mo
     del log[:]
     pair.time(lambda: None, 1, meanwhile=lambda: log.append("look"))
     assert log == ["record", "record", 0.005, "look", "synchronize"]
+
+
+@pytest.mark.parametrize(
+    ("estimate_s", "sets"), [(1e-6, 256), (50e-6, 256), (1e-3, 50), (5e-3, 10), (0.12, 2), (3.0, 2)]
+)
+def test_one_pass_over_the_sets_makes_no_long_block(estimate_s: float, sets: int) -> None:
+    """64 KiB have 256 sets and more: at 120 ms a call one pass over them would take 31 s."""
+    many = [(torch.empty(0),)] * 256
+    assert len(blocks.sets_of_a_pass(many, estimate_s)) == sets
+    assert len(blocks.sets_of_a_pass(many[:1], estimate_s)) == 1
+
+
+class Beside:
+    """A clock that only calls move, by 1 ms each, and a machine that makes some of them wait."""
+
+    def __init__(self, waits_s: Iterable[float]) -> None:
+        self._waits_s = cycle(waits_s)
+        self.now_s = self.waited_s = 0.0
+
+    def call(self, x: torch.Tensor) -> torch.Tensor:
+        wait_s = next(self._waits_s)
+        self.waited_s += wait_s
+        self.now_s += 1e-3 + wait_s
+        return x
+
+    def perf_counter_ns(self) -> int:
+        return round(self.now_s * 1e9)
+
+    @contextmanager
+    def waits(self) -> Generator[Callable[[], float]]:
+        yield lambda: self.waited_s
+
+
+def beside(monkeypatch: pytest.MonkeyPatch, *waits_s: float) -> BlockReading:
+    machine = Beside(waits_s)
+    monkeypatch.setattr(blocks, "time", machine)
+    monkeypatch.setattr(blocks, "waits", machine.waits)
+    return WallTimer(machine.call, [(torch.empty(0),)], 1e-3).block()
+
+
+def test_slices_that_waited_for_a_core_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading = beside(monkeypatch, 0.0, 5e-3, 0.0)
+    assert reading.seconds == pytest.approx(1e-3)
+    assert 0.2 < reading.preempted < 0.5
+
+
+def test_without_other_work_nothing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading = beside(monkeypatch, 0.0)
+    assert (reading.seconds, reading.preempted) == pytest.approx((1e-3, 0.0))
+
+
+def test_where_all_slices_waited_the_time_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading = beside(monkeypatch, 2e-3)
+    assert reading.seconds == pytest.approx(3e-3)
+    assert reading.preempted == 1.0

@@ -1,9 +1,23 @@
 """How many sets of buffers a job rotates, so that each call finds the cache cold."""
 
+from itertools import pairwise
+
 import pytest
+import torch
 
 from roofscope.profiling.devices.device import Device, DeviceKind
-from roofscope.profiling.worker.inputs import set_count
+from roofscope.profiling.planning.spec import (
+    Axis,
+    Dtype,
+    Element,
+    Fill,
+    KernelSpec,
+    Preset,
+    TensorSpec,
+    Tolerance,
+    WorkFormula,
+)
+from roofscope.profiling.worker.inputs import InputMaker, bytes_a_call, set_count
 
 CACHE = 60 * 2**20
 PLENTY = 2**37
@@ -20,10 +34,79 @@ def test_sets_take_no_more_than_a_quarter_of_the_free_memory() -> None:
 
 
 def test_empty_inputs_have_sets_too() -> None:
-    assert set_count(0, CACHE, PLENTY) == 256
+    assert set_count(0, CACHE, PLENTY) == 4096
 
 
 def test_one_set_stays_hot_until_it_is_three_caches() -> None:
     device = Device("cuda:0", DeviceKind.CUDA, "GPU", "GPU-1", last_level_cache_bytes=CACHE)
     assert device.may_keep(3 * CACHE)
     assert not device.may_keep(3 * CACHE + 1)
+
+
+def test_small_data_has_as_many_sets_as_leave_the_cache() -> None:
+    """16384 elements of bfloat16, read and written, in 60 MiB: 256 sets of them would stay there."""
+    sets = set_count(2 * 2 * 16384, CACHE, PLENTY)
+    assert sets == 2880
+    assert sets * 2 * 2 * 16384 >= 3 * CACHE
+
+
+@pytest.mark.parametrize(
+    ("tensors", "formula", "counted"),
+    [(100, 100, 100), (100, 100_000, 100), (100_000, 100, 100), (100, 0, 100)],
+)
+def test_a_formula_that_says_too_much_does_not_leave_the_cache_warm(
+    tensors: int, formula: int, counted: int
+) -> None:
+    assert bytes_a_call(tensors, formula) == counted
+
+
+SIZES = {"rows": 3, "cols": 100}
+MANY = KernelSpec(
+    name="many",
+    title="many",
+    formula="",
+    axes=(Axis("rows", "rows"), Axis("cols", "columns")),
+    inputs=(
+        TensorSpec("x", ("rows", "cols")),
+        TensorSpec("labels", ("rows",), Element.INT64, Fill.INTEGER, below="cols"),
+        TensorSpec("bytes", ("cols",), Element.FLOAT8_E4M3),
+        TensorSpec("sums", ("rows",), Element.FLOAT32, Fill.DERIVED),
+    ),
+    outputs=(TensorSpec("y", ("rows", "cols")),),
+    work=WorkFormula("0", "rows", "cols"),
+    tolerance=Tolerance(1e-6, 1e-3, 1e-2),
+    presets=(Preset("small", SIZES),),
+    odd_sizes=(SIZES,),
+    large_magnitude=2.0,
+)
+
+
+def sum_of_rows(x: torch.Tensor, *_: torch.Tensor) -> tuple[torch.Tensor]:
+    return (x.float().sum(1),)
+
+
+def test_thousands_of_sets_share_a_block_a_tensor_and_are_tensors_of_their_own() -> None:
+    maker = InputMaker(MANY, Dtype.BFLOAT16, torch.device("cpu"), seed=1, derive=sum_of_rows)
+    sets = maker.make_sets(SIZES, 4096)
+    assert len(sets) == 4096
+    for tensors, spec in zip(zip(*sets, strict=True), MANY.inputs, strict=True):
+        assert len({tensor.untyped_storage().data_ptr() for tensor in tensors}) == 1
+        addresses = [tensor.data_ptr() for tensor in tensors]
+        assert {(b - a) % 512 for a, b in pairwise(addresses)} == {0}
+        assert min(b - a for a, b in pairwise(addresses)) >= tensors[0].nbytes
+        assert all(tensor._base is None for tensor in tensors)
+        assert {tuple(tensor.shape) for tensor in tensors} == {MANY.shape(spec, SIZES)}
+    x, labels, narrow, sums = sets[1234]
+    assert x.dtype is torch.bfloat16
+    assert x.is_contiguous()
+    assert not torch.equal(x, sets[1235][0])
+    assert -1 <= x.min() < -0.5 < 0.5 < x.max() <= 1
+    assert labels.min() >= 0
+    assert labels.max() < 100
+    assert narrow.float().abs().max() > 0.5
+    torch.testing.assert_close(sums, x.float().sum(1))
+
+
+def test_a_set_is_counted_with_what_a_call_writes() -> None:
+    maker = InputMaker(MANY, Dtype.BFLOAT16, torch.device("cpu"), seed=1)
+    assert maker.set_bytes(SIZES) == 300 * 2 + 3 * 8 + 100 + 3 * 4 + 300 * 2

@@ -3,23 +3,25 @@
 import pytest
 import torch
 
-from roofscope.profiling.worker.job.memoization import Memory, find_memory, fingerprint, pass_length
+from roofscope.profiling.worker.job.memoization import Memory, Pass, find_memory, fingerprint, pass_length
 
 
 class FakePasses:
-    """Passes of these lengths in seconds: a busy moment now and then slows any of them."""
+    """Passes of these lengths in seconds; threads waited for a core in the first ones on fresh contents."""
 
-    def __init__(self, fresh_s: list[float], repeated_s: list[float]) -> None:
+    def __init__(self, fresh_s: list[float], repeated_s: list[float], busy: int = 0) -> None:
         self._next = {False: iter(fresh_s), True: iter(repeated_s)}
+        self._busy = busy
         self._seen = False
         self.passes = 0
 
     def refresh(self, *, seen: bool) -> None:
         self._seen = seen
 
-    def seconds(self) -> float:
+    def run(self) -> Pass:
         self.passes += 1
-        return next(self._next[self._seen])
+        self._busy -= not self._seen
+        return Pass(next(self._next[self._seen]), is_calm=self._seen or self._busy < 0)
 
 
 def test_a_memory_is_found_with_its_times() -> None:
@@ -31,6 +33,17 @@ def test_one_pair_that_does_not_differ_is_enough() -> None:
     passes = FakePasses([0.020, 0.010], [0.010, 0.010])
     assert find_memory(passes) is None
     assert passes.passes == 4
+
+
+def test_other_work_on_the_machine_is_not_taken_for_a_memory() -> None:
+    passes = FakePasses([0.030] * 10 + [0.010], [0.010] * 5, busy=10)
+    assert find_memory(passes) is None
+    assert passes.passes == 12
+
+
+@pytest.mark.parametrize("busy", [10, 100])
+def test_a_memory_is_found_on_a_busy_machine_too(busy: int) -> None:
+    assert find_memory(FakePasses([0.030] * 100, [0.001] * 100, busy)) == Memory(0.030, 0.001)
 
 
 @pytest.mark.parametrize(

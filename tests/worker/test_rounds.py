@@ -112,6 +112,47 @@ def test_few_slowed_blocks_are_discarded_for_their_cause() -> None:
     assert one.evidence.held_by == ("power cap",)
 
 
+def beside_other_work(*readings: BlockReading) -> Turn:
+    one = Turn(ScriptedTimer(list(readings), 1000, [], "a"))
+    measure([one], QUICK_STOP, calm, lambda: None)
+    return one
+
+
+CALM = BlockReading(1e-5, None, 0.1)
+HELD_UP = BlockReading(3e-5, None, 1.0)
+
+
+def test_blocks_that_other_work_held_up_throughout_are_discarded_for_that_cause() -> None:
+    one = beside_other_work(CALM, CALM, CALM, HELD_UP)
+    [discard] = one.discards
+    assert discard.cause == "preempted by other work"
+    assert set(one.samples_s) == {1e-5}
+    assert one.is_preempted  # 0.325 of the slices: the reader must know
+    assert one.evidence.preempted == pytest.approx(0.325, abs=0.05)
+
+
+def test_few_blocks_alone_count_more_than_many_beside_other_work() -> None:
+    one = beside_other_work(*[HELD_UP] * 30, CALM)
+    assert 1 <= len(one.samples_s) < 5
+    assert set(one.samples_s) == {1e-5}
+    assert one.unstable_because
+    assert one.is_preempted
+
+
+def test_a_little_other_work_is_no_condition() -> None:
+    one = beside_other_work(CALM)
+    assert not one.is_preempted
+    assert one.discards == ()
+
+
+def test_where_other_work_never_pauses_the_times_are_kept_and_labelled() -> None:
+    one = beside_other_work(HELD_UP)
+    assert set(one.samples_s) == {3e-5}
+    assert len(one.samples_s) == len(one.rounds) > 5
+    assert one.discards == ()
+    assert one.is_preempted
+
+
 @pytest.mark.parametrize(
     "told", [pytest.param([HOT], id="always"), pytest.param([*[HOT] * 9, DeviceState()], id="90 %")]
 )

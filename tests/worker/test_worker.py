@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job, SizeChoice, plan_jobs
@@ -16,6 +17,7 @@ from roofscope.profiling.results.chrome_trace import read_trace
 from roofscope.profiling.results.outcome import (
     Failed,
     FailureKind,
+    Flag,
     Measured,
     Method,
     Outcome,
@@ -37,7 +39,7 @@ from roofscope.profiling.supervision.run_events import (
 )
 from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.profiling.supervision.target import LocalTarget
-from roofscope.tests.worker.toys import REFERENCE, add_toy
+from roofscope.tests.worker.toys import REFERENCE, SPEC, add_toy
 
 GOOD = REFERENCE
 TIRED = """
@@ -197,6 +199,23 @@ def test_right_is_measured_and_wrong_has_a_reason_and_no_time(tmp_path: Path) ->
         assert outcome.verification.relative_error <= outcome.verification.tolerance
         assert outcome.verification.shape_count == 2
     assert not watched.of_kind(Banner)
+
+
+BOASTFUL = SPEC.replace('"n*s", "n*s"', '"1000*n*s", "1000*n*s"')  # 1000 times its bytes
+
+
+def test_sets_are_counted_by_what_lies_in_memory(tmp_path: Path) -> None:
+    """A formula that says too much would leave two sets of 512 KiB, in the cache."""
+    folder = add_toy(tmp_path, "boastful", REFERENCE)
+    (folder / "spec.py").write_text(BOASTFUL.format(name="boastful"))
+    watched = Watched(tmp_path)
+    watched.run.run([Run(job) for job in jobs_of(watched.catalog, ["boastful"])])
+    watched.run.close()
+    outcome = watched.outcomes["boastful"]
+    assert isinstance(outcome, Measured)
+    cache_bytes = cpu_device().last_level_cache_bytes or 0
+    assert outcome.rotated_bytes == max(2, -(-3 * cache_bytes // 2**19)) * 2**19
+    assert Flag.PARTLY_WARM not in outcome.flags
 
 
 def lost_to(root: Path, eager: str) -> tuple[Failed, WorkerLost]:

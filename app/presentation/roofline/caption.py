@@ -74,6 +74,9 @@ def foot_lines(session: Session) -> tuple[str, str]:
     ]
     if environment:
         software = [f"Python {environment.python}", *software, environment.operating_system]
+    numbers = {point.origin for point in session.points}
+    if len({origin.setup for origin in map(session.origin, numbers) if origin}) > 1:
+        software.append("some points with another driver, power limit or torch")
     return " · ".join(hardware), " · ".join(software)
 
 

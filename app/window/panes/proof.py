@@ -11,7 +11,7 @@ from PySide6.QtWidgets import (
 )
 
 from roofscope.app.presentation.formatting import duration_text
-from roofscope.app.presentation.proof_text import figure_text, finding_text, verdict_word
+from roofscope.app.presentation.proof_text import figure_text, finding_text
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.session_model import SessionModel
@@ -19,14 +19,19 @@ from roofscope.app.window.widgets.icons import icon_pixmap
 from roofscope.app.window.widgets.labels import label
 from roofscope.app.window.widgets.scroll_list import ScrollList
 from roofscope.profiling.devices.device import Device
-from roofscope.profiling.results.proof import Proof, ProofName, Row
+from roofscope.profiling.results.proof import Judgement, Proof, ProofName, Row
 from roofscope.profiling.supervision.run_events import Progressed
 
 _ABOUT = (
     "The self-test times what is known beforehand, compares a callable with itself, plants a slowdown, asks "
     "the profiler, and sets traps that a naive timer falls into. Each proof states its limit."
 )
-_ICONS = {True: "circle-check", False: "circle-x", None: "info"}
+_ICONS = {
+    Judgement.PASSED: "circle-check",
+    Judgement.FAILED: "circle-x",
+    Judgement.INCONCLUSIVE: "info",
+    Judgement.SKIPPED: "info",
+}
 _MARKS = {True: "✓", False: "✗", None: ""}
 
 
@@ -102,13 +107,14 @@ class ProofPane(QWidget):
         self._tell()
 
     def _entry(self, proof: Proof) -> QWidget:
-        colour = {True: self._theme.good, False: self._theme.bad, None: self._theme.text_muted}[proof.passed]
+        colours = {Judgement.PASSED: self._theme.good, Judgement.FAILED: self._theme.bad}
+        colour = colours.get(proof.judgement, self._theme.text_muted)
         mark = QLabel()
-        mark.setPixmap(icon_pixmap(_ICONS[proof.passed], colour, 18, self.devicePixelRatioF()))
-        mark.setAccessibleName(verdict_word(proof.passed))
-        was_done = proof.passed is not None and proof.duration_s is not None
+        mark.setPixmap(icon_pixmap(_ICONS[proof.judgement], colour, 18, self.devicePixelRatioF()))
+        mark.setAccessibleName(proof.judgement)
+        was_done = proof.judgement is not Judgement.SKIPPED and proof.duration_s is not None
         took = f", {duration_text(proof.duration_s)}" if was_done else ""
-        title = label(f"{proof.name}: {verdict_word(proof.passed)}{took}", "proof")
+        title = label(f"{proof.name}: {proof.judgement}{took}", "proof")
         text = QVBoxLayout()
         text.setSpacing(3)
         head = QHBoxLayout()
@@ -171,7 +177,7 @@ def _newest(proofs: tuple[Proof, ...]) -> tuple[Proof, ...]:
 
 
 def _counts(proofs: tuple[Proof, ...]) -> str:
-    counts = {passed: sum(proof.passed is passed for proof in proofs) for passed in (True, False, None)}
-    text = [f"{count} {verdict_word(passed)}" for passed, count in counts.items() if count]
+    counts = {word: sum(proof.judgement is word for proof in proofs) for word in Judgement}
+    text = [f"{count} {word}" for word, count in counts.items() if count]
     when = max(proof.recorded_at for proof in proofs)[:16].replace("T", " ")
     return f"{', '.join(text)}{f'; last on {when} UTC' if when else ''}."

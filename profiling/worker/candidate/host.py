@@ -29,6 +29,7 @@ from roofscope.profiling.worker.candidate.messages import (
     Build,
     Call,
     ClockBlocks,
+    Collect,
     Contents,
     Counts,
     Done,
@@ -43,7 +44,6 @@ from roofscope.profiling.worker.candidate.messages import (
     Lending,
     Make,
     MeasureEnergy,
-    Pass,
     Profile,
     Profiled,
     Put,
@@ -51,6 +51,7 @@ from roofscope.profiling.worker.candidate.messages import (
     Record,
     Replay,
     Request,
+    RunPass,
     Said,
     Seconds,
     SetOutputs,
@@ -72,6 +73,7 @@ from roofscope.profiling.worker.timing.energy import measure_energy
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.profiler import profile_block, record_trace
 from roofscope.profiling.worker.timing.single_calls import single_calls
+from roofscope.profiling.worker.timing.waits import waits
 
 _SETTLE_CALLS = 3
 # How a file says that it does not take a size: by the door's Refusal, or as Python files do.
@@ -95,6 +97,7 @@ class Host:
     def __init__(self) -> None:
         self._device = torch.device("cpu")  # until the first request names another
         self._lender = Lender()
+        self._returned: tuple[torch.Tensor, ...] = ()  # copies of what the last call returned
         self._sets: dict[str, list[InputSet]] = {}
         self._blocks: dict[str, list[torch.Tensor]] = {}  # that hold the sets, one for each input
         self._candidates: dict[int, _Candidate] = {}
@@ -105,7 +108,8 @@ class Host:
         """Carry out a request; whatever it raises becomes an answer, too."""
         try:
             found = self._carry_out(asked.request)
-            self._synchronize()
+            if not isinstance(asked.request, Call):
+                self._synchronize()
         except Exception as error:  # noqa: BLE001 - a kernel may raise anything
             sound = is_sound(self._device)
             outcome = classify(error, what=asked.what, stage=asked.stage, device_is_sound=sound)
@@ -134,16 +138,21 @@ class Host:
             case Get(key=key):
                 return Contents(self._lender.get(key))
             case Call():
-                return self._call(request)
+                self._call(request)
+                return Done()
+            case Collect():
+                return Lending(tuple(self._lender.lend(_OUTPUTS, copy) for copy in self._returned))
             case Settle():
                 return self._settle(request)
             case Block(number=number, is_hot=is_hot):
                 return self._block(self._timer(number, is_hot=is_hot))
             case Replay(number=number, sets=sets):
                 return self._replay(number, sets)
-            case Pass(number=number, count=count):
+            case RunPass(number=number, count=count):
                 self._read_all_sets()
-                return Seconds((self._timer(number).pass_s(count),))
+                with waits() as waited_s:
+                    before_s = waited_s()
+                    return Seconds((self._timer(number).pass_s(count), waited_s() - before_s))
             case ReadActivity():
                 return Counts(tuple(self._counter().read()))
             case HostTime(number=number, calls=calls):
@@ -204,18 +213,19 @@ class Host:
         self._sets.pop(group, None)
         self._blocks.pop(group, None)
 
-    def _call(self, request: Call) -> Answer:
+    def _call(self, request: Call) -> None:
         """What a call wrote, copied at once on its own stream: work put off is missed, or on another one."""
         self._lender.free(_OUTPUTS)
         inputs = self._sets[request.group][0]
         poison(request.stains, self._device)
-        copies = snapshot(inputs, as_tuple(self._candidates[request.number].built.call(*inputs)))
-        return Lending(tuple(self._lender.lend(_OUTPUTS, copy) for copy in copies))
+        self._returned = ()
+        self._returned = snapshot(inputs, as_tuple(self._candidates[request.number].built.call(*inputs)))
 
     def _settle(self, request: Settle) -> Answer:
         """Let the first calls compile and allocate, then fix the timed path."""
         self._counter()
         self._lender.free(_OUTPUTS)
+        self._returned = ()
         one, sets = self._candidates[request.number], self._sets[request.group]
         for _ in range(_SETTLE_CALLS):
             one.built.call(*sets[0])
@@ -227,7 +237,7 @@ class Host:
 
     def _block(self, timer: LocalTimer) -> BlockRead:
         reading = timer.block()
-        return BlockRead(reading.seconds, reading.clock_hz, timer.lead_s)
+        return BlockRead(reading.seconds, reading.clock_hz, timer.lead_s, reading.preempted)
 
     def _replay(self, number: int, chosen: Sequence[int]) -> Answer:
         self._lender.free(_OUTPUTS)
@@ -285,7 +295,7 @@ class Host:
 
 
 def _facts(timer: LocalTimer) -> TimerFacts:
-    return TimerFacts(timer.method, timer.reason, timer.calls_per_block)
+    return TimerFacts(timer.method, timer.reason, timer.calls_per_block, timer.set_count)
 
 
 def serve(connection: socket.socket) -> NoReturn:

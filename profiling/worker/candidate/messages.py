@@ -90,11 +90,18 @@ class Get(Struct, frozen=True, tag="get"):
 
 
 class Call(Struct, frozen=True, tag="call"):
-    """Call an implementation on the first set of a group, after ``stains`` were left in free memory."""
+    """Call an implementation on the first set of a group, after ``stains`` were left in free memory.
+
+    The answer comes when the call has returned; the device may still be at work.
+    """
 
     number: int
     group: str
     stains: tuple[Layout, ...] = ()
+
+
+class Collect(Struct, frozen=True, tag="collect"):
+    """Lend what the call before this returned, once the device is done."""
 
 
 class Settle(Struct, frozen=True, tag="settle"):
@@ -119,8 +126,8 @@ class Replay(Struct, frozen=True, tag="replay"):
     sets: tuple[int, ...]
 
 
-class Pass(Struct, frozen=True, tag="pass"):
-    """Time one call on each of the first ``count`` sets."""
+class RunPass(Struct, frozen=True, tag="run_pass"):
+    """Time one call on each of the first ``count`` sets: seconds, and how much of them threads waited."""
 
     number: int
     count: int
@@ -180,10 +187,11 @@ Request = (
     | Put
     | Get
     | Call
+    | Collect
     | Settle
     | Block
     | Replay
-    | Pass
+    | RunPass
     | ReadActivity
     | HostTime
     | Profile
@@ -224,9 +232,12 @@ class Contents(Struct, frozen=True, tag="contents"):
 
 
 class TimerFacts(Struct, frozen=True):
+    """``set_count``: of the sets given, those that its calls rotate through."""
+
     method: Method
     reason: str
     calls_per_block: int
+    set_count: int
 
 
 class Settled(Struct, frozen=True, tag="settled"):
@@ -235,11 +246,15 @@ class Settled(Struct, frozen=True, tag="settled"):
 
 
 class BlockRead(Struct, frozen=True, tag="block_read"):
-    """One block: seconds a call, the mean SM clock, and how long it was kept waiting before it began."""
+    """One block: seconds a call, the mean SM clock, and what its slices say of other work.
+
+    ``lead_s`` is what of the time does not count: a wait before it began, slices that were left out.
+    """
 
     seconds: float
     clock_hz: float | None
     lead_s: float = 0.0
+    preempted: float = 0.0
 
 
 class Seconds(Struct, frozen=True, tag="seconds"):

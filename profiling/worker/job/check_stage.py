@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from roofscope.profiling.devices.device import CACHE_LAPS
 from roofscope.profiling.planning.plan import Job, Quality
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.outcome import (
@@ -76,6 +77,7 @@ class Checker:
         verifier: Verifier,
         link: Link,
         sets: RemoteSets,
+        bytes_a_call: int,
     ) -> None:
         self._job = job
         self._instruments = instruments
@@ -83,6 +85,7 @@ class Checker:
         self._verifier = verifier
         self._link = link
         self._sets = sets
+        self._bytes_a_call = bytes_a_call
         self._on_gpu = instruments.torch_device.type == "cuda"
 
     def check(self, candidate: Candidate, happened: str) -> Measured:
@@ -123,7 +126,11 @@ class Checker:
             unsealed_because=self._unsealed_because(turn),
             clock_elasticity=elasticity if isinstance(elasticity, ClockElasticity) else None,
             clock_elasticity_missing=elasticity if isinstance(elasticity, str) else "",
+            rotated_bytes=self._rotated_bytes(candidate),
         )
+
+    def _rotated_bytes(self, candidate: Candidate) -> int:
+        return candidate.timer.set_count * self._bytes_a_call
 
     def _unsealed_because(self, turn: Turn) -> tuple[str, ...]:
         """What of the number rests on the word of the process that ran the implementation."""
@@ -168,9 +175,18 @@ class Checker:
         flags: list[Flag] = []
         if turn.unstable_because:
             flags.append(Flag.UNSTABLE)
+        if self._rotated_bytes(candidate) < CACHE_LAPS * (
+            self._instruments.device.last_level_cache_bytes or 0
+        ):
+            flags.append(Flag.PARTLY_WARM)
+        if turn.is_preempted:
+            flags.append(Flag.PREEMPTED)
         is_replayed = turn.timer.method is Method.CUDA_GRAPH
-        sets = self._sets.sets
-        count = len(sets) if is_replayed else pass_length(len(sets), turn.interval.median)
+        count = (
+            candidate.timer.set_count
+            if is_replayed
+            else pass_length(len(self._sets.sets), turn.interval.median)
+        )
         passes = RemotePasses(self._link, candidate.number, self._sets, count, self._refresh)
         memory = find_memory(passes, _REPLAYED_REMEMBERED if is_replayed else REMEMBERED)
         if memory and is_replayed:  # nothing else differs between two replays of one graph

@@ -38,9 +38,13 @@ from roofscope.profiling.worker.failures import (
     TooLarge,
     classify,
 )
-from roofscope.profiling.worker.inputs import InputMaker, InputSet, set_count
+from roofscope.profiling.worker.inputs import InputMaker, InputSet, bytes_a_call, set_count
 from roofscope.profiling.worker.job.activity import Activity
 from roofscope.profiling.worker.job.check_stage import Candidate, Checker
+from roofscope.profiling.worker.job.first_calls import (
+    DEADLINE_OF_EACH_S,
+    DEADLINE_S,
+)
 from roofscope.profiling.worker.job.link import (
     CandidateFailed,
     CandidateLost,
@@ -62,14 +66,6 @@ Item = TypeVar("Item")
 Value = TypeVar("Value")
 Emit = Callable[[OutcomeReady | StageStarted | TraceReady], None]
 
-_DEADLINE_S = {
-    Stage.BUILD: 120.0,
-    Stage.VERIFY: 240.0,  # includes compilers and autotuners that run at the first call
-    Stage.SETTLE: 120.0,
-    Stage.MEASURE: 120.0,  # plus _DEADLINE_OF_EACH_S for each implementation
-    Stage.CHECK: 120.0,
-}
-_DEADLINE_OF_EACH_S = 30.0  # 10 s of exact blocks, the warm-up, and slow calls beyond
 _HOT_ROUNDS = 3
 _DOUBLE = 8
 
@@ -166,7 +162,15 @@ class JobExecutor:
         happened = self._measured_together(candidates)
         if happened is None:
             return
-        checker = Checker(self._job, self._instruments, self._maker, self._verifier, self._link, self._sets)
+        checker = Checker(
+            self._job,
+            self._instruments,
+            self._maker,
+            self._verifier,
+            self._link,
+            self._sets,
+            self._bytes_a_call,
+        )
         for candidate in candidates:
             act = partial(checker.check, candidate, happened)
             outcome = self._guarded(candidate.implementation, Stage.CHECK, act)
@@ -181,6 +185,8 @@ class JobExecutor:
         seed = secrets.randbits(63)
         self._maker = InputMaker(spec, job.workload.dtype, self._device, seed=seed, derive=derive)
         self._verifier = Verifier(spec, job.workload, run, self._maker)
+        tensor_bytes = self._maker.set_bytes(job.workload.sizes)
+        self._bytes_a_call = bytes_a_call(tensor_bytes, job.work.byte_count)
 
     def _connected(self, implementations: Sequence[Implementation]) -> Link:
         with_compiler = any(one.provider is Provider.COMPILE for one in implementations)
@@ -201,7 +207,8 @@ class JobExecutor:
         number, implementation = one
         self._build(number, implementation)
         self._start(Stage.VERIFY, implementation)
-        call = RemoteCall(self._link, number, self._maker)
+        announce = partial(self._announce_call, implementation)
+        call = RemoteCall(self._link, number, self._maker, announce)
         return _Prepared(implementation, number, self._verifier.verify(call, implementation.domain))
 
     def _build(self, number: int, implementation: Implementation) -> None:
@@ -253,7 +260,7 @@ class JobExecutor:
             Stage.MEASURE,
             candidates[0].implementation,
             f"{len(candidates)} in turn",
-            more_s=_DEADLINE_OF_EACH_S * len(candidates),
+            more_s=DEADLINE_OF_EACH_S * len(candidates),
         )
         begin()
         turns = [candidate.turn for candidate in candidates]
@@ -321,19 +328,23 @@ class JobExecutor:
         self._left.remove(implementation)
         self._emit(OutcomeReady(self._job.id, implementation, outcome))
 
+    def _announce_call(self, implementation: Implementation, has_returned: bool) -> None:
+        detail, deadline_s = of_call(implementation.provider, self._device, has_returned=has_returned)
+        self._emit(StageStarted(self._job.id, Stage.VERIFY, deadline_s, implementation, detail))
+
     def _start(
         self, stage: Stage, implementation: Implementation, detail: str = "", more_s: float = 0.0
     ) -> None:
         self._stage = self._link.stage = stage
         self._link.what = f"{implementation.title} at {self._job.workload.size_label}"
-        self._emit(StageStarted(self._job.id, stage, _DEADLINE_S[stage] + more_s, implementation, detail))
+        self._emit(StageStarted(self._job.id, stage, DEADLINE_S[stage] + more_s, implementation, detail))
 
     def _refresh(self, inputs: InputSet) -> None:
         self._maker.refresh(inputs, self._job.workload.sizes)
 
     def _input_sets(self) -> RemoteSets:
         device, sizes = self._instruments.device, self._job.workload.sizes
-        count = set_count(self._job.work.byte_count, device.last_level_cache_bytes or 0, free_bytes(device))
+        count = set_count(self._bytes_a_call, device.last_level_cache_bytes or 0, free_bytes(device))
         made = self._link.make("sets", self._maker.layouts(sizes), count)
         self._maker.refresh_all(made.blocks, made.sets, sizes)
         made.send()

@@ -18,6 +18,7 @@ from roofscope.profiling.worker.candidate.messages import (
     Block,
     BlockRead,
     Call,
+    Collect,
     Contents,
     Done,
     Free,
@@ -204,8 +205,9 @@ class RemoteSets:
 class RemoteCall:
     """An implementation over there, called on inputs that are filled here."""
 
-    def __init__(self, link: Link, number: int, maker: InputMaker) -> None:
+    def __init__(self, link: Link, number: int, maker: InputMaker, announce: Callable[[bool], None]) -> None:
         self._link, self._number, self._maker = link, number, maker
+        self._announce = announce  # before a call is made, and with True once it has returned
         self._sets: RemoteSets | None = None
 
     def inputs(self, sizes: dict[str, int], magnitude: float) -> InputSet:
@@ -218,7 +220,10 @@ class RemoteCall:
     def outputs(self, stains: Sequence[Layout]) -> tuple[torch.Tensor, ...]:
         """What a call on these inputs returns, after ``stains`` were left in free memory."""
         assert self._sets is not None
-        lent = self._link.ask(Call(self._number, self._sets.group, tuple(stains)), Lending).tensors
+        self._announce(False)
+        self._link.ask(Call(self._number, self._sets.group, tuple(stains)), Done)
+        self._announce(True)
+        lent = self._link.ask(Collect(), Lending).tensors
         self._sets.look()
         return self._link.outputs(lent)
 
@@ -237,6 +242,7 @@ class RemoteTimer:
         self._number, self._is_hot = number, is_hot
         self.method, self.reason = facts.method, facts.reason
         self.calls_per_block = max(facts.calls_per_block, 1)
+        self.set_count = max(facts.set_count, 1)
         self.seen: list[BlockSeen] = []
         self.asked_at = 0.0
 
@@ -249,7 +255,7 @@ class RemoteTimer:
         )
         wall_s = time.perf_counter() - started
         self.seen.append(BlockSeen(read.seconds * self.calls_per_block, read.lead_s, wall_s))
-        return BlockReading(read.seconds, read.clock_hz)
+        return BlockReading(read.seconds, read.clock_hz, read.preempted)
 
 
 def _after(seconds: float, act: WhileBusy) -> WhileBusy:

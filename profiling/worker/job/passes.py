@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 
-from roofscope.profiling.worker.candidate.messages import Pass, Seconds
+from roofscope.profiling.worker.candidate.messages import RunPass, Seconds
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.job.link import Link, RemoteSets
+from roofscope.profiling.worker.job.memoization import Pass
+from roofscope.profiling.worker.timing.waits import MOST_WAITED
 
 
 class RemotePasses:
@@ -28,5 +30,6 @@ class RemotePasses:
             self._refresh(inputs)
         self._sets.send()
 
-    def seconds(self) -> float:
-        return self._link.ask(Pass(self._number, self._count), Seconds).values[0]
+    def run(self) -> Pass:
+        seconds, waited_s = self._link.ask(RunPass(self._number, self._count), Seconds).values
+        return Pass(seconds, waited_s <= MOST_WAITED * seconds)

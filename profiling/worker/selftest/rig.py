@@ -61,7 +61,7 @@ class Rig:
 
     def sets(self, make: Callable[[], InputSet], bytes_per_call: int) -> list[InputSet]:
         """The input sets that a job would rotate through."""
-        return sets_on(self.device, make, bytes_per_call)
+        return sets_on(self.device, lambda count: [make() for _ in range(count)], bytes_per_call)
 
     def measured(self, *calls: tuple[Call, Sequence[InputSet]]) -> list[Turn]:
         """Settle, warm up and measure calls in turn, as the executor does."""

@@ -3,6 +3,8 @@
 A timer owns one implementation's calls on rotated buffer sets; ``block()`` runs one block.
 """
 
+import math
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
@@ -15,12 +17,16 @@ from roofscope.profiling.worker.failures import WrongResult, first_line
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 from roofscope.profiling.worker.timing.graphs import LegacyStreamUsed, OutputPool
+from roofscope.profiling.worker.timing.waits import MOST_WAITED, waits
 
 BLOCK_S = 0.010  # long against event resolution and launch gaps, short against clock drift
-_MOST_CALLS = 2000  # nodes of one graph: capture costs tens of microseconds each
+_MOST_CALLS = 2000  # of one graph, unless it has more sets: capture costs tens of microseconds each
+_MOST_PASS_S = 5 * BLOCK_S  # one pass over the sets in a graph: a block is one pass at least
 _MOST_REPLAYS = 50
 _MOST_QUICK_CALLS = 200_000
 _CALIBRATIONS = 3
+_SLICE_S = 0.001  # of a CPU's block: about half of them escape a busy loop, which of 10 ms few do
+_MOST_TRIES = 4  # times the length of a block, until as much of it is undisturbed
 _LEAST_LEAD_S, _MOST_LEAD_S = 200e-6, 5e-3
 _STRAY_BLOCKS = 3
 _LEAST_STRAY_S = 100e-6  # a host may be slow to notice the end
@@ -38,6 +44,7 @@ class BlockReading(NamedTuple):
 
     seconds: float
     clock_hz: float | None
+    preempted: float = 0.0  # share of its slices in which other work had a core; 1: ``seconds`` is of these
 
 
 class BlockTimer(Protocol):
@@ -46,6 +53,7 @@ class BlockTimer(Protocol):
     method: Method
     reason: str  # why it is not the first choice; "" if it is
     calls_per_block: int
+    set_count: int  # of those given, the sets that its calls rotate through
 
     def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
         """Run one block; on a GPU ``meanwhile`` is called half way through it, else behind it."""
@@ -137,9 +145,10 @@ class GraphTimer:
         pool: OutputPool,
         block_s: float = BLOCK_S,
     ) -> None:
+        sets = sets_of_a_pass(sets, estimate_s)
+        self.set_count = len(sets)
         wanted = round(block_s / max(estimate_s, 1e-7))
-        calls = min(max(wanted, len(sets)), _MOST_CALLS)
-        self._calls = -(-calls // len(sets)) * len(sets)
+        self._calls = max(round(min(wanted, _MOST_CALLS) / len(sets)), 1) * len(sets)
         self._pool = pool  # holds the outputs
         self._captured = pool.capture(call, sets, self._calls)
         self._sets = sets
@@ -192,6 +201,7 @@ class QueueTimer:
     ) -> None:
         self._call = call
         self._sets = sets
+        self.set_count = len(sets)  # in turn, block after block
         self._next = 0
         self._pair = _EventPair(clock)
         wanted = max(round(BLOCK_S / max(estimate_s, 1e-7)), 1)
@@ -268,7 +278,12 @@ class QueueTimer:
 
 
 class WallTimer:
-    """``perf_counter_ns`` round a block, for a CPU, where a call returns when it is done."""
+    """``perf_counter_ns`` round slices of a block, for a CPU, where a call returns when it is done.
+
+    Beside other work a thread loses its core for milliseconds, which the system counts. Slices in which that
+    happened are left out, and others taken in their place, as far as there are any. Only that they waited
+    counts, never their value.
+    """
 
     method = Method.WALL_CLOCK
     reason = ""
@@ -279,28 +294,53 @@ class WallTimer:
     ) -> None:
         self._call = call
         self._sets = sets
-        self.calls_per_block = 1
+        self.set_count = len(sets)  # in turn, block after block
         self._next = 0
         # The estimate may come from calls slower than the rest, so what blocks take corrects it.
         for _ in range(_CALIBRATIONS):
-            self.calls_per_block = max(min(round(block_s / max(estimate_s, 1e-8)), _MOST_QUICK_CALLS), 1)
+            self._calls = max(min(round(_SLICE_S / max(estimate_s, 1e-8)), _MOST_QUICK_CALLS), 1)
+            self._slices = max(round(block_s / max(estimate_s, 1e-8) / self._calls), 1)
+            self._most_s = _MOST_TRIES * block_s
+            self.calls_per_block = self._calls * self._slices
             estimate_s = self.block().seconds
 
     def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
-        started = time.perf_counter_ns()
-        for _ in range(self.calls_per_block):
-            self._call(*self._sets[self._next % len(self._sets)])
-            self._next += 1
-        elapsed_ns = time.perf_counter_ns() - started
+        calm_s: list[float] = []
+        disturbed_s: list[float] = []
+        with waits() as waited_s:
+            while len(calm_s) < self._slices and sum(calm_s) + sum(disturbed_s) < self._most_s:
+                before_s = waited_s()
+                seconds = self._slice_s()
+                is_calm = waited_s() - before_s <= MOST_WAITED * seconds
+                (calm_s if is_calm else disturbed_s).append(seconds)
         if meanwhile:
             meanwhile()
-        return BlockReading(elapsed_ns * 1e-9 / self.calls_per_block, None)
+        share = len(disturbed_s) / (len(calm_s) + len(disturbed_s))
+        counted_s = calm_s or disturbed_s
+        seconds = statistics.fmean(counted_s) / self._calls
+        self.lead_s = sum(calm_s) + sum(disturbed_s) - seconds * self.calls_per_block
+        return BlockReading(seconds, None, share)
 
     def run_on(self, chosen: Sequence[int]) -> list[tuple[torch.Tensor, ...]]:
         return [as_tuple(self._call(*self._sets[index])) for index in chosen]
 
     def pass_s(self, count: int) -> float:
         return wall_pass_s(self._call, self._sets[:count])
+
+    def _slice_s(self) -> float:
+        started = time.perf_counter_ns()
+        for _ in range(self._calls):
+            self._call(*self._sets[self._next % len(self._sets)])
+            self._next += 1
+        return (time.perf_counter_ns() - started) * 1e-9
+
+
+def sets_of_a_pass(sets: Sequence[InputSet], estimate_s: float) -> Sequence[InputSet]:
+    """As many of the sets as a graph may take in one pass; 2 at least, where there are 2.
+
+    A graph's block is one pass over its sets or several: 256 sets at 120 ms a call would make one of 31 s.
+    """
+    return sets[: max(math.floor(_MOST_PASS_S / max(estimate_s, 1e-9)), 2)]
 
 
 def make_timer(

@@ -7,9 +7,11 @@ An event pair inside a graph reads a kernel's duration plus a constant (2.9 us o
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
+from roofscope.profiling.devices.device import CACHE_LAPS
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
@@ -37,7 +39,8 @@ def single_calls(
 
     A burst starts ``rest_s`` after the one before, as blocks rest: calls that reach the power cap would
     otherwise be read at a lower clock. Each set has its own outputs, as in a block: L2 would hold a single
-    output for all, and writing it would cost nothing.
+    output for all, and writing it would cost nothing. Small data have more sets than there are calls; then
+    L2 is filled with other data first, because it would still hold those few sets from the replay before.
     """
     turn = iter(range(count))
     outputs: list[tuple[torch.Tensor, ...]] = [() for _ in sets]
@@ -47,11 +50,25 @@ def single_calls(
         outputs[index] = ()  # frees its memory for the new ones
         outputs[index] = as_tuple(call(*sets[index]))
 
-    readings = _time_each(next_call, count, bursts, rest_s)
+    cool = _fill_cache() if len(sets) > count else None
+    readings = _time_each(next_call, count, bursts, rest_s, cool)
     return tuple(max(reading - offset_s, 0.0) for reading in readings)
 
 
-def _time_each(call: Callable[[], object], count: int, bursts: int = 1, rest_s: float = 0.0) -> list[float]:
+def _fill_cache() -> Callable[[], object]:
+    """A call that reads as much as leaves nothing else in L2; what is read is not written back later."""
+    properties: Any = torch.cuda.get_device_properties(torch.cuda.current_device())
+    other = torch.zeros(CACHE_LAPS * properties.L2_cache_size // 4, device="cuda")
+    return other.amax
+
+
+def _time_each(
+    call: Callable[[], object],
+    count: int,
+    bursts: int = 1,
+    rest_s: float = 0.0,
+    cool: Callable[[], object] | None = None,
+) -> list[float]:
     pairs = [
         (
             torch.cuda.Event(enable_timing=True, external=True),
@@ -72,6 +89,8 @@ def _time_each(call: Callable[[], object], count: int, bursts: int = 1, rest_s: 
         if rest_s:
             torch.cuda.synchronize()
             time.sleep(rest_s)
+        if cool:
+            cool()
         graph.replay()
         torch.cuda.synchronize()
         readings += [start.elapsed_time(end) * 1e-3 for start, end in pairs]

@@ -15,7 +15,7 @@ from roofscope.profiling.analysis.statistics import (
     unstable_because,
 )
 from roofscope.profiling.devices.device import DeviceState
-from roofscope.profiling.results.outcome import LEAST_BLOCKS, Discard, Evidence, TimeStats
+from roofscope.profiling.results.outcome import LEAST_BLOCKS, Discard, Evidence, Method, TimeStats
 from roofscope.profiling.worker.timing.blocks import BlockReading, BlockTimer
 
 ReadState = Callable[[], DeviceState]
@@ -25,6 +25,8 @@ ReadState = Callable[[], DeviceState]
 _FAULTS = ("thermal slowdown (software)", "thermal slowdown (hardware)", "hardware slowdown", "power brake")
 _NO_CAUSE = ("idle",)  # reasons of a clock that nothing holds down
 _GIVEN_UP = "measured before rests grew (power cap)"
+PREEMPTED = "preempted by other work"
+_MOST_PREEMPTED = 0.25  # of the slices: more is a condition of the run, which its reader must know
 
 
 class Block(NamedTuple):
@@ -37,6 +39,11 @@ class Block(NamedTuple):
     @property
     def faults(self) -> list[str]:
         return [fault for fault in _FAULTS if fault in (self.state.event_reasons or ())]
+
+    @property
+    def is_held_up(self) -> bool:
+        """Whether other work had a core in all of it."""
+        return self.reading.preempted == 1.0
 
     @property
     def clock_hz(self) -> float | None:
@@ -87,9 +94,30 @@ class Turn:
 
     @property
     def kept(self) -> list[Block]:
-        """The blocks that count: all but those with a fault that is rare."""
+        """The blocks that count: all but those with a rare fault, or that other work held up throughout.
+
+        Where other work left no block alone, all count: a labelled condition, no fault. A few blocks that
+        were left alone are nearer to the truth than many that were not.
+        """
         rare = {discard.cause for discard in self._faulty}
-        return [block for block in self.blocks if not rare.intersection(block.faults)]
+        sound = [block for block in self.blocks if not rare.intersection(block.faults)]
+        return [block for block in sound if not block.is_held_up] or sound
+
+    @property
+    def _held_up(self) -> int:
+        """Blocks that are left out because other work held them up throughout."""
+        held_up = sum(block.is_held_up for block in self.blocks)
+        return 0 if held_up == len(self.blocks) else held_up
+
+    @property
+    def is_preempted(self) -> bool:
+        """Whether other work had a core so often that the reader must know."""
+        return self._preempted > _MOST_PREEMPTED
+
+    @property
+    def _preempted(self) -> float:
+        shares = [block.reading.preempted for block in self.blocks]
+        return sum(shares) / len(shares) if shares else 0.0
 
     @property
     def _faulty(self) -> tuple[Discard, ...]:
@@ -165,6 +193,8 @@ class Turn:
     def discards(self) -> tuple[Discard, ...]:
         faults = Counter({discard.cause: discard.blocks for discard in self._faulty})
         faults.update({cause: blocks for cause, blocks in self.given_up.items() if cause != _GIVEN_UP})
+        if self._held_up:
+            faults[PREEMPTED] += self._held_up
         found = [Discard(cause, blocks) for cause, blocks in sorted(faults.items())]
         if self.given_up[_GIVEN_UP]:
             found.append(Discard(_GIVEN_UP, self.given_up[_GIVEN_UP], is_fault=False))
@@ -185,6 +215,7 @@ class Turn:
             event_reasons=tuple(sorted({reason for reasons in told for reason in reasons})) if told else None,
             held_by=self.held_by,
             fresh_hz=self.fresh_hz,
+            preempted=self._preempted if self.timer.method is Method.WALL_CLOCK else None,
         )
 
     @property
