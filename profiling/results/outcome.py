@@ -187,6 +187,7 @@ class FailureKind(StrEnum):
     DEVICE_FAULT = "device fault"
     TIMEOUT = "timeout"
     WORKER_LOST = "worker lost"
+    TAMPERED = "tampered"  # it replaced or reached what judges it; the message names what
     NOT_SETTLED = "not settled"  # it compiled, tuned or allocated inside the timed region
     INTERNAL = "internal"
 
