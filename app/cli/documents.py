@@ -51,6 +51,29 @@ class SelftestDocument(Document, frozen=True, kw_only=True, tag="selftest"):
     problem: str = ""
 
 
+class AnsweredAdversary(Struct, frozen=True, kw_only=True):
+    """A cheat or an honest control of the corpus, and what the engine answered."""
+
+    name: str
+    title: str
+    group: str
+    source: str
+    expected: tuple[str, ...]  # the kinds of outcomes that are right
+    answered: str
+    cause: str
+    is_right: bool | None  # null where it was not tried
+    is_fooled: bool  # a cheat has a time without a flag, or an honest control has none
+
+
+class AdversariesDocument(Document, frozen=True, kw_only=True, tag="adversaries"):
+    """Of ``selftest --adversaries``."""
+
+    device: Device
+    passed: bool
+    adversaries: tuple[AnsweredAdversary, ...]
+    problem: str = ""
+
+
 class DoctorDocument(Document, frozen=True, kw_only=True, tag="doctor"):
     checks: tuple[Check, ...]
     missing: tuple[str, ...] = ()  # of what --require names
@@ -87,7 +110,13 @@ class ListDocument(Document, frozen=True, kw_only=True, tag="list"):
 
 
 AnyDocument = (
-    RunDocument | CeilingsDocument | SelftestDocument | DoctorDocument | DeviceDocument | ListDocument
+    RunDocument
+    | CeilingsDocument
+    | SelftestDocument
+    | AdversariesDocument
+    | DoctorDocument
+    | DeviceDocument
+    | ListDocument
 )
 
 

@@ -45,6 +45,16 @@ def command(
             metavar="NAME",
         ),
     ] = None,
+    adversaries: Annotated[
+        bool,
+        typer.Option(
+            "--adversaries",
+            help="Instead: try the corpus of cheats of a checkout, none of which may be measured.",
+        ),
+    ] = False,
+    adversary: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this cheat; may be repeated.")
+    ] = None,
     out: NewSession = None,
     as_json: AsJson = False,
 ) -> None:
@@ -53,8 +63,15 @@ def command(
     Exit codes: 0 all passed, 1 one failed or was not carried out, 3 none failed but the host's noise leaves
     one inconclusive, 75 the device is busy.
     """
-    path = choose_session(out)
     devices = local_devices()
+    if adversaries or adversary:
+        if proof or out:
+            refuse("--adversaries carries out no proof and writes no session; leave out --proof and --out.")
+        from roofscope.app.cli.adversaries import run_adversaries
+
+        chosen = choose_device(devices, device, default_device(devices))
+        raise typer.Exit(run_adversaries(chosen, adversary or [], as_json=as_json))
+    path = choose_session(out)
     chosen = choose_device(devices, device, default_device(devices))
     try:
         code = run_selftest(chosen, path, proof or [], as_json=as_json)

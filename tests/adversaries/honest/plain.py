@@ -1,0 +1,13 @@
+"""The textbook.
+
+source: issue 16 of this project, seen on an H200
+needs: cpu
+workload: doubled
+right: measured
+"""
+
+import torch
+
+
+def run(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
