@@ -10,7 +10,7 @@ from roofscope.profiling.analysis.causal import CORE_BOUND_FROM, MEMORY_BOUND_TO
 from roofscope.profiling.devices.device import CACHE_LAPS, Device
 from roofscope.profiling.planning.spec import Work
 from roofscope.profiling.results.outcome import Measured, Method, ProfiledKernel
-from roofscope.profiling.roofline.roofline import Ceiling, Roof
+from roofscope.profiling.roofline.roofline import Roof
 
 NEAR_ROOF = 0.6  # of a roof, from which on it may be said to limit a call
 
@@ -77,11 +77,6 @@ def evidence_of(measured: Measured, work: Work, roof: Roof, device: Device | Non
     return tuple(sorted(found, key=lambda evidence: order.index(evidence.cause)))
 
 
-def share_at_clock(fraction: float, ceiling_hz: float, held_hz: float) -> float:
-    """The share of a pipe's roof that is left once the roof is scaled to the clock held."""
-    return fraction * ceiling_hz / held_hz
-
-
 def wave_efficiency(blocks: int, threads: int, occupancy: float | None, device: Device) -> float | None:
     """The share of the multiprocessors' time that has blocks, if all blocks take equally long.
 
@@ -125,21 +120,16 @@ def _kernels(measured: Measured, roof: Roof) -> Iterator[Finding]:
 
 def _clock(measured: Measured, roof: Roof) -> Iterator[Finding]:
     """A pipe at a lower clock than its ceiling was measured at; DRAM has a clock of its own."""
-    held_hz, ceiling_hz = measured.evidence.clock_hz, clock_of(roof.ceiling)
-    if roof.ceiling.bound.is_memory or not held_hz or not ceiling_hz:
+    held_hz, ceiling_hz = measured.evidence.clock_hz, roof.ceiling.clock_hz
+    held = roof.at_clock(held_hz)
+    if roof.ceiling.bound.is_memory or held is None or not held_hz or not ceiling_hz:
         return
     if held_hz >= _CLOCK_BELOW * ceiling_hz:
         return
-    share = share_at_clock(roof.least_time_s / measured.time.median_s, ceiling_hz, held_hz)
+    share = held.least_time_s / measured.time.median_s
     is_capped = _POWER_CAP in (measured.evidence.event_reasons or ())
     cause = Cause.POWER if is_capped else Cause.CLOCK
     yield Finding(cause, share, held_hz, decides=share >= NEAR_ROOF)
-
-
-def clock_of(ceiling: Ceiling) -> float | None:
-    """The SM clock at which a ceiling was measured; None where it was not stored."""
-    clock_hz: float | None = getattr(ceiling, "clock_hz", None)
-    return clock_hz
 
 
 def _elasticity(measured: Measured, roof: Roof) -> Iterator[Finding]:

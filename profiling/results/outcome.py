@@ -289,9 +289,8 @@ class FailureKind(StrEnum):
     DEVICE_FAULT = "device fault"
     TIMEOUT = "timeout"
     WORKER_LOST = "worker lost"
-    TAMPERED = "tampered"  # it replaced or reached what judges it; the message names what
+    TAMPERED = "tampered"  # it replaced or reached what judges it, or its time is not that of its work
     NOT_SETTLED = "not settled"  # it compiled, tuned or allocated inside the timed region
-    TAMPERED = "tampered"  # it replaced what judges it, or its time is not that of its work
     INTERNAL = "internal"
 
     @property

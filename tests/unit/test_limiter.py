@@ -8,7 +8,7 @@ import pytest
 from roofscope.app.presentation.limiter_text import elasticity_text, evidence_text, limiter_section
 from roofscope.app.presentation.verdict_text import verdict_sentence
 from roofscope.profiling.analysis import limiter
-from roofscope.profiling.analysis.limiter import NEAR_ROOF, Cause, Finding, share_at_clock, wave_efficiency
+from roofscope.profiling.analysis.limiter import NEAR_ROOF, Cause, Finding, wave_efficiency
 from roofscope.profiling.analysis.verdict import Verdict, VerdictKind, verdict
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.spec import Dtype
@@ -23,7 +23,6 @@ from roofscope.profiling.results.outcome import (
 )
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import load
-from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.tests import sessions
 
 COPY_S = 2**30 / 4277e9  # of the invented gelu at 2**27 float32
@@ -113,12 +112,6 @@ def test_a_second_kernel_that_hardly_counts_is_not_the_limiter() -> None:
     assert found.kind is VerdictKind.UNKNOWN
 
 
-class Clocked(Ceiling, frozen=True):
-    """A ceiling whose clock was stored."""
-
-    clock_hz: float | None = None
-
-
 @pytest.mark.parametrize(
     ("held_hz", "reasons", "kind", "start"),
     [
@@ -136,15 +129,11 @@ def test_a_low_clock_is_named_where_it_explains_the_distance(
     job = sessions.job("matmul", Dtype.BFLOAT16, "large", "job-1")
     outcome = msgspec.structs.replace(outcome, evidence=evidence)
     point = Point(1, job, job.implementations[0], outcome, sessions.RECORDED_AT)
-    ceilings = [Clocked(**msgspec.structs.asdict(each), clock_hz=1980e6) for each in sessions.CEILINGS]
+    ceilings = [msgspec.structs.replace(each, clock_hz=1980e6) for each in sessions.CEILINGS]
     session: Session = sessions.empty_session(ceilings=ceilings)
     found = verdict(point, session)
     assert found.kind == kind
     assert verdict_sentence(point, found).startswith(start)
-
-
-def test_the_clock_scales_a_roof() -> None:
-    assert share_at_clock(0.5, 1980e6, 1485e6) == pytest.approx(0.5 / 0.75)
 
 
 @pytest.mark.parametrize(

@@ -41,10 +41,7 @@ from roofscope.profiling.worker.failures import (
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, bytes_a_call, set_count
 from roofscope.profiling.worker.job.activity import Activity
 from roofscope.profiling.worker.job.check_stage import Candidate, Checker
-from roofscope.profiling.worker.job.first_calls import (
-    DEADLINE_OF_EACH_S,
-    DEADLINE_S,
-)
+from roofscope.profiling.worker.job.first_calls import DEADLINE_OF_EACH_S, DEADLINE_S, of_call
 from roofscope.profiling.worker.job.link import (
     CandidateFailed,
     CandidateLost,
