@@ -219,7 +219,12 @@ class Host:
         inputs = self._sets[request.group][0]
         poison(request.stains, self._device)
         self._returned = ()
+        versions = [tensor._version for tensor in inputs]
         self._returned = snapshot(inputs, as_tuple(self._candidates[request.number].built.call(*inputs)))
+        if versions != [tensor._version for tensor in inputs]:
+            raise WrongResult(
+                FailureKind.INPUT_CHANGED, "wrote to its input, whatever it put there in the end."
+            )
 
     def _settle(self, request: Settle) -> Answer:
         """Let the first calls compile and allocate, then fix the timed path."""

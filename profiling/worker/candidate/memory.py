@@ -11,10 +11,12 @@ from contextlib import suppress
 from math import prod
 from typing import Any
 
+import numpy as np
 import torch
 
 from roofscope.profiling.worker.candidate.messages import Layout, Lent
 
+_WORD = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _SMALL_STEP = 512  # bytes: how torch aligns allocations
 _LARGE_STEP = 2 << 20  # and from this size on, which is a page of the GPU
 
@@ -40,9 +42,16 @@ class Lender:
             del self._lent[key]
 
     def put(self, key: int, data: bytes) -> None:
+        """New contents, unseen by whoever watches a tensor's version, as a write through shared memory is."""
         tensor = self._lent[key]
-        source = torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else torch.empty(0)
-        tensor.copy_(source.view(tensor.dtype).view(tensor.shape) if data else source.view(tensor.shape))
+        if not data:
+            return
+        source = torch.frombuffer(bytearray(data), dtype=torch.uint8).view(tensor.dtype).view(tensor.shape)
+        if tensor.is_cuda:
+            tensor.copy_(source)
+        else:
+            word = _WORD[tensor.element_size()]
+            np.copyto(tensor.view(word).numpy(), source.view(word).numpy())
 
     def get(self, key: int) -> bytes:
         return raw_bytes(self._lent[key])

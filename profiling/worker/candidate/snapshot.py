@@ -43,9 +43,14 @@ def snapshot(inputs: InputSet, outputs: tuple[torch.Tensor, ...]) -> tuple[torch
                 FailureKind.NOT_PLAIN,
                 f"returned a {type(output).__name__}; return a torch.Tensor, whose values are there.",
             )
+        if vars(output):
+            raise WrongResult(
+                FailureKind.NOT_PLAIN,
+                f"returned a tensor with its own {', '.join(vars(output))}; return one without attributes.",
+            )
     if fault := alias_fault(inputs, outputs):
         raise WrongResult(FailureKind.ALIASED, fault)
-    return tuple(output.clone(memory_format=torch.contiguous_format) for output in outputs)
+    return tuple(torch.clone(output, memory_format=torch.contiguous_format) for output in outputs)
 
 
 def alias_fault(inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> str | None:

@@ -68,8 +68,12 @@ class ForkedProcess:
     """Asks a process of its own."""
 
     def __init__(self, server: ForkServer, *, with_compiler: bool) -> None:
+        """Raises CandidateLost where the server is gone."""
         self._server = server
-        connection, self._pid = server.new(with_compiler=with_compiler)
+        try:
+            connection, self._pid = server.new(with_compiler=with_compiler)
+        except (EOFError, OSError):
+            raise CandidateLost(1) from None
         self._wire = Wire(connection, Said)
 
     def ask(self, asked: Asked, meanwhile: WhileBusy | None) -> Said:
@@ -81,12 +85,18 @@ class ForkedProcess:
             said: Said = self._wire.receive()
         except (EOFError, OSError):
             self._wire.close()
-            raise CandidateLost(self._server.end_of(self._pid)) from None
+            raise CandidateLost(self._end()) from None
         return said
 
     def close(self) -> None:
         self._wire.close()
-        self._server.end_of(self._pid)
+        self._end()
+
+    def _end(self) -> int:
+        try:
+            return self._server.end_of(self._pid)
+        except (EOFError, OSError):  # foreign code has ended the server, too
+            return 1
 
 
 class OwnProcess:

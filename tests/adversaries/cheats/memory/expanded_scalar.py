@@ -3,7 +3,7 @@
 source: issue 16 of this project, seen on an H200
 needs: cpu
 workload: row_means
-right: not a plain tensor, wrong values, tampered
+right: aliased output, not a plain tensor, wrong values, tampered
 """
 
 import torch

@@ -3,7 +3,7 @@
 source: https://github.com/ScalingIntelligence/KernelBench/pull/82
 needs: cpu
 workload: doubled
-right: input changed, not a plain tensor, wrong values
+right: aliased output, input changed, not a plain tensor, wrong values
 """
 
 import torch
