@@ -9,7 +9,7 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import torch
 
@@ -184,7 +184,10 @@ class Host:
         self._instruments = Instruments(device)
         self._device = self._instruments.torch_device
         self._pool = self._instruments.output_pool()
-        self._integrity = Integrity()  # foreign code comes with the first build
+        settings = (
+            {"the share of L2 that data may keep": kept_l2_bytes} if self._device.type == "cuda" else {}
+        )
+        self._integrity = Integrity(settings)  # foreign code comes with the first build
         return Done()
 
     def _build(self, request: Build) -> Answer:
@@ -297,6 +300,13 @@ class Host:
     def _synchronize(self) -> None:
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
+
+
+def kept_l2_bytes() -> int:
+    """What access policies may set aside of L2: cold calls would be hot by it."""
+    driver: Any = importlib.import_module("cuda.bindings.driver")
+    _, limit = driver.cuCtxGetLimit(driver.CUlimit.CU_LIMIT_PERSISTING_L2_CACHE_SIZE)
+    return int(limit or 0)
 
 
 def _facts(timer: LocalTimer) -> TimerFacts:

@@ -9,7 +9,7 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -51,9 +51,13 @@ class _Held(NamedTuple):
 
 
 class Integrity:
-    """Remembers the engine and its entry points as they are now."""
+    """Remembers the engine and its entry points as they are now.
 
-    def __init__(self) -> None:
+    ``settings`` reads what else must stay as it is, by name: limits of the driver.
+    """
+
+    def __init__(self, settings: Mapping[str, Callable[[], object]] | None = None) -> None:
+        self._settings = {name: (read, read()) for name, read in (settings or {}).items()}
         self._held: list[_Held] = []
         self._modules: dict[str, ModuleType] = {}
         self._told: set[str] = set()
@@ -82,6 +86,7 @@ class Integrity:
             now = _look_up(held.owner, held.name)
             if now is not held.value or _code_of(now) is not held.code:
                 found.append(f"{held.label}{_origin(now)}")
+        found += [name for name, (read, before) in self._settings.items() if read() != before]
         if sys.gettrace() or sys.getprofile():
             found.append("Python's trace function")
         new = [name for name in found if name not in self._told]
@@ -93,7 +98,7 @@ def _of_module(name: str, module: ModuleType) -> Iterator[_Held]:
     for key, value in list(vars(module).items()):
         if key.startswith("__"):
             continue
-        if isinstance(value, _PLAIN) or callable(value):
+        if isinstance(value, (*_PLAIN, ModuleType)) or callable(value):
             yield _Held(f"{name}.{key}", module, key, value, _code_of(value))
         if isinstance(value, type) and value.__module__ == name:
             yield from _of_class(f"{name}.{key}", value)
