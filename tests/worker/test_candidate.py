@@ -16,7 +16,7 @@ from roofscope.profiling.planning.spec import Dtype, Workload
 from roofscope.profiling.results.outcome import Failed, Stage
 from roofscope.profiling.worker.candidate.fork_server import ForkServer
 from roofscope.profiling.worker.candidate.memory import Mapping, make_block, sets_of
-from roofscope.profiling.worker.candidate.messages import Build, Call, Done, Layout, Lending, Lent
+from roofscope.profiling.worker.candidate.messages import Build, Call, Collect, Done, Layout, Lending, Lent
 from roofscope.profiling.worker.job.link import (
     CandidateFailed,
     CandidateLost,
@@ -59,7 +59,8 @@ def called(link: Link) -> tuple[torch.Tensor, torch.Tensor]:
     sets = link.make("test", X)
     sets.sets[0][0].uniform_(-1, 1)
     sets.send()
-    lent = link.ask(Call(0, "test"), Lending).tensors
+    link.ask(Call(0, "test"), Done)
+    lent = link.ask(Collect(), Lending).tensors
     return sets.sets[0][0], link.outputs(lent)[0]
 
 
@@ -71,11 +72,11 @@ def test_contents_go_there_and_results_come_back(link: Link, tmp_path: Path) -> 
 
 
 def test_what_a_kernel_writes_to_its_input_is_seen_here(link: Link, tmp_path: Path) -> None:
-    build(link, tmp_path, "def run(x):\n    return x.zero_() + 1\n")
+    build(link, tmp_path, "def run(x):\n    x.numpy()[:] = 0\n    return x + 1\n")
     sets = link.make("test", X)
     sets.sets[0][0].fill_(3.0)
     sets.send()
-    link.ask(Call(0, "test"), Lending)
+    link.ask(Call(0, "test"), Done)
     sets.look()
     assert sets.sets[0][0].count_nonzero() == 0
 

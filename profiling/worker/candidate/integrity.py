@@ -125,7 +125,7 @@ def _of_entries(name: str, module: ModuleType, entries: tuple[str, ...]) -> Iter
 
 
 def _look_up(owner: Any, name: str) -> Any:
-    """As it is stored: access through a class would bind it anew each time."""
+    """As it is stored: access through a class would bind it each time."""
     if isinstance(owner, type):
         for base in owner.__mro__:
             if name in vars(base):

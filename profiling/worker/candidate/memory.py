@@ -42,7 +42,7 @@ class Lender:
             del self._lent[key]
 
     def put(self, key: int, data: bytes) -> None:
-        """New contents, unseen by whoever watches a tensor's version, as a write through shared memory is."""
+        """New contents, unseen by what watches a tensor's version, as a write through shared memory is."""
         tensor = self._lent[key]
         if not data:
             return
