@@ -65,8 +65,20 @@ def time_section(row: PointRow, measured: Measured, device: Device | None) -> Se
         Fact("Left out", discards_text(measured), "For a cause that has a name, never for their value"),
         Fact("Method", str(measured.method), measured.method_reason),
         Fact("Fallback", measured.method_reason),
+        Fact(
+            "Sealed",
+            sealed_text(measured),
+            "Whether the number rests on nothing that foreign code could reach",
+        ),
         Fact("Flags", ", ".join(row.verdict.flags)),
     )
+
+
+def sealed_text(measured: Measured) -> str:
+    """``yes``, or what rests on the word of the process that ran the implementation; "" of older sessions."""
+    if measured.unsealed_because is None:
+        return ""
+    return f"not quite: {'; '.join(measured.unsealed_because)}" if measured.unsealed_because else "yes"
 
 
 def _speed_up_text(speed_up: SpeedUp) -> str:

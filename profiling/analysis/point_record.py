@@ -154,6 +154,8 @@ class PointRecord(Struct, frozen=True):
     power_limit_w: float | None
     cuda_version: str | None  # that torch was built for
     measured_by_version: str | None  # of the Roofscope whose worker measured the point
+    is_sealed: bool | None  # null in older sessions
+    unsealed_because: str | None  # what rests on the word of the process that ran the implementation
     samples_s: tuple[float, ...]  # one a block; in JSON only
 
 
@@ -263,6 +265,8 @@ def _measured_cells(measured: Measured | None) -> Cells:
         "clock_elasticity_high_hz": elasticity.clock_high_hz if elasticity else None,
         "double_instruction_count": build.double_instructions,
         "launch_floor_s": evidence.launch_floor_s,
+        "is_sealed": None if measured.unsealed_because is None else not measured.unsealed_because,
+        "unsealed_because": "; ".join(measured.unsealed_because or ()),
     }
 
 
@@ -290,6 +294,7 @@ _MEASURED = (
     *("compile_s", "graph_count", "graph_break_count", "recompile_count", "cached_graph_count"),
     *("registers", "spill_bytes", "shared_bytes", "configuration"),
     *("clock_hz", "memory_clock_hz", "power_w", "temperature_c", "event_reasons", "rotated_bytes"),
+    *("is_sealed", "unsealed_because"),
     *("clock_elasticity", "clock_elasticity_low", "clock_elasticity_high"),
     *("clock_elasticity_low_hz", "clock_elasticity_high_hz"),
     *("double_instruction_count", "launch_floor_s"),

@@ -128,6 +128,28 @@ def test_a_reason_that_is_not_known_is_not_nothing(reasons: tuple[str, ...] | No
     assert said_of("Fresh clock", session) == "1980 MHz, 5.3 % above that of the blocks"
 
 
+@pytest.mark.parametrize(
+    ("reasons", "words"),
+    [
+        (None, ""),
+        ((), "yes"),
+        (
+            ("its results reach the referee through its own process",),
+            "not quite: its results reach the referee",
+        ),
+    ],
+)
+def test_a_point_says_whether_it_is_sealed(reasons: tuple[str, ...] | None, words: str) -> None:
+    session = make_session()
+    point = gpu_point(session)
+    outcome = msgspec.structs.replace(point.measured, unsealed_because=reasons)
+    session.points = (msgspec.structs.replace(point, outcome=outcome),)
+    assert said_of("Sealed", session).startswith(words)
+    assert bool(said_of("Sealed", session)) is bool(words)
+    [record] = point_records(session)
+    assert record.is_sealed == (None if reasons is None else not reasons)
+
+
 def test_one_block_has_no_interval_and_says_so() -> None:
     session = make_session()
     point = gpu_point(session)
