@@ -21,6 +21,7 @@ class FakePair:
 
     def __init__(self, clock: object) -> None:
         self._is_first = True
+        self.held_s = self.stray_s = 0.0
 
     def time(self, work: Callable[[], None], calls: int, lead_s: float) -> BlockReading:
         work()
@@ -91,6 +92,11 @@ def test_a_queue_gets_the_calls_that_fit_whatever_they_launch(
             super().__init__(clock)
             self.spin = queue.spin
 
+        def time(self, work: Callable[[], None], calls: int, lead_s: float) -> BlockReading:
+            reading = super().time(work, calls, lead_s)
+            queue.drain()
+            return reading
+
     monkeypatch.setattr(blocks, "_EventPair", Pair)
     monkeypatch.setattr(blocks.time, "perf_counter_ns", lambda: queue.now_ns)
     monkeypatch.setattr(torch.cuda, "synchronize", queue.drain)
@@ -118,12 +124,13 @@ def test_the_device_is_looked_at_half_way_through_a_block(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(torch.cuda, "Event", Event)
     monkeypatch.setattr(torch.cuda, "current_stream", Stream)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: log.append("all streams"))
     monkeypatch.setattr(blocks.time, "sleep", lambda seconds: log.append(round(seconds, 3)))
     pair = blocks._EventPair(None)  # pyright: ignore[reportPrivateUsage]
     pair.time(lambda: None, 1)
     del log[:]
     pair.time(lambda: None, 1, meanwhile=lambda: log.append("look"))
-    assert log == ["record", "record", 0.005, "look", "synchronize"]
+    assert log == ["record", "record", 0.005, "look", "synchronize", "all streams"]
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,9 @@ class WorkClock(TorchDispatchMode):
     def perf_counter(self) -> float:
         return self._now_ns * 1e-9
 
+    def sleep(self, seconds: float) -> None:
+        self._now_ns += round(seconds * 1e9)
+
 
 @pytest.fixture
 def by_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

@@ -238,11 +238,18 @@ def test_a_crash_costs_one_implementation_and_the_run_goes_on(tmp_path: Path) ->
     assert "SIGSEGV" in crashed.message
 
 
-def test_a_capture_that_fails_costs_one_implementation_and_the_worker(tmp_path: Path) -> None:
+def test_a_capture_that_fails_costs_one_implementation_and_its_process(tmp_path: Path) -> None:
     """Torch's own graphs would fail in every later job of this process."""
-    failed, lost = lost_to(tmp_path, CAPTURE_FAILS)
+    add_toy(tmp_path, "bad", CAPTURE_FAILS)
+    add_toy(tmp_path, "good", GOOD)
+    watched = Watched(tmp_path)
+    watched.run.run([Run(job) for job in jobs_of(watched.catalog, ["bad", "good"])])
+    watched.run.close()
+    failed = watched.outcomes["bad"]
+    assert isinstance(failed, Failed)
     assert failed.kind is FailureKind.LAUNCH_ERROR
-    assert "and then some; the worker was restarted." in lost.message
+    assert isinstance(watched.outcomes["good"], Measured)
+    assert not watched.of_kind(WorkerLost)
 
 
 def test_kill_minus_nine_in_mid_run_loses_one_point_only(tmp_path: Path) -> None:

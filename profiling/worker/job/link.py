@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import torch
 
@@ -64,6 +64,13 @@ class CandidateLost(Exception):
         self.code = code
 
 
+class Look(NamedTuple):
+    """What to do while the other process is at work, so many seconds after it was asked."""
+
+    act: WhileBusy
+    after_s: float
+
+
 class ForkedProcess:
     """Asks a process of its own."""
 
@@ -76,12 +83,13 @@ class ForkedProcess:
             raise CandidateLost(1) from None
         self._wire = Wire(connection, Said)
 
-    def ask(self, asked: Asked, meanwhile: WhileBusy | None) -> Said:
+    def ask(self, asked: Asked, look: Look | None) -> Said:
         """Raises CandidateLost."""
         try:
             self._wire.send(asked)
-            if meanwhile:
-                meanwhile()
+            if look:
+                time.sleep(look.after_s)
+                look.act()
             said: Said = self._wire.receive()
         except (EOFError, OSError):
             self._wire.close()
@@ -105,10 +113,10 @@ class OwnProcess:
     def __init__(self) -> None:
         self._host = Host()
 
-    def ask(self, asked: Asked, meanwhile: WhileBusy | None) -> Said:
+    def ask(self, asked: Asked, look: Look | None) -> Said:
         said = self._host.answer(asked)
-        if meanwhile:
-            meanwhile()
+        if look:
+            look.act()
         return said
 
     def close(self) -> None:
@@ -132,9 +140,9 @@ class Link:
         self.shares_memory = torch_device.type == "cuda"
         self.ask(Begin(device), Done)
 
-    def ask(self, request: Request, kind: type[Found], meanwhile: WhileBusy | None = None) -> Found:
-        """Ask, call ``meanwhile``, await the answer. Raises CandidateFailed, Tampered or CandidateLost."""
-        said = self._process.ask(Asked(request, self.what, self.stage), meanwhile)
+    def ask(self, request: Request, kind: type[Found], look: Look | None = None) -> Found:
+        """Ask, look meanwhile, await the answer. Raises CandidateFailed, Tampered or CandidateLost."""
+        said = self._process.ask(Asked(request, self.what, self.stage), look)
         if said.replaced:
             raise Tampered(", ".join(said.replaced[:3]))
         if isinstance(said.answer, Trouble):
@@ -260,20 +268,11 @@ class RemoteTimer:
         """Ask for a block; ``meanwhile`` is called half way through, as far as the one before tells."""
         self.asked_at = started = time.perf_counter()
         half_s = self.seen[-1].wall_s / 2 if self.seen else 0.0
-        read = self._link.ask(
-            Block(self._number, self._is_hot), BlockRead, _after(half_s, meanwhile) if meanwhile else None
-        )
+        look = Look(meanwhile, half_s) if meanwhile else None
+        read = self._link.ask(Block(self._number, self._is_hot), BlockRead, look)
         wall_s = time.perf_counter() - started
         self.seen.append(BlockSeen(read.seconds * self.calls_per_block, read.lead_s, wall_s))
         return BlockReading(read.seconds, read.clock_hz, read.preempted)
-
-
-def _after(seconds: float, act: WhileBusy) -> WhileBusy:
-    def wait_and_act() -> None:
-        time.sleep(seconds)
-        act()
-
-    return wait_and_act
 
 
 def own_process(_with_compiler: bool) -> OwnProcess:

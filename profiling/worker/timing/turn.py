@@ -1,5 +1,6 @@
 """One implementation's part of the measurement: its timer, its blocks and their evidence."""
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -186,7 +187,12 @@ class Turn:
 
     @property
     def progress(self) -> Progress:
-        """Without what a clock that sagged adds: no further block makes that narrower."""
+        """Without what a clock that sagged adds: no further block makes that narrower.
+
+        Where other work held up every block so far, nothing is known yet.
+        """
+        if self.blocks and all(block.is_held_up for block in self.blocks):
+            return Progress(math.inf, 0, self.spent_s)
         return Progress(self.at_clock.interval.relative_half_width, len(self.kept), self.spent_s)
 
     @property
