@@ -24,7 +24,7 @@ from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.results.outcome import Method
 from roofscope.profiling.worker.timing import rounds as rounds_module
 from roofscope.profiling.worker.timing import turn as turn_module
-from roofscope.profiling.worker.timing.blocks import BlockReading, WhileBusy
+from roofscope.profiling.worker.timing.block import BlockReading, WhileBusy
 from roofscope.profiling.worker.timing.rounds import STOP_RULES, measure, warm_up, warm_up_rule
 from roofscope.profiling.worker.timing.turn import ReadState, Turn
 

@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 from roofscope.profiling.results.outcome import Method  # noqa: E402
 from roofscope.profiling.results.proof import Proof, ProofName  # noqa: E402
 from roofscope.profiling.worker.environment import read_environment  # noqa: E402
+from roofscope.profiling.worker.job.link import own_process  # noqa: E402
 from roofscope.profiling.worker.selftest.runner import carry_out  # noqa: E402
 from roofscope.profiling.worker.timing.instruments import Instruments  # noqa: E402
 
@@ -21,7 +22,7 @@ def instruments() -> Instruments:
 @pytest.mark.parametrize("name", list(ProofName))
 def test_the_proof_passes(instruments: Instruments, name: ProofName) -> None:
     proofs: list[Proof] = []
-    carry_out((name,), instruments, proofs.append, lambda *_: None, lambda: None)
+    carry_out((name,), instruments, own_process, proofs.append, lambda *_: None, lambda: None)
     [proof] = proofs
     if proof.passed is None:
         pytest.skip(proof.reason_skipped or proof.reason_inconclusive)

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from roofscope.profiling.results.outcome import Method
-from roofscope.profiling.worker.timing import blocks
-from roofscope.profiling.worker.timing.blocks import BlockReading, WallTimer
+from roofscope.profiling.worker.timing import blocks, wall_timer
+from roofscope.profiling.worker.timing.block import BlockReading
+from roofscope.profiling.worker.timing.wall_timer import WallTimer
 
 FIRST_S, LATER_S = 1.5, 0.5e-3
 
@@ -166,8 +167,8 @@ class Beside:
 
 def beside(monkeypatch: pytest.MonkeyPatch, *waits_s: float) -> BlockReading:
     machine = Beside(waits_s)
-    monkeypatch.setattr(blocks, "time", machine)
-    monkeypatch.setattr(blocks, "waits", machine.waits)
+    monkeypatch.setattr(wall_timer, "time", machine)
+    monkeypatch.setattr(wall_timer, "waits", machine.waits)
     return WallTimer(machine.call, [(torch.empty(0),)], 1e-3).block()
 
 

@@ -8,7 +8,7 @@ pytest.importorskip("torch")
 
 from roofscope.profiling.analysis.causal import clock_elasticity
 from roofscope.profiling.results.outcome import ClockElasticity
-from roofscope.profiling.worker.timing.blocks import BlockReading
+from roofscope.profiling.worker.timing.block import BlockReading
 from roofscope.profiling.worker.timing.clock_steps import STEPS, Step, clock_blocks, fitted
 
 FAST_HZ, CAPPED_HZ = 1980e6, 1450e6

@@ -11,7 +11,7 @@ from roofscope.profiling.devices.device import DeviceState
 from roofscope.profiling.results.outcome import Discard, Method
 from roofscope.profiling.worker.timing import rounds
 from roofscope.profiling.worker.timing import turn as turn_module
-from roofscope.profiling.worker.timing.blocks import BlockReading, WhileBusy
+from roofscope.profiling.worker.timing.block import BlockReading, WhileBusy
 from roofscope.profiling.worker.timing.rests import find_rest
 from roofscope.profiling.worker.timing.rounds import measure, warm_up
 from roofscope.profiling.worker.timing.turn import Turn

@@ -25,7 +25,8 @@ from roofscope.profiling.worker.job.link import own_process
 from roofscope.profiling.worker.selftest import causal_limiter, nsight_compute, runner, traps
 from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.selftest.trap_sources import HONEST, TRAPS, Trap
-from roofscope.profiling.worker.timing import blocks
+from roofscope.profiling.worker.timing import wall_timer
+from roofscope.profiling.worker.timing.block import BlockReading
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.tests.children import python
 from roofscope.tests.worker.test_command_line import main
@@ -63,7 +64,7 @@ class WorkClock(TorchDispatchMode):
 def by_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Blocks take the time of their work, by both clocks."""
     with WorkClock() as clock:
-        for module in (blocks, link):
+        for module in (wall_timer, link):
             monkeypatch.setattr(module, "time", clock)
         yield
 
@@ -91,9 +92,9 @@ class Replayed:
         cycles, self._wait_s = mixes[-1]
         self._cycles, self._hz = cycles, hz
 
-    def block(self) -> blocks.BlockReading:
+    def block(self) -> BlockReading:
         hz = next(self._hz)
-        return blocks.BlockReading(self._cycles / hz + self._wait_s, hz)
+        return BlockReading(self._cycles / hz + self._wait_s, hz)
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 1.0])

@@ -60,20 +60,22 @@ from roofscope.profiling.worker.candidate.messages import (
     SingleCalls,
     TimerFacts,
     Trouble,
-    Wire,
 )
 from roofscope.profiling.worker.candidate.snapshot import alias_fault, poison, snapshot
+from roofscope.profiling.worker.candidate.wire import Wire
 from roofscope.profiling.worker.failures import Refusal, WrongResult, classify, first_line, has_broken_capture
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.job.activity import ActivityCounter
 from roofscope.profiling.worker.soundness import is_sound
-from roofscope.profiling.worker.timing.blocks import GraphTimer, LocalTimer, host_seconds
+from roofscope.profiling.worker.timing.block import LocalTimer
+from roofscope.profiling.worker.timing.blocks import GraphTimer
 from roofscope.profiling.worker.timing.clock_steps import heated_blocks
 from roofscope.profiling.worker.timing.energy import measure_energy
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.profiler import profile_block, record_trace
 from roofscope.profiling.worker.timing.single_calls import single_calls
 from roofscope.profiling.worker.timing.waits import waits
+from roofscope.profiling.worker.timing.wall_timer import host_seconds
 
 _SETTLE_CALLS = 3
 # How a file says that it does not take a size: by the door's Refusal, or as Python files do.

@@ -1,13 +1,8 @@
-"""What the referee asks of a candidate's process, and what that answers: one frame each way, msgpack in it.
+"""What the referee asks of a candidate's process, and what that answers.
 
 The answers come from a process that runs foreign code, so they are data of known types and nothing else.
 """
 
-import socket
-import struct
-from typing import Any
-
-import msgspec
 from msgspec import Struct
 
 from roofscope.profiling.analysis.causal import ClockBlock
@@ -22,8 +17,6 @@ from roofscope.profiling.results.outcome import (
     Skipped,
     Stage,
 )
-
-_LENGTH = struct.Struct("!Q")
 
 
 class Layout(Struct, frozen=True):
@@ -316,34 +309,3 @@ class Said(Struct, frozen=True):
 
     answer: Answer
     replaced: tuple[str, ...] = ()
-
-
-class Wire:
-    """Frames of messages over a connected socket."""
-
-    def __init__(self, connection: socket.socket, receives: Any) -> None:
-        self._connection = connection
-        self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(receives)
-
-    def send(self, message: Asked | Said) -> None:
-        data = msgspec.msgpack.encode(message)
-        self._connection.sendall(_LENGTH.pack(len(data)))
-        self._connection.sendall(data)
-
-    def receive(self) -> Any:
-        """The next message. Raises EOFError when the other side is gone, ValueError when it is none."""
-        (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
-        return self._decoder.decode(self._exactly(length))
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def _exactly(self, count: int) -> bytearray:
-        data = bytearray(count)
-        view = memoryview(data)
-        while count:
-            received = self._connection.recv_into(view[len(data) - count :])
-            if not received:
-                raise EOFError
-            count -= received
-        return data

@@ -14,16 +14,14 @@ import torch
 
 from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.domain import outside
-from roofscope.profiling.planning.plan import Job, Regime
+from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, Provider
 from roofscope.profiling.results.outcome import Failed, FailureKind, Outcome, Skipped, Stage, Verification
 from roofscope.profiling.supervision.protocol import OutcomeReady, StageStarted, TraceReady
 from roofscope.profiling.worker.candidate.messages import (
     Build,
     Contents,
-    Counts,
     Done,
-    ReadActivity,
     Record,
     Settle,
     Settled,
@@ -39,7 +37,6 @@ from roofscope.profiling.worker.failures import (
     classify,
 )
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, bytes_a_call, set_count
-from roofscope.profiling.worker.job.activity import Activity
 from roofscope.profiling.worker.job.check_stage import Candidate, Checker
 from roofscope.profiling.worker.job.first_calls import DEADLINE_OF_EACH_S, DEADLINE_S, of_call
 from roofscope.profiling.worker.job.link import (
@@ -52,18 +49,17 @@ from roofscope.profiling.worker.job.link import (
     RemoteTimer,
     Tampered,
 )
+from roofscope.profiling.worker.job.measure_stage import measure_in_turn
 from roofscope.profiling.worker.job.reference import load_reference
 from roofscope.profiling.worker.job.verify import Verifier
 from roofscope.profiling.worker.soundness import is_sound
 from roofscope.profiling.worker.timing.instruments import Instruments
-from roofscope.profiling.worker.timing.rounds import STOP_RULES, measure, warm_up, warm_up_rule
 from roofscope.profiling.worker.timing.turn import Turn
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 Emit = Callable[[OutcomeReady | StageStarted | TraceReady], None]
 
-_HOT_ROUNDS = 3
 _DOUBLE = 8
 
 
@@ -232,7 +228,7 @@ class JobExecutor:
         return self._device.type == "cuda" and may_be_hot
 
     def _measured_together(self, candidates: list[Candidate]) -> str | None:
-        """As ``_measure``; None when it failed, which ends all of them: any one may have caused it."""
+        """What compiled or allocated meanwhile; None when it failed, which ends all of them."""
         try:
             return self._measure(candidates)
         except (CancelRequested, DeviceFault, CandidateLost):
@@ -251,7 +247,6 @@ class JobExecutor:
         return asked.implementation
 
     def _measure(self, candidates: list[Candidate]) -> str:
-        """Fill the candidates' turns; returns what compiled or allocated meanwhile."""
         begin = partial(
             self._start,
             Stage.MEASURE,
@@ -259,25 +254,9 @@ class JobExecutor:
             f"{len(candidates)} in turn",
             more_s=DEADLINE_OF_EACH_S * len(candidates),
         )
-        begin()
-        turns = [candidate.turn for candidate in candidates]
-        read_state = self._instruments.read_state
-        full_clock_hz = self._instruments.full_clock_hz if self._job.regime is Regime.BURST else None
-        warm_up(turns, warm_up_rule(self._job.quality, self._job.regime), read_state, full_clock_hz)
-        before = self._activity()
-        rule, again = STOP_RULES[self._job.quality], begin if self._job.regime is Regime.BURST else None
-        measure(turns, rule, read_state, self._check_cancelled, before_longer_rests=again)
-        happened = self._activity().since(before)
-        for candidate in candidates:
-            if candidate.hot:
-                candidate.hot.rest_s = candidate.turn.rest_s
-                candidate.hot.timer.block()
-                for number in range(_HOT_ROUNDS):
-                    candidate.hot.take_block(number, read_state)
-        return happened
-
-    def _activity(self) -> Activity:
-        return Activity(*self._link.ask(ReadActivity(), Counts).values)
+        return measure_in_turn(
+            candidates, self._job, self._instruments, self._link, begin, self._check_cancelled
+        )
 
     def _guarded(
         self, implementation: Implementation, stage: Stage, act: Callable[[], Value]

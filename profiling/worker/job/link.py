@@ -32,11 +32,11 @@ from roofscope.profiling.worker.candidate.messages import (
     Said,
     TimerFacts,
     Trouble,
-    Wire,
 )
+from roofscope.profiling.worker.candidate.wire import Wire
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
 from roofscope.profiling.worker.job.second_clock import BlockSeen
-from roofscope.profiling.worker.timing.blocks import BlockReading, WhileBusy
+from roofscope.profiling.worker.timing.block import BlockReading, WhileBusy
 
 Found = TypeVar("Found", bound=Answer)
 

@@ -10,9 +10,10 @@ from roofscope.profiling.analysis.selftest_limits import PLANTED_SLEEP_S, Quiet,
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.worker.inputs import InputSet
 from roofscope.profiling.worker.selftest.rig import STOP, Rig
-from roofscope.profiling.worker.timing.blocks import QueueTimer, host_seconds
+from roofscope.profiling.worker.timing.blocks import QueueTimer
 from roofscope.profiling.worker.timing.rounds import measure
 from roofscope.profiling.worker.timing.turn import Turn
+from roofscope.profiling.worker.timing.wall_timer import host_seconds
 
 _COUNT = 2**24  # 33 us on the device: longer than a launch, shorter than the planted wait
 _HOST_CALLS = 50

@@ -1,13 +1,8 @@
-"""Runs and times one block. docs/measuring.md describes the method and its readings.
-
-A timer owns one implementation's calls on rotated buffer sets; ``block()`` runs one block.
-"""
+"""Times blocks on a GPU. docs/measuring.md describes the method and its readings."""
 
 import math
-import statistics
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
 
 import torch
 
@@ -15,18 +10,14 @@ from roofscope.profiling.results.outcome import FailureKind, Method
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.failures import WrongResult, first_line
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
+from roofscope.profiling.worker.timing.block import BLOCK_S, BlockReading, LocalTimer, WhileBusy
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 from roofscope.profiling.worker.timing.graphs import LegacyStreamUsed, OutputPool
-from roofscope.profiling.worker.timing.waits import MOST_WAITED, waits
+from roofscope.profiling.worker.timing.wall_timer import WallTimer, wall_pass_s
 
-BLOCK_S = 0.010  # long against event resolution and launch gaps, short against clock drift
 _MOST_CALLS = 2000  # of one graph, unless it has more sets: capture costs tens of microseconds each
 _MOST_PASS_S = 5 * BLOCK_S  # one pass over the sets in a graph: a block is one pass at least
 _MOST_REPLAYS = 50
-_MOST_QUICK_CALLS = 200_000
-_CALIBRATIONS = 3
-_SLICE_S = 0.001  # of a CPU's block: about half of them escape a busy loop, which of 10 ms few do
-_MOST_TRIES = 4  # times the length of a block, until as much of it is undisturbed
 _LEAST_LEAD_S, _MOST_LEAD_S = 200e-6, 5e-3
 _STRAY_BLOCKS = 3
 _LEAST_STRAY_S = 100e-6  # a host may be slow to notice the end
@@ -34,47 +25,6 @@ _STRAY_SHARE = 0.05  # of a block
 _MOST_QUEUED_CALLS = 400  # the driver takes about 1000 launches before one waits
 _QUEUE_SHARE = 0.75  # of the calls that were seen to fit into the queue
 _WAIT_S = 0.010  # a launch that takes this much longer than all of them should waits for the device
-
-
-WhileBusy = Callable[[], object]
-
-
-class BlockReading(NamedTuple):
-    """One block: seconds per call, and the mean SM clock during it where it could be read."""
-
-    seconds: float
-    clock_hz: float | None
-    preempted: float = 0.0  # share of its slices in which other work had a core; 1: ``seconds`` is of these
-
-
-class BlockTimer(Protocol):
-    """Times blocks of calls of one implementation."""
-
-    method: Method
-    reason: str  # why it is not the first choice; "" if it is
-    calls_per_block: int
-    set_count: int  # of those given, the sets that its calls rotate through
-
-    def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
-        """Run one block; on a GPU ``meanwhile`` is called half way through it, else behind it."""
-        ...
-
-
-class LocalTimer(BlockTimer, Protocol):
-    """A timer in the process that runs the implementation."""
-
-    @property
-    def lead_s(self) -> float:
-        """How long the last block's work was held back before it began."""
-        ...
-
-    def run_on(self, chosen: Sequence[int]) -> list[tuple[torch.Tensor, ...]]:
-        """The timed calls once more; what they wrote for the chosen sets. Valid until the next call."""
-        ...
-
-    def pass_s(self, count: int) -> float:
-        """Seconds of one call on each of the first ``count`` sets; a graph's pass takes all sets."""
-        ...
 
 
 class _EventPair:
@@ -277,64 +227,6 @@ class QueueTimer:
         return fitting
 
 
-class WallTimer:
-    """``perf_counter_ns`` round slices of a block, for a CPU, where a call returns when it is done.
-
-    Beside other work a thread loses its core for milliseconds, which the system counts. Slices in which that
-    happened are left out, and others taken in their place, as far as there are any. Only that they waited
-    counts, never their value.
-    """
-
-    method = Method.WALL_CLOCK
-    reason = ""
-    lead_s = 0.0
-
-    def __init__(
-        self, call: Call, sets: Sequence[InputSet], estimate_s: float, block_s: float = BLOCK_S
-    ) -> None:
-        self._call = call
-        self._sets = sets
-        self.set_count = len(sets)  # in turn, block after block
-        self._next = 0
-        # The estimate may come from calls slower than the rest, so what blocks take corrects it.
-        for _ in range(_CALIBRATIONS):
-            self._calls = max(min(round(_SLICE_S / max(estimate_s, 1e-8)), _MOST_QUICK_CALLS), 1)
-            self._slices = max(round(block_s / max(estimate_s, 1e-8) / self._calls), 1)
-            self._most_s = _MOST_TRIES * block_s
-            self.calls_per_block = self._calls * self._slices
-            estimate_s = self.block().seconds
-
-    def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
-        calm_s: list[float] = []
-        disturbed_s: list[float] = []
-        with waits() as waited_s:
-            while len(calm_s) < self._slices and sum(calm_s) + sum(disturbed_s) < self._most_s:
-                before_s = waited_s()
-                seconds = self._slice_s()
-                is_calm = waited_s() - before_s <= MOST_WAITED * seconds
-                (calm_s if is_calm else disturbed_s).append(seconds)
-        if meanwhile:
-            meanwhile()
-        share = len(disturbed_s) / (len(calm_s) + len(disturbed_s))
-        counted_s = calm_s or disturbed_s
-        seconds = statistics.fmean(counted_s) / self._calls
-        self.lead_s = sum(calm_s) + sum(disturbed_s) - seconds * self.calls_per_block
-        return BlockReading(seconds, None, share)
-
-    def run_on(self, chosen: Sequence[int]) -> list[tuple[torch.Tensor, ...]]:
-        return [as_tuple(self._call(*self._sets[index])) for index in chosen]
-
-    def pass_s(self, count: int) -> float:
-        return wall_pass_s(self._call, self._sets[:count])
-
-    def _slice_s(self) -> float:
-        started = time.perf_counter_ns()
-        for _ in range(self._calls):
-            self._call(*self._sets[self._next % len(self._sets)])
-            self._next += 1
-        return (time.perf_counter_ns() - started) * 1e-9
-
-
 def sets_of_a_pass(sets: Sequence[InputSet], estimate_s: float) -> Sequence[InputSet]:
     """As many of the sets as a graph may take in one pass; 2 at least, where there are 2.
 
@@ -370,30 +262,6 @@ def _first_of(error: BaseException) -> BaseException:
     while isinstance(error.__context__, RuntimeError):
         error = error.__context__
     return error
-
-
-def wall_pass_s(call: Call, sets: Sequence[InputSet]) -> float:
-    """Seconds of one call on each set, as the host sees it, to its end on the device."""
-    on_gpu = sets[0][0].is_cuda
-    if on_gpu:
-        torch.cuda.synchronize()
-    started = time.perf_counter_ns()
-    for inputs in sets:
-        call(*inputs)
-    if on_gpu:
-        torch.cuda.synchronize()
-    return (time.perf_counter_ns() - started) * 1e-9
-
-
-def host_seconds(call: Call, inputs: InputSet, calls: int) -> float:
-    """Wall time per call as the host sees it, Python and launch included, device not awaited."""
-    torch.cuda.synchronize()
-    started = time.perf_counter_ns()
-    for _ in range(calls):
-        call(*inputs)
-    elapsed = (time.perf_counter_ns() - started) * 1e-9
-    torch.cuda.synchronize()
-    return elapsed / calls
 
 
 def _estimate_s(

@@ -15,7 +15,7 @@ from roofscope.profiling.analysis.causal import ClockBlock, clock_elasticity
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.results.outcome import ClockElasticity
 from roofscope.profiling.worker.environment import free_bytes
-from roofscope.profiling.worker.timing.blocks import BlockReading
+from roofscope.profiling.worker.timing.block import BlockReading
 from roofscope.profiling.worker.timing.energy import Clock, SystemClock, cuda_mark
 
 BUDGET_S = 1.5

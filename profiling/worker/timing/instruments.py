@@ -11,7 +11,8 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.gc_policy import keep_out_of_captures
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.timing.blocks import BLOCK_S, LocalTimer, make_timer
+from roofscope.profiling.worker.timing.block import BLOCK_S, LocalTimer
+from roofscope.profiling.worker.timing.blocks import make_timer
 from roofscope.profiling.worker.timing.energy import energy_reader
 from roofscope.profiling.worker.timing.gpu_clock import gpu_clock
 from roofscope.profiling.worker.timing.graphs import OutputPool

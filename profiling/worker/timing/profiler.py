@@ -17,7 +17,7 @@ from torch.profiler import ProfilerActivity, profile
 from roofscope.profiling.results.outcome import Launch, Meanwhile, ProfiledKernel
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.timing.blocks import BlockReading, BlockTimer
+from roofscope.profiling.worker.timing.block import BlockReading, BlockTimer
 from roofscope.profiling.worker.timing.gpu_clock import OWN_PREFIX
 from roofscope.profiling.worker.timing.turn import Turn
 

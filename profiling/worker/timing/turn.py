@@ -17,7 +17,7 @@ from roofscope.profiling.analysis.statistics import (
 )
 from roofscope.profiling.devices.device import DeviceState
 from roofscope.profiling.results.outcome import LEAST_BLOCKS, Discard, Evidence, Method, TimeStats
-from roofscope.profiling.worker.timing.blocks import BlockReading, BlockTimer
+from roofscope.profiling.worker.timing.block import BlockReading, BlockTimer
 
 ReadState = Callable[[], DeviceState]
 
