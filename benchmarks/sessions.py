@@ -1,0 +1,89 @@
+"""Records the example sessions on one GPU: `assets/sessions/README.md` says what each is for.
+
+    python3 main.py -m roofscope.benchmarks.sessions FOLDER [--part NAME ...] [--seconds 560]
+
+A part is one session, by the commands below. A part whose file lies in the folder already is left out, and none
+is begun after so many seconds, so that the same command goes on where a lease ended.
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from roofscope.profiling.paths import PACKAGE, SUFFIX
+from roofscope.profiling.planning.catalog import scan
+from roofscope.profiling.planning.plan import TOUR
+
+_KERNELS_A_SWEEP = 6
+_OUT = "OUT"  # stands for the session's file
+_EVERY = ("--provider", "eager", "--provider", "compile", "--provider", "triton", "--provider", "cuda")
+_BOTH = ("--dtype", "float32", "--dtype", "bfloat16")
+_GELU = ("eager", "compile_default", "cuda_naive", "cuda_textbook", "cuda_sigmoid", "triton_textbook")
+_TRACED = ("softmax/eager", "softmax/compile_default", "softmax/triton_online", "softmax/cuda_registers")
+
+
+class Part(NamedTuple):
+    """A session, and the command lines that record it."""
+
+    name: str
+    commands: tuple[tuple[str, ...], ...]
+
+
+def parts() -> Iterator[Part]:
+    """In the order of what a reader wants first."""
+    kernels = scan().kernels
+    stems = [part for stem in (*_GELU, "triton_sigmoid") for part in ("--implementation", stem)]
+    tour = ("run", *TOUR, *_EVERY, "--provider", "library", *_BOTH)
+    traces = tuple(("trace", _OUT, one, "--dtype", "bfloat16") for one in _TRACED)
+    yield Part("gelu", (("run", "gelu", *stems, *_BOTH, "--preset", "large", "--out", _OUT),))
+    yield Part(
+        "tour",
+        ((*tour, "--preset", "small", "--preset", "large", "--exact", "--out", _OUT), *traces),
+    )
+    yield Part("tour-sustained", ((*tour, "--preset", "large", "--sustained", "--out", _OUT),))
+    modes = [kernel.spec.name for kernel in kernels if kernel.spec.compares_modes]
+    yield Part("modes", (("run", *modes, "--all-modes", "--preset", "large", "--out", _OUT),))
+    yield Part("proofs", (("selftest", "--out", _OUT),))
+    swept = [kernel.spec.name for kernel in kernels if kernel.spec.sweep]
+    for number, begin in enumerate(range(0, len(swept), _KERNELS_A_SWEEP), 1):
+        chosen = swept[begin : begin + _KERNELS_A_SWEEP]
+        yield Part(
+            f"sweep-{number}", (("run", *chosen, *_EVERY, *_BOTH, "--preset", "sweep", "--out", _OUT),)
+        )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Exit code 1 where a command failed; its session stays, to be looked at."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--part", action="append", help="such as tour; all if none")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    chosen = parser.parse_args(arguments)
+    chosen.folder.mkdir(parents=True, exist_ok=True)
+    began, failed = time.monotonic(), False
+    for part in parts():
+        path = chosen.folder / f"{part.name}{SUFFIX}"
+        if (chosen.part and part.name not in chosen.part) or path.exists():
+            continue
+        if time.monotonic() - began > chosen.seconds:
+            break
+        started = time.monotonic()
+        codes = [_run(command, path) for command in part.commands]
+        failed |= any(codes)
+        print(f"{part.name}: exit codes {codes}, {time.monotonic() - started:.0f} s", flush=True)
+    return int(failed)
+
+
+def _run(command: Sequence[str], path: Path) -> int:
+    named = [str(path) if word == _OUT else word for word in command]
+    return subprocess.run([sys.executable, "-P", str(PACKAGE / "main.py"), *named], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
