@@ -45,21 +45,21 @@ def link(server: ForkServer) -> Iterator[Link]:
     link.close()
 
 
-def build(link: Link, folder: Path, source: str) -> None:
+def build(link: Link, folder: Path, source: str, number: int = 0) -> None:
     add_toy(folder, "toy", source)
     kernel = scan([folder]).kernel("toy")
     assert kernel is not None
     link.what, link.stage = "toy / eager PyTorch", Stage.BUILD
     workload = Workload("toy", Dtype.FLOAT32, {"n": 1000})
-    link.ask(Build(0, kernel.implementations[0], str(kernel.folder), workload, ("x",)), Done)
+    link.ask(Build(number, kernel.implementations[0], str(kernel.folder), workload, ("x",)), Done)
 
 
-def called(link: Link) -> tuple[torch.Tensor, torch.Tensor]:
+def called(link: Link, number: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     """The input that was filled here, and what came back for it."""
     sets = link.make("test", X)
     sets.sets[0][0].uniform_(-1, 1)
     sets.send()
-    link.ask(Call(0, "test"), Done)
+    link.ask(Call(number, "test"), Done)
     lent = link.ask(Collect(), Lending).tensors
     return sets.sets[0][0], link.outputs(lent)[0]
 
@@ -86,6 +86,17 @@ def test_nothing_replaced_there_is_replaced_here(link: Link, tmp_path: Path) -> 
     with pytest.raises(Tampered, match=r"torch.cuda.Event.elapsed_time \(by eager.py:2\)"):
         build(link, tmp_path, source)
     assert "elapsed_time" in torch.cuda.Event.elapsed_time.__qualname__
+
+
+def test_what_one_implementation_sets_in_torch_another_does_not_find(link: Link, tmp_path: Path) -> None:
+    """The one that set it keeps it."""
+    sets_it = "import torch\ntorch.set_default_dtype(torch.float64)\n"
+    returns_it = "def run(x):\n    return x + torch.ones(1).element_size()\n"
+    build(link, tmp_path / "one", f"{sets_it}{returns_it}", number=0)
+    build(link, tmp_path / "other", f"import torch\n{returns_it}", number=1)
+    for number, size in ((0, 8), (1, 4), (0, 8)):
+        x, y = called(link, number)
+        assert torch.equal((y - x).round(), torch.full_like(x, size))
 
 
 def test_a_failure_comes_back_as_an_outcome(link: Link, tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ from roofscope.profiling.worker.candidate.messages import (
     Trouble,
 )
 from roofscope.profiling.worker.candidate.snapshot import alias_fault, poison, snapshot
+from roofscope.profiling.worker.candidate.torch_state import TorchStates
 from roofscope.profiling.worker.candidate.wire import Wire
 from roofscope.profiling.worker.failures import Refusal, WrongResult, classify, first_line, has_broken_capture
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
@@ -105,11 +106,13 @@ class Host:
         self._candidates: dict[int, _Candidate] = {}
         self._activity: ActivityCounter | None = None
         self._integrity: Integrity | None = None
+        self._states = TorchStates()
 
     def answer(self, asked: Asked) -> Said:
         """Carry out a request; whatever it raises becomes an answer, too."""
         try:
-            found = self._carry_out(asked.request)
+            with self._states.of(getattr(asked.request, "number", None)):
+                found = self._carry_out(asked.request)
             if not isinstance(asked.request, Call):
                 self._synchronize()
         except Exception as error:  # noqa: BLE001 - a kernel may raise anything
