@@ -6,24 +6,41 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.planning.catalog import scan
-from roofscope.profiling.planning.spec import Dtype, Workload
-from roofscope.profiling.results.outcome import Failed, Stage
+from roofscope.profiling.planning.plan import SizeChoice, plan_jobs
+from roofscope.profiling.planning.spec import Dtype, Provider, Workload
+from roofscope.profiling.results.outcome import Failed, SkipKind, Skipped, Stage
 from roofscope.profiling.worker.candidate.fork_server import ForkServer
 from roofscope.profiling.worker.candidate.memory import Mapping, make_block, sets_of
-from roofscope.profiling.worker.candidate.messages import Build, Call, Collect, Done, Layout, Lending, Lent
+from roofscope.profiling.worker.candidate.messages import (
+    Asked,
+    Build,
+    Call,
+    Collect,
+    Done,
+    Layout,
+    Lending,
+    Lent,
+    Said,
+    Trouble,
+)
+from roofscope.profiling.worker.job.executor import JobExecutor
 from roofscope.profiling.worker.job.link import (
     CandidateFailed,
     CandidateLost,
     ForkedProcess,
     Link,
+    Look,
+    OwnProcess,
     Tampered,
 )
+from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.tests.children import python
 from roofscope.tests.worker.toys import add_toy
 
@@ -152,6 +169,31 @@ def _state(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except (FileNotFoundError, ProcessLookupError):
         return "Z"
+
+
+class Closed(OwnProcess):
+    """A process that a device does not let in."""
+
+    def ask(self, asked: Asked, look: Look | None) -> Said:
+        return Said(Trouble(Skipped(SkipKind.UNSUPPORTED, "This GPU lets one process in."), True, False))
+
+
+def test_a_device_that_lets_no_second_process_in_is_one_sentence(tmp_path: Path) -> None:
+    add_toy(tmp_path, "toy", "def run(x):\n    return x * 2\n")
+    catalog = scan([tmp_path])
+    [kernel] = catalog.kernels
+    [job] = plan_jobs(
+        [kernel],
+        device="cpu",
+        dtypes=[Dtype.FLOAT32],
+        size_choices=[SizeChoice("small")],
+        providers=[Provider.EAGER],
+    )
+    said: list[Any] = []
+    instruments = Instruments(cpu_device())
+    JobExecutor(job, catalog, instruments, lambda _: Closed(), said.append, lambda: None).run()
+    [ready] = said
+    assert ready.outcome == Skipped(SkipKind.UNSUPPORTED, "This GPU lets one process in.")
 
 
 def test_sets_lie_in_one_allocation_and_do_not_overlap() -> None:

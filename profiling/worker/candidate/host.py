@@ -82,6 +82,7 @@ _SETTLE_CALLS = 3
 # How a file says that it does not take a size: by the door's Refusal, or as Python files do.
 _REFUSALS = (Refusal, ValueError, AssertionError)
 _OUTPUTS = "outputs"
+_DEVICES_UNAVAILABLE = 46  # cudaErrorDevicesUnavailable
 
 
 @dataclass
@@ -184,7 +185,7 @@ class Host:
         device = request.device
         if device.kind is DeviceKind.CUDA:
             self._device = torch.device(device.id)
-            torch.cuda.set_device(self._device)
+            _enter(self._device)
             importlib.import_module("cuda.bindings.driver")  # which is watched, too
         self._instruments = Instruments(device)
         self._device = self._instruments.torch_device
@@ -305,6 +306,20 @@ class Host:
     def _synchronize(self) -> None:
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
+
+
+def _enter(device: torch.device) -> None:
+    """Make this process's context on a GPU. Raises Refusal where the GPU takes one process only."""
+    try:
+        torch.cuda.set_device(device)
+        torch.ones(1, device=device)
+    except RuntimeError as error:
+        if getattr(error, "error_code", None) != _DEVICES_UNAVAILABLE:
+            raise
+        raise Refusal(
+            "This GPU lets one process in (exclusive compute mode), and Roofscope judges in one and runs "
+            "kernels in another; `nvidia-smi --compute-mode 0` lets both in."
+        ) from error
 
 
 def kept_l2_bytes() -> int:

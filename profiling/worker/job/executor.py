@@ -113,7 +113,12 @@ class JobExecutor:
                 )
             return
         while self._left:
-            self._link = self._connected(self._left)
+            try:
+                self._link = self._connected(self._left)
+            except CandidateFailed as error:  # the device lets no second process in
+                for implementation in tuple(self._left):
+                    self._conclude(implementation, error.outcome)
+                return
             try:
                 self._run_all(tuple(self._left))
             except _Spoiled:

@@ -138,7 +138,11 @@ class Link:
         self._sets: list[RemoteSets] = []
         self.what, self.stage = "", Stage.BUILD
         self.shares_memory = torch_device.type == "cuda"
-        self.ask(Begin(device), Done)
+        try:
+            self.ask(Begin(device), Done)
+        except BaseException:
+            process.close()
+            raise
 
     def ask(self, request: Request, kind: type[Found], look: Look | None = None) -> Found:
         """Ask, look meanwhile, await the answer. Raises CandidateFailed, Tampered or CandidateLost."""
