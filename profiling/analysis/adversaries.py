@@ -30,7 +30,8 @@ from roofscope.profiling.results.session import Point, Session
 CORPUS = PACKAGE / "tests" / "adversaries"  # of a checkout: an installed package has no tests
 HONEST = "honest"  # the group of the controls
 MEASURED = "measured"
-# Flags that tell a reader that the time is not that of the work. An unstable time may be true.
+# Flags that tell a reader that the time is not that of the work. An unstable time may be true; so may one
+# beside other work, of an honest version.
 TELLING = frozenset((Flag.PROFILER_DISAGREES, Flag.REMEMBERS, Flag.ABOVE_ROOF))
 _DEADLY = "kill"  # the group that comes last: a judge that dies of it has answered the rest
 _KINDS = frozenset((MEASURED, *FailureKind, *SkipKind))
@@ -126,7 +127,8 @@ def judge(adversary: Adversary, job: Job, implementation: Implementation, outcom
         case Measured(time=time, method=method):
             # In a session without ceilings: a cheat that stays below the roof must be found as well.
             point = Point(1, job, implementation, outcome, "")
-            flags = [flag for flag in flags_of(point, Session(Path(), "")) if flag in TELLING]
+            telling = TELLING if adversary.is_honest else TELLING | {Flag.PREEMPTED}
+            flags = [flag for flag in flags_of(point, Session(Path(), "")) if flag in telling]
             if flags:
                 return Answer(adversary, "flagged", ", ".join(flags), is_right=not adversary.is_honest)
             cause = f"{time.median_s * 1e6:.3g} µs a call by {method}"

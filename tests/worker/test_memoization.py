@@ -3,7 +3,14 @@
 import pytest
 import torch
 
-from roofscope.profiling.worker.job.memoization import Memory, Pass, find_memory, fingerprint, pass_length
+from roofscope.profiling.worker.job.memoization import (
+    Memory,
+    NeverCalm,
+    Pass,
+    find_memory,
+    fingerprint,
+    pass_length,
+)
 
 
 class FakePasses:
@@ -36,14 +43,18 @@ def test_one_pair_that_does_not_differ_is_enough() -> None:
 
 
 def test_other_work_on_the_machine_is_not_taken_for_a_memory() -> None:
-    passes = FakePasses([0.030] * 10 + [0.010], [0.010] * 5, busy=10)
+    passes = FakePasses([0.030] * 10 + [0.010], [0.010] * 11, busy=10)
     assert find_memory(passes) is None
-    assert passes.passes == 12
+    assert passes.passes == 22
 
 
-@pytest.mark.parametrize("busy", [10, 100])
-def test_a_memory_is_found_on_a_busy_machine_too(busy: int) -> None:
-    assert find_memory(FakePasses([0.030] * 100, [0.001] * 100, busy)) == Memory(0.030, 0.001)
+def test_a_memory_is_found_where_the_machine_is_calm_at_times() -> None:
+    assert find_memory(FakePasses([0.030] * 100, [0.001] * 100, busy=10)) == Memory(0.030, 0.001)
+
+
+def test_nobody_is_accused_where_the_machine_is_never_calm() -> None:
+    with pytest.raises(NeverCalm):
+        find_memory(FakePasses([0.030] * 100, [0.001] * 100, busy=100))
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,13 @@ from roofscope.profiling.worker.candidate.messages import (
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
 from roofscope.profiling.worker.job.link import Link, RemoteSets, RemoteTimer
-from roofscope.profiling.worker.job.memoization import REMEMBERED, find_memory, fingerprint, pass_length
+from roofscope.profiling.worker.job.memoization import (
+    REMEMBERED,
+    NeverCalm,
+    find_memory,
+    fingerprint,
+    pass_length,
+)
 from roofscope.profiling.worker.job.passes import RemotePasses
 from roofscope.profiling.worker.job.second_clock import contradiction
 from roofscope.profiling.worker.job.verify import Verifier
@@ -188,7 +194,10 @@ class Checker:
             else pass_length(len(self._sets.sets), turn.interval.median)
         )
         passes = RemotePasses(self._link, candidate.number, self._sets, count, self._refresh)
-        memory = find_memory(passes, _REPLAYED_REMEMBERED if is_replayed else REMEMBERED)
+        try:
+            memory = find_memory(passes, _REPLAYED_REMEMBERED if is_replayed else REMEMBERED)
+        except NeverCalm:
+            return tuple({*flags, Flag.PREEMPTED})
         if memory and is_replayed:  # nothing else differs between two replays of one graph
             raise WrongResult(
                 FailureKind.TAMPERED,

@@ -13,6 +13,7 @@ from roofscope.profiling.worker.inputs import InputSet
 REMEMBERED = 1.5  # times as fast on contents seen before
 _MOST_SETS = 8
 _MOST_TRIES = 5
+_LEAST_PAIRS = 2  # that accuse
 _MOST_DISTURBED = 20  # tries more, while other work has the cores
 _MOST_WAITED = 0.1  # of a pass: far less than what is looked for
 _PASS_S = 0.02
@@ -56,27 +57,34 @@ class Memory(NamedTuple):
     repeated_s: float
 
 
+class NeverCalm(Exception):
+    """Other work had the cores all the time: whether calls remember is not known."""
+
+
 def find_memory(passes: Passes, ratio: float = REMEMBERED) -> Memory | None:
     """The times of calls that take more than ``ratio`` times as long on fresh contents; None of others.
 
     The least of several tries counts, because a busy moment slows either pass; one pair of passes that does
-    not differ is enough to say no. Passes on fresh contents during which threads waited for a core say
-    nothing, and are tried again, as far as it goes.
+    not differ is enough to say no. A pair in which threads waited for a core says nothing, and others are
+    tried, as far as it goes. Raises NeverCalm where there are too few to accuse anybody.
     """
     fresh_s: list[float] = []
     repeated_s: list[float] = []
-    for tries_left in reversed(range(_MOST_TRIES + _MOST_DISTURBED)):
+    for _ in range(_MOST_TRIES + _MOST_DISTURBED):
         passes.refresh(seen=False)
         fresh = passes.run()
-        if not fresh.is_calm and tries_left >= _MOST_TRIES - len(fresh_s):
+        passes.refresh(seen=True)
+        repeated = passes.run()
+        if not (fresh.is_calm and repeated.is_calm):
             continue
         fresh_s.append(fresh.seconds)
-        passes.refresh(seen=True)
-        repeated_s.append(passes.run().seconds)
+        repeated_s.append(repeated.seconds)
         if min(fresh_s) <= ratio * min(repeated_s):
             return None
         if len(fresh_s) == _MOST_TRIES:
             break
+    if len(fresh_s) < _LEAST_PAIRS:
+        raise NeverCalm
     return Memory(min(fresh_s), min(repeated_s))
 
 
