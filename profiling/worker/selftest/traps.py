@@ -90,10 +90,12 @@ def _run(rig: Rig, catalog: Catalog, trap: Trap) -> tuple[Outcome | None, tuple[
     JobExecutor(jobs[0], catalog, rig.instruments, rig.connect, watch, rig.check_cancelled).run()
     if not found:
         return None, ()
-    return found[0].outcome, _telling_flags(jobs[0], found[0])
+    # Beside other work nobody knows whether calls remember: of a cheat that warning is enough.
+    telling = _TELLING if trap == _TWIN else _TELLING | {Flag.PREEMPTED}
+    return found[0].outcome, _telling_flags(jobs[0], found[0], telling)
 
 
-def _telling_flags(job: Job, event: OutcomeReady) -> tuple[Flag, ...]:
+def _telling_flags(job: Job, event: OutcomeReady, telling: frozenset[Flag]) -> tuple[Flag, ...]:
     """As the window computes them, in a session without ceilings."""
     point = Point(1, job, event.implementation, event.outcome, "")
-    return tuple(flag for flag in flags_of(point, Session(Path(), "")) if flag in _TELLING)
+    return tuple(flag for flag in flags_of(point, Session(Path(), "")) if flag in telling)
