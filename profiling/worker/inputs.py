@@ -16,7 +16,6 @@ from roofscope.profiling.worker.failures import WrongResult
 InputSet = tuple[torch.Tensor, ...]
 Derive = Callable[..., Sequence[torch.Tensor]]
 
-_ALIGNED = 512  # bytes: where torch's own allocations begin
 _WIDE_COUNT = 2**24  # elements of an 8-bit type that are filled at once
 
 
@@ -65,24 +64,6 @@ class InputMaker:
         else:
             self.refresh(blocks, sizes)
 
-    def make_sets(self, sizes: dict[str, int], count: int) -> list[InputSet]:
-        """As many sets, quickly: a tensor's copies share one block of memory, which one call fills.
-
-        Thousands of sets filled one by one would take longer than the measurement.
-        """
-        copies: list[list[torch.Tensor]] = []
-        for tensor in self._spec.inputs:
-            dtype = self._dtype_of(tensor)
-            like = torch.empty(self._spec.shape(tensor, sizes), dtype=dtype, device="meta")
-            step = -(-like.nbytes // _ALIGNED) * _ALIGNED // dtype.itemsize
-            block = torch.empty(count * step, dtype=dtype, device=self.device)
-            self._fill_as(block, tensor, sizes)
-            copies.append([_part(block, number * step, like) for number in range(count)])
-        sets = list(zip(*copies, strict=True)) if copies else [() for _ in range(count)]
-        for inputs in sets:
-            self._derive_into(inputs)
-        return sets
-
     def set_bytes(self, sizes: dict[str, int]) -> int:
         """Bytes of one set's tensors and of what a call writes for them, as they lie in memory."""
         return sum(
@@ -126,15 +107,10 @@ class InputMaker:
             tensor.uniform_(low, high, generator=self._generator)
             return
         # Torch has no random numbers of the 8-bit types. In pieces, because float32 is four times as large.
-        for piece in tensor.view(-1).split(_WIDE_COUNT):
+        whole = [tensor] if tensor.is_contiguous() else tensor.unbind()  # sets with room between them
+        for piece in (piece for part in whole for piece in part.view(-1).split(_WIDE_COUNT)):
             wide = torch.empty_like(piece, dtype=torch.float32)
             piece.copy_(wide.uniform_(low, high, generator=self._generator))
-
-
-def _part(block: torch.Tensor, offset: int, like: torch.Tensor) -> torch.Tensor:
-    """A tensor over a part of the block's memory; no view, so that a call cannot find the block by it."""
-    part = torch.empty(0, dtype=block.dtype, device=block.device)
-    return part.set_(block.untyped_storage(), offset, like.shape, like.stride())
 
 
 def widened(inputs: InputSet) -> InputSet:

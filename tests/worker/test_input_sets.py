@@ -17,6 +17,7 @@ from roofscope.profiling.planning.spec import (
     Tolerance,
     WorkFormula,
 )
+from roofscope.profiling.worker.candidate.memory import make_block, sets_of
 from roofscope.profiling.worker.inputs import InputMaker, bytes_a_call, set_count
 
 CACHE = 60 * 2**20
@@ -87,7 +88,9 @@ def sum_of_rows(x: torch.Tensor, *_: torch.Tensor) -> tuple[torch.Tensor]:
 
 def test_thousands_of_sets_share_a_block_a_tensor_and_are_tensors_of_their_own() -> None:
     maker = InputMaker(MANY, Dtype.BFLOAT16, torch.device("cpu"), seed=1, derive=sum_of_rows)
-    sets = maker.make_sets(SIZES, 4096)
+    blocks = tuple(make_block(layout, 4096, torch.device("cpu")) for layout in maker.layouts(SIZES))
+    sets = sets_of(blocks)
+    maker.refresh_all(blocks, sets, SIZES)
     assert len(sets) == 4096
     for tensors, spec in zip(zip(*sets, strict=True), MANY.inputs, strict=True):
         assert len({tensor.untyped_storage().data_ptr() for tensor in tensors}) == 1

@@ -195,4 +195,11 @@ class _Bytes:
 
 def sets_of(blocks: Sequence[torch.Tensor]) -> list[tuple[torch.Tensor, ...]]:
     """The input sets in blocks whose first dimension counts them."""
-    return [tuple(block[index] for block in blocks) for index in range(blocks[0].shape[0])]
+    return [tuple(_part(block, index) for block in blocks) for index in range(blocks[0].shape[0])]
+
+
+def _part(block: torch.Tensor, index: int) -> torch.Tensor:
+    """A tensor over a part of the block's memory; no view, so that a call cannot find the block by it."""
+    part = torch.empty(0, dtype=block.dtype, device=block.device)
+    offset = block.storage_offset() + index * block.stride(0)
+    return part.set_(block.untyped_storage(), offset, block.shape[1:], block.stride()[1:])

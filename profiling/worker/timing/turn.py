@@ -15,7 +15,7 @@ from roofscope.profiling.analysis.statistics import (
     median_of_known,
     unstable_because,
 )
-from roofscope.profiling.devices.device import DeviceState
+from roofscope.profiling.devices.device import SLOWDOWNS, DeviceState
 from roofscope.profiling.results.outcome import LEAST_BLOCKS, Discard, Evidence, Method, TimeStats
 from roofscope.profiling.worker.timing.block import BlockReading, BlockTimer
 
@@ -23,7 +23,6 @@ ReadState = Callable[[], DeviceState]
 
 # What slows a few blocks is a fault of theirs, and they are discarded; what slows more than a quarter of them
 # is the condition of the run, and they are kept. A power cap is always a condition: longer rests answer it.
-_FAULTS = ("thermal slowdown (software)", "thermal slowdown (hardware)", "hardware slowdown", "power brake")
 _NO_CAUSE = ("idle",)  # reasons of a clock that nothing holds down
 _GIVEN_UP = "measured before rests grew (power cap)"
 PREEMPTED = "preempted by other work"
@@ -39,7 +38,7 @@ class Block(NamedTuple):
 
     @property
     def faults(self) -> list[str]:
-        return [fault for fault in _FAULTS if fault in (self.state.event_reasons or ())]
+        return [fault for fault in SLOWDOWNS if fault in (self.state.event_reasons or ())]
 
     @property
     def is_held_up(self) -> bool:
