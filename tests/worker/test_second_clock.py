@@ -1,6 +1,6 @@
 """The referee's clock beside the times that a candidate's process claims."""
 
-from roofscope.profiling.worker.job.second_clock import BlockSeen, contradiction
+from roofscope.profiling.worker.job.second_clock import BlockSeen, contradiction, is_unjudged
 
 
 def test_a_tenth_of_the_time_is_contradicted_with_both_figures() -> None:
@@ -24,3 +24,23 @@ def test_a_busy_moment_contradicts_nothing() -> None:
 def test_a_claimed_wait_does_not_explain_everything() -> None:
     """Who says that a block waited for ten seconds before it began explains any time."""
     assert contradiction([BlockSeen(claimed_s=1e-3, lead_s=10.0, wall_s=0.5)])
+
+
+def test_blocks_that_waited_for_a_core_prove_nothing_and_that_is_known() -> None:
+    """As read on two cores with other work: an honest block, and an answer that came late."""
+    waiting = [BlockSeen(0.0106, 0.1, 0.164, waited_s=0.12)] * 5
+    assert not contradiction(waiting)
+    assert is_unjudged(waiting)
+
+
+def test_the_calm_blocks_decide() -> None:
+    waiting = [BlockSeen(0.0106, 0.1, 0.164, waited_s=0.12)] * 5
+    assert contradiction([*waiting, *[BlockSeen(1e-3, 0.0, 0.0109)] * 3])
+    honest = [*waiting, *[BlockSeen(0.0106, 0.0, 0.0110)] * 3]
+    assert not contradiction(honest)
+    assert not is_unjudged(honest)
+
+
+def test_one_block_alone_decides_if_there_is_no_other() -> None:
+    assert contradiction([BlockSeen(1e-3, 0.0, 0.0109)])
+    assert not is_unjudged([])

@@ -45,7 +45,7 @@ from roofscope.profiling.worker.job.memoization import (
     pass_length,
 )
 from roofscope.profiling.worker.job.passes import RemotePasses
-from roofscope.profiling.worker.job.second_clock import contradiction
+from roofscope.profiling.worker.job.second_clock import contradiction, is_unjudged
 from roofscope.profiling.worker.job.verify import Verifier
 from roofscope.profiling.worker.timing.clock_steps import fitted
 from roofscope.profiling.worker.timing.instruments import Instruments
@@ -185,7 +185,7 @@ class Checker:
             self._instruments.device.last_level_cache_bytes or 0
         ):
             flags.append(Flag.PARTLY_WARM)
-        if turn.is_preempted:
+        if turn.is_preempted or is_unjudged(candidate.timer.seen):
             flags.append(Flag.PREEMPTED)
         is_replayed = turn.timer.method is Method.CUDA_GRAPH
         count = (

@@ -1,5 +1,6 @@
 """The referee's side of a candidate's process: what it is asked, and the memory that both see."""
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
@@ -37,6 +38,7 @@ from roofscope.profiling.worker.candidate.wire import Wire
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
 from roofscope.profiling.worker.job.second_clock import BlockSeen
 from roofscope.profiling.worker.timing.block import BlockReading, WhileBusy
+from roofscope.profiling.worker.timing.waits import waits
 
 Found = TypeVar("Found", bound=Answer)
 
@@ -78,7 +80,7 @@ class ForkedProcess:
         """Raises CandidateLost where the server is gone."""
         self._server = server
         try:
-            connection, self._pid = server.new(with_compiler=with_compiler)
+            connection, self.pid = server.new(with_compiler=with_compiler)
         except (EOFError, OSError):
             raise CandidateLost(1) from None
         self._wire = Wire(connection, Said)
@@ -102,7 +104,7 @@ class ForkedProcess:
 
     def _end(self) -> int:
         try:
-            return self._server.end_of(self._pid)
+            return self._server.end_of(self.pid)
         except (EOFError, OSError):  # foreign code has ended the server, too
             return 1
 
@@ -111,6 +113,7 @@ class OwnProcess:
     """Asks a host in this process, for tests."""
 
     def __init__(self) -> None:
+        self.pid = os.getpid()
         self._host = Host()
 
     def ask(self, asked: Asked, look: Look | None) -> Said:
@@ -134,6 +137,7 @@ class Link:
     ) -> None:
         self._process = process
         self.device = torch_device
+        self.processes = {os.getpid(), process.pid}  # that a block's time may be lost in
         self._outputs = Mapping(torch_device)
         self._sets: list[RemoteSets] = []
         self.what, self.stage = "", Stage.BUILD
@@ -270,12 +274,15 @@ class RemoteTimer:
 
     def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
         """Ask for a block; ``meanwhile`` is called half way through, as far as the one before tells."""
-        self.asked_at = started = time.perf_counter()
         half_s = self.seen[-1].wall_s / 2 if self.seen else 0.0
         look = Look(meanwhile, half_s) if meanwhile else None
-        read = self._link.ask(Block(self._number, self._is_hot), BlockRead, look)
-        wall_s = time.perf_counter() - started
-        self.seen.append(BlockSeen(read.seconds * self.calls_per_block, read.lead_s, wall_s))
+        with waits(*self._link.processes) as waited_s:
+            before_s = waited_s()
+            self.asked_at = started = time.perf_counter()
+            read = self._link.ask(Block(self._number, self._is_hot), BlockRead, look)
+            wall_s = time.perf_counter() - started
+            waited = waited_s() - before_s
+        self.seen.append(BlockSeen(read.seconds * self.calls_per_block, read.lead_s, wall_s, waited))
         return BlockReading(read.seconds, read.clock_hz, read.preempted)
 
 

@@ -1,7 +1,8 @@
 """The referee's own clock, which nothing in a candidate's process can reach.
 
 It is wall time from asking for a block to the answer, after which the device is idle: at least the block's
-time, and more by what it costs to ask and to launch.
+time, and more by what it costs to ask and to launch. Beside other work either process may wait for a core in
+between; the system counts that, and such blocks prove nothing.
 """
 
 from collections.abc import Sequence
@@ -11,14 +12,19 @@ from typing import NamedTuple
 _COST_S = 3e-3  # of asking, launching and waking up: 0.3 to 1 ms on an H200's host
 _SHARE = 0.10  # of a block of 10 ms; smaller frauds are left to the other checks
 _LONGEST_LEAD_S = 0.1
+_LEAST_CALM = 3  # blocks, or all where there are fewer
 
 
 class BlockSeen(NamedTuple):
-    """A block as it was claimed, how long it says to have waited before it began, and as it was seen."""
+    """A block as it was claimed, how long it says to have waited before it began, and as it was seen.
+
+    ``waited_s``: how long threads of either process were ready meanwhile and had no core, as Linux counts it.
+    """
 
     claimed_s: float
     lead_s: float
     wall_s: float
+    waited_s: float = 0.0
 
     @property
     def excess_s(self) -> float:
@@ -26,20 +32,44 @@ class BlockSeen(NamedTuple):
         lead_s = min(max(self.lead_s, 0.0), _LONGEST_LEAD_S)
         return self.wall_s - lead_s - self.claimed_s
 
+    @property
+    def is_calm(self) -> bool:
+        """Whether no wait for a core could have made the excess."""
+        return self.waited_s <= _allowed_s(self.claimed_s) / 2
+
 
 def contradiction(blocks: Sequence[BlockSeen]) -> str:
     """What the referee's clock holds against the times claimed, in a clause; "" for nothing.
 
-    The median block decides, because a busy host may delay the answer of any.
+    The median of the calm blocks decides, because a busy host may delay the answer of any.
     """
-    if not blocks:
+    calm = _judged(blocks)
+    if not _is_over(calm):
         return ""
-    claimed_s = median(block.claimed_s for block in blocks)
-    excess_s = median(block.excess_s for block in blocks)
-    if excess_s <= _COST_S + _SHARE * max(claimed_s, 0.0):
-        return ""
-    wall_s = median(block.wall_s for block in blocks)
+    claimed_s = median(block.claimed_s for block in calm)
+    wall_s = median(block.wall_s for block in calm)
     return (
         f"its blocks are said to take {claimed_s * 1e3:.3g} ms, and took {wall_s * 1e3:.3g} ms by the "
         "referee's clock"
     )
+
+
+def is_unjudged(blocks: Sequence[BlockSeen]) -> bool:
+    """Whether other work kept the referee's clock from saying anything for or against the times claimed."""
+    return _is_over(blocks) and not _judged(blocks)
+
+
+def _judged(blocks: Sequence[BlockSeen]) -> list[BlockSeen]:
+    calm = [block for block in blocks if block.is_calm]
+    return calm if len(calm) >= min(_LEAST_CALM, len(blocks)) else []
+
+
+def _is_over(blocks: Sequence[BlockSeen]) -> bool:
+    if not blocks:
+        return False
+    claimed_s = median(block.claimed_s for block in blocks)
+    return median(block.excess_s for block in blocks) > _allowed_s(claimed_s)
+
+
+def _allowed_s(claimed_s: float) -> float:
+    return _COST_S + _SHARE * max(claimed_s, 0.0)

@@ -1,4 +1,4 @@
-"""How long this process waited for a core, which tells a slow call from one beside other work.
+"""How long a process waited for a core, which tells a slow call from one beside other work.
 
 A thread that is ready to run and has no core waits: another program has it, or, in a virtual machine, another
 machine. Linux counts both. Elsewhere only the number of involuntary context switches is known.
@@ -11,29 +11,30 @@ from pathlib import Path
 
 MOST_WAITED = 0.01  # of a slice: more is other work's doing
 _SWITCH_S = 1e-3  # that an involuntary switch is taken to cost where waits are not counted
-_THREADS = Path("/proc/self/task")
-_CPUS = Path("/proc/stat")
+_PROC = Path("/proc")
 
 ReadWaits = Callable[[], float]
 
 
 @contextmanager
-def waits(threads: Path = _THREADS, cpus: Path = _CPUS) -> Generator[ReadWaits]:
+def waits(*processes: int, proc: Path = _PROC) -> Generator[ReadWaits]:
     """A reader of the seconds that the threads there are now have waited, for some milliseconds of work.
 
-    Its files stay open meanwhile, because it is read between slices of a millisecond.
+    Of this process where none is named. Its files stay open meanwhile, because it is read between slices of a
+    millisecond.
     """
     files: list[int] = []
     try:
-        with suppress(OSError):  # not Linux
-            for thread in threads.iterdir():
-                with suppress(OSError):  # one that has just ended
-                    files.append(os.open(thread / "schedstat", os.O_RDONLY))
+        for process in processes or ("self",):
+            with suppress(OSError):  # not Linux, or it has ended
+                for thread in (proc / str(process) / "task").iterdir():
+                    with suppress(OSError):  # one that has just ended
+                        files.append(os.open(thread / "schedstat", os.O_RDONLY))
         if not files:
             yield _switches_s
             return
         with suppress(OSError):
-            files.append(os.open(cpus, os.O_RDONLY))
+            files.append(os.open(proc / "stat", os.O_RDONLY))
         yield lambda: sum(map(_waited_s, files))
     finally:
         for file in files:
