@@ -23,10 +23,12 @@ from roofscope.profiling.worker.candidate.messages import (
     Build,
     Call,
     Collect,
+    Counts,
     Done,
     Layout,
     Lending,
     Lent,
+    ReadActivity,
     Said,
     Trouble,
 )
@@ -35,6 +37,7 @@ from roofscope.profiling.worker.job.link import (
     CandidateFailed,
     CandidateLost,
     ForkedProcess,
+    Heard,
     Link,
     Look,
     OwnProcess,
@@ -125,6 +128,14 @@ def test_a_failure_comes_back_as_an_outcome(link: Link, tmp_path: Path) -> None:
     assert raised.value.is_sound
 
 
+def test_a_look_that_comes_too_late_delays_no_answer(link: Link, tmp_path: Path) -> None:
+    """Else a block after one that other work held up would seem to take half as long as that one did."""
+    build(link, tmp_path, "def run(x):\n    return x * 2\n")
+    looks: list[float] = []
+    link.ask(ReadActivity(), Counts, Look(lambda: looks.append(time.perf_counter()), after_s=1e3))
+    assert link.answered_at <= looks[0]
+
+
 @pytest.mark.parametrize(
     ("death", "code"),
     [("os._exit(7)", 7), ("os.kill(os.getpid(), signal.SIGSEGV)", -signal.SIGSEGV)],
@@ -174,8 +185,9 @@ def _state(pid: int) -> str:
 class Closed(OwnProcess):
     """A process that a device does not let in."""
 
-    def ask(self, asked: Asked, look: Look | None) -> Said:
-        return Said(Trouble(Skipped(SkipKind.UNSUPPORTED, "This GPU lets one process in."), True, False))
+    def ask(self, asked: Asked, look: Look | None) -> Heard:
+        refused = Skipped(SkipKind.UNSUPPORTED, "This GPU lets one process in.")
+        return Heard(Said(Trouble(refused, True, False)), 0.0)
 
 
 def test_a_device_that_lets_no_second_process_in_is_one_sentence(tmp_path: Path) -> None:

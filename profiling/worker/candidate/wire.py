@@ -1,5 +1,6 @@
 """Frames between the referee and a candidate's process: a length, and a message in msgpack."""
 
+import select
 import socket
 import struct
 from typing import Any
@@ -27,6 +28,10 @@ class Wire:
         """The next message. Raises EOFError when the other side is gone, ValueError when it is none."""
         (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
         return self._decoder.decode(self._exactly(length))
+
+    def is_spoken_to(self, timeout_s: float) -> bool:
+        """Wait at most so long for the next message, or for the end of the other side."""
+        return bool(select.select([self._connection], [], [], timeout_s)[0])
 
     def close(self) -> None:
         self._connection.close()

@@ -67,10 +67,17 @@ class CandidateLost(Exception):
 
 
 class Look(NamedTuple):
-    """What to do while the other process is at work, so many seconds after it was asked."""
+    """What to do while the other process is at work: so long after it was asked, or when it is done."""
 
     act: WhileBusy
     after_s: float
+
+
+class Heard(NamedTuple):
+    """What another process answered, and when, by ``time.perf_counter``."""
+
+    said: Said
+    at: float
 
 
 class ForkedProcess:
@@ -85,18 +92,21 @@ class ForkedProcess:
             raise CandidateLost(1) from None
         self._wire = Wire(connection, Said)
 
-    def ask(self, asked: Asked, look: Look | None) -> Said:
+    def ask(self, asked: Asked, look: Look | None) -> Heard:
         """Raises CandidateLost."""
         try:
             self._wire.send(asked)
-            if look:
-                time.sleep(look.after_s)
+            if look and not self._wire.is_spoken_to(look.after_s):
                 look.act()
+                look = None
             said: Said = self._wire.receive()
         except (EOFError, OSError):
             self._wire.close()
             raise CandidateLost(self._end()) from None
-        return said
+        heard = Heard(said, time.perf_counter())
+        if look:  # the answer was sooner: its time must not hold what is done behind it
+            look.act()
+        return heard
 
     def close(self) -> None:
         self._wire.close()
@@ -116,11 +126,11 @@ class OwnProcess:
         self.pid = os.getpid()
         self._host = Host()
 
-    def ask(self, asked: Asked, look: Look | None) -> Said:
-        said = self._host.answer(asked)
+    def ask(self, asked: Asked, look: Look | None) -> Heard:
+        heard = Heard(self._host.answer(asked), time.perf_counter())
         if look:
             look.act()
-        return said
+        return heard
 
     def close(self) -> None:
         pass
@@ -141,6 +151,7 @@ class Link:
         self._outputs = Mapping(torch_device)
         self._sets: list[RemoteSets] = []
         self.what, self.stage = "", Stage.BUILD
+        self.answered_at = 0.0  # the last answer, by time.perf_counter
         self.shares_memory = torch_device.type == "cuda"
         try:
             self.ask(Begin(device), Done)
@@ -150,7 +161,7 @@ class Link:
 
     def ask(self, request: Request, kind: type[Found], look: Look | None = None) -> Found:
         """Ask, look meanwhile, await the answer. Raises CandidateFailed, Tampered or CandidateLost."""
-        said = self._process.ask(Asked(request, self.what, self.stage), look)
+        said, self.answered_at = self._process.ask(Asked(request, self.what, self.stage), look)
         if said.replaced:
             raise Tampered(", ".join(said.replaced[:3]))
         if isinstance(said.answer, Trouble):
@@ -272,6 +283,11 @@ class RemoteTimer:
         self.seen: list[BlockSeen] = []
         self.asked_at = 0.0
 
+    @property
+    def calls(self) -> int:
+        """The least that blocks have made so far."""
+        return max(len(self.seen), 1) * self.calls_per_block
+
     def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
         """Ask for a block; ``meanwhile`` is called half way through, as far as the one before tells."""
         half_s = self.seen[-1].wall_s / 2 if self.seen else 0.0
@@ -280,7 +296,7 @@ class RemoteTimer:
             before_s = waited_s()
             self.asked_at = started = time.perf_counter()
             read = self._link.ask(Block(self._number, self._is_hot), BlockRead, look)
-            wall_s = time.perf_counter() - started
+            wall_s = self._link.answered_at - started
             waited = waited_s() - before_s
         self.seen.append(BlockSeen(read.seconds * self.calls_per_block, read.lead_s, wall_s, waited))
         return BlockReading(read.seconds, read.clock_hz, read.preempted)
