@@ -9,21 +9,23 @@ from statistics import NormalDist, median
 import pytest
 
 from roofscope.profiling.analysis.statistics import (
+    Comparison,
+    Interval,
+    autocorrelation,
+    drift,
+    median_interval,
+    ratio_interval,
+    unstable_because,
+)
+from roofscope.profiling.analysis.stop_rules import (
     EXACT_STOP,
     EXACT_WARM_UP,
     QUICK_STOP,
     QUICK_WARM_UP,
-    Comparison,
-    Interval,
     Progress,
     StopRule,
     WarmUpRule,
-    autocorrelation,
-    drift,
     is_steady,
-    median_interval,
-    ratio_interval,
-    unstable_because,
 )
 
 Stream = Callable[[random.Random], Iterator[float]]

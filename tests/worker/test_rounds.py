@@ -6,7 +6,7 @@ from itertools import cycle
 import pytest
 import torch
 
-from roofscope.profiling.analysis.statistics import QUICK_STOP, WarmUpRule
+from roofscope.profiling.analysis.stop_rules import QUICK_STOP, WarmUpRule
 from roofscope.profiling.devices.device import DeviceState
 from roofscope.profiling.results.outcome import Discard, Method
 from roofscope.profiling.worker.timing import rounds

@@ -4,7 +4,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 
-from roofscope.profiling.analysis.statistics import (
+from roofscope.profiling.analysis.stop_rules import (
     EXACT_STOP,
     EXACT_WARM_UP,
     QUICK_STOP,
