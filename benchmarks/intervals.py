@@ -1,6 +1,7 @@
 """How often intervals hold the truth and how often equals are called different, on a device that is played.
 
-    python3 main.py -m roofscope.benchmarks.intervals [--trials 400] [--only NAME] [--seed 1]
+    python3 main.py -m roofscope.benchmarks.intervals [--trials 400] [--only NAME] [--mode quick]
+        [--table comparisons]
 
 Runs the program's own search for a rest, warm-up, rounds and comparisons. Timers and clock are played, so it
 needs no GPU and no waiting. The table is in docs/statistics.md.
@@ -12,6 +13,7 @@ import random
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from types import SimpleNamespace
 from typing import NamedTuple
 from unittest import mock
@@ -285,14 +287,60 @@ def called_different(
     return found / trials
 
 
+def found_slower(
+    stream: Callable[[Device], Iterator[Condition]], quality: Quality, count: int, trials: int, seed: int
+) -> float:
+    """Share of jobs in which the one that takes 1 % longer is called slower than the fastest of the others.
+
+    The interval allows for as many comparisons as a table of ``count`` makes with the fastest of them.
+    """
+    found = 0
+    for trial in range(trials):
+        planted, *equals = job(seed + trial, stream, quality, [PLANTED, *[Kernel()] * (count - 1)])
+        fastest = min((turn.stats for turn in equals), key=lambda one: one.median_s)
+        at_once = compared_at_once(count, chosen_from=count)
+        found += compare(planted.stats, fastest, in_turn=True, comparisons=at_once)[0].low > 1.0
+    return found / trials
+
+
 TWINS = {"pair": [Kernel()] * 2, "ten": [Kernel()] * 10}
-PLANTED = [Kernel(1.01), Kernel()]
+PLANTED = Kernel(1.01)
 COMPARED = (
     "white noise",
+    "clock toggles by 2.5 %, 0.2 s at once",
     "clock toggles by 2.5 %, 0.6 s at once",
+    "clock toggles by 2.5 %, 2 s at once",
+    "sag of 2 to 14 %, reasons say nothing",
     "slowed by heat, always",
     "power cap, reported",
 )
+
+
+def print_coverage(streams: Sequence[str], qualities: Sequence[Quality], trials: int, seed: int) -> None:
+    print(
+        "| stream | mode | holds, at its clock | holds, at the fresh clock | half-width | blocks | longest |"
+    )
+    print("|---|---|---:|---:|---:|---:|---:|")
+    for name, quality in product(streams, qualities):
+        found = coverage(STREAMS[name], quality, trials, seed)
+        print(
+            f"| {name} | {quality} | {found.at_clock:.1%} | {found.at_full:.1%} "
+            f"| ±{found.half_width:.2%} | {found.blocks:g} (least {found.fewest}) "
+            f"| {found.longest_s:.1f} s |",
+            flush=True,
+        )
+
+
+def print_comparisons(streams: Sequence[str], qualities: Sequence[Quality], trials: int, seed: int) -> None:
+    print("| stream | mode | equals called different: a pair | ten | 1 % found: in a pair | among ten |")
+    print("|---|---|---:|---:|---:|---:|")
+    for name, quality in product((name for name in COMPARED if name in streams), qualities):
+        shares = [called_different(STREAMS[name], quality, twins, trials, seed) for twins in TWINS.values()]
+        shares += [found_slower(STREAMS[name], quality, count, trials, seed) for count in (2, 10)]
+        print(f"| {name} | {quality} | " + " | ".join(f"{share:.1%}" for share in shares) + " |", flush=True)
+
+
+TABLES = {"coverage": print_coverage, "comparisons": print_comparisons}
 
 
 def main() -> None:
@@ -302,31 +350,14 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="a part of a stream's name")
+    parser.add_argument("--mode", type=Quality, choices=list(Quality), help="both where it is left out")
+    parser.add_argument("--table", choices=list(TABLES), help="both where it is left out")
     options = parser.parse_args()
-    streams = {name: stream for name, stream in STREAMS.items() if options.only in name}
-    print(
-        "| stream | mode | holds, at its clock | holds, at the fresh clock | half-width | blocks | longest |"
-    )
-    print("|---|---|---:|---:|---:|---:|---:|")
-    for name, stream in streams.items():
-        for quality in Quality:
-            found = coverage(stream, quality, options.trials, options.seed)
-            print(
-                f"| {name} | {quality} | {found.at_clock:.1%} | {found.at_full:.1%} "
-                f"| ±{found.half_width:.2%} | {found.blocks:g} (least {found.fewest}) "
-                f"| {found.longest_s:.1f} s |",
-                flush=True,
-            )
-    print("\n| stream | mode | equals called different: a pair | among ten | 1 % found in a pair |")
-    print("|---|---|---:|---:|---:|")
-    for name in (name for name in COMPARED if name in streams):
-        for quality in Quality:
-            pair, ten = (
-                called_different(streams[name], quality, twins, options.trials, options.seed)
-                for twins in TWINS.values()
-            )
-            planted = called_different(streams[name], quality, PLANTED, options.trials, options.seed)
-            print(f"| {name} | {quality} | {pair:.1%} | {ten:.1%} | {planted:.1%} |", flush=True)
+    streams = [name for name in STREAMS if options.only in name]
+    qualities = [options.mode] if options.mode else list(Quality)
+    for table in [options.table] if options.table else TABLES:
+        TABLES[table](streams, qualities, options.trials, options.seed)
+        print()
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@ import pytest
 
 from roofscope.benchmarks.intervals import (
     FULL_HZ,
-    PLANTED,
     STREAMS,
     TWINS,
     Kernel,
     called_different,
     coverage,
+    found_slower,
     hot,
     job,
     sagging,
@@ -66,5 +66,13 @@ def test_equals_are_equal(quality: Quality) -> None:
     assert called_different(toggle, quality, TWINS["ten"], trials=10, seed=5) <= 0.1
 
 
-def test_one_per_cent_is_found() -> None:
-    assert called_different(toggling(0.6), EXACT, PLANTED, trials=30, seed=6) >= 0.95
+@pytest.mark.parametrize("quality", [QUICK, EXACT])
+@pytest.mark.parametrize(
+    "name", ["white noise", "clock toggles by 2.5 %, 0.6 s at once", "power cap, reported"]
+)
+def test_one_per_cent_is_found(name: str, quality: Quality) -> None:
+    assert found_slower(STREAMS[name], quality, count=2, trials=40, seed=6) >= 0.95
+
+
+def test_one_per_cent_is_found_among_ten() -> None:
+    assert found_slower(toggling(0.6), QUICK, count=10, trials=10, seed=7) >= 0.9
