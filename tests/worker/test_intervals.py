@@ -6,7 +6,6 @@ import pytest
 from roofscope.benchmarks.intervals import (
     FULL_HZ,
     STREAMS,
-    TWINS,
     Kernel,
     called_different,
     coverage,
@@ -62,8 +61,8 @@ def test_heat_is_a_condition_with_an_interval(share: float) -> None:
 @pytest.mark.parametrize("quality", [QUICK, EXACT])
 def test_equals_are_equal(quality: Quality) -> None:
     toggle = toggling(0.6)
-    assert called_different(toggle, quality, TWINS["pair"], trials=30, seed=4) <= 0.1
-    assert called_different(toggle, quality, TWINS["ten"], trials=10, seed=5) <= 0.1
+    assert called_different(toggle, quality, [Kernel()] * 2, trials=30, seed=4) <= 0.1
+    assert called_different(toggle, quality, [Kernel()] * 10, trials=10, seed=5) <= 0.1
 
 
 @pytest.mark.parametrize("quality", [QUICK, EXACT])
