@@ -3,18 +3,8 @@
 import msgspec
 import pytest
 
-from roofscope.benchmarks.intervals import (
-    FULL_HZ,
-    STREAMS,
-    Kernel,
-    called_different,
-    coverage,
-    found_slower,
-    hot,
-    job,
-    sagging,
-    toggling,
-)
+from roofscope.benchmarks.intervals import Kernel, called_different, coverage, found_slower, job
+from roofscope.benchmarks.played_device import FULL_HZ, STREAMS, hot, sagging, toggling
 from roofscope.profiling.analysis.verdict import own_flags
 from roofscope.profiling.planning.plan import Quality
 from roofscope.profiling.results.outcome import Flag
