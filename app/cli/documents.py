@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from roofscope import __version__
 from roofscope.profiling.analysis.export import SCHEMA, Schema
-from roofscope.profiling.analysis.point_record import PointRecord, point_records
+from roofscope.profiling.analysis.flatten import point_records
+from roofscope.profiling.analysis.point_record import PointRecord
 from roofscope.profiling.devices.device import Device, DeviceState
 from roofscope.profiling.doctor import Check
 from roofscope.profiling.planning.catalog import CatalogProblem

@@ -9,6 +9,8 @@ from liger_kernel.ops.fused_add_rms_norm import LigerFusedAddRMSNormFunction
 from roofscope.kernels.add_rms_norm.eager import EPSILON
 from roofscope.kernels.shared.liger import require_short_rows
 
+DOMAIN = "cols <= 65536"
+
 
 def run(x: torch.Tensor, residual: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """RMS norm of ``h = x + residual``, (rows, cols), scaled by ``w``, (cols,), and ``h``."""

@@ -5,6 +5,7 @@ import torch
 from roofscope import CudaProgram
 from roofscope.kernels.shared.wgmma_attention import attend
 
+DOMAIN = "dim == 64 or dim == 128"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
 

@@ -5,6 +5,7 @@ import torch
 from roofscope import CudaProgram
 from roofscope.kernels.shared.mma_attention import gradients
 
+DOMAIN = "dim == 64 or dim == 128"
 MINIMUM_COMPUTE_CAPABILITY = (8, 0)
 
 

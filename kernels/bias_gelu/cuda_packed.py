@@ -4,6 +4,7 @@ import torch
 
 from roofscope import Refusal
 
+DOMAIN = "rows * cols * s <= 2**36"
 THREADS = 256  # as in cuda_packed.cu
 PACK_BYTES = 16
 MOST_PACKS = 2**32  # which find their column by a remainder of 32 bits

@@ -16,6 +16,7 @@ import triton.language as tl
 
 from roofscope.kernels.shared.limits import require_32_bit_sizes
 
+DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
 LANES = 512  # two a thread
 PACK_BYTES = 16
 MOST_PIECES = 32

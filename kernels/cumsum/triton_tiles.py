@@ -17,6 +17,7 @@ from roofscope import Refusal
 from roofscope.kernels.shared.hints import hint_of
 from roofscope.kernels.shared.limits import MOST_BLOCKS_ALONG_Y
 
+DOMAIN = "rows >= 512 or cols <= 65535 * 32768"
 TILE_BYTES = 4096  # for 128 threads
 PIECE = 32768  # elements of a long row
 FEW_ROWS = 512

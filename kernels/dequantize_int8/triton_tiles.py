@@ -14,6 +14,7 @@ import triton.language as tl
 from roofscope.kernels.shared.hints import hint_of
 from roofscope.kernels.shared.limits import require_32_bit_sizes
 
+DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
 TILE = 2048  # elements, for 128 threads
 FEW = 2**18  # elements, for which tiles of half the size are faster
 

@@ -17,6 +17,7 @@ import triton.language as tl
 from roofscope.kernels.shared.limits import require_32_bit_sizes
 from roofscope.kernels.shared.row_tiles import load_floats
 
+DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
 EPSILON = tl.constexpr(1e-5)
 
 

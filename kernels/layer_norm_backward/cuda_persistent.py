@@ -4,6 +4,7 @@ import torch
 
 from roofscope.kernels.shared.norm_backward import WARP, choose
 
+DOMAIN = "cols * s <= 2**13 or cols * s % 16 == 0 and cols <= 2**14"
 SHARED_BYTES = 8  # for a column: a float of dw and one of db
 
 

@@ -9,6 +9,8 @@ from liger_kernel.ops.layer_norm import layer_norm_backward
 from roofscope import Refusal
 from roofscope.kernels.shared.liger import require_short_rows
 
+DOMAIN = "cols <= 65536 and cols != 1"
+
 
 def run(
     dy: torch.Tensor, x: torch.Tensor, w: torch.Tensor, mean: torch.Tensor, rstd: torch.Tensor

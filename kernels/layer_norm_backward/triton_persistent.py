@@ -17,6 +17,7 @@ import triton.language as tl
 
 from roofscope.kernels.shared.limits import require_row_in_tile
 
+DOMAIN = "cols <= 2**20"
 TILE = 2048  # elements of a tile of short rows
 INTERPRETED_PROGRAMS = 3  # on a CPU, where there are no multiprocessors to count
 LONGEST_SUMS = 8192  # columns

@@ -5,6 +5,7 @@ import torch
 from roofscope import CudaProgram
 from roofscope.kernels.shared.limits import require_32_bit_product
 
+DOMAIN = "m < 2**31 - 2**12 and n < 2**31 - 2**12 and k < 2**31 - 2**12"
 _STEP = 8  # of k, as in cuda_ffma.cu
 
 # Rows and columns of a block's tile, threads. The larger the tile, the fewer bytes a FLOP needs.

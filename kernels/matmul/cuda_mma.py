@@ -5,6 +5,7 @@ import torch
 from roofscope import CudaProgram, Refusal
 from roofscope.kernels.shared.limits import require_32_bit_product
 
+DOMAIN = "m < 2**31 - 2**12 and n < 2**31 - 2**12 and k < 2**31 - 2**12"
 MINIMUM_COMPUTE_CAPABILITY = (8, 0)
 
 # Rows and columns of a block's tile, threads, bytes of shared memory (stages x step x (rows + columns) x 2).

@@ -19,6 +19,9 @@ from roofscope import Refusal
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.tuning import bench, shared_memory_limit
 
+DOMAIN = "m < 2**31 - 2**12 and n < 2**31 - 2**12 and k < 2**31 - 2**12"
+
+
 # Below this many products the first configuration is as good as any.
 _WORTH_TUNING = 2**29
 

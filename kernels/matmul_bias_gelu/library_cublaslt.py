@@ -4,6 +4,8 @@ import torch
 
 from roofscope import Refusal
 
+DOMAIN = "k >= 1"
+
 
 def run(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
     """GELU, in its tanh form, of A (m x k) times B (k x n) plus the bias of each column."""

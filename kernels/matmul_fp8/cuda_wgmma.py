@@ -5,6 +5,7 @@ import torch
 from roofscope import CudaProgram, Refusal
 from roofscope.kernels.shared.wgmma_matmul import multiply
 
+DOMAIN = "m < 2**31 - 2**12 and n < 2**31 - 2**12 and k < 2**31 - 2**12"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
 

@@ -21,6 +21,7 @@ import triton.language as tl
 from roofscope import Refusal
 from roofscope.kernels.shared.limits import MOST_BLOCKS_ALONG_Y
 
+DOMAIN = "m <= 65535 * 32"
 MOST_WIDTH = 128  # packed bytes of a row in a step
 
 

@@ -4,6 +4,7 @@ import torch
 
 from roofscope.kernels.shared.norm_backward import WARP, choose
 
+DOMAIN = "cols * s <= 2**13 or cols * s % 16 == 0 and cols * s <= 2**16"
 SHARED_BYTES = 4  # for a column: a float of dw
 
 

@@ -10,6 +10,7 @@ from liger_kernel.ops.utils import calculate_settings
 
 from roofscope.kernels.shared.liger import require_short_rows
 
+DOMAIN = "cols <= 65536"
 _LLAMA = 0  # its default mode: products are rounded to the dtype of the rows
 
 

@@ -13,6 +13,7 @@ import triton.language as tl
 
 from roofscope.kernels.shared.limits import require_32_bit_sizes
 
+DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
 EPSILON = tl.constexpr(1e-5)
 LONGEST_ROW = 32768  # that registers hold
 TILE = 8192

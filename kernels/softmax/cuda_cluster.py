@@ -5,6 +5,7 @@ import torch
 from roofscope import Refusal
 from roofscope.kernels.shared.rows import PACK_BYTES, are_packed
 
+DOMAIN = "cols * s <= 2**18 or cols * s % 16 == 0 and cols * s <= 2**20"
 MINIMUM_COMPUTE_CAPABILITY = (9, 0)
 
 WARP = 32

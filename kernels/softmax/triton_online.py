@@ -13,6 +13,7 @@ import triton.language as tl
 
 from roofscope.kernels.shared.limits import require_32_bit_sizes
 
+DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
 LONGEST_TILE = 4096
 LOG2_E = tl.constexpr(1.4426950408889634)
 

@@ -17,6 +17,9 @@ from roofscope.kernels.shared.hints import hint_of
 from roofscope.kernels.shared.limits import require_row_in_tile
 from roofscope.kernels.shared.row_tiles import row_tile
 
+DOMAIN = "cols <= 2**20"
+
+
 LOG2_E = tl.constexpr(1.4426950408889634)
 
 

@@ -16,6 +16,8 @@ from roofscope.kernels.shared.hints import hint_of
 from roofscope.kernels.shared.limits import require_row_in_tile
 from roofscope.kernels.shared.row_tiles import load_floats, row_tile
 
+DOMAIN = "cols <= 2**20"
+
 
 @triton.jit
 def _softmax_backward(

@@ -16,6 +16,7 @@ import triton.language as tl
 
 from roofscope.kernels.shared.limits import require_32_bit_sizes
 
+DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
 TILE = 2048  # elements, for 128 threads
 WIDEST = 1024  # columns of a tile
 MOST_PARTS = 1024

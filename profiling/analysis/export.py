@@ -7,8 +7,9 @@ import msgspec
 from msgspec import Struct
 
 from roofscope import __version__
+from roofscope.profiling.analysis.flatten import point_records
 from roofscope.profiling.analysis.frame import make_frame
-from roofscope.profiling.analysis.point_record import PointRecord, point_records
+from roofscope.profiling.analysis.point_record import PointRecord
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.results.session import Identity, Origin, Session

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from roofscope.profiling.analysis.point_record import PointRecord, point_records
+from roofscope.profiling.analysis.flatten import point_records
+from roofscope.profiling.analysis.point_record import PointRecord
 from roofscope.profiling.planning.spec import size_text
 from roofscope.profiling.results.session import Session
 

@@ -1,4 +1,4 @@
-"""From block times to a number with an interval; when to begin and when to stop. Reads no clock.
+"""From block times to a number with an interval. Reads no clock.
 
 A block is a run of back-to-back calls timed as one; its value is seconds per call. A round is one block of
 every implementation. docs/statistics.md says what is proved of the intervals, and what is not.
@@ -9,7 +9,6 @@ import math
 import operator
 import statistics
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -22,7 +21,6 @@ _TAIL = 10  # one value in ten at each end is pulled in to the next one before a
 _PULLED_TO_SIGMA = 1.214  # standard deviation of a normal distribution over that of one so pulled in
 _MEDIAN_PENALTY = 1.2533  # standard error of a median over that of a mean: sqrt(pi / 2)
 _MOST_CORRELATION = 0.95
-_LEAST_WARM_BLOCKS = 16
 _LEAST_FOR_LAGS = 20  # blocks
 _WIDEST = 0.05
 _HARDWARE_FAULTS = ("thermal slowdown (hardware)", "hardware slowdown", "power brake")
@@ -82,81 +80,6 @@ class Comparison(Struct, frozen=True):
         return (self.high - self.low) / 2 / self.ratio if self.ratio else math.inf
 
 
-class WarmUpRule(Struct, frozen=True):
-    """When to begin measuring: once no line through the later part of the warm-up rises or falls.
-
-    That part grows with the warm-up, so that a ramp too slow for the first look shows at a later one. The
-    caller keeps the cap: run blocks while ``elapsed_s < most_s`` and the rule is not met.
-    """
-
-    least_s: float = 0.2
-    most_s: float = 1.5
-    within: float = 0.0025  # relative change of block times along the line
-    clock_within: float = 0.005  # of clock readings, which come in steps of nearly 1 %
-
-    def is_met(
-        self, elapsed_s: float, blocks_s: Sequence[Sequence[float]], clocks_hz: Sequence[float] = ()
-    ) -> bool:
-        """Ask after every round with all blocks so far, one sequence per implementation.
-
-        clocks_hz: the device clock after each round; leave it out where it cannot be read.
-        """
-        rounds = max(map(len, blocks_s), default=0)
-        if elapsed_s < self.least_s or not _is_checkpoint(rounds, first=4):
-            return False
-        return is_steady(blocks_s, self.within) and (
-            len(clocks_hz) < 3 or abs(drift([_later_part(clocks_hz)])) <= self.clock_within
-        )
-
-
-class Progress(NamedTuple):
-    """How far the measurement of one implementation of a job has come."""
-
-    width: float  # relative half-width of its interval
-    blocks: int  # without the discarded ones
-    spent_s: float
-
-
-class StopRule(Struct, frozen=True):
-    """When to stop measuring: asked only at checkpoints, because each look is a chance to stop by luck."""
-
-    half_width: float  # relative
-    cap_s: float  # time for blocks and the rests before them, per implementation
-    first_checkpoint: int = 8
-    hopeless: float = 0.02  # half-width at the cap, relative
-    hopeless_after: int = 20  # blocks: with fewer, a single disturbed one makes an interval wide
-
-    def is_checkpoint(self, rounds: int) -> bool:
-        """8, 10, 13, 16, 20, 25 ... rounds: each a quarter more than the one before."""
-        return _is_checkpoint(rounds, self.first_checkpoint)
-
-    def is_met(self, implementations: Sequence[Progress]) -> bool:
-        """Whether every interval is narrow enough, except those that stay wide even at the cap.
-
-        Only widths count, never whether a difference shows: a rule that stops at the first difference always
-        finds one. Widths fall with the root of the time. An interval that would say too little even at the
-        cap is given up after a quarter of it, which leaves it twice as wide, so that the calmer
-        implementations of the job need not wait for it.
-        """
-        are_narrow = [one.width <= self.half_width for one in implementations]
-        return any(are_narrow) and all(
-            is_narrow or self._is_hopeless(one)
-            for is_narrow, one in zip(are_narrow, implementations, strict=True)
-        )
-
-    def _is_hopeless(self, one: Progress) -> bool:
-        at_cap = one.width * math.sqrt(one.spent_s / self.cap_s)
-        is_known = one.blocks >= self.hopeless_after and one.spent_s >= self.cap_s / 4
-        return is_known and at_cap > self.hopeless
-
-
-# Exact mode first looks after 20 rounds: eight can fall within one clock swing and look noise-free.
-QUICK_STOP = StopRule(half_width=0.01, cap_s=2.0)
-EXACT_STOP = StopRule(half_width=0.0025, cap_s=10.0, first_checkpoint=20)
-QUICK_WARM_UP = WarmUpRule()
-EXACT_WARM_UP = WarmUpRule(most_s=3.0)
-
-
 def median_interval(values: Sequence[float], comparisons: int = 1) -> Interval:
     """Median of block values with a 95 % interval that allows for neighbours being alike.
 
@@ -209,12 +132,6 @@ def drift(series: Sequence[Sequence[float]]) -> float:
     0 where there are too few values for a line. Values are positive.
     """
     return _change([pulled_in(logarithms(values)) for values in series if values])
-
-
-def is_steady(series: Sequence[Sequence[float]], within: float) -> bool:
-    """Whether the last two thirds of the rounds drift by at most `within`; under 16 blocks are too few."""
-    later = [_later_part(values) for values in series]
-    return sum(map(len, series)) >= _LEAST_WARM_BLOCKS and abs(drift(later)) <= within
 
 
 def unstable_because(
@@ -327,17 +244,6 @@ def logarithms(values: Sequence[float]) -> list[float]:
     if min(values) <= 0:
         raise ValueError(f"a block gave {min(values)} where only values above zero make sense")
     return [math.log(value) for value in values]
-
-
-def _later_part(values: Sequence[float]) -> Sequence[float]:
-    return values[len(values) // 3 :]
-
-
-def _is_checkpoint(rounds: int, first: int) -> bool:
-    checkpoint = first
-    while checkpoint < rounds:
-        checkpoint = max(checkpoint + 1, int(checkpoint * 1.25 + 0.5))
-    return checkpoint == rounds
 
 
 def _log(ratio: float) -> float:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.spec import Dtype, Implementation, Pipe, Provider, Workload
 from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.build.contract import BuildRequest
+from roofscope.profiling.worker.candidate.snapshot import alias_fault
 from roofscope.profiling.worker.failures import Refusal
 from roofscope.profiling.worker.inputs import as_tuple
 from roofscope.tests.kernels.cases import (
@@ -27,6 +28,7 @@ from roofscope.tests.kernels.cases import (
     relative_error,
     signature,
     spoiled_inputs,
+    tiny_sizes,
 )
 
 Call = Callable[..., Tensors]
@@ -213,3 +215,20 @@ def test_counts_beyond_32_bits(kernel: Kernel, version: Implementation) -> None:
     last = tuple(x[-3:].clone() if x.shape[0] == first else x for x in inputs)
     error = relative_error(tuple(result[-3:] for result in results), reference(kernel, last))
     assert error <= kernel.spec.tolerance.of(Dtype.BFLOAT16)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "version", "dtype"),
+    with_dtypes(implementations(Provider.EAGER, Provider.LIBRARY)),
+    ids=name_of,
+)
+def test_outputs_lie_in_memory_of_their_own(kernel: Kernel, version: Implementation, dtype: Dtype) -> None:
+    """At tiny sizes too, where many an operator of torch returns its input or a view of it."""
+    request = BuildRequest(
+        version, kernel.folder, Workload(kernel.spec.name, dtype, {}), torch.device("cuda", 0)
+    )
+    for sizes in tiny_sizes(kernel):
+        inputs = random_inputs(kernel, sizes, dtype, device="cuda")
+        with suppress(Refusal):
+            outputs = as_tuple(providers.build(request).call(*inputs))
+            assert alias_fault(inputs, outputs) is None, sizes

@@ -1,6 +1,7 @@
 """What the tests of the kernels share: the catalog, inputs to run on, and what counts as equal."""
 
 import math
+import random
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
@@ -56,6 +57,16 @@ def name_of(value: object) -> str | None:
 def element_count(kernel: Kernel, sizes: dict[str, int]) -> int:
     """Elements of all inputs and outputs."""
     return sum(math.prod(kernel.spec.shape(t, sizes)) for t in (*kernel.spec.inputs, *kernel.spec.outputs))
+
+
+def tiny_sizes(kernel: Kernel, count: int = 24) -> list[dict[str, int]]:
+    """Axes of length 1, 2 or an odd prime, times what the axis has at least; each axis is 1 once at least."""
+    draw = random.Random(kernel.spec.name)
+    axes = kernel.spec.axes
+    drawn = [{axis.name: draw.choice((1, 1, 2, 3, 5, 7)) for axis in axes} for _ in range(count)]
+    for index, axis in enumerate(axes):
+        drawn[index][axis.name] = 1
+    return [{axis.name: sizes[axis.name] * max(axis.minimum, 1) for axis in axes} for sizes in drawn]
 
 
 def random_inputs(

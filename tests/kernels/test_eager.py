@@ -1,22 +1,27 @@
 """The judge, and the version everybody trusts: references and eager versions on the CPU."""
 
+from itertools import product
+
 import pytest
 import torch
 from torch.nn import functional
 
 from roofscope.profiling.planning.catalog import Kernel, load_module
-from roofscope.profiling.planning.spec import Dtype
-from roofscope.profiling.worker.inputs import widened
+from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
+from roofscope.profiling.worker.candidate.snapshot import alias_fault
+from roofscope.profiling.worker.inputs import as_tuple, widened
 from roofscope.tests.kernels.cases import (
     CATALOG,
     eager,
     element_count,
     element_names,
+    implementations,
     name_of,
     random_inputs,
     reference,
     relative_error,
     sample,
+    tiny_sizes,
 )
 
 # A formula of its own for each kernel, by operators that neither the reference nor the eager version uses.
@@ -34,6 +39,8 @@ SIZES = [
     for sizes in kernel.spec.odd_sizes
     if element_count(kernel, sizes) <= MOST_ELEMENTS
 ]
+# Of the libraries, what torch has for a CPU as well; tests/gpu has the others.
+CUBLASLT = [pair for pair in implementations(Provider.LIBRARY) if pair[1].variant == "cublaslt"]
 
 
 @pytest.mark.parametrize(("kernel", "sizes"), sample(SIZES, lambda kernel, _: kernel.spec.name), ids=name_of)
@@ -65,6 +72,19 @@ def test_eager_is_right(kernel: Kernel, sizes: dict[str, int], dtype: Dtype) -> 
             f"torch.{name}" for name in element_names(kernel, dtype)
         ]
         assert relative_error(results, reference(kernel, inputs)) <= kernel.spec.tolerance.of(dtype)
+
+
+@pytest.mark.parametrize(("kernel", "version"), [*implementations(Provider.EAGER), *CUBLASLT], ids=name_of)
+def test_outputs_lie_in_memory_of_their_own(kernel: Kernel, version: Implementation) -> None:
+    """At tiny sizes too, where many an operator of torch returns its input or a view of it."""
+    run = load_module(kernel.folder / f"{version.stem}.py").run
+    for sizes, dtype in product(tiny_sizes(kernel), kernel.spec.dtypes):
+        inputs = random_inputs(kernel, sizes, dtype)
+        outputs = as_tuple(run(*inputs))
+        assert [tuple(output.shape) for output in outputs] == [
+            kernel.spec.shape(output, sizes) for output in kernel.spec.outputs
+        ]
+        assert alias_fault(inputs, outputs) is None, sizes
 
 
 @pytest.mark.parametrize("dtype", [Dtype.FLOAT32], ids=str)

@@ -10,8 +10,8 @@ import msgspec
 from roofscope import __version__
 from roofscope.app.cli.export import export_session
 from roofscope.profiling.analysis.export import SessionDocument, csv_report, json_report
+from roofscope.profiling.analysis.flatten import point_records
 from roofscope.profiling.analysis.frame import COLUMNS
-from roofscope.profiling.analysis.point_record import point_records
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.spec import Provider

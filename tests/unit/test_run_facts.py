@@ -6,7 +6,7 @@ import pytest
 from roofscope.app.cli.table import table_lines
 from roofscope.app.presentation.detail_facts import sections
 from roofscope.app.presentation.point_row import point_rows
-from roofscope.profiling.analysis.point_record import point_records
+from roofscope.profiling.analysis.flatten import point_records
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.planning.spec import Provider, Work
 from roofscope.profiling.results.outcome import Difference, Discard, Evidence, TimeStats, Verification

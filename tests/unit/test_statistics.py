@@ -9,21 +9,23 @@ from statistics import NormalDist, median
 import pytest
 
 from roofscope.profiling.analysis.statistics import (
+    Comparison,
+    Interval,
+    autocorrelation,
+    drift,
+    median_interval,
+    ratio_interval,
+    unstable_because,
+)
+from roofscope.profiling.analysis.stop_rules import (
     EXACT_STOP,
     EXACT_WARM_UP,
     QUICK_STOP,
     QUICK_WARM_UP,
-    Comparison,
-    Interval,
     Progress,
     StopRule,
     WarmUpRule,
-    autocorrelation,
-    drift,
     is_steady,
-    median_interval,
-    ratio_interval,
-    unstable_because,
 )
 
 Stream = Callable[[random.Random], Iterator[float]]
@@ -280,6 +282,21 @@ def test_the_rule_is_met_by_narrow_intervals_and_those_beyond_hope() -> None:
     assert not rule.is_met([hopeless])  # nobody waits for it
     assert not rule.is_met([narrow, hopeless._replace(spent_s=0.49)])  # too early to tell
     assert not rule.is_met([narrow, hopeless._replace(blocks=19)])
+
+
+def test_the_rule_waits_for_comparisons_that_the_cap_will_make_narrow() -> None:
+    rule = StopRule(half_width=0.01, cap_s=2.0, resolution=0.006)
+    narrow = [Progress(0.005, 20, 0.5)] * 2
+    assert rule.is_met(narrow, [Progress(0.006, 20, 0.5)])
+    within_reach, hopeless = Progress(0.0119, 20, 0.5), Progress(0.0121, 20, 0.5)  # half of that at the cap
+    assert not rule.is_met(narrow, [within_reach])
+    assert rule.is_met(narrow, [hopeless])
+    assert not rule.is_met(narrow, [hopeless._replace(spent_s=0.49)])  # too early to tell
+    assert not rule.is_met([Progress(0.011, 8, 0.1)], [])
+
+
+def test_a_rule_without_a_resolution_takes_any_comparison() -> None:
+    assert StopRule(half_width=0.01, cap_s=2.0).is_met([Progress(0.01, 8, 0.1)], [Progress(0.5, 8, 0.1)])
 
 
 def test_blocks_that_rest_are_not_given_up_for_one_that_was_disturbed() -> None:

@@ -3,19 +3,8 @@
 import msgspec
 import pytest
 
-from roofscope.benchmarks.intervals import (
-    FULL_HZ,
-    PLANTED,
-    STREAMS,
-    TWINS,
-    Kernel,
-    called_different,
-    coverage,
-    hot,
-    job,
-    sagging,
-    toggling,
-)
+from roofscope.benchmarks.intervals import Kernel, called_different, coverage, found_slower, job
+from roofscope.benchmarks.played_device import FULL_HZ, STREAMS, hot, sagging, toggling
 from roofscope.profiling.analysis.verdict import own_flags
 from roofscope.profiling.planning.plan import Quality
 from roofscope.profiling.results.outcome import Flag
@@ -62,9 +51,17 @@ def test_heat_is_a_condition_with_an_interval(share: float) -> None:
 @pytest.mark.parametrize("quality", [QUICK, EXACT])
 def test_equals_are_equal(quality: Quality) -> None:
     toggle = toggling(0.6)
-    assert called_different(toggle, quality, TWINS["pair"], trials=30, seed=4) <= 0.1
-    assert called_different(toggle, quality, TWINS["ten"], trials=10, seed=5) <= 0.1
+    assert called_different(toggle, quality, [Kernel()] * 2, trials=30, seed=4) <= 0.1
+    assert called_different(toggle, quality, [Kernel()] * 10, trials=10, seed=5) <= 0.1
 
 
-def test_one_per_cent_is_found() -> None:
-    assert called_different(toggling(0.6), EXACT, PLANTED, trials=30, seed=6) >= 0.95
+@pytest.mark.parametrize("quality", [QUICK, EXACT])
+@pytest.mark.parametrize(
+    "name", ["white noise", "clock toggles by 2.5 %, 0.6 s at once", "power cap, reported"]
+)
+def test_one_per_cent_is_found(name: str, quality: Quality) -> None:
+    assert found_slower(STREAMS[name], quality, count=2, trials=40, seed=6) >= 0.95
+
+
+def test_one_per_cent_is_found_among_ten() -> None:
+    assert found_slower(toggling(0.6), QUICK, count=10, trials=10, seed=7) >= 0.9

@@ -6,7 +6,8 @@ from itertools import cycle
 import pytest
 import torch
 
-from roofscope.profiling.analysis.statistics import QUICK_STOP, WarmUpRule
+from roofscope.profiling.analysis.comparison import compare
+from roofscope.profiling.analysis.stop_rules import QUICK_STOP, WarmUpRule
 from roofscope.profiling.devices.device import DeviceState
 from roofscope.profiling.results.outcome import Discard, Method
 from roofscope.profiling.worker.timing import rounds
@@ -67,6 +68,21 @@ def test_quiet_blocks_stop_at_the_first_checkpoint() -> None:
     log: list[str] = []
     measure([turn(log, "a")], QUICK_STOP, calm, lambda: None)
     assert len(log) == QUICK_STOP.first_checkpoint
+
+
+def test_a_comparison_that_would_hide_one_per_cent_takes_more_rounds() -> None:
+    log: list[str] = []
+    noise = [BlockReading(1e-5 * (1 + 0.004 * part), None) for part in (0, 1, -1, 0.5, -0.5, 1, 0, -1)]
+    one, other = (
+        Turn(ScriptedTimer(readings, 1000, log, "a")) for readings in (noise, [*noise[3:], *noise[:3]])
+    )
+    alone = Turn(ScriptedTimer(noise, 1000, log, "a"))
+    measure([alone], QUICK_STOP, calm, lambda: None)
+    measure([one, other], QUICK_STOP, calm, lambda: None)
+    assert len(alone.samples_s) == QUICK_STOP.first_checkpoint < len(one.samples_s)
+    found, _ = compare(one.stats, other.stats, in_turn=True)
+    assert found.relative_half_width <= QUICK_STOP.resolution
+    assert one.spent_s < QUICK_STOP.cap_s / 2
 
 
 def test_a_slow_implementation_spends_its_own_cap_and_not_its_rivals() -> None:

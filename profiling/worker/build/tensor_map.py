@@ -2,13 +2,13 @@
 
 import ctypes
 import functools
-import importlib
 import itertools
 import operator
 from typing import Any
 
 import torch
 
+from roofscope.profiling.worker.cuda_calls import checked, driver
 from roofscope.profiling.worker.failures import Refusal
 
 _TYPE_NAMES = {
@@ -38,28 +38,27 @@ def needs_hopper(key: str, device: torch.device) -> None:
 def _encoded(
     address: int, dtype: torch.dtype, shape: tuple[int, ...], box: tuple[int, ...]
 ) -> ctypes.Array[Any]:
-    driver: Any = importlib.import_module("cuda.bindings.driver")
+    cuda = driver()
 
     # The driver counts dimensions from the innermost one, whose stride it leaves out.
     sizes = shape[::-1]
     strides = [dtype.itemsize * elements for elements in itertools.accumulate(sizes[:-1], operator.mul)]
     row_bytes = box[-1] * dtype.itemsize
-    error, encoded = driver.cuTensorMapEncodeTiled(
-        getattr(driver.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_TYPE_NAMES[dtype]}"),
+    returned = cuda.cuTensorMapEncodeTiled(
+        getattr(cuda.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_TYPE_NAMES[dtype]}"),
         len(shape),
         address,
-        [driver.cuuint64_t(size) for size in sizes],
-        [driver.cuuint64_t(stride) for stride in strides],
-        [driver.cuuint32_t(span) for span in box[::-1]],
-        [driver.cuuint32_t(1)] * len(shape),
-        driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
-        driver.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B
+        [cuda.cuuint64_t(size) for size in sizes],
+        [cuda.cuuint64_t(stride) for stride in strides],
+        [cuda.cuuint32_t(span) for span in box[::-1]],
+        [cuda.cuuint32_t(1)] * len(shape),
+        cuda.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+        cuda.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B
         if row_bytes == 128
-        else driver.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_NONE,
-        driver.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-        driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+        else cuda.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_NONE,
+        cuda.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        cuda.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
     )
-    if error != driver.CUresult.CUDA_SUCCESS:
-        raise RuntimeError(f"A tensor map of {' x '.join(map(str, shape))} cannot be made: {error.name}.")
+    encoded = checked(returned, f"A tensor map of {' x '.join(map(str, shape))} cannot be made")
     words = ctypes.c_ulonglong * 16
     return words.from_buffer_copy(ctypes.string_at(encoded.getPtr(), ctypes.sizeof(words)))

@@ -34,8 +34,10 @@ _ENTRY_POINTS: dict[str, tuple[str, ...]] = {
     "os": ("_exit", "read", "write", "kill"),
     "builtins": ("sum", "min", "max", "len", "sorted", "isinstance", "type", "getattr", "id"),
     "cuda.bindings.driver": ("cuGraphLaunch", "cuGraphInstantiate", "cuGraphAddChildGraphNode",
-                             "cuGraphCreate", "cuGraphGetNodes", "cuLaunchKernel", "cuIpcGetMemHandle",
-                             "cuMemGetAddressRange"),
+                             "cuGraphCreate", "cuGraphGetNodes", "cuGraphNodeGetType",
+                             "cuGraphKernelNodeGetParams", "cuGraphKernelNodeGetAttribute",
+                             "cuGraphChildGraphNodeGetGraph", "cuStreamGetAttribute", "cuStreamSetAttribute",
+                             "cuLaunchKernel", "cuIpcGetMemHandle", "cuMemGetAddressRange"),
 }  # fmt: skip
 _MODULES: dict[str, ModuleType] = {"torch": torch, "time": time, "gc": gc, "os": os, "builtins": builtins}
 

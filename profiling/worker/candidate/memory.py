@@ -5,20 +5,20 @@ code of the candidate's process takes part. Where memory cannot be shared (a CPU
 contents travel by value.
 """
 
-import importlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import prod
-from typing import Any
 
 import numpy as np
 import torch
 
 from roofscope.profiling.worker.candidate.messages import Layout, Lent
+from roofscope.profiling.worker.cuda_calls import checked, driver
+from roofscope.profiling.worker.raw_memory import as_words, extent_bytes, tensor_at
 
-_WORD = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _SMALL_STEP = 512  # bytes: how torch aligns allocations
 _LARGE_STEP = 2 << 20  # and from this size on, which is a page of the GPU
+_NOT_MAPPED = "Memory of the candidate's process cannot be mapped"
 
 
 class Lender:
@@ -50,8 +50,7 @@ class Lender:
         if tensor.is_cuda:
             tensor.copy_(source)
         else:
-            word = _WORD[tensor.element_size()]
-            np.copyto(tensor.view(word).numpy(), source.view(word).numpy())
+            np.copyto(as_words(tensor).numpy(), as_words(source).numpy())
 
     def get(self, key: int) -> bytes:
         return raw_bytes(self._lent[key])
@@ -88,19 +87,15 @@ def _handle_of(tensor: torch.Tensor) -> tuple[bytes, int]:
     """CUDA's handle of the allocation that holds a tensor, and where in it; empty where there is none."""
     if not tensor.is_cuda or not tensor.numel():
         return b"", 0
-    driver = _driver()
+    cuda = driver()
     address = tensor.data_ptr()
-    error, base, _ = driver.cuMemGetAddressRange(address)
-    if error != driver.CUresult.CUDA_SUCCESS:
+    error, base, _ = cuda.cuMemGetAddressRange(address)
+    if error != cuda.CUresult.CUDA_SUCCESS:
         return b"", 0
-    error, handle = driver.cuIpcGetMemHandle(base)
-    if error != driver.CUresult.CUDA_SUCCESS:
+    error, handle = cuda.cuIpcGetMemHandle(base)
+    if error != cuda.CUresult.CUDA_SUCCESS:
         return b"", 0
     return bytes(handle.reserved), address - int(base)
-
-
-def _driver() -> Any:
-    return importlib.import_module("cuda.bindings.driver")  # not on machines without a GPU
 
 
 Fetch = Callable[[int], bytes]
@@ -144,53 +139,32 @@ class Mapping:
     def tensor(self, lent: Lent, dtype: torch.dtype) -> torch.Tensor:
         """Raises RuntimeError where the driver does not map it, or it does not lie in its allocation."""
         base, size = self._allocation(lent.handle)
-        last = sum((extent - 1) * step for extent, step in zip(lent.shape, lent.stride, strict=True))
-        byte_count = (last + 1) * dtype.itemsize
+        byte_count = extent_bytes(lent.shape, lent.stride, dtype)
         if min((lent.offset, *lent.shape, *lent.stride)) < 0 or lent.offset + byte_count > size:
             raise RuntimeError("A tensor of the candidate's process lies outside of its memory.")
-        raw = torch.as_tensor(_Bytes(base + lent.offset, byte_count), device=self.device)
-        return raw.view(dtype).as_strided(lent.shape, lent.stride)
+        return tensor_at(base + lent.offset, lent.shape, lent.stride, dtype, self.device)
 
     def close(self) -> None:
         """Unmap all. The tensors must not be used any more."""
         if not self._bases:
             return
-        driver = _driver()
+        cuda = driver()
         for base, _ in self._bases.values():
             with suppress(Exception):  # of a broken context, whose cause is reported elsewhere
-                driver.cuIpcCloseMemHandle(base)
+                cuda.cuIpcCloseMemHandle(base)
         self._bases.clear()
 
     def _allocation(self, handle: bytes) -> tuple[int, int]:
         if handle not in self._bases:
-            driver = _driver()
+            cuda = driver()
             torch.cuda.current_stream(self.device).synchronize()  # makes torch's context current
-            shared = driver.CUipcMemHandle()
+            shared = cuda.CUipcMemHandle()
             shared.reserved = handle
-            flags = driver.CUipcMem_flags.CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
-            (base,) = _mapped(driver.cuIpcOpenMemHandle(shared, flags))
-            _, size = _mapped(driver.cuMemGetAddressRange(base))
+            flags = cuda.CUipcMem_flags.CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
+            base = checked(cuda.cuIpcOpenMemHandle(shared, flags), _NOT_MAPPED)
+            _, size = checked(cuda.cuMemGetAddressRange(base), _NOT_MAPPED)
             self._bases[handle] = int(base), int(size)
         return self._bases[handle]
-
-
-def _mapped(returned: tuple[Any, ...]) -> tuple[Any, ...]:
-    error, *values = returned
-    if int(error):
-        raise RuntimeError(f"Memory of the candidate's process cannot be mapped: {error.name}.")
-    return tuple(values)
-
-
-class _Bytes:
-    """Memory under the CUDA array interface, version 3, as bytes because that lacks bfloat16."""
-
-    def __init__(self, address: int, byte_count: int) -> None:
-        self.__cuda_array_interface__: dict[str, Any] = {
-            "shape": (byte_count,),
-            "typestr": "|u1",
-            "data": (address, False),
-            "version": 3,
-        }
 
 
 def sets_of(blocks: Sequence[torch.Tensor]) -> list[tuple[torch.Tensor, ...]]:

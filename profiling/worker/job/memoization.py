@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 import torch
 
 from roofscope.profiling.worker.inputs import InputSet
+from roofscope.profiling.worker.raw_memory import as_words
 
 REMEMBERED = 1.5  # times as fast on contents seen before
 _MOST_SETS = 8
@@ -17,18 +18,16 @@ _LEAST_PAIRS = 2  # that accuse
 _MOST_DISTURBED = 20  # tries more, while other work has the cores
 _MOST_WAITED = 0.1  # of a pass: far less than what is looked for
 _PASS_S = 0.02
-_WORD = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def fingerprint(inputs: InputSet) -> tuple[int, ...]:
     """The sum of each tensor's words, taken as integers: the same bits give the same sum."""
-    return tuple(int(tensor.view(_WORD[tensor.element_size()]).sum(dtype=torch.int64)) for tensor in inputs)
+    return tuple(int(as_words(tensor).sum(dtype=torch.int64)) for tensor in inputs)
 
 
 def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether two tensors of one shape and dtype hold the same bits, NaN and all."""
-    word = _WORD[one.element_size()]
-    return torch.equal(one.view(word), other.view(word))
+    return torch.equal(as_words(one), as_words(other))
 
 
 class Pass(NamedTuple):

@@ -7,12 +7,8 @@ import torch
 
 from roofscope.profiling.analysis.comparison import compare
 from roofscope.profiling.analysis.selftest_limits import PLANTED, judge_same, judge_slowdown
-from roofscope.profiling.analysis.statistics import (
-    EXACT_STOP,
-    QUICK_WARM_UP,
-    Comparison,
-    StopRule,
-)
+from roofscope.profiling.analysis.statistics import Comparison
+from roofscope.profiling.analysis.stop_rules import EXACT_STOP, QUICK_WARM_UP, StopRule
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet

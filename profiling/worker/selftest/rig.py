@@ -5,7 +5,7 @@ from functools import cached_property
 
 import torch
 
-from roofscope.profiling.analysis.statistics import StopRule, WarmUpRule
+from roofscope.profiling.analysis.stop_rules import StopRule, WarmUpRule
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.ceilings import memory

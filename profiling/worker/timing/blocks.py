@@ -13,6 +13,7 @@ from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.timing.block import BLOCK_S, BlockReading, LocalTimer, WhileBusy
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 from roofscope.profiling.worker.timing.graphs import LegacyStreamUsed, OutputPool
+from roofscope.profiling.worker.timing.l2_policy import forget_policy, require_no_policy
 from roofscope.profiling.worker.timing.wall_timer import WallTimer, wall_pass_s
 
 _MOST_CALLS = 2000  # of one graph, unless it has more sets: capture costs tens of microseconds each
@@ -254,7 +255,11 @@ def make_timer(
         first = error if isinstance(error, LegacyStreamUsed) else _first_of(error)
         reason = f"A CUDA graph could not capture it ({first_line(first)[:300]})."
     # Outside the handler of the capture's error, so that errors of the queued calls are not chained to it.
-    return QueueTimer(call, sets, estimate_s, clock, reason)
+    stream = torch.cuda.current_stream()
+    forget_policy(stream)
+    timer = QueueTimer(call, sets, estimate_s, clock, reason)
+    require_no_policy(stream)
+    return timer
 
 
 def _first_of(error: BaseException) -> BaseException:

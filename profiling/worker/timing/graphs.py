@@ -1,8 +1,6 @@
 """CUDA graphs of calls, and the memory that the implementations of a job share for their outputs."""
 
 import gc
-import importlib
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache, cached_property
@@ -11,12 +9,14 @@ from typing import Any, NamedTuple
 
 import torch
 
-from roofscope.profiling.results.outcome import FailureKind
 from roofscope.profiling.worker.build.contract import Call
-from roofscope.profiling.worker.failures import WrongResult
+from roofscope.profiling.worker.cuda_calls import checked, driver, runtime
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
+from roofscope.profiling.worker.raw_memory import tensor_at
+from roofscope.profiling.worker.timing.graph_nodes import raw_graph, require_equal_work
+from roofscope.profiling.worker.timing.l2_policy import forget_policy, require_no_policy_captured
 
-_COMPARED_CALLS = 64  # whose kernels are compared; all are counted
+_REFUSED = "The driver refuses a graph of the calls"
 
 
 class LegacyStreamUsed(RuntimeError):
@@ -33,7 +33,6 @@ class OutputView(NamedTuple):
     """An address and a layout where a graph leaves an output; it does not own the memory."""
 
     address: int
-    byte_count: int
     shape: torch.Size
     stride: tuple[int, ...]
     dtype: torch.dtype
@@ -41,28 +40,11 @@ class OutputView(NamedTuple):
 
     @classmethod
     def of(cls, output: torch.Tensor) -> "OutputView":
-        last = sum((size - 1) * step for size, step in zip(output.shape, output.stride(), strict=True))
-        byte_count = (last + 1) * output.element_size() if output.numel() else 0
-        return cls(output.data_ptr(), byte_count, output.shape, output.stride(), output.dtype, output.device)
+        return cls(output.data_ptr(), output.shape, output.stride(), output.dtype, output.device)
 
     def tensor(self) -> torch.Tensor:
         """The output as it lies there now. Valid until another graph of the pool is replayed."""
-        if not self.byte_count:
-            return torch.empty(self.shape, dtype=self.dtype, device=self.device)
-        raw = torch.as_tensor(_Bytes(self), device=self.device)
-        return raw.view(self.dtype).as_strided(self.shape, self.stride)
-
-
-class _Bytes:
-    """Memory under the CUDA array interface, version 3, as bytes because that lacks bfloat16."""
-
-    def __init__(self, view: OutputView) -> None:
-        self.__cuda_array_interface__: dict[str, Any] = {
-            "shape": (view.byte_count,),
-            "typestr": "|u1",
-            "data": (view.address, False),
-            "version": 3,
-        }
+        return tensor_at(*self)
 
 
 class CapturedCalls:
@@ -98,39 +80,27 @@ class _Chain:
     """An executable graph of child graphs, one after the other, in turn over those given."""
 
     def __init__(self, graphs: Sequence[torch.cuda.CUDAGraph], calls: int) -> None:
-        self._driver = driver = _driver()
-        children = [driver.CUgraph(int(graph.raw_cuda_graph())) for graph in graphs]
-        chain = _checked(driver.cuGraphCreate(0))
+        self._cuda = cuda = driver()
+        children = [raw_graph(graph) for graph in graphs]
+        chain = checked(cuda.cuGraphCreate(0), _REFUSED)
         try:
             before: list[Any] = []
             for child in islice(cycle(children), calls):
-                before = [
-                    _checked(driver.cuGraphAddChildGraphNode(chain, before or None, len(before), child))
-                ]
-            self._executable = _checked(driver.cuGraphInstantiate(chain, 0))
+                added = cuda.cuGraphAddChildGraphNode(chain, before or None, len(before), child)
+                before = [checked(added, _REFUSED)]
+            self._executable = checked(cuda.cuGraphInstantiate(chain, 0), _REFUSED)
         finally:
-            driver.cuGraphDestroy(chain)
+            cuda.cuGraphDestroy(chain)
 
     def launch(self) -> None:
-        _checked(self._driver.cuGraphLaunch(self._executable, torch.cuda.current_stream().cuda_stream))
+        stream = torch.cuda.current_stream().cuda_stream
+        checked(self._cuda.cuGraphLaunch(self._executable, stream), _REFUSED)
 
     def __del__(self) -> None:
         executable = getattr(self, "_executable", None)
         if executable is not None:
             with suppress(Exception):  # at the end of the process the driver may be gone
-                self._driver.cuGraphExecDestroy(executable)
-
-
-def _driver() -> Any:
-    return importlib.import_module("cuda.bindings.driver")  # not on machines without a GPU
-
-
-def _checked(returned: tuple[Any, ...]) -> Any:
-    """The value of a driver's call. Raises RuntimeError."""
-    error, *values = returned
-    if int(error):
-        raise RuntimeError(f"The driver refuses a graph of the calls: {error.name}.")
-    return values[0] if values else None
+                self._cuda.cuGraphExecDestroy(executable)
 
 
 class OutputPool:
@@ -156,14 +126,15 @@ class OutputPool:
         """A graph of calls in turn over the sets, each of which has its own outputs.
 
         Raises RuntimeError where a graph cannot capture the call, LegacyStreamUsed where it launches outside,
-        and WrongResult where calls launch different work.
+        and WrongResult where calls launch different work or keep data in L2.
         """
         if not self._rehearsal:
             graphs, _ = self._capture_each(call, sets)
             self._rehearsal = graphs[:1]
             del graphs
         graphs, outputs = self._capture_each(call, sets)
-        _require_equal_work(graphs)
+        require_equal_work(graphs)
+        require_no_policy_captured(graphs)
         return CapturedCalls(graphs, outputs, calls)
 
     def _capture_each(
@@ -184,6 +155,7 @@ class OutputPool:
     ) -> tuple[list[torch.cuda.CUDAGraph], list[tuple[OutputView, ...]]]:
         torch.cuda.synchronize()
         torch.cuda.empty_cache()
+        forget_policy(stream)
         graphs: list[torch.cuda.CUDAGraph] = []
         outputs: list[tuple[torch.Tensor, ...]] = []  # alive until the end, so that each has its own memory
         collects = gc.isenabled()
@@ -222,8 +194,7 @@ class OutputPool:
 
 @cache
 def _blocking_stream() -> torch.cuda.Stream:
-    runtime: Any = importlib.import_module("cuda.bindings.runtime")
-    return torch.cuda.ExternalStream(int(_checked(runtime.cudaStreamCreate())))
+    return torch.cuda.ExternalStream(int(checked(runtime().cudaStreamCreate(), _REFUSED)))
 
 
 def _captures_beside(call: Call, inputs: InputSet) -> bool:
@@ -244,54 +215,6 @@ def _captures_beside(call: Call, inputs: InputSet) -> bool:
     finally:
         torch.cuda.synchronize()
     return True
-
-
-def _require_equal_work(graphs: Sequence[torch.cuda.CUDAGraph]) -> None:
-    """Raises WrongResult where one call launches other work than another."""
-    counts = [len(_nodes(graph)) for graph in graphs]
-    usual, _ = Counter(counts).most_common(1)[0]
-    for index, count in enumerate(counts):
-        if count != usual:
-            raise WrongResult(
-                FailureKind.TAMPERED,
-                f"launches {count} operations in call {index + 1} of a capture and {usual} in most others; "
-                "each call must do the same work.",
-            )
-    if not usual:
-        raise RuntimeError("it launches nothing that a graph could capture")
-    step = max(len(graphs) // _COMPARED_CALLS, 1)
-    first = _launches(graphs[0])
-    for index in range(0, len(graphs), step):
-        if _launches(graphs[index]) != first:
-            raise WrongResult(
-                FailureKind.TAMPERED,
-                f"launches other kernels, or other grids of them, in call {index + 1} of a capture than in "
-                "the first; each call must do the same work.",
-            )
-
-
-def _nodes(graph: torch.cuda.CUDAGraph) -> list[Any]:
-    driver = _driver()
-    raw = driver.CUgraph(int(graph.raw_cuda_graph()))
-    error, _, count = driver.cuGraphGetNodes(raw, 0)
-    if int(error) or not count:
-        return []
-    return list(driver.cuGraphGetNodes(raw, count)[1])[:count]
-
-
-def _launches(graph: torch.cuda.CUDAGraph) -> list[tuple[int, ...]]:
-    """By node its kind and, of a kernel, its function, grid, block and dynamic shared memory."""
-    driver = _driver()
-    found: list[tuple[int, ...]] = []
-    for node in _nodes(graph):
-        kind = _checked(driver.cuGraphNodeGetType(node))
-        if kind == driver.CUgraphNodeType.CU_GRAPH_NODE_TYPE_KERNEL:
-            p = _checked(driver.cuGraphKernelNodeGetParams(node))
-            grid = (p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ)
-            found.append((int(kind), int(p.func) or int(p.kern), *grid, p.sharedMemBytes))
-        else:
-            found.append((int(kind),))
-    return found
 
 
 def _was_recording(pool: Any) -> bool:

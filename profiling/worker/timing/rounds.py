@@ -2,13 +2,16 @@
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 
-from roofscope.profiling.analysis.statistics import (
+from roofscope.profiling.analysis.comparison import compare
+from roofscope.profiling.analysis.stop_rules import (
     EXACT_STOP,
     EXACT_WARM_UP,
     QUICK_STOP,
     QUICK_WARM_UP,
+    Progress,
     StopRule,
     WarmUpRule,
 )
@@ -92,8 +95,16 @@ def measure(
         if before_longer_rests and rest_longer(turns):
             before_longer_rests()
             number = 0
-        elif rule.is_met([turn.progress for turn in active]):
+        elif rule.is_met([turn.progress for turn in active], _compared(active, len(turns) - 1)):
             break
+
+
+def _compared(turns: Sequence[Turn], at_once: int) -> Iterator[Progress]:
+    """How far each comparison has come, as one of as many as are made with one baseline."""
+    stats = [(turn, turn.stats) for turn in turns if turn.samples_s]
+    for (one, its_time), (other, its_others) in combinations(stats, 2):
+        comparison, rounds = compare(its_time, its_others, in_turn=True, comparisons=at_once)
+        yield Progress(comparison.relative_half_width, rounds, max(one.spent_s, other.spent_s))
 
 
 def _goes_on(turn: Turn, rule: StopRule) -> bool:

@@ -8,13 +8,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from roofscope.profiling.analysis.at_clock import AtClock, time_at_clock
-from roofscope.profiling.analysis.statistics import (
-    PERSISTENT,
-    Interval,
-    Progress,
-    median_of_known,
-    unstable_because,
-)
+from roofscope.profiling.analysis.statistics import PERSISTENT, Interval, median_of_known, unstable_because
+from roofscope.profiling.analysis.stop_rules import Progress
 from roofscope.profiling.devices.device import SLOWDOWNS, DeviceState
 from roofscope.profiling.results.outcome import LEAST_BLOCKS, Discard, Evidence, Method, TimeStats
 from roofscope.profiling.worker.timing.block import BlockReading, BlockTimer
