@@ -33,6 +33,7 @@ from roofscope.profiling.supervision.protocol import (
     Probe,
     ProofReady,
     Run,
+    Sealed,
     SelfTest,
     StageStarted,
     TaskDone,
@@ -43,6 +44,7 @@ from roofscope.profiling.supervision.protocol import (
 )
 from roofscope.tests.sessions import CEILINGS, ENVIRONMENT, measured
 
+SECRET = "FAKE_WORKER_SECRET"
 PROOFS = (
     Proof(
         ProofName.KNOWN_DURATION,
@@ -67,7 +69,8 @@ def main(mode: str, marker: str) -> None:
     while data := os.read(0, 1 << 16):
         for command in decoder.feed(data):
             match command:
-                case Open(kernel_roots=roots):
+                case Open(kernel_roots=roots, secret=secret):
+                    os.environ[SECRET] = secret
                     catalog = scan((LIBRARY, *map(Path, roots)))
                     say(Hello(PROTOCOL_VERSION, ENVIRONMENT, catalog.hash))
                 case Probe(id=task):
@@ -143,7 +146,7 @@ def trace() -> bytes:
 
 
 def say(event: Event) -> None:
-    os.write(1, encode(event))
+    os.write(1, encode(Sealed(os.environ[SECRET], event)))
 
 
 if __name__ == "__main__":

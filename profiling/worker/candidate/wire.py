@@ -1,5 +1,7 @@
 """Frames between the referee and a candidate's process: a length, and a message in msgpack."""
 
+import os
+import select
 import socket
 import struct
 from typing import Any
@@ -14,8 +16,10 @@ _LENGTH = struct.Struct("!Q")
 class Wire:
     """Frames of messages over a connected socket."""
 
-    def __init__(self, connection: socket.socket, receives: Any) -> None:
+    def __init__(self, connection: socket.socket, receives: Any, ended_fd: int | None = None) -> None:
+        """``ended_fd`` is readable once the other process has ended: its children may hold the connection."""
         self._connection = connection
+        self._ended_fd = ended_fd
         self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(receives)
 
     def send(self, message: Asked | Said) -> None:
@@ -30,13 +34,28 @@ class Wire:
 
     def close(self) -> None:
         self._connection.close()
+        if self._ended_fd is not None:
+            os.close(self._ended_fd)
+            self._ended_fd = None
 
     def _exactly(self, count: int) -> bytearray:
         data = bytearray(count)
         view = memoryview(data)
         while count:
+            self._await()
             received = self._connection.recv_into(view[len(data) - count :])
             if not received:
                 raise EOFError
             count -= received
         return data
+
+    def _await(self) -> None:
+        """Wait for bytes, or for the end of the other process. Raises EOFError."""
+        if self._ended_fd is None:
+            return
+        poll = select.poll()
+        for descriptor in (self._connection.fileno(), self._ended_fd):
+            poll.register(descriptor, select.POLLIN)
+        ready = {descriptor for descriptor, _ in poll.poll()}
+        if self._connection.fileno() not in ready:
+            raise EOFError

@@ -1,5 +1,6 @@
 """The referee's side of a candidate's process: what it is asked, and the memory that both see."""
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
@@ -81,7 +82,7 @@ class ForkedProcess:
             connection, self._pid = server.new(with_compiler=with_compiler)
         except (EOFError, OSError):
             raise CandidateLost(1) from None
-        self._wire = Wire(connection, Said)
+        self._wire = Wire(connection, Said, _end_seen(self._pid))
 
     def ask(self, asked: Asked, look: Look | None) -> Said:
         """Raises CandidateLost."""
@@ -94,6 +95,8 @@ class ForkedProcess:
         except (EOFError, OSError):
             self._wire.close()
             raise CandidateLost(self._end()) from None
+        except (ValueError, MemoryError, OverflowError, RecursionError):  # no message of ours
+            raise Tampered("what it answers the referee") from None
         return said
 
     def close(self) -> None:
@@ -105,6 +108,14 @@ class ForkedProcess:
             return self._server.end_of(self._pid)
         except (EOFError, OSError):  # foreign code has ended the server, too
             return 1
+
+
+def _end_seen(pid: int) -> int | None:
+    """A descriptor that is readable once a process has ended; None where the system has none."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):  # elsewhere than on Linux; the end of the connection has to do
+        return None
 
 
 class OwnProcess:
