@@ -335,7 +335,9 @@ class Supervisor:
         return [Banner("The worker spoke of what is not its task; that was not recorded.")]
 
     def _awaited(self, now: float, *, at_once: bool = False) -> list[Effect]:
-        awaited = None if self._stopping else self._wait.silence(now, at_once=at_once)
+        if self._stopping or self._worker is not _Worker.READY:  # imports are slow: nobody need know
+            return []
+        awaited = self._wait.silence(now, at_once=at_once)
         return [awaited] if awaited else []
 
     def _kill(self) -> list[Effect]:

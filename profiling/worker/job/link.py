@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import NamedTuple, TypeVar
 
 import torch
@@ -37,6 +38,7 @@ from roofscope.profiling.worker.candidate.messages import (
 from roofscope.profiling.worker.candidate.wire import Wire
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
 from roofscope.profiling.worker.job.second_clock import BlockSeen
+from roofscope.profiling.worker.job.waiting import Waiting
 from roofscope.profiling.worker.timing.block import BlockReading, WhileBusy
 
 Found = TypeVar("Found", bound=Answer)
@@ -141,9 +143,15 @@ class Link:
     """A conversation about one job. ``what`` and ``stage`` word the failure of what is asked next."""
 
     def __init__(
-        self, process: ForkedProcess | OwnProcess, device: Device, torch_device: torch.device
+        self,
+        process: ForkedProcess | OwnProcess,
+        device: Device,
+        torch_device: torch.device,
+        waiting: Waiting | None = None,
     ) -> None:
+        """``waiting`` tells the program of each wait."""
         self._process = process
+        self._waiting = waiting
         self.device = torch_device
         self._outputs = Mapping(torch_device)
         self._sets: list[RemoteSets] = []
@@ -157,7 +165,8 @@ class Link:
 
     def ask(self, request: Request, kind: type[Found], look: Look | None = None) -> Found:
         """Ask, look meanwhile, await the answer. Raises CandidateFailed, Tampered or CandidateLost."""
-        said = self._process.ask(Asked(request, self.what, self.stage), look)
+        with self._waiting.answer(request) if self._waiting else nullcontext():
+            said = self._process.ask(Asked(request, self.what, self.stage), look)
         if said.replaced:
             raise Tampered(", ".join(said.replaced[:3]))
         if isinstance(said.answer, Trouble):
@@ -238,9 +247,8 @@ class RemoteSets:
 class RemoteCall:
     """An implementation over there, called on inputs that are filled here."""
 
-    def __init__(self, link: Link, number: int, maker: InputMaker, announce: Callable[[bool], None]) -> None:
+    def __init__(self, link: Link, number: int, maker: InputMaker) -> None:
         self._link, self._number, self._maker = link, number, maker
-        self._announce = announce  # before a call is made, and with True once it has returned
         self._sets: RemoteSets | None = None
 
     def inputs(self, sizes: dict[str, int], magnitude: float) -> InputSet:
@@ -253,9 +261,7 @@ class RemoteCall:
     def outputs(self, stains: Sequence[Layout]) -> tuple[torch.Tensor, ...]:
         """What a call on these inputs returns, after ``stains`` were left in free memory."""
         assert self._sets is not None
-        self._announce(False)
         self._link.ask(Call(self._number, self._sets.group, tuple(stains)), Done)
-        self._announce(True)
         lent = self._link.ask(Collect(), Lending).tensors
         self._sets.look()
         return self._link.outputs(lent)
