@@ -47,12 +47,13 @@ def loss_of(
         return Loss(message, again=tuple(_run_of(task, [one]) for one in left))
     in_turn = stage.implementation if stage else None
     failed = in_turn if in_turn is not None and in_turn in left else left[0]
-    outcome = _failure(task, failed, stage.stage if stage else Stage.BUILD, end)
+    outcome = _failure(task, failed, stage, end)
     rest = [other for other in left if other != failed]
     return Loss(outcome.message, (failed, outcome), (_run_of(task, rest),) if rest else ())
 
 
-def _failure(run: Run, implementation: Implementation, stage: Stage, end: WorkerEnd) -> Failed:
+def _failure(run: Run, implementation: Implementation, last: StageStarted | None, end: WorkerEnd) -> Failed:
+    stage = last.stage if last else Stage.BUILD
     if end.bye:
         return Failed(FailureKind.DEVICE_FAULT, stage, end.bye.reason, end.log_tail)
     where = implementation.title
@@ -61,7 +62,8 @@ def _failure(run: Run, implementation: Implementation, stage: Stage, end: Worker
         return Failed(
             FailureKind.TIMEOUT,
             stage,
-            f"{where} did not finish its {stage} stage in time {at} (no answer for {end.silent_s:.0f} s); "
+            f"{where} did not finish its {stage} stage in time {at} "
+            f"({f'{last.detail}: ' if last and last.detail else ''}no answer for {end.silent_s:.0f} s); "
             "the worker was restarted.",
             end.log_tail,
         )

@@ -15,22 +15,19 @@ from pathlib import Path
 
 _PROC = Path("/proc")
 _PAUSE_S = 0.005
+# One does not suffice: where a parent ends as its child is looked at, the child seems to be nobody's.
+_EMPTY_PASSES = 2
 
 
 def children_of(pid: int) -> list[int]:
     """Those that run: a process that has ended and waits to be reaped is none."""
-    return _tree()[pid]
+    tree = _Tree()
+    return [child for child in tree.children[pid] if child in tree.running]
 
 
 def descendants_of(pid: int) -> list[int]:
     """All processes below one that run, parents before their children."""
-    tree, found = _tree(), list[int]()
-    waiting = [pid]
-    while waiting:
-        below = tree[waiting.pop()]
-        found += below
-        waiting += below
-    return found
+    return _Tree().below(pid)
 
 
 def end_descendants(
@@ -42,17 +39,18 @@ def end_descendants(
     them. ``reap`` is called between passes.
     """
     until = time.monotonic() + within_s
-    while True:
-        tops = [child for child in children_of(pid) if child not in but]
-        left = [*tops, *(one for top in tops for one in descendants_of(top))]
-        if not left:
-            return True
+    empty = 0
+    while empty < _EMPTY_PASSES:
+        left = _Tree().below(pid, but)
+        empty = 0 if left else empty + 1
         for one in left:
             send(one, signal.SIGKILL)
         reap()
         if time.monotonic() > until:
-            return False
-        time.sleep(_PAUSE_S)
+            return not left
+        if left:
+            time.sleep(_PAUSE_S)
+    return True
 
 
 def end_tree(pid: int, within_s: float = 0.5) -> None:
@@ -74,16 +72,32 @@ def send(pid: int, number: signal.Signals) -> None:
         os.kill(pid, number)
 
 
-def _tree() -> defaultdict[int, list[int]]:
-    """By parent, the processes that run. Empty where there is no /proc."""
-    tree: defaultdict[int, list[int]] = defaultdict(list)
-    with suppress(OSError):
-        for entry in _PROC.iterdir():
-            if not entry.name.isdigit():
-                continue
-            with suppress(OSError, ValueError, IndexError):  # it has ended just now
-                # "pid (name) state parent ...", and a name may hold blanks and parentheses.
-                state, parent, *_ = (entry / "stat").read_bytes().rpartition(b")")[2].split(None, 2)
-                if state not in (b"Z", b"X"):
-                    tree[int(parent)].append(int(entry.name))
-    return tree
+class _Tree:
+    """Which process is whose child. Empty where there is no /proc.
+
+    Processes end while it is read. One that has ended stays a link to those that were seen as its children.
+    """
+
+    def __init__(self) -> None:
+        self.children: defaultdict[int, list[int]] = defaultdict(list)
+        self.running: set[int] = set()
+        with suppress(OSError):
+            for entry in _PROC.iterdir():
+                if entry.name.isdigit():
+                    with suppress(OSError, ValueError):  # it has ended just now
+                        self._add(int(entry.name), (entry / "stat").read_bytes())
+
+    def _add(self, pid: int, stat: bytes) -> None:
+        # "pid (name) state parent ...", and a name may hold blanks and parentheses.
+        state, parent, *_ = stat.rpartition(b")")[2].split(None, 2)
+        self.children[int(parent)].append(pid)
+        if state not in (b"Z", b"X"):
+            self.running.add(pid)
+
+    def below(self, pid: int, but: Container[int] = ()) -> list[int]:
+        found: list[int] = []
+        waiting = [child for child in self.children[pid] if child not in but]
+        while waiting:
+            found += waiting
+            waiting = [child for parent in waiting for child in self.children[parent]]
+        return [one for one in found if one in self.running]

@@ -102,6 +102,7 @@ class PlanBar(QFrame):
         self._progress.hide()
         self._arrange()
         self._connect()
+        self.show_awaited(None)
 
     @property
     def devices(self) -> tuple[Device, ...]:
