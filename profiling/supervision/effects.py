@@ -7,7 +7,7 @@ from roofscope.profiling.supervision.run_events import RunEvent
 
 
 class Spawn(Struct, frozen=True):
-    """Start a worker, which will be told the secret that its messages carry."""
+    """Start a worker, whose messages will carry the secret."""
 
     secret: str
 

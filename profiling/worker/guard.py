@@ -25,6 +25,7 @@ def stand_guard() -> None:
     """Fork the worker and return in it alone; this process watches, and ends with the worker's status."""
     program, guard = os.getppid(), os.getpid()
     adopt_orphans()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a program that ignores its children has us ignore ours
     signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
     worker = os.fork()
     if worker == 0:

@@ -96,12 +96,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_each_wait_is_announced_but_blocks_cost_a_line_a_second(clock: Clock) -> None:
     said: list[StageStarted] = []
     toy = job(SMALL)
-    told = Waiting(toy, GPU, said.append)
-    told.begin(Stage.MEASURE, toy.implementations[0], "1 in turn")
+    wait = Waiting(toy, GPU, said.append)
+    wait.begin(Stage.MEASURE, toy.implementations[0], "1 in turn")
     assert said[-1].deadline_s == 240.0
     del said[:]
     for _ in range(300):
-        with told.answer(Block(0)):
+        with wait.answer(Block(0)):
             clock.now += 0.01
     assert 1 <= len(said) <= 4
     assert {(stage.deadline_s, stage.detail) for stage in said} == {(10.0, "1 in turn")}
@@ -110,13 +110,13 @@ def test_each_wait_is_announced_but_blocks_cost_a_line_a_second(clock: Clock) ->
 def test_after_an_answer_the_referee_works_at_its_own_deadline(clock: Clock) -> None:
     said: list[Any] = []
     toy = job(SMALL)
-    told = Waiting(toy, GPU, said.append)
-    told.begin(Stage.VERIFY, toy.implementations[0])
-    with told.answer(Call(0, "verified")):
+    wait = Waiting(toy, GPU, said.append)
+    wait.begin(Stage.VERIFY, toy.implementations[0])
+    with wait.answer(Call(0, "verified")):
         assert said[-1].deadline_s == 15.0
     assert said[-1].deadline_s == 240.0
-    with told.answer(Get(0)):
+    with wait.answer(Get(0)):
         assert said[-1].deadline_s == 15.0
-    with told.reference():
+    with wait.reference():
         assert (said[-1].deadline_s, said[-1].detail) == (15.0, "reference")
     assert (said[-1].deadline_s, said[-1].detail) == (240.0, "")
