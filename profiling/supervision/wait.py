@@ -3,6 +3,7 @@
 from roofscope.profiling.supervision.run_events import Awaited
 
 SAID_FROM_S = 5.0  # of silence: shorter ones are the ordinary course of a run
+_NEAR_S = 60.0  # before the end: compilers are silent for minutes
 _MOST_S = 3600.0  # whatever a worker asks for
 
 
@@ -51,14 +52,17 @@ class Wait:
         return True
 
     def silence(self, now: float, *, at_once: bool = False) -> Awaited | None:
-        """What is to be said now: once for each second of silence, and ``at_once`` if the end has moved."""
+        """What is to be said: once a second when the end is near, and ``at_once`` where it has moved."""
         if self._since is None or self._is_grace:
             return None
         silent_s = int(now - self._heard_at)
-        if silent_s < SAID_FROM_S or (silent_s == self._said_s and not at_once):
+        left_s = max(self._since + self.granted_s - now, 0.0)
+        if not at_once and (silent_s < SAID_FROM_S or silent_s == self._said_s):
+            return None
+        if left_s > _NEAR_S and not self._said_s:
             return None
         self._said_s = silent_s
-        return Awaited(silent_s, max(self._since + self.granted_s - now, 0.0))
+        return Awaited(silent_s, left_s)
 
     def _begin(self, seconds: float, now: float, *, is_grace: bool) -> None:
         self._asked_s, self._since, self._is_grace = seconds, now, is_grace

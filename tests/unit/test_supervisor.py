@@ -228,6 +228,13 @@ def test_a_silence_is_counted_down_each_second_from_the_fifth_on() -> None:
     assert supervisor.tick(now=19.0) == []
 
 
+def test_a_compiler_is_counted_down_in_its_last_minute_only() -> None:
+    supervisor = started(job(1, (TRITON,)))
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 240.0, TRITON, "compiling"), now=0.0)
+    assert supervisor.tick(now=179.0) == []
+    assert awaited(supervisor.tick(now=181.0)) == [(181, 59.0)]
+
+
 def test_what_is_given_more_time_gets_twice_as_long_until_its_task_is_done() -> None:
     supervisor = started(job(1, (TRITON,)), job(2, (TRITON,)))
     supervisor.feed(StageStarted("job-1", Stage.VERIFY, 20.0, TRITON), now=10.0)
