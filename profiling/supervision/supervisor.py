@@ -23,7 +23,7 @@ What happens, in which state of the worker, and what is done; ``> STATE`` is the
   --------  ------------  -------------------  --------------------------  ------------------
   submit    > STARTING    wait in the queue    Send a task if none is in   wait in the queue
             Spawn, Open                        flight
-  hello                   > READY                                          ignore
+  hello                   > READY              refuse                      ignore
                           Send a task
   hello of                > ENDING
   others                  give up, Close
@@ -32,9 +32,11 @@ What happens, in which state of the worker, and what is done; ``> STATE`` is the
   done                                         Send the next task          wait for its exit
   bye                     2 s to exit          2 s to exit                 2 s to exit
   exited                  > ABSENT             > ABSENT                    > ABSENT
-                          give up              report the loss; Spawn for  Spawn for what
-                                               what is queued              was queued since
+                          give up; but Spawn   report the loss; Spawn for  Spawn for what
+                          once if killed       what is queued              was queued since
   deadline                Kill                 Kill                        as READY
+  of what is              refuse: say so once, record nothing
+  not its task
   more time                                    double the deadlines of     as READY
                                                the task in flight
   stop      drop queue    drop queue, Kill     drop queue; Cancel if a     as READY
@@ -127,6 +129,7 @@ class Supervisor:
         self._wait = Wait(patience)
         self._silent_s: float | None = None  # it was killed for a missed deadline of so many seconds
         self._bye: Bye | None = None  # what it said of its own end
+        self._was_killed_starting = False
         self._has_strayed = False  # it has spoken of what is not its task, which was said
 
     @property
@@ -235,6 +238,10 @@ class Supervisor:
             self._give_up()
             return [Banner(bye.reason, bye.is_busy), BecameIdle()]
         if was is _Worker.STARTING:
+            if silent_s is None and description.startswith("killed") and not self._was_killed_starting:
+                self._was_killed_starting = True  # by accident, as far as is known
+                message = f"The worker was lost as it started ({description})."
+                return [WorkerLost(message, log_tail, restarting=True), *self._advance(now)]
             message = f"The worker did not start ({description}); see its log, or run `roofscope doctor`."
             self._give_up()
             return [WorkerLost(message, log_tail, restarting=False), BecameIdle()]
@@ -258,7 +265,7 @@ class Supervisor:
             self._worker = _Worker.ENDING
             self._give_up()
             return [Banner(problem), Send(Close()), BecameIdle()]
-        self._worker = _Worker.READY
+        self._worker, self._was_killed_starting = _Worker.READY, False
         self._wait.end()
         return [EnvironmentKnown(hello.environment), *self._advance(now)]
 

@@ -4,6 +4,7 @@ import os
 import queue
 import sys
 import threading
+from contextlib import suppress
 
 from roofscope.profiling.supervision.protocol import (
     Cancel,
@@ -39,9 +40,11 @@ class Channel:
                 data = data[os.write(self._output_fd, data) :]
 
     def close(self) -> None:
-        """In a process that is not this conversation's."""
-        os.close(self._input_fd)
-        os.close(self._output_fd)
+        """In a process that is not this conversation's. Its own children do it again, with nothing to close."""
+        for descriptor in (self._input_fd, self._output_fd):
+            with suppress(OSError):
+                os.close(descriptor)
+        self._input_fd = self._output_fd = -1
 
     def next_command(self) -> Command:
         return self._commands.get()

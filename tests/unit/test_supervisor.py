@@ -404,6 +404,18 @@ def test_a_worker_that_does_not_start_stops_the_queue() -> None:
     assert supervisor.is_idle
 
 
+def test_a_worker_that_is_killed_as_it_starts_is_started_once_more() -> None:
+    supervisor = Supervisor([], "catalog")
+    supervisor.submit([Run(job())], now=0.0)
+    effects = supervisor.exited("killed by SIGKILL", "", now=1.0)
+    assert of_kind(effects, Spawn)
+    [lost] = of_kind(effects, WorkerLost)
+    assert isinstance(lost, WorkerLost)
+    assert lost.restarting
+    assert not of_kind(supervisor.exited("killed by SIGKILL", "", now=2.0), Spawn)
+    assert supervisor.is_idle
+
+
 @pytest.mark.parametrize("greeting", [hello(catalog="another"), hello(protocol=99)])
 def test_a_worker_of_another_revision_is_refused(greeting: Hello) -> None:
     supervisor = Supervisor([], "catalog")
