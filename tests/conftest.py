@@ -109,7 +109,7 @@ def nothing_left_running(request: pytest.FixtureRequest) -> Iterator[None]:
 def patient_supervisor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that is stopped may take its time on a busy machine: what it says then is what is tested."""
     if not _folders(request.node).isdisjoint({"qt", "worker"}):
-        for name in ("CANCEL_GRACE_S", "LADDER_STEP_S"):
+        for name in ("CANCEL_GRACE_S", "EXIT_GRACE_S"):
             monkeypatch.setattr(supervisor, name, 60.0)
 
 

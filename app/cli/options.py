@@ -43,6 +43,17 @@ Sizes = Annotated[
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else; progress goes to stderr.")
 ]
+Patience = Annotated[
+    float,
+    typer.Option(
+        "--patience",
+        metavar="FACTOR",
+        min=1.0,
+        max=1000.0,
+        help="Wait this many times as long before what does not answer is ended: a call gets 10 s, or 1000 "
+        "times what its roof allows; compilers get minutes.",
+    ),
+]
 NewSession = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="The .roofscope file to write.")
 ]

@@ -10,11 +10,13 @@ from rich.progress import Task as ProgressTask
 from rich.table import Column
 from rich.text import Text
 
+from roofscope.app.presentation.awaited_text import awaited_text
 from roofscope.app.presentation.formatting import duration_text
 from roofscope.profiling.results.outcome import Failed
 from roofscope.profiling.supervision.recorder import Gain
 from roofscope.profiling.supervision.recording import Watch
 from roofscope.profiling.supervision.run_events import (
+    Awaited,
     Banner,
     OutcomeArrived,
     Progressed,
@@ -94,6 +96,8 @@ def _message_of(report: RunEvent) -> str:
 
 def _show(progress: Progress, bar: TaskID, report: RunEvent) -> None:
     match report:
+        case Awaited():
+            progress.update(bar, left=awaited_text(report))
         case Progressed():
             words = [report.item, str(report.stage or ""), report.detail]
             left = f"about {duration_text(report.remaining_s)} left" if report.remaining_s else ""

@@ -21,7 +21,15 @@ from roofscope.app.cli.choice import (
 )
 from roofscope.app.cli.documents import RunDocument, print_document, run_document
 from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse
-from roofscope.app.cli.options import AsJson, DeviceName, DtypeNames, KernelFolders, NewSession, Sizes
+from roofscope.app.cli.options import (
+    AsJson,
+    DeviceName,
+    DtypeNames,
+    KernelFolders,
+    NewSession,
+    Patience,
+    Sizes,
+)
 from roofscope.app.cli.outcome_lines import OutcomeLines, shortfall
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.cli.table import print_table
@@ -59,6 +67,7 @@ class RunOptions(Struct, frozen=True):
     svg: bool = False
     strict: bool = False
     as_json: bool = False
+    patience: float = 1.0
 
 
 def command(
@@ -99,6 +108,7 @@ def command(
         bool, typer.Option("--strict", help="Fail where a time is unstable, above the roof, or disputed.")
     ] = False,
     as_json: AsJson = False,
+    patience: Patience = 1.0,
 ) -> None:
     """Verify and time kernels; print a table and write a session file.
 
@@ -123,6 +133,7 @@ def command(
         svg=svg,
         strict=strict,
         as_json=as_json,
+        patience=patience,
     )
     raise typer.Exit(run(options))
 
@@ -173,6 +184,7 @@ def run(options: RunOptions) -> int:
                 kernel_roots=folders,
                 ceilings=Ceilings.MEASURE if options.fresh_ceilings else Ceilings.KEEP,
                 labels=labels,
+                patience=options.patience,
             )
         session = load(path) if path.exists() else None
     except SessionError as error:

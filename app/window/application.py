@@ -160,7 +160,7 @@ class Application(QObject):
         theme = self.theme_switch.theme
         model, table, selection = self.model, self.table, self.selection
         return Panes(
-            plan_bar=PlanBar(actions[CommandId.RUN], actions[CommandId.STOP]),
+            plan_bar=PlanBar(actions[CommandId.RUN], actions[CommandId.STOP], actions[CommandId.MORE_TIME]),
             cards=CardColumn(theme),
             chart=RooflineChart(model, selection, theme, table.speed_up_of),
             library=LibraryPane(self.library, theme),
@@ -183,6 +183,7 @@ class Application(QObject):
         controller.noticed.connect(panes.cards.notice)
         controller.said.connect(self.window.say)
         controller.progressed.connect(panes.plan_bar.show_progress)
+        controller.awaited.connect(panes.plan_bar.show_awaited)
         controller.worker_lost.connect(panes.cards.worker_lost)
         controller.catalog_changed.connect(self.library.set_catalog)
         controller.refused.connect(self._tell_reasons)

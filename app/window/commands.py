@@ -28,6 +28,7 @@ class CommandId(StrEnum):
     FIND = "find"
     RUN = "run"
     STOP = "stop"
+    MORE_TIME = "more_time"
     PROBE = "probe"
     TRACE = "trace"
     PIN = "pin"
@@ -115,6 +116,13 @@ COMMANDS = (
         "Stop after the current block; once more ends the worker",
         "Shift+F5",
         "square",
+    ),
+    Command(
+        CommandId.MORE_TIME,
+        Menu.RUN,
+        "Give it more &time",
+        "Wait twice as long for a kernel that does not answer",
+        "Ctrl+T",
     ),
     Command(
         CommandId.PROBE,

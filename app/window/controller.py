@@ -20,6 +20,7 @@ from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Task, Trace
 from roofscope.profiling.supervision.recorder import Recorder
 from roofscope.profiling.supervision.run_events import (
+    Awaited,
     Banner,
     BecameIdle,
     CeilingArrived,
@@ -42,6 +43,7 @@ class Controller(QObject):
     said = Signal(str)  # one sentence for the status line
     running_changed = Signal(bool)
     progressed = Signal(object)  # Progressed
+    awaited = Signal(object)  # Awaited, or None when the worker has answered
     worker_lost = Signal(object)  # WorkerLost
     refused = Signal()  # an implementation turned out not to run here
     catalog_changed = Signal(object)  # Catalog
@@ -167,6 +169,10 @@ class Controller(QObject):
         if self._is_running:
             self._link.stop()
 
+    def give_more_time(self) -> None:
+        if self._is_running:
+            self._link.give_more_time()
+
     def restart(self) -> None:
         """Go on with what a lost worker left undone."""
         runs = self._unfinished.runs()
@@ -231,10 +237,14 @@ class Controller(QObject):
         """First into the file, then on screen. Raises SessionError."""
         match report:
             case Progressed():
+                self.awaited.emit(None)
                 self.progressed.emit(report)
+            case Awaited():
+                self.awaited.emit(report)
             case Banner(text=text):
                 self.noticed.emit(text)
             case WorkerLost():
+                self.awaited.emit(None)
                 self.worker_lost.emit(report)
             case BecameIdle():
                 self._end_run()

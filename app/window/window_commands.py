@@ -105,6 +105,7 @@ class WindowCommands(QObject):
                 CommandId.FIND: self._find,
                 CommandId.RUN: self.run,
                 CommandId.STOP: self._stop,
+                CommandId.MORE_TIME: parts.controller.give_more_time,
                 CommandId.PROBE: self._probe,
                 CommandId.TRACE: self._trace,
                 CommandId.PIN: self._pin,

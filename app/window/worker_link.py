@@ -1,17 +1,16 @@
 """QProcess and QTimer around the supervisor: it decides, this carries out."""
 
 import os
-import signal
 import time
 from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
-from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn, Terminate
+from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn
 from roofscope.profiling.supervision.headless import describe_exit
+from roofscope.profiling.supervision.process_tree import end_group, end_tree
 from roofscope.profiling.supervision.protocol import (
-    Event,
-    LineDecoder,
+    EventDecoder,
     ProtocolError,
     Task,
     encode,
@@ -20,9 +19,9 @@ from roofscope.profiling.supervision.protocol import (
 from roofscope.profiling.supervision.run_events import Banner, BecameIdle
 from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.profiling.supervision.target import LocalTarget
+from roofscope.profiling.supervision.worker_log import WorkerLog
 
 _TICK_MS = 200
-_LOG_TAIL_BYTES = 8000
 _CLOSE_GRACE_MS = 2000
 
 
@@ -36,15 +35,16 @@ class WorkerLink(QObject):
         self._supervisor = supervisor
         self._target = target
         self._process: QProcess | None = None
-        self._decoder: LineDecoder[Event] = event_decoder()
-        self._log = b""
+        self._pid = 0  # which is also its group's; Qt forgets it when the process ends
+        self._decoder: EventDecoder = event_decoder("")
+        self._log = WorkerLog()
         self._timer = QTimer(self)
         self._timer.setInterval(_TICK_MS)
         self._timer.timeout.connect(self._tick)
         self._patience = QTimer(self)  # for a worker that was asked to go
         self._patience.setSingleShot(True)
         self._patience.setInterval(_CLOSE_GRACE_MS)
-        self._patience.timeout.connect(lambda: self._signal(signal.SIGKILL))
+        self._patience.timeout.connect(self._kill)
 
     @property
     def worker_pid(self) -> int | None:
@@ -57,6 +57,10 @@ class WorkerLink(QObject):
     def stop(self) -> None:
         """First call: after the current block. Second: kill."""
         self._apply(self._supervisor.stop(time.monotonic()))
+
+    def give_more_time(self) -> None:
+        """For what the worker is waiting for, and for what follows it in its task."""
+        self._apply(self._supervisor.give_more_time(time.monotonic()))
 
     def catalog_changed(self, catalog_hash: str) -> None:
         """Sources were edited: the worker at hand holds the old ones and is let go."""
@@ -84,7 +88,7 @@ class WorkerLink(QObject):
         self._patience.stop()
         process = self._process
         if process is not None and not process.waitForFinished(_CLOSE_GRACE_MS):
-            self._signal(signal.SIGKILL)
+            self._kill()
             process.waitForFinished(_CLOSE_GRACE_MS)
 
     def _tick(self) -> None:
@@ -93,21 +97,19 @@ class WorkerLink(QObject):
     def _apply(self, effects: Iterable[Effect]) -> None:
         for effect in effects:
             match effect:
-                case Spawn():
-                    self._spawn()
+                case Spawn(secret=secret):
+                    self._spawn(secret)
                 case Send(command=command):
                     if self._process:
                         self._process.write(encode(command))
-                case Terminate():
-                    self._signal(signal.SIGTERM)
                 case Kill():
-                    self._signal(signal.SIGKILL)
+                    self._kill()
                 case report:
                     if isinstance(report, BecameIdle):
                         self._timer.stop()
                     self.reported.emit(report)
 
-    def _spawn(self) -> None:
+    def _spawn(self, secret: str) -> None:
         process = QProcess(self)
         program, *arguments = self._target.argv()
         process.setProgram(program)
@@ -124,9 +126,10 @@ class WorkerLink(QObject):
         process.readyReadStandardError.connect(self._read_log)
         process.finished.connect(self._finished)
         process.errorOccurred.connect(self._failed)
-        self._decoder, self._log = event_decoder(), b""
+        self._decoder, self._log = event_decoder(secret), WorkerLog()
         self._process = process
         process.start()
+        self._pid = process.processId()
 
     def _read(self) -> None:
         if self._process is None:
@@ -141,8 +144,7 @@ class WorkerLink(QObject):
 
     def _read_log(self) -> None:
         if self._process:
-            data = bytes(self._process.readAllStandardError().data())
-            self._log = (self._log + data)[-_LOG_TAIL_BYTES:]
+            self._log.add(bytes(self._process.readAllStandardError().data()))
 
     def _finished(self, code: int, status: QProcess.ExitStatus) -> None:
         # Qt gives the signal's number as the code of a crash.
@@ -156,23 +158,20 @@ class WorkerLink(QObject):
         process = self._process
         if process is None:
             return
+        if self._pid and os.name == "posix":
+            end_group(self._pid)
         self._read()
         self._read_log()
-        self._process = None
+        self._process, self._pid = None, 0
         self._patience.stop()
         process.deleteLater()
-        self._apply(self._supervisor.exited(description, self._log_text(), time.monotonic()))
+        self._apply(self._supervisor.exited(description, self._log.text, time.monotonic()))
 
-    def _log_text(self) -> str:
-        return self._log.decode("utf-8", "replace")
-
-    def _signal(self, number: signal.Signals) -> None:
+    def _kill(self) -> None:
+        """End the worker and all below it; `finished` follows."""
         if self._process is None or not self._process.processId():
             return
         if os.name == "posix":
-            try:
-                os.killpg(self._process.processId(), number)
-            except ProcessLookupError:
-                return  # it ended just now; `finished` follows
+            end_tree(self._process.processId())
         else:
             self._process.kill()

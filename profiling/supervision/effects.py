@@ -7,19 +7,17 @@ from roofscope.profiling.supervision.run_events import RunEvent
 
 
 class Spawn(Struct, frozen=True):
-    """Start a worker."""
+    """Start a worker, whose messages will carry the secret."""
+
+    secret: str
 
 
 class Send(Struct, frozen=True):
     command: Command
 
 
-class Terminate(Struct, frozen=True):
-    """Ask the worker's process group to end."""
-
-
 class Kill(Struct, frozen=True):
-    """End the worker's process group."""
+    """End the worker and all below it."""
 
 
-Effect = Spawn | Send | Terminate | Kill | RunEvent
+Effect = Spawn | Send | Kill | RunEvent

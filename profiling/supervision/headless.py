@@ -1,24 +1,21 @@
 """The supervisor over a plain subprocess: for the command line and for tests."""
 
 import contextlib
-import os
 import queue
 import signal
-import subprocess
-import tempfile
-import threading
 import time
 from collections.abc import Callable, Generator, Iterable
-from typing import IO
 
-from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn, Terminate
-from roofscope.profiling.supervision.protocol import Event, ProtocolError, Task, encode, event_decoder
+from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn
+from roofscope.profiling.supervision.protocol import Event, ProtocolError, Task, encode
 from roofscope.profiling.supervision.run_events import Banner, BecameIdle, RunEvent
 from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.profiling.supervision.target import LocalTarget
+from roofscope.profiling.supervision.worker_process import WorkerProcess
 
 _TICK_S = 0.1
-_LOG_TAIL_BYTES = 8000
+_CLOSE_S = 2.0  # for a worker that was asked to go
+_KILLED_S = 5.0  # a process that a driver holds may outlive its kill: the run goes on without it
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
@@ -31,10 +28,8 @@ class HeadlessRun:
         self._supervisor = supervisor
         self._on_report = on_report
         self._target = target
-        self._process: subprocess.Popen[bytes] | None = None
-        self._reader: threading.Thread | None = None
-        self._inbox: queue.Queue[Event | ProtocolError | None] = queue.Queue()
-        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
+        self._process: WorkerProcess | None = None
+        self._killed_at: float | None = None
         self._idle = False
         self._presses = 0  # of Stop that the loop has not heard yet
         self.was_stopped = False
@@ -64,26 +59,35 @@ class HeadlessRun:
         """End the worker."""
         self._apply(self._supervisor.close())
         if self._process:
-            try:
-                self._process.wait(timeout=5)
-            except subprocess.TimeoutExpired:
-                self._signal(signal.SIGKILL)
-            self._let_go()
-        self._log.close()
+            if not self._process.wait(_CLOSE_S):
+                self._process.kill()
+                self._process.wait(_CLOSE_S)
+            self._process.let_go()
+            self._process = None
 
     @property
     def worker_pid(self) -> int | None:
         return self._process.pid if self._process else None
 
     def _step(self) -> None:
-        try:
-            message = self._inbox.get(timeout=_TICK_S)
-        except queue.Empty:
+        """Take one message, or see to the time and to the process."""
+        if self._process is None:
+            time.sleep(_TICK_S)
             self._apply(self._supervisor.tick(time.monotonic()))
             return
-        if message is None:
-            self._reap()
-        elif isinstance(message, ProtocolError):
+        self._process.send()
+        with contextlib.suppress(queue.Empty):
+            message = self._process.inbox.get(timeout=_TICK_S)
+            if message is not None:
+                self._take(message)
+                return
+        if self._process.has_ended or self._is_given_up():
+            self._reap(self._process)
+        else:
+            self._apply(self._supervisor.tick(time.monotonic()))
+
+    def _take(self, message: Event | ProtocolError) -> None:
+        if isinstance(message, ProtocolError):
             self._apply([Banner(str(message)), Kill()])
         else:
             self._apply(self._supervisor.feed(message, time.monotonic()))
@@ -91,80 +95,32 @@ class HeadlessRun:
     def _apply(self, effects: Iterable[Effect]) -> None:
         for effect in effects:
             match effect:
-                case Spawn():
-                    self._spawn()
+                case Spawn(secret=secret):
+                    self._process, self._killed_at = WorkerProcess(self._target, secret), None
                 case Send(command=command):
-                    self._send(encode(command))
-                case Terminate():
-                    self._signal(signal.SIGTERM)
+                    if self._process:
+                        self._process.send(encode(command))
                 case Kill():
-                    self._signal(signal.SIGKILL)
+                    if self._process:
+                        self._killed_at = time.monotonic()
+                        self._process.kill()
                 case report:
                     self._idle = self._idle or isinstance(report, BecameIdle)
                     self._on_report(report)
 
-    def _spawn(self) -> None:
-        self._log.seek(0)
-        self._log.truncate()
-        self._process = subprocess.Popen(
-            self._target.argv(),
-            cwd=self._target.working_folder(),
-            env=self._target.environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            start_new_session=True,
-        )
-        self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
-        self._reader.start()
+    def _is_given_up(self) -> bool:
+        return self._killed_at is not None and time.monotonic() > self._killed_at + _KILLED_S
 
-    def _read(self, process: subprocess.Popen[bytes]) -> None:
-        decoder = event_decoder()
-        assert process.stdout is not None
-        while data := os.read(process.stdout.fileno(), 1 << 16):
-            try:
-                for event in decoder.feed(data):
-                    self._inbox.put(event)
-            except ProtocolError as error:
-                self._inbox.put(error)
-        self._inbox.put(None)
-
-    def _send(self, data: bytes) -> None:
-        if self._process is None or self._process.stdin is None:
-            return
-        try:
-            self._process.stdin.write(data)
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            pass  # the worker is gone; the reader's end of file reports it
-
-    def _signal(self, number: signal.Signals) -> None:
-        if self._process and self._process.poll() is None:
-            os.killpg(self._process.pid, number)
-
-    def _reap(self) -> None:
-        if self._process is None:
-            return
-        code = self._let_go()
-        self._apply(self._supervisor.exited(describe_exit(code), self._tail(), time.monotonic()))
-
-    def _let_go(self) -> int:
-        """Wait for the process and its reader, close the pipes; the exit code."""
-        assert self._process is not None
-        assert self._reader is not None
-        code = self._process.wait()
-        self._reader.join()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe:
-                with contextlib.suppress(BrokenPipeError):  # a last command nobody reads
-                    pipe.close()
+    def _reap(self, process: WorkerProcess) -> None:
+        """Take what it has said last, then its end."""
+        code = process.let_go()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                if (message := process.inbox.get_nowait()) is not None:
+                    self._take(message)
         self._process = None
-        return code
-
-    def _tail(self) -> str:
-        size = self._log.seek(0, os.SEEK_END)
-        self._log.seek(max(0, size - _LOG_TAIL_BYTES))
-        return self._log.read().decode("utf-8", "replace")
+        description = describe_exit(code) if code is not None else "it was killed and does not end"
+        self._apply(self._supervisor.exited(description, process.log_text, time.monotonic()))
 
 
 @contextlib.contextmanager

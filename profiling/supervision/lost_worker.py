@@ -15,7 +15,7 @@ class WorkerEnd(Struct, frozen=True):
 
     description: str  # such as "killed by SIGKILL"
     log_tail: str
-    timed_out: bool  # it was ended for missing a deadline
+    silent_s: float | None  # it was ended because it was silent for so long
     bye: Bye | None  # what it said of its end, if anything
 
 
@@ -40,26 +40,31 @@ def loss_of(
     if end.bye and len(left) < len(task.job.implementations):
         return Loss(end.bye.reason, again=(_run_of(task, left),))
     if not end.bye and stage is not None and stage.stage is Stage.MEASURE and len(left) > 1:
-        why = "did not finish in time" if end.timed_out else f"was lost ({end.description})"
+        why = f"was lost ({end.description})"
+        if end.silent_s is not None:
+            why = f"did not finish in time (no answer for {end.silent_s:.0f} s)"
         message = f"The worker {why} with {len(left)} measured in turn; each is run by itself now."
         return Loss(message, again=tuple(_run_of(task, [one]) for one in left))
     in_turn = stage.implementation if stage else None
     failed = in_turn if in_turn is not None and in_turn in left else left[0]
-    outcome = _failure(task, failed, stage.stage if stage else Stage.BUILD, end)
+    outcome = _failure(task, failed, stage, end)
     rest = [other for other in left if other != failed]
     return Loss(outcome.message, (failed, outcome), (_run_of(task, rest),) if rest else ())
 
 
-def _failure(run: Run, implementation: Implementation, stage: Stage, end: WorkerEnd) -> Failed:
+def _failure(run: Run, implementation: Implementation, last: StageStarted | None, end: WorkerEnd) -> Failed:
+    stage = last.stage if last else Stage.BUILD
     if end.bye:
         return Failed(FailureKind.DEVICE_FAULT, stage, end.bye.reason, end.log_tail)
     where = implementation.title
     at = f"at {run.job.workload.size_label}"
-    if end.timed_out:
+    if end.silent_s is not None:
         return Failed(
             FailureKind.TIMEOUT,
             stage,
-            f"{where} did not finish its {stage} stage in time {at}; the worker was restarted.",
+            f"{where} did not finish its {stage} stage in time {at} "
+            f"({f'{last.detail}: ' if last and last.detail else ''}no answer for {end.silent_s:.0f} s); "
+            "the worker was restarted.",
             end.log_tail,
         )
     return Failed(

@@ -3,6 +3,7 @@
 Parent to worker: commands. Worker to parent: events. Nothing is sent inside a timed block.
 """
 
+from hmac import compare_digest
 from typing import Generic, TypeVar
 
 import msgspec
@@ -15,14 +16,18 @@ from roofscope.profiling.results.outcome import Outcome, Stage
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.roofline.roofline import Ceiling
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 
 
 class Open(Struct, frozen=True, tag="open"):
-    """First command. ``kernel_roots`` are folders on the worker's machine."""
+    """First command. ``kernel_roots`` are folders on the worker's machine.
+
+    ``secret`` was made for this worker alone. All that it says carries it.
+    """
 
     protocol: int
     kernel_roots: tuple[str, ...] = ()
+    secret: str = ""
 
 
 class Run(Struct, frozen=True, tag="run"):
@@ -191,13 +196,35 @@ class LineDecoder(Generic[Message]):
             ) from error
 
 
-def event_decoder() -> LineDecoder[Event]:
-    return LineDecoder(Event)  # type: ignore[arg-type]
+class Sealed(Struct, frozen=True):
+    """An event as it travels: whatever else finds its way into the pipe does not know the secret."""
+
+    secret: str
+    event: Event
+
+
+class EventDecoder:
+    """Turns what a worker says into events."""
+
+    def __init__(self, secret: str) -> None:
+        self._secret = secret
+        self._lines: LineDecoder[Sealed] = LineDecoder(Sealed)
+
+    def feed(self, data: bytes) -> list[Event]:
+        """Events completed by these bytes. Raises ProtocolError on a line that is none of this worker's."""
+        sealed = self._lines.feed(data)
+        if any(not compare_digest(one.secret, self._secret) for one in sealed):
+            raise ProtocolError("Something else than the worker spoke in its place; it was ended.")
+        return [one.event for one in sealed]
+
+
+def event_decoder(secret: str) -> EventDecoder:
+    return EventDecoder(secret)
 
 
 def command_decoder() -> LineDecoder[Command]:
     return LineDecoder(Command)  # type: ignore[arg-type]
 
 
-def encode(message: Command | Event) -> bytes:
+def encode(message: Command | Sealed) -> bytes:
     return msgspec.json.encode(message) + b"\n"

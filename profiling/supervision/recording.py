@@ -49,11 +49,13 @@ def record(
     ceilings: Ceilings = Ceilings.LEAVE,
     labels: Mapping[str, str] | None = None,
     append: bool = False,
+    patience: float = 1.0,
 ) -> Ending:
     """Carry the tasks out and keep what they yield in a new session file, or in one that is there.
 
     A new file has the revisions of the kernels' folders among its labels, and stays only where it was worth
-    making: not where the device was busy. Raises SessionError.
+    making: not where the device was busy. ``patience`` is a factor on the deadlines of foreign code. Raises
+    SessionError.
     """
     gains: list[Gain] = []
     if append:
@@ -70,14 +72,18 @@ def record(
                 gains.append(gained)
             watch(report, gained)
 
-        ending = carry_out([*tasks, *probe], catalog, kernel_roots, handle)
+        ending = carry_out([*tasks, *probe], catalog, kernel_roots, handle, patience)
     if ending.busy and not gains and not append:
         path.unlink()
     return Ending(tuple(gains), ending.was_stopped, ending.busy)
 
 
 def carry_out(
-    tasks: Iterable[Task], catalog: Catalog, kernel_roots: Sequence[Path], watch: Callable[[RunEvent], None]
+    tasks: Iterable[Task],
+    catalog: Catalog,
+    kernel_roots: Sequence[Path],
+    watch: Callable[[RunEvent], None],
+    patience: float = 1.0,
 ) -> Ending:
     """Work until the tasks are done, or stopped by Ctrl+C, SIGTERM or SIGHUP; keeps nothing."""
     busy = ""
@@ -88,7 +94,7 @@ def carry_out(
             busy = report.text
         watch(report)
 
-    supervisor = Supervisor(map(str, kernel_roots), catalog.hash)
+    supervisor = Supervisor(map(str, kernel_roots), catalog.hash, patience)
     run = HeadlessRun(supervisor, on_report, LocalTarget())
     try:
         with stopped_by_signals(run):

@@ -26,6 +26,13 @@ class Progressed(Struct, frozen=True):
     remaining_s: float | None  # None until one item is over
 
 
+class Awaited(Struct, frozen=True):
+    """The worker has been silent for so long; it is ended if it stays so for ``left_s`` more."""
+
+    silent_s: float
+    left_s: float
+
+
 class OutcomeArrived(Struct, frozen=True):
     job: Job
     implementation: Implementation
@@ -74,6 +81,7 @@ class BecameIdle(Struct, frozen=True):
 RunEvent = (
     EnvironmentKnown
     | Progressed
+    | Awaited
     | OutcomeArrived
     | CeilingArrived
     | CeilingsComplete

@@ -8,11 +8,13 @@ The rules:
 - One worker at a time, started when there is a task, and one task in flight.
 - An implementation that a worker was given has one outcome; none only if the worker was closed, or if its Bye
   said that another one would do no better.
-- A worker that misses a deadline is killed. Its start has one, each stage, and a task until its first stage.
+- A worker that misses a deadline is killed. Its start has one, a task until its first stage, and then what
+  it says that it waits for: a call, a pass, a compilation. `patience` and `give_more_time` prolong them.
+- What a worker says of another task than its own, or of an implementation without one, is not recorded.
 - A lost worker costs the implementation in flight; the next worker runs what its job has left.
 - An implementation that cost a worker is paused until a file of the kernels changes.
-- Stop drops the queue and cancels the task in flight, which has 3 s to end and its worker then 2 s; a second
-  press kills it. After a stop an exit leaves Cancelled outcomes.
+- Stop drops the queue and cancels the task in flight, which has 2 s to end; a second press kills its worker.
+  After a stop an exit leaves Cancelled outcomes.
 - `BecameIdle` comes once nothing is queued or in flight, but not after `close`.
 
 What happens, in which state of the worker, and what is done; ``> STATE`` is the next one:
@@ -21,7 +23,7 @@ What happens, in which state of the worker, and what is done; ``> STATE`` is the
   --------  ------------  -------------------  --------------------------  ------------------
   submit    > STARTING    wait in the queue    Send a task if none is in   wait in the queue
             Spawn, Open                        flight
-  hello                   > READY                                          ignore
+  hello                   > READY              refuse                      ignore
                           Send a task
   hello of                > ENDING
   others                  give up, Close
@@ -30,10 +32,13 @@ What happens, in which state of the worker, and what is done; ``> STATE`` is the
   done                                         Send the next task          wait for its exit
   bye                     2 s to exit          2 s to exit                 2 s to exit
   exited                  > ABSENT             > ABSENT                    > ABSENT
-                          give up              report the loss; Spawn for  Spawn for what
-                                               what is queued              was queued since
-  deadline                Kill                 Kill; after a stop first    as READY
-                                               Terminate
+                          give up; but Spawn   report the loss; Spawn for  Spawn for what
+                          once if killed       what is queued              was queued since
+  deadline                Kill                 Kill                        as READY
+  of what is              refuse: say so once, record nothing
+  not its task
+  more time                                    double the deadlines of     as READY
+                                               the task in flight
   stop      drop queue    drop queue, Kill     drop queue; Cancel if a     as READY
                                                task is in flight
   2nd stop                                     Kill if one is in flight    as READY
@@ -44,56 +49,52 @@ To give up is to drop the queue and the task in flight without outcomes, because
 better. An exit after a Bye that wants no restart gives up, too.
 """
 
+import secrets
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum, auto
 
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.outcome import Cancelled, Failed, FailureKind, Outcome, Stage
-from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn, Terminate
+from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn
+from roofscope.profiling.supervision.in_flight import InFlight
 from roofscope.profiling.supervision.lost_worker import WorkerEnd, loss_of
 from roofscope.profiling.supervision.pauses import Pauses
 from roofscope.profiling.supervision.protocol import (
     PROTOCOL_VERSION,
     Bye,
     Cancel,
-    CeilingReady,
     Close,
     Event,
     Hello,
-    Notice,
     Open,
     OutcomeReady,
     Probe,
-    ProofReady,
     Run,
     SelfTest,
     StageStarted,
     Task,
     TaskDone,
     Trace,
-    TraceReady,
     task_id,
     task_label,
 )
 from roofscope.profiling.supervision.run_events import (
     Banner,
     BecameIdle,
-    CeilingArrived,
     CeilingsComplete,
     EnvironmentKnown,
     OutcomeArrived,
     Progress,
     Progressed,
-    ProofArrived,
-    TraceArrived,
     WorkerLost,
     item_count,
 )
+from roofscope.profiling.supervision.wait import Wait
 
 START_DEADLINE_S = 120.0  # importing torch from a cold disk takes its time
-CANCEL_GRACE_S = 3.0
-LADDER_STEP_S = 2.0  # cancel -> terminate -> kill
+CANCEL_GRACE_S = 2.0  # with the kill and what it takes, a Stop is over within 3 s
+EXIT_GRACE_S = 2.0  # for a worker that said that it ends
 
 
 class _Worker(Enum):
@@ -104,31 +105,36 @@ class _Worker(Enum):
 
 
 class Supervisor:
-    """The parent's half of the conversation."""
+    """The parent's half of the conversation. ``patience`` is a factor on the deadlines of foreign code."""
 
-    def __init__(self, kernel_roots: Iterable[str], catalog_hash: str) -> None:
-        self._open = Open(PROTOCOL_VERSION, tuple(kernel_roots))
+    def __init__(
+        self,
+        kernel_roots: Iterable[str],
+        catalog_hash: str,
+        patience: float = 1.0,
+        make_secret: Callable[[], str] = secrets.token_hex,
+    ) -> None:
+        self._kernel_roots = tuple(kernel_roots)
         self._catalog_hash = catalog_hash
+        self._make_secret = make_secret
         # What is to be done.
         self._queue: deque[Task] = deque()
         self._begun: set[str] = set()  # ids of jobs that a worker was given; what a loss left is queued again
         self._pauses = Pauses()
         self._stopping = 0  # presses of Stop since the queue was last filled
         self._progress = Progress()
-        # What is in flight.
-        self._current: Task | None = None
-        self._left: list[Implementation] = []  # of the current run, still without an outcome
-        self._stage: StageStarted | None = None  # the last one of the current task
+        self._flight = InFlight()
         # The worker's process.
         self._worker = _Worker.ABSENT
-        self._deadline: float | None = None  # for the next sign of life; None while none is due
-        self._terminated = False  # asked to end for a stop; it is killed next
-        self._timed_out = False  # killed for a missed deadline
+        self._wait = Wait(patience)
+        self._silent_s: float | None = None  # it was killed for a missed deadline of so many seconds
         self._bye: Bye | None = None  # what it said of its own end
+        self._was_killed_starting = False
+        self._has_strayed = False  # it has spoken of what is not its task, which was said
 
     @property
     def is_idle(self) -> bool:
-        return self._current is None and not self._queue
+        return self._flight.task is None and not self._queue
 
     def catalog_changed(self, catalog_hash: str) -> None:
         """Sources were edited; the next worker must see these."""
@@ -152,12 +158,18 @@ class Supervisor:
         effects = [effect for task in self._queue for effect in self._drop(task)]
         self._queue.clear()
         self._stopping += 1
-        if self._worker is _Worker.ABSENT or self._current is None:
+        if self._worker is _Worker.ABSENT or self._flight.task is None:
             return effects if self._worker is not _Worker.STARTING else [*effects, *self._kill()]
         if self._stopping > 1:
             return [*effects, *self._kill()]
-        self._deadline = now + CANCEL_GRACE_S
-        return [*effects, Send(Cancel(task_id(self._current)))]
+        self._wait.allow(CANCEL_GRACE_S, now)
+        return [*effects, Send(Cancel(task_id(self._flight.task)))]
+
+    def give_more_time(self, now: float) -> list[Effect]:
+        """Wait as long again for what is being waited for, and twice as long in the rest of its task."""
+        if self._stopping or not self._wait.double():
+            return []
+        return self._awaited(now, at_once=True)
 
     def _drop(self, task: Task) -> list[Effect]:
         """Outcomes for what is queued of a job that was begun; none for what was never tried."""
@@ -176,52 +188,49 @@ class Supervisor:
 
     def tick(self, now: float) -> list[Effect]:
         """Call a few times a second: enforces deadlines."""
-        if self._deadline is None or now < self._deadline:
-            return []
-        if self._stopping and not self._terminated:
-            self._terminated = True
-            self._deadline = now + LADDER_STEP_S
-            return [Terminate()]
-        self._timed_out = not self._stopping
+        if not self._wait.is_over(now):
+            return self._awaited(now)
+        if not self._stopping:
+            self._silent_s = self._wait.granted_s
         return self._kill()
 
     def feed(self, event: Event, now: float) -> list[Effect]:
         """One event from the worker."""
+        self._wait.hear(now)
+        if not self._expects(event):
+            return self._refuse()
         match event:
             case Hello():
                 return self._greeted(event, now)
             case StageStarted():
-                self._stage = event
+                self._flight.stage = event
                 if not self._stopping:
-                    self._deadline = now + event.deadline_s
+                    self._wait.expect(event.deadline_s, now)
                 return [self._progressed(now)]
             case OutcomeReady(implementation=implementation, outcome=outcome):
                 return [*self._record(implementation, outcome), self._progressed(now)]
-            case CeilingReady(ceiling=ceiling):
-                return [CeilingArrived(ceiling)]
-            case ProofReady(proof=proof):
-                return [ProofArrived(proof)]
-            case TraceReady(implementation=implementation, chrome_json_gz=trace):
-                if not isinstance(self._current, Trace):
-                    return []
-                return [TraceArrived(self._current.job, implementation, trace)]
             case TaskDone(problem=problem):
                 return self._finish(problem, now)
-            case Notice(text=text):
-                return [Banner(text)]
             case Bye():
                 self._bye = event
-                self._deadline = now + LADDER_STEP_S
+                self._wait.allow(EXIT_GRACE_S, now)
                 return []
+            case _:
+                return list(self._flight.news(event))
+
+    def _expects(self, event: Event) -> bool:
+        if isinstance(event, Hello):
+            return self._worker is not _Worker.READY
+        return self._flight.expects(event)
 
     def exited(self, description: str, log_tail: str, now: float) -> list[Effect]:
         """The worker's process is gone. ``description`` is such as "killed by signal 9"."""
         was, self._worker = self._worker, _Worker.ABSENT
         bye, self._bye = self._bye, None
-        timed_out, self._timed_out = self._timed_out, False
-        self._deadline, self._terminated = None, False
+        silent_s, self._silent_s = self._silent_s, None
+        self._wait.end()
         if was is _Worker.ENDING and self._stopping == 0:
-            self._forget_task()  # nobody waits for it any more
+            self._flight.forget()  # nobody waits for it any more
             return self._advance(now) if self._queue else []
         if self._stopping:
             return [*self._end_rest(Cancelled()), *self._advance(now)]
@@ -229,19 +238,23 @@ class Supervisor:
             self._give_up()
             return [Banner(bye.reason, bye.is_busy), BecameIdle()]
         if was is _Worker.STARTING:
+            if silent_s is None and description.startswith("killed") and not self._was_killed_starting:
+                self._was_killed_starting = True  # by accident, as far as is known
+                message = f"The worker was lost as it started ({description})."
+                return [WorkerLost(message, log_tail, restarting=True), *self._advance(now)]
             message = f"The worker did not start ({description}); see its log, or run `roofscope doctor`."
             self._give_up()
             return [WorkerLost(message, log_tail, restarting=False), BecameIdle()]
-        return self._survive(WorkerEnd(description, log_tail, timed_out, bye), now)
+        return self._survive(WorkerEnd(description, log_tail, silent_s, bye), now)
 
     def _survive(self, end: WorkerEnd, now: float) -> list[Effect]:
         """Give the outcome of what was lost, queue the rest of its job, go on."""
-        loss = loss_of(self._current, self._left, self._stage, end)
+        loss = loss_of(self._flight.task, self._flight.left, self._flight.stage, end)
         effects = self._record(*loss.failed) if loss.failed else []
-        if isinstance(self._current, Probe | SelfTest | Trace):
+        if isinstance(self._flight.task, Probe | SelfTest | Trace):
             self._progress.done += 1
         self._queue.extendleft(reversed(loss.again))
-        self._forget_task()
+        self._flight.forget()
         effects.append(WorkerLost(loss.message, end.log_tail, restarting=bool(self._queue)))
         return effects + self._advance(now)
 
@@ -252,19 +265,23 @@ class Supervisor:
             self._worker = _Worker.ENDING
             self._give_up()
             return [Banner(problem), Send(Close()), BecameIdle()]
-        self._worker, self._deadline = _Worker.READY, None
+        self._worker, self._was_killed_starting = _Worker.READY, False
+        self._wait.end()
         return [EnvironmentKnown(hello.environment), *self._advance(now)]
 
     def _advance(self, now: float) -> list[Effect]:
         """Give a free worker its next task, or start the worker."""
-        if self._current is not None or self._worker in (_Worker.STARTING, _Worker.ENDING):
+        if self._flight.task is not None or self._worker in (_Worker.STARTING, _Worker.ENDING):
             return []
         if not self._queue:
             return [BecameIdle()]
         if self._worker is _Worker.ABSENT:
             self._worker = _Worker.STARTING
-            self._deadline = now + START_DEADLINE_S
-            return [Spawn(), Send(self._open), self._progressed(now)]
+            self._has_strayed = False
+            self._wait.expect(START_DEADLINE_S, now)
+            secret = self._make_secret()
+            opening = Open(PROTOCOL_VERSION, self._kernel_roots, secret)
+            return [Spawn(secret), Send(opening), self._progressed(now)]
         task = self._queue.popleft()
         skipped: list[OutcomeArrived] = []
         if isinstance(task, Run):
@@ -272,59 +289,70 @@ class Supervisor:
             self._progress.done += len(skipped)
             if task is None:
                 return [*skipped, *self._advance(now)]
-            self._left = list(task.job.implementations)
             self._begun.add(task.job.id)
         # Until its first stage, too: a reference.py, which is a user's code, may hang as it is loaded.
-        self._current, self._stage, self._deadline = task, None, now + START_DEADLINE_S
+        self._flight.begin(task)
+        self._wait.begin_task()
+        self._wait.expect(START_DEADLINE_S, now)
         return [*skipped, Send(task)]
 
     def _record(self, implementation: Implementation, outcome: Outcome) -> list[Effect]:
-        if not isinstance(self._current, Run):
+        if not isinstance(self._flight.task, Run):
             return []
-        self._left = [left for left in self._left if left != implementation]
+        self._flight.left.remove(implementation)
         self._progress.done += 1
         self._pauses.note(implementation, outcome)
-        return [OutcomeArrived(self._current.job, implementation, outcome)]
+        return [OutcomeArrived(self._flight.task.job, implementation, outcome)]
 
     def _finish(self, problem: str, now: float) -> list[Effect]:
         effects: list[Effect] = [Banner(problem)] if problem else []
-        if isinstance(self._current, Probe):
+        if isinstance(self._flight.task, Probe):
             self._progress.done += 1
             if not problem and not self._stopping:
-                effects.append(CeilingsComplete(self._current.device))
-        elif isinstance(self._current, SelfTest | Trace):
+                effects.append(CeilingsComplete(self._flight.task.device))
+        elif isinstance(self._flight.task, SelfTest | Trace):
             self._progress.done += 1
         effects += self._end_rest(self._outcome_of_the_rest(problem))
-        self._deadline = None
+        self._wait.end()
         return [*effects, self._progressed(now), *self._advance(now)]
 
     def _outcome_of_the_rest(self, problem: str) -> Outcome:
         """What becomes of those that a job left without an outcome of their own."""
         if self._stopping and not problem:
             return Cancelled()
-        stage = self._stage.stage if self._stage else Stage.BUILD
+        stage = self._flight.stage.stage if self._flight.stage else Stage.BUILD
         message = problem or "The job ended without a result for it; run it again."
         return Failed(FailureKind.INTERNAL, stage, message)
 
     def _end_rest(self, outcome: Outcome) -> list[Effect]:
-        effects = [effect for left in list(self._left) for effect in self._record(left, outcome)]
-        self._forget_task()
+        effects = [effect for left in list(self._flight.left) for effect in self._record(left, outcome)]
+        self._flight.forget()
         return effects
 
     def _give_up(self) -> None:
         """What could not be tried has no outcome: drop it."""
         self._queue.clear()
-        self._forget_task()
+        self._flight.forget()
 
-    def _forget_task(self) -> None:
-        self._current, self._left, self._stage = None, [], None
+    def _refuse(self) -> list[Effect]:
+        """Said once a worker: what speaks so may say it without end."""
+        if self._has_strayed:
+            return []
+        self._has_strayed = True
+        return [Banner("The worker spoke of what is not its task; that was not recorded.")]
+
+    def _awaited(self, now: float, *, at_once: bool = False) -> list[Effect]:
+        if self._stopping or self._worker is not _Worker.READY:  # imports are slow: nobody need know
+            return []
+        awaited = self._wait.silence(now, at_once=at_once)
+        return [awaited] if awaited else []
 
     def _kill(self) -> list[Effect]:
-        self._deadline = None
+        self._wait.end()
         return [Kill()]
 
     def _progressed(self, now: float) -> Progressed:
         starting = "starting the worker" if self._worker is _Worker.STARTING else ""
         return self._progress.report(
-            now, task_label(self._current) if self._current else starting, self._stage
+            now, task_label(self._flight.task) if self._flight.task else starting, self._flight.stage
         )

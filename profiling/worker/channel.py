@@ -2,15 +2,17 @@
 
 import os
 import queue
-import signal
 import sys
 import threading
+from contextlib import suppress
 
 from roofscope.profiling.supervision.protocol import (
     Cancel,
     Command,
     Event,
+    Open,
     ProtocolError,
+    Sealed,
     Task,
     command_decoder,
     encode,
@@ -21,17 +23,28 @@ from roofscope.profiling.supervision.protocol import (
 class Channel:
     """Both directions of the conversation, and the cancel flag that may arrive at any time."""
 
-    def __init__(self, output_fd: int) -> None:
-        self._output_fd = output_fd
+    def __init__(self, input_fd: int, output_fd: int) -> None:
+        self._input_fd, self._output_fd = input_fd, output_fd
+        self._pid = os.getpid()
+        self._secret = ""
         self._lock = threading.Lock()
         self._commands: queue.Queue[Command] = queue.Queue()
         self._cancelled: set[str] = set()
 
     def emit(self, event: Event) -> None:
-        data = encode(event)
+        if os.getpid() != self._pid:
+            os._exit(1)  # a child that a user's reference.py forked, and let return into our code
+        data = encode(Sealed(self._secret, event))
         with self._lock:
             while data:
                 data = data[os.write(self._output_fd, data) :]
+
+    def close(self) -> None:
+        """In a process that is not this conversation's. Its children do it again, with nothing to close."""
+        for descriptor in (self._input_fd, self._output_fd):
+            with suppress(OSError):
+                os.close(descriptor)
+        self._input_fd = self._output_fd = -1
 
     def next_command(self) -> Command:
         return self._commands.get()
@@ -40,22 +53,20 @@ class Channel:
         return task_id(task) in self._cancelled
 
     def read_commands(self) -> None:
-        """Body of the reader thread. Stdin ends when the parent is gone, and the worker ends with it."""
+        """Body of the reader thread. The input ends when the program is gone, and the worker ends with it."""
         decoder = command_decoder()
-        while data := os.read(0, 1 << 16):
+        while data := os.read(self._input_fd, 1 << 16):
             try:
                 for command in decoder.feed(data):
                     if isinstance(command, Cancel):
                         self._cancelled.add(command.id)
                         continue
+                    if isinstance(command, Open):
+                        self._secret = command.secret
                     if isinstance(command, Task):
                         # An earlier task of the same name ("ceilings", "selftest") may have been cancelled.
                         self._cancelled.discard(task_id(command))
                     self._commands.put(command)
             except ProtocolError as error:
                 sys.stderr.write(f"{error}\n")
-        kill_group()
-
-
-def kill_group() -> None:
-    os.killpg(os.getpgrp(), signal.SIGKILL)
+        os._exit(1)  # and its guard ends what is below it

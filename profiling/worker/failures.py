@@ -7,8 +7,10 @@ import traceback
 from pathlib import Path
 
 from roofscope.profiling.results.outcome import Failed, FailureKind, SkipKind, Skipped, Stage
+from roofscope.profiling.supervision.worker_log import WorkerLog
 
 _OUR_CODE = Path(__file__).resolve().parent
+_MOST_MESSAGE = 1000  # letters
 _CAPTURE_ERRORS = range(900, 909)  # cudaErrorStreamCaptureUnsupported to cudaErrorStreamCaptureWrongThread
 
 
@@ -65,7 +67,7 @@ def classify(error: Exception, *, what: str, stage: Stage, device_is_sound: bool
     import torch  # here, so that importing Refusal stays cheap for launchers
 
     if isinstance(error, Refusal):
-        return Skipped(error.kind, str(error))
+        return Skipped(error.kind, str(error)[:_MOST_MESSAGE])
     if not device_is_sound:
         message = f"{what} broke the GPU's context ({first_line(error)}); the worker was restarted."
         return Failed(
@@ -76,7 +78,12 @@ def classify(error: Exception, *, what: str, stage: Stage, device_is_sound: bool
             message = f"{what} met an error of Roofscope's own ({first_line(error)}); please report its log."
             return Failed(FailureKind.INTERNAL, stage, message, _log(error))
         case BuildError():
-            return Failed(FailureKind.BUILD_ERROR, stage, f"{what} was not built: {error}", error.log)
+            return Failed(
+                FailureKind.BUILD_ERROR,
+                stage,
+                f"{what} was not built: {str(error)[:_MOST_MESSAGE]}",
+                bounded(error.log),
+            )
         case WrongResult():
             return Failed(error.kind, stage, f"{what} {error}")
         case torch.cuda.OutOfMemoryError() | MemoryError():
@@ -140,4 +147,11 @@ def first_line(error: BaseException) -> str:
 
 
 def _log(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error))
+    return bounded("".join(traceback.format_exception(error)))
+
+
+def bounded(log: str) -> str:
+    """A log's beginning and end: an exception's text may be as long as a tensor printed in full."""
+    kept = WorkerLog()
+    kept.add(log.encode("utf-8", "replace"))
+    return kept.text

@@ -2,7 +2,6 @@
 
 import gc
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -40,6 +39,7 @@ from roofscope.profiling.worker.ceilings.measure import measure_ceilings
 from roofscope.profiling.worker.channel import Channel
 from roofscope.profiling.worker.device_lock import DeviceBusy, lock_device
 from roofscope.profiling.worker.failures import CancelRequested, DeviceFault
+from roofscope.profiling.worker.guard import end_by_signal
 from roofscope.profiling.worker.job.executor import JobExecutor
 from roofscope.profiling.worker.job.link import CandidateLost, ForkedProcess
 from roofscope.profiling.worker.selftest.runner import carry_out
@@ -59,6 +59,7 @@ class Server:
         self._candidates = candidates
         self._locks: dict[str, IO[str]] = {}
         self._instruments: dict[str, Instruments] = {}
+        os.register_at_fork(after_in_child=self._let_go_of_locks)
 
     def serve(self) -> str | None:
         """Serve until the parent closes. Returns the reason if the worker must end by itself."""
@@ -144,6 +145,11 @@ class Server:
             self._locks[device.uuid] = lock_device(device.uuid, device.name)
         return device
 
+    def _let_go_of_locks(self) -> None:
+        """In a child of a user's reference.py, which must not hold a device after this process has ended."""
+        for lock in self._locks.values():
+            lock.close()
+
     def _instruments_of(self, device: Device) -> Instruments:
         if device.uuid not in self._instruments:
             self._instruments[device.uuid] = Instruments(device)
@@ -181,9 +187,8 @@ def _current(device: Device) -> AbstractContextManager[object]:
 def _end_as(code: int) -> NoReturn:
     sys.stderr.flush()
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL) if -code != signal.SIGKILL else None
-        os.kill(os.getpid(), -code)
-    os._exit(abs(code))
+        end_by_signal(-code)
+    os._exit(code)
 
 
 def _subject(command: Task) -> str:

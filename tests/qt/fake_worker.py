@@ -3,7 +3,8 @@
 Run as a script with a mode: ``quick`` answers at once; ``slow`` takes 0.3 s per implementation and
 obeys cancel; ``held`` gives the first outcome of a task and then waits for a cancel, or for its marker
 file to appear; ``stuck`` answers nothing after a task's first stage; ``crash`` kills itself in its
-first task; ``crash_once`` only if its marker file is not there yet; ``mute`` dies before it says hello.
+first task; ``crash_once`` only if its marker file is not there yet; ``leaves`` ends once, and a child of it
+holds its pipes; ``mute`` dies before it says hello.
 """
 
 import gzip
@@ -33,6 +34,7 @@ from roofscope.profiling.supervision.protocol import (
     Probe,
     ProofReady,
     Run,
+    Sealed,
     SelfTest,
     StageStarted,
     TaskDone,
@@ -43,6 +45,7 @@ from roofscope.profiling.supervision.protocol import (
 )
 from roofscope.tests.sessions import CEILINGS, ENVIRONMENT, measured
 
+SECRET = "FAKE_WORKER_SECRET"
 PROOFS = (
     Proof(
         ProofName.KNOWN_DURATION,
@@ -67,7 +70,8 @@ def main(mode: str, marker: str) -> None:
     while data := os.read(0, 1 << 16):
         for command in decoder.feed(data):
             match command:
-                case Open(kernel_roots=roots):
+                case Open(kernel_roots=roots, secret=secret):
+                    os.environ[SECRET] = secret
                     catalog = scan((LIBRARY, *map(Path, roots)))
                     say(Hello(PROTOCOL_VERSION, ENVIRONMENT, catalog.hash))
                 case Probe(id=task):
@@ -95,6 +99,8 @@ def run(job: Job, mode: str, marker: Path, decoder: LineDecoder) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         if mode == "stuck":
             time.sleep(60)
+        if mode == "leaves" and not marker.exists():
+            leave_a_child(marker)
         if mode == "slow":
             cancelled = cancelled or cancel_within(0.3, decoder)
         if mode == "held" and number:
@@ -102,6 +108,17 @@ def run(job: Job, mode: str, marker: Path, decoder: LineDecoder) -> None:
         outcome = Cancelled() if cancelled else measured(1e-3)
         say(OutcomeReady(job.id, implementation, outcome))
     say(TaskDone(job.id))
+
+
+def leave_a_child(marker: Path) -> None:
+    """End, and leave a child with both pipes in a session of its own; its number stands in the marker."""
+    if os.fork() == 0:
+        os.setsid()
+        marker.write_text(str(os.getpid()))
+        time.sleep(3600)
+    while not (marker.exists() and marker.read_text()):
+        time.sleep(0.01)
+    os._exit(3)
 
 
 def probe(task: str) -> None:
@@ -143,7 +160,7 @@ def trace() -> bytes:
 
 
 def say(event: Event) -> None:
-    os.write(1, encode(event))
+    os.write(1, encode(Sealed(os.environ[SECRET], event)))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from roofscope.profiling.results.outcome import Cancelled, Failed, FailureKind, 
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
-from roofscope.profiling.supervision import supervisor
+from roofscope.profiling.supervision import supervisor, wait
 from roofscope.tests.qt.conftest import FakeDevices, OpenWindow, marker_of
 from roofscope.tests.sessions import CEILINGS, DEVICE, ENVIRONMENT, make_session
 
@@ -187,6 +187,43 @@ def test_a_second_stop_kills_a_worker_that_does_not_listen(
     until_idle(application, qtbot)
     assert not Path(f"/proc/{pid}").exists()
     assert all(isinstance(point.outcome, Cancelled) for point in application.model.session.points)
+
+
+def test_a_child_that_holds_the_pipes_of_a_worker_does_not_hold_up_the_run(
+    open_window: OpenWindow, qtbot: QtBot, paths: UserPaths
+):
+    application = open_window(mode="leaves")
+    count = tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    child = int(marker_of(paths).read_text())
+    os.kill(child, signal.SIGKILL)  # raises where it is gone: then nothing was shown
+    outcomes = [point.outcome for point in application.model.session.points]
+    assert len(outcomes) == count
+    assert sum(isinstance(outcome, Measured) for outcome in outcomes) == count - 1
+
+
+def test_a_silence_is_counted_down_and_can_be_prolonged(
+    open_window: OpenWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(wait, "SAID_FROM_S", 1.0)
+    monkeypatch.setattr(supervisor, "CANCEL_GRACE_S", 0.0)
+    application = open_window(mode="stuck")
+    tick_only(application, "softmax")
+    bar, more = application.panes.plan_bar, application.window.actions_of[CommandId.MORE_TIME]
+    left_s: list[float] = []
+    application.controller.awaited.connect(lambda awaited: awaited and left_s.append(awaited.left_s))
+    assert not more.isEnabled()
+    press(application, CommandId.RUN)
+    qtbot.waitUntil(lambda: "no answer for" in bar._message.whole_text)
+    assert bar._more_time_button.isVisible()
+    before_s = left_s[-1]
+    more.trigger()
+    assert left_s[-1] > before_s + 30  # of 60 s, another 60
+    press(application, CommandId.STOP)
+    until_idle(application, qtbot)
+    assert not more.isEnabled()
+    assert not bar._more_time_button.isVisible()
 
 
 def test_a_killed_worker_gives_a_card_and_the_run_goes_on(

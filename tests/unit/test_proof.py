@@ -16,7 +16,14 @@ from roofscope.profiling.results.proof import Column, Proof, ProofName, Row, Uni
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.supervision.effects import Send
-from roofscope.profiling.supervision.protocol import LineDecoder, ProofReady, SelfTest, encode, event_decoder
+from roofscope.profiling.supervision.protocol import (
+    LineDecoder,
+    ProofReady,
+    Sealed,
+    SelfTest,
+    encode,
+    event_decoder,
+)
 from roofscope.profiling.supervision.recording import Ending
 from roofscope.profiling.supervision.run_events import BecameIdle, ProofArrived
 from roofscope.profiling.supervision.supervisor import Supervisor
@@ -109,7 +116,7 @@ def test_a_session_from_before_the_self_test_loads_and_takes_proofs(tmp_path: Pa
 
 
 def test_a_proof_survives_the_wire() -> None:
-    events = event_decoder().feed(encode(ProofReady("selftest", PASSED)))
+    events = event_decoder("secret").feed(encode(Sealed("secret", ProofReady("selftest", PASSED))))
     assert events == [ProofReady("selftest", PASSED)]
     commands: LineDecoder[SelfTest] = LineDecoder(SelfTest)
     task = SelfTest("selftest", "cuda:0", (ProofName.TRAPS,))

@@ -21,19 +21,26 @@ from roofscope.profiling.results.outcome import (
     TimeStats,
     Verification,
 )
-from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn, Terminate
+from roofscope.profiling.results.proof import Proof, ProofName
+from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn
 from roofscope.profiling.supervision.protocol import (
     PROTOCOL_VERSION,
     Bye,
     Cancel,
+    CeilingReady,
+    Event,
     Hello,
+    Open,
     OutcomeReady,
     Probe,
+    ProofReady,
     Run,
     StageStarted,
     TaskDone,
+    TraceReady,
 )
 from roofscope.profiling.supervision.run_events import (
+    Awaited,
     Banner,
     BecameIdle,
     CeilingsComplete,
@@ -42,6 +49,7 @@ from roofscope.profiling.supervision.run_events import (
     WorkerLost,
 )
 from roofscope.profiling.supervision.supervisor import Supervisor
+from roofscope.tests.sessions import CEILINGS
 
 EAGER = Implementation("gelu", Provider.EAGER, "", "hash-eager")
 TRITON = Implementation("gelu", Provider.TRITON, "tiles", "hash-triton")
@@ -197,17 +205,111 @@ def test_an_edit_of_any_file_ends_a_pause() -> None:
 def test_a_deadline_kills_and_blames() -> None:
     supervisor = started(job(1, (TRITON,)))
     supervisor.feed(StageStarted("job-1", Stage.BUILD, 60.0, TRITON), now=10.0)
-    assert supervisor.tick(now=69.0) == []
+    assert not of_kind(supervisor.tick(now=69.0), Kill)
     assert of_kind(supervisor.tick(now=70.0), Kill)
     [(_, outcome)] = recorded(supervisor.exited("killed by SIGKILL", "", now=70.5))
     assert isinstance(outcome, Failed)
     assert outcome.kind is FailureKind.TIMEOUT
+    assert "no answer for 60 s" in outcome.message
+
+
+def awaited(effects: list[Effect]) -> list[tuple[float, float]]:
+    return [(e.silent_s, e.left_s) for e in effects if isinstance(e, Awaited)]
+
+
+def test_a_silence_is_counted_down_each_second_from_the_fifth_on() -> None:
+    supervisor = started(job(1, (TRITON,)))
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 20.0, TRITON), now=10.0)
+    assert supervisor.tick(now=14.9) == []
+    assert awaited(supervisor.tick(now=16.0)) == [(6, 14.0)]
+    assert supervisor.tick(now=16.2) == []
+    assert awaited(supervisor.tick(now=17.5)) == [(7, 12.5)]
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 20.0, TRITON), now=18.0)
+    assert supervisor.tick(now=19.0) == []
+
+
+def test_a_compiler_is_counted_down_in_its_last_minute_only() -> None:
+    supervisor = started(job(1, (TRITON,)))
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 240.0, TRITON, "compiling"), now=0.0)
+    assert supervisor.tick(now=179.0) == []
+    assert awaited(supervisor.tick(now=181.0)) == [(181, 59.0)]
+
+
+def test_what_is_given_more_time_gets_twice_as_long_until_its_task_is_done() -> None:
+    supervisor = started(job(1, (TRITON,)), job(2, (TRITON,)))
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 20.0, TRITON), now=10.0)
+    assert awaited(supervisor.give_more_time(now=28.0)) == [(18, 22.0)]
+    assert not of_kind(supervisor.tick(now=49.0), Kill)
+    supervisor.feed(StageStarted("job-1", Stage.MEASURE, 20.0, TRITON), now=49.5)
+    assert not of_kind(supervisor.tick(now=89.0), Kill)
+    supervisor.feed(TaskDone("job-1"), now=89.5)
+    supervisor.feed(StageStarted("job-2", Stage.VERIFY, 20.0, TRITON), now=90.0)
+    assert of_kind(supervisor.tick(now=110.0), Kill)
+
+
+def test_patience_multiplies_deadlines_but_not_the_grace_of_a_stop() -> None:
+    supervisor = Supervisor([], "catalog", patience=3.0)
+    supervisor.submit([Run(job())], now=0.0)
+    supervisor.feed(hello(), now=1.0)
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 20.0, TRITON), now=10.0)
+    assert not of_kind(supervisor.tick(now=69.0), Kill)
+    supervisor.stop(now=69.5)
+    assert supervisor.give_more_time(now=70.0) == []
+    assert of_kind(supervisor.tick(now=72.0), Kill)
+
+
+OTHER = Implementation("softmax", Provider.EAGER, "", "hash-other")
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        OutcomeReady("job-2", EAGER, MEASURED),
+        OutcomeReady("job-1", OTHER, MEASURED),
+        StageStarted("job-1", Stage.MEASURE, 1e9, OTHER),
+        TaskDone("job-2"),
+        TaskDone("another"),
+        CeilingReady("job-1", CEILINGS[0]),
+        ProofReady("job-1", Proof(ProofName.PROFILER, True, "forged", "")),
+        TraceReady("job-1", EAGER, b""),
+        hello(),
+    ],
+)
+def test_what_is_not_of_the_task_in_flight_is_not_recorded(event: Event) -> None:
+    supervisor = started(job(1), job(2))
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 20.0, EAGER), now=2.0)
+    [banner] = supervisor.feed(event, now=3.0)
+    assert isinstance(banner, Banner)
+    assert supervisor.feed(event, now=4.0) == []  # said once
+    assert of_kind(supervisor.tick(now=23.0), Kill)  # its deadline stands
+
+
+def test_a_second_outcome_of_the_same_implementation_is_not_recorded() -> None:
+    supervisor = started(job(1))
+    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=2.0)
+    assert recorded(supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=2.0)) == []
+    [progress] = of_kind(supervisor.feed(TaskDone("job-1"), now=3.0), Progressed)
+    assert isinstance(progress, Progressed)
+    assert (progress.done, progress.total) == (3, 3)
+
+
+def test_each_worker_has_a_secret_of_its_own() -> None:
+    made = iter(("one", "two"))
+    supervisor = Supervisor([], "catalog", make_secret=lambda: next(made))
+    first = supervisor.submit([Run(job())], now=0.0)
+    supervisor.feed(hello(), now=1.0)
+    second = supervisor.exited("killed by SIGSEGV", "", now=2.0)
+    for effects, secret in ((first, "one"), (second, "two")):
+        assert of_kind(effects, Spawn) == [Spawn(secret)]
+        [opening] = sent(effects)
+        assert isinstance(opening, Open)
+        assert opening.secret == secret
 
 
 def test_a_task_that_never_begins_a_stage_has_a_deadline_too() -> None:
     """As where loading reference.py hangs."""
     supervisor = started(job(1, (TRITON, EAGER)))
-    assert supervisor.tick(now=100.0) == []
+    assert not of_kind(supervisor.tick(now=100.0), Kill)
     assert of_kind(supervisor.tick(now=1000.0), Kill)
     [(stem, outcome)] = recorded(supervisor.exited("killed by SIGKILL", "", now=1000.5))
     assert stem == TRITON.stem
@@ -240,13 +342,12 @@ def test_a_job_that_breaks_the_device_before_any_outcome_does_not_come_back_for_
     assert supervisor.is_idle
 
 
-def test_stop_cancels_then_terminates_then_kills() -> None:
+def test_stop_cancels_then_kills_within_three_seconds() -> None:
     supervisor = started(job(1), job(2))
     assert sent(supervisor.stop(now=1.0)) == [Cancel("job-1")]
     assert supervisor.tick(now=2.0) == []
-    assert of_kind(supervisor.tick(now=4.1), Terminate)
-    assert of_kind(supervisor.tick(now=6.2), Kill)
-    effects = supervisor.exited("killed by SIGKILL", "", now=6.3)
+    assert of_kind(supervisor.tick(now=3.1), Kill)
+    effects = supervisor.exited("killed by SIGKILL", "", now=3.3)
     assert all(isinstance(outcome, Cancelled) for _, outcome in recorded(effects))
     assert of_kind(effects, BecameIdle)
 
@@ -300,6 +401,18 @@ def test_a_worker_that_does_not_start_stops_the_queue() -> None:
     assert not lost.restarting
     assert "ImportError" in lost.log_tail
     assert not of_kind(effects, Spawn)
+    assert supervisor.is_idle
+
+
+def test_a_worker_that_is_killed_as_it_starts_is_started_once_more() -> None:
+    supervisor = Supervisor([], "catalog")
+    supervisor.submit([Run(job())], now=0.0)
+    effects = supervisor.exited("killed by SIGKILL", "", now=1.0)
+    assert of_kind(effects, Spawn)
+    [lost] = of_kind(effects, WorkerLost)
+    assert isinstance(lost, WorkerLost)
+    assert lost.restarting
+    assert not of_kind(supervisor.exited("killed by SIGKILL", "", now=2.0), Spawn)
     assert supervisor.is_idle
 
 

@@ -107,6 +107,6 @@ def test_the_worker_works(checkout: Path, decoy: Path) -> None:
         said = worker.stdout.readline()
         _, complaints = worker.communicate(encode(Close()))
     assert said, complaints
-    [hello] = event_decoder().feed(said)
+    [hello] = event_decoder("").feed(said)
     assert isinstance(hello, Hello)
     assert hello.catalog_hash == scan([checkout / "kernels"]).hash

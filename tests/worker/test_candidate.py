@@ -204,7 +204,7 @@ def test_a_device_that_lets_no_second_process_in_is_one_sentence(tmp_path: Path)
     said: list[Any] = []
     instruments = Instruments(cpu_device())
     JobExecutor(job, catalog, instruments, lambda _: Closed(), said.append, lambda: None).run()
-    [ready] = said
+    *_, ready = said
     assert ready.outcome == Skipped(SkipKind.UNSUPPORTED, "This GPU lets one process in.")
 
 

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from roofscope.app.presentation.awaited_text import awaited_text
 from roofscope.app.presentation.formatting import duration_text
 from roofscope.app.presentation.words import parse_sizes
 from roofscope.app.window.plan_choice import PRESETS, PlanChoice
@@ -27,7 +28,7 @@ from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.outcome import Stage
-from roofscope.profiling.supervision.run_events import Progressed
+from roofscope.profiling.supervision.run_events import Awaited, Progressed
 
 Choice = TypeVar("Choice")
 
@@ -49,7 +50,9 @@ class PlanBar(QFrame):
     changed = Signal()
     device_changed = Signal()
 
-    def __init__(self, run: QAction, stop: QAction, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, run: QAction, stop: QAction, more_time: QAction, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("planBar")
         self._devices: tuple[Device, ...] = ()
@@ -88,7 +91,10 @@ class PlanBar(QFrame):
         self._run_button = _action_button(run, "run")
         self._stop_button = _action_button(stop, "stop")
         self._stop_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+        self._more_time = more_time
+        self._more_time_button = _action_button(more_time, "more")
         self._message = ElidedLabel("muted")
+        self._said = ""  # of the progress
         self._progress = QProgressBar()
         self._progress.setTextVisible(False)
         self._progress.setFixedWidth(220)
@@ -96,6 +102,7 @@ class PlanBar(QFrame):
         self._progress.hide()
         self._arrange()
         self._connect()
+        self.show_awaited(None)
 
     @property
     def devices(self) -> tuple[Device, ...]:
@@ -144,11 +151,20 @@ class PlanBar(QFrame):
             widget.setEnabled(not running)
         self._progress.setVisible(running)
         self._progress.setRange(0, 0)
+        self.show_awaited(None)
 
     def show_progress(self, progress: Progressed) -> None:
         self._progress.setRange(0, max(1, progress.total))
         self._progress.setValue(progress.done)
-        self.set_message(progress_text(progress))
+        self._said = progress_text(progress)
+        self.set_message(self._said)
+
+    def show_awaited(self, awaited: Awaited | None) -> None:
+        """That the worker is silent, and what can be done about it; None when it has answered."""
+        self._more_time.setEnabled(awaited is not None)
+        self._more_time_button.setVisible(awaited is not None)
+        if awaited:
+            self._message.set_text(f"{awaited_text(awaited)} ({self._said})", "warning")
 
     def set_message(self, text: str) -> None:
         """One line below the choice: what Run would do, or the progress."""
@@ -173,6 +189,7 @@ class PlanBar(QFrame):
         status = QHBoxLayout()
         status.setSpacing(12)
         status.addWidget(self._message, 1)
+        status.addWidget(self._more_time_button)
         status.addWidget(self._progress)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 6, 10, 8)

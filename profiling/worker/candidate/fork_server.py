@@ -4,7 +4,6 @@ Torch and its compiler take seconds to import and a fork takes ten milliseconds.
 CUDA, which does not survive a fork.
 """
 
-import ctypes
 import os
 import signal
 import socket
@@ -19,12 +18,13 @@ from contextlib import contextmanager, suppress
 from functools import partial
 
 from roofscope.profiling.paths import module_command
+from roofscope.profiling.supervision.process_tree import children_of, end_descendants, send
+from roofscope.profiling.worker.process_control import adopt_orphans, die_with, give_up_tracing
 
 _NUMBER = struct.Struct("!i")
 _FORK, _FORK_WITH_COMPILER, _REAP = b"F", b"C", b"R"
-_GRACE_S = 2.0  # for a process whose connection was closed to end by itself
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
-_CAP_SYS_PTRACE = 19
+_GRACE_S = 1.0  # for a process whose connection was closed to end by itself
+_ORPHANS_S = 1.0  # for what it left to end once it is killed
 
 
 class ForkServer:
@@ -38,9 +38,10 @@ class ForkServer:
     def forked(cls) -> "ForkServer":
         """Fork this process, which must not have used CUDA or run foreign code."""
         ours, theirs = socket.socketpair()
+        referee = os.getpid()
         if _fork() == 0:
             ours.close()
-            _run(lambda: serve(theirs))
+            _run(lambda: serve(theirs, referee))
         theirs.close()
         return cls(ours)
 
@@ -48,7 +49,7 @@ class ForkServer:
     def spawned(cls) -> "ForkServer":
         """A new Python, for a process that has used CUDA or torch's threads already."""
         ours, theirs = socket.socketpair()
-        command = [*module_command(__name__), str(theirs.fileno())]
+        command = [*module_command(__name__), str(theirs.fileno()), str(os.getpid())]
         process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
         theirs.close()
         return cls(ours, process)
@@ -79,35 +80,83 @@ class ForkServer:
         return _NUMBER.unpack(data)[0]
 
 
-def serve(control: socket.socket) -> None:
+def serve(control: socket.socket, referee: int) -> None:
     """Fork and reap on request until the referee closes the connection."""
-    _die_with_parent()
+    die_with(referee)
+    adopt_orphans()
     _keep_only(control.fileno())
     _import_providers()
+    server, brood = os.getpid(), _Brood()
     while True:
         data, descriptors, _, _ = socket.recv_fds(control, 1 + _NUMBER.size, 1)
         if not data:
             return
         (number,) = _NUMBER.unpack(data[1:])
         if data[:1] == _REAP:
-            control.sendall(_NUMBER.pack(_end_of(number)))
+            control.sendall(_NUMBER.pack(brood.end_of(number)))
             continue
         if data[:1] == _FORK_WITH_COMPILER:
             _import_compiler()
-        pid = _fork()
+        pid = brood.fork()
         if pid == 0:
             control.close()
-            _run(partial(_serve_candidate, descriptors[0]))
+            _run(partial(_serve_candidate, descriptors[0], server))
         os.close(descriptors[0])
         control.sendall(_NUMBER.pack(pid))
 
 
-def _serve_candidate(descriptor: int) -> None:
-    _die_with_parent()
-    _give_up_tracing()
+class _Brood:
+    """The server's children: candidates' processes, what these leave, and helpers of its own imports."""
+
+    def __init__(self) -> None:
+        self._candidates: set[int] = set()
+        self._own = frozenset[int]()  # helpers that imports have started here
+        self._statuses: dict[int, int] = {}  # of children that were reaped, by wait()'s numbers
+
+    def fork(self) -> int:
+        if not self._candidates:
+            self._own = frozenset(children_of(os.getpid()))
+        pid = _fork()
+        if pid:
+            self._candidates.add(pid)
+        return pid
+
+    def end_of(self, pid: int) -> int:
+        """Wait for the end of a process, or bring it about, and end all that it leaves; as Popen's code.
+
+        What it left would hold memory of the device and time of the cores that the next ones need.
+        """
+        if pid not in self._candidates:
+            return 0
+        until = time.monotonic() + _GRACE_S
+        self._reap()
+        while pid not in self._statuses:
+            if time.monotonic() > until:
+                send(pid, signal.SIGKILL)
+                until = float("inf")
+            time.sleep(0.002)
+            self._reap()
+        self._candidates.discard(pid)
+        end_descendants(os.getpid(), _ORPHANS_S, but=self._candidates | self._own, reap=self._reap)
+        self._reap()
+        return os.waitstatus_to_exitcode(self._statuses.pop(pid))
+
+    def _reap(self) -> None:
+        with suppress(ChildProcessError):
+            while (found := os.waitpid(-1, os.WNOHANG))[0]:
+                if found[0] in self._candidates:
+                    self._statuses[found[0]] = found[1]
+
+
+def _serve_candidate(descriptor: int, server: int) -> None:
+    die_with(server)
+    give_up_tracing()
     from roofscope.profiling.worker.candidate.host import serve as serve_requests
 
-    serve_requests(socket.socket(fileno=descriptor))
+    connection = socket.socket(fileno=descriptor)
+    # A child of foreign code that held it would seem to be the process that the referee waits for.
+    os.register_at_fork(after_in_child=connection.close)
+    serve_requests(connection)
 
 
 def _fork() -> int:
@@ -137,52 +186,6 @@ def _keep_only(descriptor: int) -> None:
     os.dup2(null, 0)
     os.closerange(3, descriptor)
     os.closerange(descriptor + 1, max(descriptor + 1, 4096))
-
-
-def close_to_others() -> None:
-    """Keep other processes of this user out of the memory and the descriptors of this one (Linux)."""
-    _prctl(_PR_SET_DUMPABLE, 0)
-
-
-def _give_up_tracing() -> None:
-    """Root may trace any process: a candidate's must not."""
-    _prctl(_PR_CAPBSET_DROP, _CAP_SYS_PTRACE)
-    _prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    with suppress(OSError, AttributeError):
-        header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3, this process
-        sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; low and high words
-        libc = ctypes.CDLL(None)
-        if libc.capget(header, sets) == 0:
-            for index in range(3):
-                sets[index] &= ~(1 << _CAP_SYS_PTRACE)
-            libc.capset(header, sets)
-
-
-def _die_with_parent() -> None:
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() == 1:
-        os._exit(1)
-
-
-def _prctl(option: int, *arguments: int) -> None:
-    with suppress(OSError, AttributeError):  # Linux only; elsewhere the closed connection ends a process
-        ctypes.CDLL(None).prctl(option, *(ctypes.c_ulong(one) for one in arguments))
-
-
-def _end_of(pid: int) -> int:
-    until = time.monotonic() + _GRACE_S
-    while True:
-        try:
-            found, status = os.waitpid(pid, os.WNOHANG)
-        except ChildProcessError:
-            return 0
-        if found:
-            return os.waitstatus_to_exitcode(status)
-        if time.monotonic() > until:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            until = float("inf")
-        time.sleep(0.002)
 
 
 def _import_providers() -> None:
@@ -219,4 +222,4 @@ def _without_cuda() -> Generator[None]:
 
 
 if __name__ == "__main__":
-    _run(lambda: serve(socket.socket(fileno=int(sys.argv[1]))))
+    _run(lambda: serve(socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])))

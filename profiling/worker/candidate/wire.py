@@ -1,5 +1,6 @@
 """Frames between the referee and a candidate's process: a length, and a message in msgpack."""
 
+import os
 import select
 import socket
 import struct
@@ -15,8 +16,10 @@ _LENGTH = struct.Struct("!Q")
 class Wire:
     """Frames of messages over a connected socket."""
 
-    def __init__(self, connection: socket.socket, receives: Any) -> None:
+    def __init__(self, connection: socket.socket, receives: Any, ended_fd: int | None = None) -> None:
+        """``ended_fd`` is readable once the other process has ended: its children may hold the connection."""
         self._connection = connection
+        self._ended_fd = ended_fd
         self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(receives)
 
     def send(self, message: Asked | Said) -> None:
@@ -31,17 +34,34 @@ class Wire:
 
     def is_spoken_to(self, timeout_s: float) -> bool:
         """Wait at most so long for the next message, or for the end of the other side."""
-        return bool(select.select([self._connection], [], [], timeout_s)[0])
+        return bool(self._ready(timeout_s))
 
     def close(self) -> None:
         self._connection.close()
+        if self._ended_fd is not None:
+            os.close(self._ended_fd)
+            self._ended_fd = None
 
     def _exactly(self, count: int) -> bytearray:
         data = bytearray(count)
         view = memoryview(data)
         while count:
+            self._await()
             received = self._connection.recv_into(view[len(data) - count :])
             if not received:
                 raise EOFError
             count -= received
         return data
+
+    def _await(self) -> None:
+        """Wait for bytes, or for the end of the other process. Raises EOFError."""
+        if self._ended_fd is not None and self._connection.fileno() not in self._ready(None):
+            raise EOFError
+
+    def _ready(self, timeout_s: float | None) -> set[int]:
+        """Of the connection and the other process's end, what is there within that time."""
+        poll = select.poll()
+        for descriptor in (self._connection.fileno(), self._ended_fd):
+            if descriptor is not None:
+                poll.register(descriptor, select.POLLIN)
+        return {descriptor for descriptor, _ in poll.poll(None if timeout_s is None else timeout_s * 1e3)}

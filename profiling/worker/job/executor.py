@@ -38,7 +38,6 @@ from roofscope.profiling.worker.failures import (
 )
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, bytes_a_call, set_count
 from roofscope.profiling.worker.job.check_stage import Candidate, Checker
-from roofscope.profiling.worker.job.first_calls import DEADLINE_OF_EACH_S, DEADLINE_S, of_call
 from roofscope.profiling.worker.job.link import (
     CandidateFailed,
     CandidateLost,
@@ -52,6 +51,7 @@ from roofscope.profiling.worker.job.link import (
 from roofscope.profiling.worker.job.measure_stage import measure_in_turn
 from roofscope.profiling.worker.job.reference import load_reference
 from roofscope.profiling.worker.job.verify import Verifier
+from roofscope.profiling.worker.job.waiting import Waiting
 from roofscope.profiling.worker.soundness import is_sound
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.profiling.worker.timing.turn import Turn
@@ -99,6 +99,8 @@ class JobExecutor:
         self._emit = emit
         self._check_cancelled = check_cancelled
         self._left = list(job.implementations)  # without an outcome
+        self._stage = Stage.BUILD
+        self._waiting = Waiting(job, instruments.device, emit)
 
     def run(self) -> None:
         """Emit one outcome per implementation. Raises CancelRequested, DeviceFault or CandidateLost."""
@@ -178,17 +180,34 @@ class JobExecutor:
     def _load_reference(self) -> None:
         """Raises BuildError."""
         spec, job = self._kernel.spec, self._job
+        self._waiting.loading_reference()
         run, derive = load_reference(self._kernel)
         # A seed that nobody knows: who knows it knows the inputs, and may have the results ready.
         seed = secrets.randbits(63)
-        self._maker = InputMaker(spec, job.workload.dtype, self._device, seed=seed, derive=derive)
-        self._verifier = Verifier(spec, job.workload, run, self._maker)
+        self._maker = InputMaker(
+            spec, job.workload.dtype, self._device, seed=seed, derive=derive and self._waited(derive)
+        )
+        self._verifier = Verifier(spec, job.workload, self._waited(run), self._maker)
         tensor_bytes = self._maker.set_bytes(job.workload.sizes)
         self._bytes_a_call = bytes_a_call(tensor_bytes, job.work.byte_count)
 
     def _connected(self, implementations: Sequence[Implementation]) -> Link:
+        self._waiting.own_work()
         with_compiler = any(one.provider is Provider.COMPILE for one in implementations)
-        return Link(self._connect(with_compiler), self._instruments.device, self._device)
+        process = self._connect(with_compiler)
+        return Link(process, self._instruments.device, self._device, self._waiting)
+
+    def _waited(self, function: Callable[..., Value]) -> Callable[..., Value]:
+        """A function of the user's reference.py, with a deadline of its own."""
+
+        def call(*inputs: torch.Tensor) -> Value:
+            with self._waiting.reference():
+                found = function(*inputs)
+                if self._device.type == "cuda":
+                    torch.cuda.synchronize(self._device)
+                return found
+
+        return call
 
     def _each(
         self,
@@ -205,8 +224,7 @@ class JobExecutor:
         number, implementation = one
         self._build(number, implementation)
         self._start(Stage.VERIFY, implementation)
-        announce = partial(self._announce_call, implementation)
-        call = RemoteCall(self._link, number, self._maker, announce)
+        call = RemoteCall(self._link, number, self._maker)
         return _Prepared(implementation, number, self._verifier.verify(call, implementation.domain))
 
     def _build(self, number: int, implementation: Implementation) -> None:
@@ -257,7 +275,6 @@ class JobExecutor:
             Stage.MEASURE,
             candidates[0].implementation,
             f"{len(candidates)} in turn",
-            more_s=DEADLINE_OF_EACH_S * len(candidates),
         )
         return measure_in_turn(
             candidates, self._job, self._instruments, self._link, begin, self._check_cancelled
@@ -309,16 +326,10 @@ class JobExecutor:
         self._left.remove(implementation)
         self._emit(OutcomeReady(self._job.id, implementation, outcome))
 
-    def _announce_call(self, implementation: Implementation, has_returned: bool) -> None:
-        detail, deadline_s = of_call(implementation.provider, self._device, has_returned=has_returned)
-        self._emit(StageStarted(self._job.id, Stage.VERIFY, deadline_s, implementation, detail))
-
-    def _start(
-        self, stage: Stage, implementation: Implementation, detail: str = "", more_s: float = 0.0
-    ) -> None:
+    def _start(self, stage: Stage, implementation: Implementation, detail: str = "") -> None:
         self._stage = self._link.stage = stage
         self._link.what = f"{implementation.title} at {self._job.workload.size_label}"
-        self._emit(StageStarted(self._job.id, stage, DEADLINE_S[stage] + more_s, implementation, detail))
+        self._waiting.begin(stage, implementation, detail)
 
     def _refresh(self, inputs: InputSet) -> None:
         self._maker.refresh(inputs, self._job.workload.sizes)

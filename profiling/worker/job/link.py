@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import NamedTuple, TypeVar
 
 import torch
@@ -37,6 +38,7 @@ from roofscope.profiling.worker.candidate.messages import (
 from roofscope.profiling.worker.candidate.wire import Wire
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
 from roofscope.profiling.worker.job.second_clock import BlockSeen
+from roofscope.profiling.worker.job.waiting import Waiting
 from roofscope.profiling.worker.timing.block import BlockReading, WhileBusy
 from roofscope.profiling.worker.timing.waits import waits
 
@@ -90,7 +92,7 @@ class ForkedProcess:
             connection, self.pid = server.new(with_compiler=with_compiler)
         except (EOFError, OSError):
             raise CandidateLost(1) from None
-        self._wire = Wire(connection, Said)
+        self._wire = Wire(connection, Said, _end_seen(self.pid))
 
     def ask(self, asked: Asked, look: Look | None) -> Heard:
         """Raises CandidateLost."""
@@ -103,6 +105,8 @@ class ForkedProcess:
         except (EOFError, OSError):
             self._wire.close()
             raise CandidateLost(self._end()) from None
+        except (ValueError, MemoryError, OverflowError, RecursionError):  # no message of ours
+            raise Tampered("what it answers the referee") from None
         heard = Heard(said, time.perf_counter())
         if look:  # the answer was sooner: its time must not hold what is done behind it
             look.act()
@@ -117,6 +121,14 @@ class ForkedProcess:
             return self._server.end_of(self.pid)
         except (EOFError, OSError):  # foreign code has ended the server, too
             return 1
+
+
+def _end_seen(pid: int) -> int | None:
+    """A descriptor that is readable once a process has ended; None where the system has none."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):  # elsewhere than on Linux; the end of the connection has to do
+        return None
 
 
 class OwnProcess:
@@ -143,9 +155,15 @@ class Link:
     """A conversation about one job. ``what`` and ``stage`` word the failure of what is asked next."""
 
     def __init__(
-        self, process: ForkedProcess | OwnProcess, device: Device, torch_device: torch.device
+        self,
+        process: ForkedProcess | OwnProcess,
+        device: Device,
+        torch_device: torch.device,
+        waiting: Waiting | None = None,
     ) -> None:
+        """``waiting`` tells the program of each wait."""
         self._process = process
+        self._waiting = waiting
         self.device = torch_device
         self.processes = {os.getpid(), process.pid}  # that a block's time may be lost in
         self._outputs = Mapping(torch_device)
@@ -161,7 +179,8 @@ class Link:
 
     def ask(self, request: Request, kind: type[Found], look: Look | None = None) -> Found:
         """Ask, look meanwhile, await the answer. Raises CandidateFailed, Tampered or CandidateLost."""
-        said, self.answered_at = self._process.ask(Asked(request, self.what, self.stage), look)
+        with self._waiting.answer(request) if self._waiting else nullcontext():
+            said, self.answered_at = self._process.ask(Asked(request, self.what, self.stage), look)
         if said.replaced:
             raise Tampered(", ".join(said.replaced[:3]))
         if isinstance(said.answer, Trouble):
@@ -242,9 +261,8 @@ class RemoteSets:
 class RemoteCall:
     """An implementation over there, called on inputs that are filled here."""
 
-    def __init__(self, link: Link, number: int, maker: InputMaker, announce: Callable[[bool], None]) -> None:
+    def __init__(self, link: Link, number: int, maker: InputMaker) -> None:
         self._link, self._number, self._maker = link, number, maker
-        self._announce = announce  # before a call is made, and with True once it has returned
         self._sets: RemoteSets | None = None
 
     def inputs(self, sizes: dict[str, int], magnitude: float) -> InputSet:
@@ -257,9 +275,7 @@ class RemoteCall:
     def outputs(self, stains: Sequence[Layout]) -> tuple[torch.Tensor, ...]:
         """What a call on these inputs returns, after ``stains`` were left in free memory."""
         assert self._sets is not None
-        self._announce(False)
         self._link.ask(Call(self._number, self._sets.group, tuple(stains)), Done)
-        self._announce(True)
         lent = self._link.ask(Collect(), Lending).tensors
         self._sets.look()
         return self._link.outputs(lent)

@@ -1,0 +1,153 @@
+"""How long what runs foreign code may take before the worker is ended.
+
+A call gets a thousand times what its own roof allows, and 10 s at least; what compiles or tunes has minutes,
+because from outside a compiler at work looks like a kernel that never ends. Launches tell them apart, because
+they return: once a call has returned, only the device is waited for. What has been timed gets many times as
+long as it took then.
+"""
+
+from msgspec import Struct
+
+from roofscope.profiling.devices.device import Device
+from roofscope.profiling.planning.plan import Job
+from roofscope.profiling.planning.spec import Provider, Work
+from roofscope.profiling.roofline.nameplate import nameplate
+from roofscope.profiling.roofline.roofline import Bound
+from roofscope.profiling.worker.candidate.messages import (
+    Begin,
+    Block,
+    Build,
+    Call,
+    Collect,
+    HeatedBlocks,
+    HostTime,
+    Info,
+    MeasureEnergy,
+    Profile,
+    Record,
+    Replay,
+    Request,
+    RunPass,
+    Settle,
+    SingleCalls,
+)
+
+COMPILE_S = 240.0
+OWN_WORK_S = 240.0  # of the referee's own code: inputs and comparisons of gigabytes on a busy CPU
+LOAD_REFERENCE_S = 15.0
+_LEAST_CALL_S = 10.0
+_LEAST_REFERENCE_S = 15.0
+_FIRST_CALL_S = 15.0  # loads what libraries load when they are first used
+_IMPORT_S = 15.0  # of a file; torch and Triton are imported by then
+_IMPORT_LIBRARY_S = 60.0  # which may be as large as these
+_BEGIN_S = 60.0  # imports torch's compiler, or makes a context on a GPU
+_QUICK_S = 15.0  # of what takes milliseconds, beside the calls that it makes
+_PROFILE_S = 60.0  # instruments that start up within, compilers' reports
+_MOST_S = 240.0
+_OF_ROOF = 1000.0  # a naive kernel takes a hundred times as long as its roof allows
+_OF_PACE = 20.0  # times as long as what was timed last
+_SETTLED_CALLS = 4  # at least are timed together when an implementation is settled
+# A GPU of ten years ago, or one core: what is assumed where no data sheet says more.
+_LEAST_BYTE_PER_S, _LEAST_FLOP_PER_S = 10e9, 10e9
+_COMPILES_WHEN_BUILT = frozenset((Provider.CUDA, Provider.CUDA_EXT, Provider.COMPILE))
+# Their calls compile or tune; the others' machine code is there once they are built.
+_COMPILES_AT_CALL = frozenset((Provider.TRITON, Provider.COMPILE, Provider.LIBRARY))
+
+
+class Deadline(Struct, frozen=True):
+    """``detail``: what is being waited for, for the reader of the progress line."""
+
+    seconds: float
+    detail: str = ""
+
+
+class Deadlines:
+    """Of one job on one device; learns how long calls take."""
+
+    def __init__(self, job: Job, device: Device) -> None:
+        self._on_gpu = device.id != "cpu"
+        self._roof_s = roof_s(job.work, device)
+        self._providers: dict[int, Provider] = {}  # by the numbers of implementations that were built
+        self._called: set[int] = set()
+        self._pace_s: dict[int, float] = {}  # a call or a block of each, as it was seen last
+
+    @property
+    def reference_s(self) -> float:
+        """It computes in float64, which GPUs for games do at a sixty-fourth of the speed."""
+        return min(max(_OF_ROOF * self._roof_s, _LEAST_REFERENCE_S), _MOST_S)
+
+    def of(self, request: Request) -> Deadline:
+        match request:
+            case Begin():
+                return Deadline(_BEGIN_S)
+            case Build(number=number, implementation=implementation):
+                self._providers[number] = implementation.provider
+                return _of_build(implementation.provider)
+            case Call(number=number):
+                return self._of_call(number)
+            case Collect():
+                return Deadline(self._call_s, "waiting for its results" if self._on_gpu else "")
+            case Settle(number=number):
+                if self._compiles_at_call(number):
+                    return Deadline(COMPILE_S)
+                return self._many(number, _QUICK_S)
+            case Block(number=number):
+                return self._many(number, self._call_s)
+            case RunPass(number=number, count=count):
+                return self._many(number, _QUICK_S, count)
+            case Replay(number=number) | HostTime(number=number) | SingleCalls(number=number):
+                return self._many(number, _QUICK_S)
+            case (
+                MeasureEnergy(number=number)
+                | HeatedBlocks(number=number)
+                | Profile(number=number)
+                | Info(number=number)
+                | Record(number=number)
+            ):
+                return self._many(number, _PROFILE_S)
+            case _:
+                return Deadline(_QUICK_S)
+
+    def learn(self, request: Request, wall_s: float) -> None:
+        """How long it took."""
+        match request:
+            case Call(number=number):
+                self._called.add(number)
+                self._pace_s[number] = wall_s
+            case Settle(number=number):
+                self._pace_s[number] = wall_s / _SETTLED_CALLS
+            case Block(number=number):
+                self._pace_s[number] = wall_s
+            case _:
+                pass
+
+    @property
+    def _call_s(self) -> float:
+        return min(max(_OF_ROOF * self._roof_s, _LEAST_CALL_S), _MOST_S)
+
+    def _of_call(self, number: int) -> Deadline:
+        if self._compiles_at_call(number):
+            return Deadline(COMPILE_S, "compiling")
+        return Deadline(self._call_s if number in self._called else max(self._call_s, _FIRST_CALL_S))
+
+    def _compiles_at_call(self, number: int) -> bool:
+        return self._providers.get(number) in _COMPILES_AT_CALL
+
+    def _many(self, number: int, least_s: float, count: int = 1) -> Deadline:
+        """Calls as many as were seen together, ``count`` times."""
+        return Deadline(min(max(_OF_PACE * count * self._pace_s.get(number, 0.0), least_s), _MOST_S))
+
+
+def roof_s(work: Work, device: Device) -> float:
+    """About what the work takes at best. No roof is measured yet, and none is known of a CPU."""
+    found = {ceiling.bound: ceiling.value for ceiling in nameplate(device, "")}
+    return max(
+        work.byte_count / found.get(Bound.DRAM, _LEAST_BYTE_PER_S),
+        work.flop_count / found.get(Bound.FP32, _LEAST_FLOP_PER_S),
+    )
+
+
+def _of_build(provider: Provider) -> Deadline:
+    if provider in _COMPILES_WHEN_BUILT:
+        return Deadline(COMPILE_S)
+    return Deadline(_IMPORT_LIBRARY_S if provider is Provider.LIBRARY else _IMPORT_S)
