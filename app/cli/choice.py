@@ -10,6 +10,7 @@ from typing import TypeVar
 import typer
 
 from roofscope.app.cli.errors import refuse, unknown
+from roofscope.app.cli.trusting import trusted_folder
 from roofscope.app.presentation.words import parse_dtype, parse_size_list, parse_sizes
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.paths import LIBRARY, SUFFIX, UserPaths, new_session_path
@@ -61,8 +62,11 @@ def choose_kernels(catalog: Catalog, names: Sequence[str]) -> list[Kernel]:
     return list(catalog.kernels) if not names or "all" in names else found
 
 
-def choose_folders(folders: Sequence[Path]) -> list[Path]:
-    """The user's folders of kernels, or folders of one kernel, as they are known to the worker."""
+def choose_folders(folders: Sequence[Path], *, is_trusted: bool = False) -> list[Path]:
+    """The user's folders of kernels, or folders of one kernel, as they are known to the worker.
+
+    Only those that are the user's own or trusted: with ``is_trusted`` they are from now on.
+    """
     for folder in folders:
         name = printable(folder)
         if not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir raises where a name is too long
@@ -75,7 +79,7 @@ def choose_folders(folders: Sequence[Path]) -> list[Path]:
             refuse(f"{name} cannot be read: {error}.")
         if not found:
             refuse(f"{name} holds no kernel; a kernel is a folder with a spec.py, as under kernels/.")
-    return [folder.resolve() for folder in folders]
+    return [trusted_folder(folder, is_trusted=is_trusted) for folder in folders]
 
 
 def scan_kernels(folders: Sequence[Path] = ()) -> Catalog:
