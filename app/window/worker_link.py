@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
@@ -58,9 +58,9 @@ class WorkerLink(QObject):
         """First call: after the current block. Second: kill."""
         self._apply(self._supervisor.stop(time.monotonic()))
 
-    def catalog_changed(self, catalog_hash: str) -> None:
+    def catalog_changed(self, catalog_hash: str, kernel_roots: Sequence[str]) -> None:
         """Sources were edited: the worker at hand holds the old ones and is let go."""
-        self._supervisor.catalog_changed(catalog_hash)
+        self._supervisor.catalog_changed(catalog_hash, kernel_roots)
         self.release()
 
     def release(self) -> None:

@@ -104,7 +104,9 @@ def scan(roots: Sequence[Path] = (LIBRARY,), known: Catalog | None = None) -> Ca
     """
     problems: list[CatalogProblem] = []
     folders = _folders(roots, problems)
-    with SpecReader(folders) as specs:  # its process starts while the files are read here
+    with SpecReader(folders) as specs:
+        if known is None:
+            specs.start()  # its process reads while this one does
         hasher = Hasher()
         read = {folder: _read(folder) for folder in folders}
         found = [files for files in read.values() if isinstance(files, KernelFiles)]

@@ -30,7 +30,7 @@ def describe_load_error(error: BaseException) -> str:
         return printable(f"line {error.lineno}: {error.msg}")
     text = _text(error)
     if isinstance(error, SystemExit):
-        return f"it ends the program that reads it ({text})"
+        return "it ends the program that reads it, as exit() does"
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _FORMER_PACKAGES:
         return f"{text.partition(': ')[2]}; what a kernel's file needs is imported from roofscope"
     return text

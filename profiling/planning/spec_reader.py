@@ -40,15 +40,13 @@ class SpecFault(Struct, frozen=True):
 
 
 class SpecReader:
-    """A context: the child starts when it is entered; what a spec has left running ends with it."""
+    """A context: what a spec has left running ends with it."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = folders
         self._child: _Child | None = None
 
     def __enter__(self) -> "SpecReader":
-        if self._folders:
-            self._child = _Child(self._folders)
         return self
 
     def __exit__(
@@ -57,8 +55,14 @@ class SpecReader:
         if self._child:
             self._child.end()
 
+    def start(self) -> None:
+        """Begin, so that the child reads while its caller does something else."""
+        if self._folders and not self._child:
+            self._child = _Child(self._folders)
+
     def answers(self) -> list[KernelSpec | SpecFault]:
         """One for each folder, in their order."""
+        self.start()
         found: list[KernelSpec | SpecFault] = []
         until = time.monotonic() + SCAN_PATIENCE_S
         while self._child:

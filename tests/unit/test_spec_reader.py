@@ -27,7 +27,7 @@ def names(catalog: Catalog) -> list[str]:
 
 
 ENDS = {
-    "exit()": "ends the program that reads it (SystemExit",
+    "exit()": "ends the program that reads it, as exit() does",
     "raise KeyboardInterrupt": "KeyboardInterrupt",
     "import os; os._exit(0)": "ends the process that reads it (exit code 0)",
     "import os; os.abort()": "killed by SIGABRT",
