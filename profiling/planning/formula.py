@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 
-# A formula comes from a file, and whoever wrote that may not be a friend: 9**9**9 would take all memory.
+# A formula comes from a file, perhaps a stranger's: 9**9**9 would take all memory.
 LARGEST = 2**63 - 1  # of a formula's value: what a session file and the protocol hold
 _LARGEST_EXPONENT = 64
 _MOST_BITS = 256  # of a value on the way
