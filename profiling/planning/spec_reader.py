@@ -8,12 +8,12 @@ import os
 import select
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -58,60 +58,84 @@ class SpecReader:
     def start(self) -> None:
         """Begin, so that the child reads while its caller does something else."""
         if self._folders and not self._child:
-            self._child = _Child(self._folders)
+            with suppress(OSError):  # else it is tried once more when the answers are asked for
+                self._child = _Child(self._folders)
 
     def answers(self) -> list[KernelSpec | SpecFault]:
         """One for each folder, in their order."""
-        self.start()
         found: list[KernelSpec | SpecFault] = []
         until = time.monotonic() + SCAN_PATIENCE_S
-        while self._child:
-            answers, fault = self._child.answers()
-            self._child.end()
-            self._child = None
-            found += map(_outcome, answers)
-            is_own_fault = not answers or fault == _too_long()
-            if len(found) < len(self._folders) and is_own_fault:
-                found.append(SpecFault(fault))
-            rest = self._folders[len(found) :]
-            unread = SpecFault(f"it was not read: other specs took more than {SCAN_PATIENCE_S:g} s")
-            if rest and time.monotonic() > until:
-                found += [unread for _ in rest]
-            elif rest:
-                self._child = _Child(rest)
+        while rest := self._folders[len(found) :]:
+            fault = ""
+            if found and time.monotonic() > until:
+                fault = f"it was not read: other specs took more than {SCAN_PATIENCE_S:g} s"
+            else:
+                try:
+                    fault = self._read(rest, found)
+                except OSError as error:
+                    fault = f"no process can be started to read it ({error.strerror})"
+            if fault:
+                found += [SpecFault(fault) for _ in rest]
         return found
+
+    def _read(self, rest: Sequence[Path], found: list[KernelSpec | SpecFault]) -> str:
+        """By one child, as many as it lives for; why there is no use in another one."""
+        child = self._child = self._child or _Child(rest)
+        said = child.answers()
+        child.end()
+        self._child = None
+        if not said.is_ready:
+            return "the process that reads specs does not start"
+        found += map(_outcome, said.answers)
+        if said.fault and (said.is_late or not said.answers):  # of a fresh process: its own fault
+            found.append(SpecFault(said.fault))
+        return ""
+
+
+class _Answers(NamedTuple):
+    """Of a child that ended early: why, in a clause, and whether it took too long."""
+
+    answers: list[SpecAnswer]
+    fault: str
+    is_ready: bool
+    is_late: bool = False
 
 
 class _Child:
+    """Raises OSError where no process can be started."""
+
     def __init__(self, folders: Sequence[Path]) -> None:
         self._count = len(folders)
         self._output, output = os.pipe()
         try:
-            with tempfile.TemporaryFile() as names:  # no pipe, which a child that dies would leave half full
-                names.write(msgspec.json.encode([printable(folder) for folder in folders]))
-                names.seek(0)
-                self._process = subprocess.Popen(
-                    [*module_command(spec_child.__name__), str(output), str(PATIENCE_S)],
-                    stdin=names,
-                    stdout=subprocess.DEVNULL,  # what a spec prints is no part of what we print
-                    stderr=subprocess.DEVNULL,
-                    pass_fds=[output],
-                    start_new_session=True,
-                )
+            self._process = subprocess.Popen(
+                [*module_command(spec_child.__name__), str(output), str(PATIENCE_S)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,  # what a spec prints is no part of what we print
+                stderr=subprocess.DEVNULL,
+                pass_fds=[output],
+                start_new_session=True,
+            )
         except BaseException:
             os.close(self._output)
             raise
         finally:
             os.close(output)
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError), self._process.stdin as names:  # it reads all of them at first
+            names.write(msgspec.json.encode([printable(folder) for folder in folders]))
 
-    def answers(self) -> tuple[list[SpecAnswer], str]:
-        """What it says until it is done or ends, and why it ended early, in a clause."""
+    def answers(self) -> _Answers:
+        """What it says until it is done or ends, and why it ended early."""
         answers: list[SpecAnswer] = []
         pending = bytearray()
-        patience_s, is_ready = _START_S, False
+        is_ready = False
+        poll = select.poll()
+        poll.register(self._output, select.POLLIN)
         while len(answers) < self._count:
-            if not select.select([self._output], [], [], patience_s)[0]:
-                return answers, _too_long()
+            patience_s = PATIENCE_S + _GRACE_S if is_ready else _START_S
+            if not poll.poll(patience_s * 1000):
+                return _Answers(answers, _too_long(), is_ready, is_late=True)
             data = os.read(self._output, _CHUNK_BYTES)
             pending += data
             *lines, rest = pending.split(b"\n")
@@ -120,11 +144,10 @@ class _Child:
                 is_ready, lines = True, lines[1:]
             answers += map(_decoded, lines)
             if not data:
-                return answers, self._why()
+                return self._ended(answers, is_ready)
             if len(pending) > _LONGEST_BYTES:
-                return answers, "its answer has no end"
-            patience_s = PATIENCE_S + _GRACE_S
-        return answers[: self._count], ""
+                return _Answers(answers, "its answer has no end", is_ready)
+        return _Answers(answers[: self._count], "", is_ready)
 
     def end(self) -> None:
         """Also of what a spec has started in its group."""
@@ -133,15 +156,15 @@ class _Child:
         self._process.wait()
         os.close(self._output)
 
-    def _why(self) -> str:
+    def _ended(self, answers: list[SpecAnswer], is_ready: bool) -> _Answers:
         try:
             code = self._process.wait(_GRACE_S)
         except subprocess.TimeoutExpired:
-            return "it closes what the program reads from"
+            return _Answers(answers, "it closes what the program reads from", is_ready)
         if code == -signal.SIGALRM:
-            return _too_long()
+            return _Answers(answers, _too_long(), is_ready, is_late=True)
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return f"it ends the process that reads it ({how})"
+        return _Answers(answers, f"it ends the process that reads it ({how})", is_ready)
 
 
 def _too_long() -> str:
