@@ -7,6 +7,7 @@ on. It imports no torch and starts in a tenth of a second.
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -17,6 +18,7 @@ from roofscope.profiling.planning.loading import describe_load_error, load_modul
 from roofscope.profiling.planning.spec import KernelSpec
 from roofscope.profiling.planning.spec_check import spec_error
 
+_PR_SET_PDEATHSIG = 1
 _MEMORY_BYTES = 2 << 30
 _LARGEST_BYTES = 1 << 18  # of a spec as data
 
@@ -41,6 +43,7 @@ def main() -> None:
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
     _limit()
+    os.register_at_fork(after_in_child=_die_with_parent)
     own = os.getpid()
     _write(output, b"\n")
     for folder in folders:
@@ -83,6 +86,14 @@ def _limit() -> None:
     for limit, size in ((resource.RLIMIT_AS, _MEMORY_BYTES), (resource.RLIMIT_CORE, 0)):
         hard = resource.getrlimit(limit)[1]
         resource.setrlimit(limit, (size if hard < 0 else min(size, hard), hard))
+
+
+def _die_with_parent() -> None:
+    """A process that a spec forks, also one in a group of its own, has nothing to do after it (Linux)."""
+    import ctypes  # takes longer than the rest of this module, and hardly any spec forks
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
 
 
 def _write(descriptor: int, data: bytes) -> None:
