@@ -25,6 +25,11 @@ class UserPaths(Struct, frozen=True):
     assets: Path = ASSETS  # what came with the program is for viewing only
 
     @property
+    def trusted(self) -> Path:
+        """Which folders of kernels from elsewhere may run."""
+        return self.settings.with_name("trusted.json")
+
+    @property
     def example(self) -> Path:
         """A session recorded on another machine, for the first start."""
         return self.assets / "sessions" / "h200.roofscope"

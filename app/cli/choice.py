@@ -1,5 +1,6 @@
 """From words of the command line to jobs; every mistake is one sentence."""
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from itertools import product
@@ -9,10 +10,12 @@ from typing import TypeVar
 import typer
 
 from roofscope.app.cli.errors import refuse, unknown
+from roofscope.app.cli.trusting import trusted_folder
 from roofscope.app.presentation.words import parse_dtype, parse_size_list, parse_sizes
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.paths import LIBRARY, SUFFIX, UserPaths, new_session_path
-from roofscope.profiling.planning.catalog import Catalog, Kernel, scan, spec_paths
+from roofscope.profiling.planning.catalog import Catalog, Kernel, scan
+from roofscope.profiling.planning.kernel_files import FileFault, is_text, kernel_folders, printable
 from roofscope.profiling.planning.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
 from roofscope.profiling.planning.spec import Dtype, Provider
 
@@ -59,14 +62,24 @@ def choose_kernels(catalog: Catalog, names: Sequence[str]) -> list[Kernel]:
     return list(catalog.kernels) if not names or "all" in names else found
 
 
-def choose_folders(folders: Sequence[Path]) -> list[Path]:
-    """The user's folders of kernels, or folders of one kernel, as they are known to the worker."""
+def choose_folders(folders: Sequence[Path], *, is_trusted: bool = False) -> list[Path]:
+    """The user's folders of kernels, or folders of one kernel, as they are known to the worker.
+
+    Only those that are the user's own or trusted: with ``is_trusted`` they are from now on.
+    """
     for folder in folders:
-        if not folder.is_dir():
-            refuse(f"There is no folder {folder}; --kernels takes a folder of kernels.")
-        if not spec_paths(folder):
-            refuse(f"{folder} holds no kernel; a kernel is a folder with a spec.py, as under kernels/.")
-    return [folder.resolve() for folder in folders]
+        name = printable(folder)
+        if not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir raises where a name is too long
+            refuse(f"There is no folder {name}; --kernels takes a folder of kernels.")
+        if not is_text(folder.resolve()):
+            refuse(f"{name} has a name that is not UTF-8, which a session cannot hold; rename it.")
+        try:
+            found = kernel_folders(folder)
+        except FileFault as error:
+            refuse(f"{name} cannot be read: {error}.")
+        if not found:
+            refuse(f"{name} holds no kernel; a kernel is a folder with a spec.py, as under kernels/.")
+    return [trusted_folder(folder, is_trusted=is_trusted) for folder in folders]
 
 
 def scan_kernels(folders: Sequence[Path] = ()) -> Catalog:

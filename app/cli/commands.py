@@ -23,6 +23,7 @@ COMMANDS = {
     "ceilings": "Measure the most a device can do, beside what its data sheet says.",
     "selftest": "Prove on this device that the measured number is the true one.",
     "device": "Print the sheet of the GPU or the CPU.",
+    "trust": "Say which folders of kernels may run here, and add or remove one.",
     "doctor": "Say what is available here, what is missing, and the exact fix.",
     "schema": "Print the JSON Schema of what --json prints.",
     "open": "Open a session in the window.",

@@ -7,7 +7,7 @@ import typer
 
 from roofscope.app.cli.choice import choose_folders, choose_kernels, scan_kernels
 from roofscope.app.cli.documents import ListDocument, ListedImplementation, ListedKernel, print_document
-from roofscope.app.cli.options import AsJson, KernelFolders
+from roofscope.app.cli.options import AsJson, KernelFolders, TrustFolders
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.plan import by_default
 from roofscope.profiling.planning.spec import Implementation, Provider, size_text
@@ -18,13 +18,14 @@ def command(
         list[str] | None, typer.Argument(metavar="KERNEL", help="None or 'all' for all.")
     ] = None,
     kernels: KernelFolders = None,
+    trust: TrustFolders = False,
     as_json: AsJson = False,
 ) -> None:
     """Say which kernels there are: their implementations, types, axes and sizes, and what is left out.
 
     Of a folder that cannot be used, the reason is on stderr.
     """
-    catalog = scan_kernels(choose_folders(kernels or []))
+    catalog = scan_kernels(choose_folders(kernels or [], is_trusted=trust))
     listed = [list_kernel(found) for found in choose_kernels(catalog, kernel or [])]
     if as_json:
         print_document(ListDocument(kernels=tuple(listed), problems=catalog.problems))

@@ -17,6 +17,12 @@ KernelFolders = Annotated[
     list[Path] | None,
     typer.Option("--kernels", metavar="DIR", help="One more folder of kernels, or of one; may be repeated."),
 ]
+TrustFolders = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Run what the folders of --kernels hold, whoever owns them; asked once otherwise."
+    ),
+]
 DtypeName = Annotated[
     Dtype | None,
     typer.Option("--dtype", parser=dtype_of, metavar="TYPE", help="fp32, fp16 or bf16; any if none."),

@@ -29,6 +29,7 @@ from roofscope.app.cli.options import (
     NewSession,
     Patience,
     Sizes,
+    TrustFolders,
 )
 from roofscope.app.cli.outcome_lines import OutcomeLines, shortfall
 from roofscope.app.cli.progress import make_console, progress_shown
@@ -62,6 +63,7 @@ class RunOptions(Struct, frozen=True):
     regime: Regime = Regime.BURST
     fresh_ceilings: bool = False
     folders: Sequence[Path] = ()
+    trust: bool = False
     labels: Sequence[str] = ()
     out: Path | None = None
     svg: bool = False
@@ -98,6 +100,7 @@ def command(
         bool, typer.Option("--fresh-ceilings", help="Measure the ceilings again.")
     ] = False,
     kernels: KernelFolders = None,
+    trust: TrustFolders = False,
     label: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="Kept in the session; may be repeated."),
@@ -128,6 +131,7 @@ def command(
         regime=Regime.SUSTAINED if sustained else Regime.BURST,
         fresh_ceilings=fresh_ceilings,
         folders=kernels or (),
+        trust=trust,
         labels=label or (),
         out=out,
         svg=svg,
@@ -145,7 +149,7 @@ def run(options: RunOptions) -> int:
     picture = path.with_suffix(".svg")
     if options.svg and picture.is_file():
         refuse(f"{picture}, where the roofline of this run would go, exists already; choose another name.")
-    folders = choose_folders(options.folders)
+    folders = choose_folders(options.folders, is_trusted=options.trust)
     catalog = scan_kernels(folders)
     devices = local_devices()
     device = choose_device(devices, options.device, default_device(devices))

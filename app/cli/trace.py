@@ -11,7 +11,7 @@ from rich.table import Table
 from roofscope.app.cli.choice import choose_folders, scan_kernels, sizes_of
 from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, unknown
 from roofscope.app.cli.export import TRACE_SUFFIXES, write_trace
-from roofscope.app.cli.options import DtypeName, KernelFolders, SessionFile
+from roofscope.app.cli.options import DtypeName, KernelFolders, SessionFile, TrustFolders
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.cli.targets import STDOUT, check_target, check_writable, unwritable
@@ -42,6 +42,7 @@ def command(
         typer.Option(metavar="AXIS=N[,...]", help="Of a measured point; the largest if none."),
     ] = None,
     kernels: KernelFolders = None,
+    trust: TrustFolders = False,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Also write the Chrome trace, .json or .json.gz; - for stdout."),
@@ -52,7 +53,7 @@ def command(
     The session must have been recorded on this machine, with the kernel's files as they are now.
     """
     wanted = Wanted(implementation, dtype, sizes_of(size or []))
-    catalog = scan_kernels(folders := choose_folders(kernels or []))
+    catalog = scan_kernels(folders := choose_folders(kernels or [], is_trusted=trust))
     raise typer.Exit(record_trace(file, wanted, catalog, local_devices(), out, folders))
 
 

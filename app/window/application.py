@@ -3,7 +3,6 @@
 import signal
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QObject, QTimer
@@ -15,6 +14,8 @@ from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.commands import Actions, CommandId
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.device_source import DeviceSource
+from roofscope.app.window.folder_commands import FolderCommands
+from roofscope.app.window.kernel_folders import KernelFolders
 from roofscope.app.window.panes.cards import CardColumn
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
@@ -39,6 +40,7 @@ from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.devices.discovery import LocalDevices, default_device
 from roofscope.profiling.paths import LIBRARY, UserPaths
 from roofscope.profiling.planning.catalog import scan
+from roofscope.profiling.planning.trust import Trust
 from roofscope.profiling.results.session import Session, timestamp
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.supervisor import Supervisor
@@ -97,10 +99,11 @@ class Application(QObject):
         self.model = SessionModel(Session(paths.sessions / "none.roofscope", timestamp()), self)
         self.selection = Selection(self)
         self.theme_switch = ThemeSwitch(app, self.settings.scheme)
-        catalog = scan((LIBRARY, *kernel_roots))
+        self.folders = KernelFolders(self.settings, Trust(paths.trusted), kernel_roots)
+        catalog = scan((LIBRARY, *self.folders.roots))  # those recorded come when the window is there
         self.library = LibraryModel(catalog, self)
         self.table = PointTable(self.model, self)
-        supervisor = Supervisor([str(root.resolve()) for root in kernel_roots], catalog.hash)
+        supervisor = Supervisor(self.folders.root_names, catalog.hash)
         self.link = WorkerLink(supervisor, target, self)
         keeper = SessionKeeper(
             self.model,
@@ -115,7 +118,7 @@ class Application(QObject):
             self.link,
             self.availability,
             catalog,
-            partial(scan, (LIBRARY, *kernel_roots)),
+            self.folders,
             self,
         )
         self.window = MainWindow()
@@ -130,7 +133,11 @@ class Application(QObject):
             keeper.why_new,
             self,
         )
-        self.commands = WindowCommands(self, FileDialogs(self.window, self.settings), paths.example)
+        dialogs = FileDialogs(self.window, self.settings)
+        self.folder_commands = FolderCommands(
+            self.window, self.folders, self.controller, self.background, dialogs
+        )
+        self.commands = WindowCommands(self, dialogs, paths.example)
         self._join()
 
     def start(self, files: Sequence[Path] = ()) -> None:
@@ -143,6 +150,7 @@ class Application(QObject):
             self.controller.new_session(None)
         self.panes.chart.setFocus()
         self.background.ask(self._source.find, self._devices_found)
+        self.folder_commands.start()
 
     def close(self) -> None:
         """End the worker, close the file, remember the window. Called when the window closes."""
@@ -190,6 +198,7 @@ class Application(QObject):
         panes.cards.restart_asked.connect(self.commands.restart)
         panes.cards.measure_asked.connect(self.commands.measure_here)
         panes.plan_bar.device_changed.connect(self._device_chosen)
+        self.folder_commands.noticed.connect(panes.cards.notice)
         panes.trace.failed.connect(panes.cards.notice)
         panes.trace.exported.connect(self.window.say)
         self.background.failed.connect(panes.cards.notice)

@@ -22,6 +22,7 @@ class CommandId(StrEnum):
     SAVE_AS = "save_as"
     NEW = "new"
     EXPORT = "export"
+    KERNELS = "kernels"
     QUIT = "quit"
     COPY = "copy"
     COPY_MARKDOWN = "copy_markdown"
@@ -87,6 +88,13 @@ COMMANDS = (
         "Write the chart or the results as PNG, SVG, CSV or JSON",
         "Ctrl+E",
         "download",
+    ),
+    Command(
+        CommandId.KERNELS,
+        Menu.FILE,
+        "&Kernel folders...",
+        "Use kernels of your own beside the program's",
+        starts_group=True,
     ),
     Command(
         CommandId.QUIT, Menu.FILE, "&Quit", "Close the window; a run is stopped", "Ctrl+Q", starts_group=True

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, Signal
 
 from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.window.availability import Availability
+from roofscope.app.window.kernel_folders import KernelFolders
 from roofscope.app.window.plan_choice import Checked, PlanChoice, newest, plan
 from roofscope.app.window.session_keeper import SessionKeeper
 from roofscope.app.window.session_model import SessionModel
@@ -56,7 +57,7 @@ class Controller(QObject):
         link: WorkerLink,
         availability: Availability,
         catalog: Catalog,
-        scan: Callable[[], Catalog],
+        folders: KernelFolders,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
@@ -64,7 +65,7 @@ class Controller(QObject):
         self._keeper = keeper
         self._link = link
         self._availability = availability
-        self._scan = scan
+        self._folders = folders
         self._catalog = catalog
         self._device: Device | None = None  # of the run under way
         self._unfinished = Unfinished()
@@ -119,6 +120,11 @@ class Controller(QObject):
         if self._try(lambda: save(target)):
             self.session_changed.emit()
             self.said.emit(f"Saved as {target}")
+
+    def take_catalog(self, catalog: Catalog) -> None:
+        """Go on with these kernels, unless a run is under way: the next one looks for itself."""
+        if not self._is_running:
+            self._take_catalog(catalog)
 
     # Runs
 
@@ -218,10 +224,12 @@ class Controller(QObject):
 
     def _rescan(self) -> None:
         """Take edited kernels; a worker started from here on knows only these."""
-        catalog = self._scan()
-        if catalog.hash != self._catalog.hash:
+        self._take_catalog(self._folders.scan(self._catalog))
+
+    def _take_catalog(self, catalog: Catalog) -> None:
+        if catalog is not self._catalog:  # a scan gives back what is known where nothing has changed
             self._catalog = catalog
-            self._link.catalog_changed(catalog.hash)
+            self._link.catalog_changed(catalog.hash, self._folders.root_names)
             self._keeper.close()  # its recorder knows the old sources
             self.catalog_changed.emit(catalog)
 

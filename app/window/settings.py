@@ -1,5 +1,6 @@
 """What the window remembers between starts."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSettings
@@ -33,6 +34,15 @@ class Settings:
     def remember_session(self, path: Path) -> None:
         others = [recent for recent in self.recent_sessions if recent != path]
         self._settings.setValue("recent_sessions", "\n".join(map(str, [path, *others][:_RECENT_COUNT])))
+
+    @property
+    def kernel_folders(self) -> tuple[Path, ...]:
+        """Folders of kernels that the user has added; which of them run is a matter of trust."""
+        return tuple(Path(line) for line in self._text("kernel_folders").split("\n") if line)
+
+    @kernel_folders.setter
+    def kernel_folders(self, folders: Sequence[Path]) -> None:
+        self._settings.setValue("kernel_folders", "\n".join(map(str, folders)))
 
     @property
     def folder(self) -> Path:

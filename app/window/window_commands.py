@@ -12,6 +12,7 @@ from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.window.background import Background
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.controller import Controller
+from roofscope.app.window.folder_commands import FolderCommands
 from roofscope.app.window.panes.proof import ProofPane
 from roofscope.app.window.plan_watch import PlanWatch
 from roofscope.app.window.selection import Selection
@@ -34,6 +35,7 @@ class Parts(Protocol):
 
     settings: Settings
     background: Background
+    folder_commands: FolderCommands
     model: SessionModel
     selection: Selection
     theme_switch: ThemeSwitch
@@ -99,6 +101,7 @@ class WindowCommands(QObject):
                 CommandId.EXPORT: lambda: self._dialogs.ask_export(
                     parts.model.session.path.stem, self.export
                 ),
+                CommandId.KERNELS: parts.folder_commands.show,
                 CommandId.QUIT: window.close,
                 CommandId.COPY: parts.panes.results.copy,
                 CommandId.COPY_MARKDOWN: parts.panes.results.copy_markdown,

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
@@ -62,9 +62,9 @@ class WorkerLink(QObject):
         """For what the worker is waiting for, and for what follows it in its task."""
         self._apply(self._supervisor.give_more_time(time.monotonic()))
 
-    def catalog_changed(self, catalog_hash: str) -> None:
+    def catalog_changed(self, catalog_hash: str, kernel_roots: Sequence[str]) -> None:
         """Sources were edited: the worker at hand holds the old ones and is let go."""
-        self._supervisor.catalog_changed(catalog_hash)
+        self._supervisor.catalog_changed(catalog_hash, kernel_roots)
         self.release()
 
     def release(self) -> None:

@@ -1,29 +1,35 @@
-"""Finds kernels by file name. Runs each ``spec.py`` (torch-free), imports no implementation."""
+"""Finds kernels by file name. A child process reads each ``spec.py``; no implementation is imported."""
 
 import hashlib
-import importlib.util
-import re
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 
 from msgspec import Struct
 
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.domain import DomainError, read_domain
+from roofscope.profiling.planning.kernel_files import (
+    FileFault,
+    KernelFiles,
+    is_text,
+    kernel_folders,
+    printable,
+    read_folder,
+)
+from roofscope.profiling.planning.loading import describe_load_error, load_module
+from roofscope.profiling.planning.source_hash import JUDGE, VARIANT, Hasher
 from roofscope.profiling.planning.spec import Implementation, KernelSpec, Provider
-from roofscope.profiling.planning.spec_check import spec_error
+from roofscope.profiling.planning.spec_reader import SpecFault, SpecReader
 
-SHARED = LIBRARY / "shared"  # what several kernels use
-_ROLES = ("__init__", "spec", "reference", "eager", "autograd")
-_JUDGE = "reference.py"
-_HELPERS = (".py", ".cuh")
-_CODE = (*_HELPERS, ".cu")
-_IMPORT = re.compile(r"^\s*(?:from|import)\s+roofscope\.kernels\.(\w+)\.(\w+)", re.MULTILINE)
-_SPEC_MODULE = re.compile(r"roofscope\.kernels\.\w+\.spec")
-_VARIANT = re.compile(r"(triton|cuda_ext|cuda|library)_([a-z0-9_]+)")
-_FORMER_PACKAGES = ("profiling", "kernels")  # as files from before the package roofscope import them
+__all__ = [
+    "Catalog",
+    "CatalogProblem",
+    "Kernel",
+    "SourceFile",
+    "describe_load_error",
+    "load_module",  # kernels import it from here: another line in them would be another hash of each
+    "scan",
+]
 _MODES = ("default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagraphs")  # of torch.compile
 
 
@@ -61,18 +67,21 @@ class Kernel(Struct, frozen=True):
 
     def is_unchanged(self, implementation: Implementation) -> bool:
         """Whether the files, read now, are those that its hash stands for, and its judge is as it was."""
+        hasher = Hasher()
         try:
-            if _judge_of(self.folder) != self.judge:
+            files = read_folder(self.folder)
+            if hasher.judge(files) != self.judge:
                 return False
-            contents = [path.read_bytes() for path in self.paths(implementation)]
-            shared = _digest_of_helpers(SHARED) + _digest_of_helpers(self.folder)
-        except OSError:
+            contents = [files.contents[path.name] for path in self.paths(implementation)]
+        except (FileFault, KeyError):  # gone, or no longer to be read
             return False
-        hashed = _hash(implementation.provider, implementation.stem, contents, shared)
+        helpers = hasher.helpers(files)
+        hashed = hasher.source(implementation.provider, implementation.stem, contents, helpers)
         return hashed == implementation.source_hash
 
     def paths(self, implementation: Implementation) -> tuple[Path, ...]:
-        return _paths(self.folder, implementation.provider, implementation.stem)
+        names = _files_of(implementation.provider, implementation.stem)
+        return tuple(self.folder / name for name in names)
 
 
 class Catalog(Struct, frozen=True):
@@ -81,184 +90,159 @@ class Catalog(Struct, frozen=True):
     kernels: tuple[Kernel, ...]
     problems: tuple[CatalogProblem, ...]
     hash: str  # of all code in the kernels' folders and in what they share; compared across an ssh link
+    folders: tuple[Path, ...] = ()  # all that were looked at
 
     def kernel(self, name: str) -> Kernel | None:
         return next((kernel for kernel in self.kernels if kernel.spec.name == name), None)
 
 
-def scan(roots: Sequence[Path] = (LIBRARY,)) -> Catalog:
-    """Read every kernel's folder at the roots; a later root wins a name clash."""
-    kernels: dict[str, Kernel] = {}
-    problems: list[CatalogProblem] = []
-    folders = [path.parent for root in roots for path in spec_paths(root)]
-    digest = _digest_of_code([*folders, SHARED])  # first, so that an edit from now on shows at the next scan
-    library = _digest_of_helpers(SHARED)
-    _forget_specs()
-    for folder in folders:
-        found = _load_kernel(folder, library)
-        if isinstance(found, Kernel):
-            kernels[found.spec.name] = found
-            problems += [*found.left_out, *_unpaired(found)]
-        else:
-            problems.append(found)
-    return Catalog(tuple(kernels[name] for name in sorted(kernels)), tuple(problems), digest)
+def scan(roots: Sequence[Path] = (LIBRARY,), known: Catalog | None = None) -> Catalog:
+    """Read every kernel's folder at the roots; a later root wins a name clash, which is said.
 
-
-def spec_paths(root: Path) -> list[Path]:
-    """The ``spec.py`` of each folder under a root, or of the root itself where it is one kernel's folder."""
-    own = root / "spec.py"
-    return [own] if own.exists() else sorted(root.glob("*/spec.py"))
-
-
-def load_module(path: Path) -> ModuleType:
-    """Execute a kernel's Python file under the name ``<root>.<kernel>.<stem>``.
-
-    By location and not by import, so that a kernel folder may lie anywhere.
+    What is wrong with a folder is a problem of that folder. ``known`` is what an earlier scan found, and
+    comes back where no code has changed since.
     """
-    name = ".".join((path.parent.parent.name, path.parent.name, path.stem))
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python file.")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    problems: list[CatalogProblem] = []
+    folders = _folders(roots, problems)
+    with SpecReader(folders) as specs:
+        if known is None:
+            specs.start()  # its process reads while this one does
+        hasher = Hasher()
+        read = {folder: _read(folder) for folder in folders}
+        found = [files for files in read.values() if isinstance(files, KernelFiles)]
+        digest = hasher.catalog(found)
+        if known and (known.hash, known.folders) == (digest, tuple(folders)):
+            return known
+        kernels: dict[str, Kernel] = {}
+        problems += [_left_out(hasher.shared, name) for name in hasher.shared.faults]
+        for folder, spec in zip(folders, specs.answers(), strict=True):
+            loaded = _load_kernel(read[folder], spec, hasher)
+            problems += _clash(folder, loaded, kernels)
+            if isinstance(loaded, Kernel):
+                kernels[loaded.spec.name] = loaded
+                problems += loaded.left_out
+    return Catalog(tuple(kernels[name] for name in sorted(kernels)), tuple(problems), digest, tuple(folders))
 
 
-def _load_kernel(folder: Path, library: bytes) -> Kernel | CatalogProblem:
+def _folders(roots: Sequence[Path], problems: list[CatalogProblem]) -> list[Path]:
+    """Every kernel's folder once; what is wrong with a root itself goes to the problems."""
+    folders: dict[Path, Path] = {}  # by what they are, however they are named
+    for root in roots:
+        try:
+            for folder in kernel_folders(root):
+                folders.setdefault(folder.resolve(), folder)
+        except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, up to Python 3.12
+            problems.append(_problem(root, f"{root} cannot be read: {error}."))
+    return list(folders.values())
+
+
+def _read(folder: Path) -> KernelFiles | CatalogProblem:
+    if not is_text(folder):
+        return _problem(folder, f"{folder} is left out: its name is not UTF-8.")
     try:
-        spec = load_module(folder / "spec.py").SPEC
-    except Exception as error:  # noqa: BLE001 - whatever a user's file raises must not take the program down
-        return CatalogProblem(
-            str(folder), f"{folder.name}/spec.py cannot be used: {describe_load_error(error)}."
+        return read_folder(folder)
+    except FileFault as error:
+        return _problem(folder, f"{folder} cannot be read: {error}.")
+
+
+def _load_kernel(
+    files: KernelFiles | CatalogProblem, spec: KernelSpec | SpecFault, hasher: Hasher
+) -> Kernel | CatalogProblem:
+    if isinstance(files, CatalogProblem):
+        return files
+    folder = files.folder
+    if fault := files.faults.get("spec.py"):
+        return _problem(folder, f"{folder.name}/spec.py cannot be used: {fault}.")
+    if isinstance(spec, SpecFault) and spec.is_spec:
+        return _problem(folder, f"{folder.name}/spec.py cannot be used: {spec.text}.")
+    if isinstance(spec, SpecFault) or spec.name != folder.name:
+        return _problem(
+            folder, f"{folder.name}/spec.py must define SPEC, a KernelSpec named {folder.name!r}."
         )
-    if not isinstance(spec, KernelSpec) or spec.name != folder.name:
-        return CatalogProblem(
-            str(folder), f"{folder.name}/spec.py must define SPEC, a KernelSpec named {folder.name!r}."
-        )
-    if fault := spec_error(spec):
-        return CatalogProblem(str(folder), f"{folder.name}/spec.py cannot be used: {fault}.")
-    if not (folder / _JUDGE).is_file():
-        return CatalogProblem(
-            str(folder), f"{folder.name} has no {_JUDGE}, without which nothing in it can be verified."
-        )
-    shared = library + _digest_of_helpers(folder)
-    judge = _judge_of(folder)
-    contents: dict[str, bytes] = {}
+    if fault := files.faults.get(JUDGE):
+        return _problem(folder, f"{folder.name}/{JUDGE} cannot be used: {fault}.")
+    if JUDGE not in files.contents:
+        return _problem(folder, f"{folder.name} has no {JUDGE}, without which nothing in it can be verified.")
+    helpers = hasher.helpers(files)
     implementations: list[Implementation] = []
-    left_out: dict[str, CatalogProblem] = {}
-    for provider, variant in _versions(folder):
+    left_out = {name: _left_out(files, name) for name in files.faults}
+    left_out |= {problem.path: problem for problem in _unpaired(files)}
+    for provider, variant in _versions(files):
         stem = f"{provider}_{variant}" if variant else str(provider)
-        names = [path.name for path in _paths(folder, provider, stem)]
-        for name in names:
-            if name not in contents:  # read once: eager.py is behind several, and may be edited meanwhile
-                contents[name] = (folder / name).read_bytes()
-        digest = _hash(provider, stem, [contents[name] for name in names], shared)
+        names = _files_of(provider, stem)
+        contents = [files.contents[name] for name in names]
+        digest = hasher.source(provider, stem, contents, helpers)
         try:  # of a pair, the launcher states it
-            domain = read_domain(names[-1], contents[names[-1]].decode("utf-8", "replace"), spec)
+            domain = read_domain(names[-1], contents[-1].decode("utf-8", "replace"), spec)
         except DomainError as error:
-            path = folder / names[-1]
-            left_out[names[-1]] = CatalogProblem(
-                str(path), f"{folder.name}/{names[-1]} is left out: {error}."
-            )
+            left_out[names[-1]] = _left_out(files, names[-1], str(error))
             continue
         implementations.append(Implementation(spec.name, provider, variant, digest, domain))
-    return Kernel(spec, folder, tuple(implementations), contents, judge, tuple(left_out.values()))
+    used = {name for found in implementations for name in _files_of(found.provider, found.stem)}
+    kept = {name: files.contents[name] for name in sorted(used)}
+    return Kernel(spec, folder, tuple(implementations), kept, hasher.judge(files), tuple(left_out.values()))
 
 
-def describe_load_error(error: Exception) -> str:
-    """What a user's file raised when it was loaded, in a clause."""
-    if isinstance(error, SyntaxError):
-        return f"line {error.lineno}: {error.msg}"
-    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _FORMER_PACKAGES:
-        return f"{error}; what a kernel's file needs is imported from roofscope"
-    return f"{type(error).__name__}: {error}"
+def _clash(
+    folder: Path, loaded: Kernel | CatalogProblem, kernels: Mapping[str, Kernel]
+) -> Iterable[CatalogProblem]:
+    """The folder's own problem, and what becomes of an earlier kernel of its name."""
+    before = kernels.get(folder.name)
+    if isinstance(loaded, Kernel):
+        if before:
+            yield _problem(
+                before.folder, f"{folder.name} is there twice: {folder} is used, {before.folder} is hidden."
+            )
+    elif before:
+        message = f"{loaded.message.rstrip('.')}; {folder.name} stands for {before.folder} meanwhile."
+        yield CatalogProblem(loaded.path, message)
+    else:
+        yield loaded
 
 
-def _versions(folder: Path) -> list[tuple[Provider, str]]:
+def _problem(path: Path, message: str) -> CatalogProblem:
+    return CatalogProblem(printable(path), printable(message))
+
+
+def _left_out(files: KernelFiles, name: str, fault: str = "") -> CatalogProblem:
+    message = f"{files.folder.name}/{name} is left out: {fault or files.faults[name]}."
+    return _problem(files.folder / name, message)
+
+
+def _versions(files: KernelFiles) -> list[tuple[Provider, str]]:
     """Provider and variant of every implementation whose files are there."""
     found: list[tuple[Provider, str]] = []
-    if (folder / "eager.py").exists():
+    if "eager.py" in files.contents:
         found += [(Provider.EAGER, ""), *((Provider.COMPILE, mode) for mode in _MODES)]
-    for path in sorted(folder.iterdir()):
-        if match := _VARIANT.fullmatch(path.stem):
+    for name in files.contents:
+        stem = Path(name).stem
+        if match := VARIANT.fullmatch(stem):
             provider = Provider(match[1])
-            files = _paths(folder, provider, path.stem)
-            if path == files[0] and all(file.exists() for file in files):
+            names = _files_of(provider, stem)
+            if name == names[0] and all(other in files.contents for other in names):
                 found.append((provider, match[2]))
     return found
 
 
-def _hash(provider: Provider, stem: str, contents: Iterable[bytes], shared: bytes) -> str:
-    """``shared``: digest of the files that every kernel, and every implementation of this one, may use."""
-    digest = hashlib.sha256(stem.encode())
-    own = list(contents)
-    for content in (*own, *_imported(own)):
-        digest.update(content)
-    if provider not in (Provider.EAGER, Provider.COMPILE):
-        digest.update(shared)
-    return digest.hexdigest()
+def _unpaired(files: KernelFiles) -> Iterable[CatalogProblem]:
+    for name in files.contents:
+        launcher = f"{Path(name).stem}.py"
+        if not name.startswith("cuda_") or name.startswith("cuda_ext_") or not name.endswith(".cu"):
+            continue
+        if launcher not in files.contents and launcher not in files.faults:
+            yield _problem(files.folder / name, f"{name} has no launcher {launcher} beside it.")
 
 
-def _judge_of(folder: Path) -> str:
-    own = (folder / _JUDGE).read_bytes()
-    return hashlib.sha256(b"".join((own, *_imported([own])))).hexdigest()
-
-
-def _forget_specs() -> None:
-    """Load specs again that other specs import: each must be what its file holds now."""
-    for name in list(sys.modules):  # a copy: another thread of the window may be importing
-        if _SPEC_MODULE.fullmatch(name):
-            sys.modules.pop(name, None)
-
-
-def _imported(contents: Iterable[bytes]) -> Iterable[bytes]:
-    """Contents of the library's files that these import, directly or through others, each once."""
-    waiting, seen = list(contents), set[Path]()
-    while waiting:
-        for folder, stem in _IMPORT.findall(waiting.pop(0).decode("utf-8", "replace")):
-            path = LIBRARY / folder / f"{stem}.py"
-            if path not in seen and path.is_file():
-                seen.add(path)
-                waiting.append(path.read_bytes())
-                yield waiting[-1]
-
-
-def _digest_of_code(folders: Iterable[Path]) -> str:
-    """A digest of specs, references and all other code that affects a measurement or its verdict."""
-    digest = hashlib.sha256()
-    for path in (path for folder in folders for path in sorted(folder.iterdir())):
-        if path.suffix in _CODE and path.is_file():
-            digest.update(f"{path.parent.name}/{path.name}:".encode())
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
-
-
-def _digest_of_helpers(folder: Path) -> bytes:
-    """A digest of the files that several implementations use: an edit of one of them is an edit of each."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
-        if path.suffix in _HELPERS and path.stem not in _ROLES and not _VARIANT.fullmatch(path.stem):
-            digest.update(path.read_bytes())
-    return digest.digest()
-
-
-def _unpaired(kernel: Kernel) -> Iterable[CatalogProblem]:
-    used = {path for implementation in kernel.implementations for path in kernel.paths(implementation)}
-    for source in sorted(kernel.folder.glob("cuda_*.cu")):
-        if source not in used:
-            yield CatalogProblem(str(source), f"{source.name} has no launcher {source.stem}.py beside it.")
-
-
-def _paths(folder: Path, provider: Provider, stem: str) -> tuple[Path, ...]:
+def _files_of(provider: Provider, stem: str) -> tuple[str, ...]:
     match provider:
         case Provider.EAGER | Provider.COMPILE:
-            return (folder / "eager.py",)
+            return ("eager.py",)
         case Provider.TRITON | Provider.LIBRARY:
-            return (folder / f"{stem}.py",)
+            return (f"{stem}.py",)
         case Provider.CUDA:
-            return (folder / f"{stem}.cu", folder / f"{stem}.py")
+            return (f"{stem}.cu", f"{stem}.py")
         case Provider.CUDA_EXT:
-            return (folder / f"{stem}.cu",)
+            return (f"{stem}.cu",)
 
 
 def _source(name: str, content: bytes) -> SourceFile:

@@ -12,6 +12,8 @@ from roofscope.profiling.planning.formula import FormulaError, condition_fault, 
 from roofscope.profiling.planning.spec import Dtype, Implementation, KernelSpec, Workload, size_text
 
 _NAME = "DOMAIN"
+_LONGEST = 1 << 18  # characters of Python to be parsed
+_IN_PYTHON = re.compile(rf"^{_NAME}\b", re.MULTILINE)
 _IN_CPP = re.compile(rf'^//\s*{_NAME}\s*=\s*"([^"\n]*)"', re.MULTILINE)
 
 
@@ -65,6 +67,10 @@ def none_inside(domain: str, choices: tuple[dict[str, int], ...]) -> str:
 
 
 def _in_python(source: str) -> str | None:
+    if not _IN_PYTHON.search(source):  # nearly all: reading them as Python takes most of a scan
+        return None
+    if len(source) > _LONGEST:
+        raise DomainError(f"it states a {_NAME} and has more than {_LONGEST >> 10} KiB")
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -6,9 +6,15 @@ They are data: a session file may carry a formula, so nothing but arithmetic is 
 import ast
 import operator
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
+from functools import lru_cache
 
-_LARGEST_EXPONENT = 64  # a formula comes from a file: 9**9**9 would take all memory
+# A formula comes from a file, perhaps a stranger's: 9**9**9 would take all memory.
+LARGEST = 2**63 - 1  # of a formula's value: what a session file and the protocol hold
+_LARGEST_EXPONENT = 64
+_MOST_BITS = 256  # of a value on the way
+_LONGEST = 1000  # characters
+_DEEPEST = 100  # operations within operations, as in a sum of so many terms
+_SHOWN = 60  # characters of a formula in a sentence
 
 
 class FormulaError(ValueError):
@@ -18,6 +24,8 @@ class FormulaError(ValueError):
 def _power(base: int, exponent: int) -> int:
     if not 0 <= exponent <= _LARGEST_EXPONENT:
         raise FormulaError(f"An exponent is {exponent}; it must be from 0 to {_LARGEST_EXPONENT}.")
+    if base.bit_length() * exponent > 2 * _MOST_BITS:
+        raise OverflowError
     return base**exponent
 
 
@@ -39,21 +47,32 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
 }
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _parse(formula: str) -> ast.expr:
+    if len(formula) > _LONGEST:
+        raise FormulaError(f"The formula {_quoted(formula)} has more than {_LONGEST} characters.")
     try:
-        return ast.parse(formula.strip(), mode="eval").body
+        parsed = ast.parse(formula.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         fault = error.msg if isinstance(error, SyntaxError) else "it is no text that Python reads"
-        raise FormulaError(f"The formula {formula!r} cannot be read: {fault}.") from error
+        raise FormulaError(f"The formula {_quoted(formula)} cannot be read: {fault}.") from error
+    level: list[ast.AST] = [parsed]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return parsed
+    raise FormulaError(f"The formula {_quoted(formula)} has more than {_DEEPEST} terms or levels.")
 
 
 def evaluate(formula: str, values: Mapping[str, int]) -> int:
     """Evaluate integer arithmetic (+ - * // % **, parentheses, names) such as ``2*rows*cols*s``.
 
-    Raises FormulaError for anything else or for an unknown name.
+    Raises FormulaError for anything else, for an unknown name, and for a value beyond 64 bits.
     """
-    return _number(_parse(formula), formula, values)
+    number = _number(_parse(formula), formula, values)
+    if abs(number) > LARGEST:
+        raise FormulaError(f"The formula {_quoted(formula)} comes to more than 2**63.")
+    return number
 
 
 def holds(condition: str, values: Mapping[str, int]) -> bool:
@@ -72,7 +91,7 @@ def condition_fault(condition: str, names: Collection[str]) -> str | None:
         _check_condition(node, condition)
         for found in ast.walk(node):
             if isinstance(found, ast.Name) and found.id not in names:
-                raise FormulaError(f"The formula {condition!r} uses {found.id!r}, which is no axis.")
+                raise FormulaError(f"The formula {_quoted(condition)} uses {found.id!r}, which is no axis.")
     except FormulaError as error:
         return str(error)
     return None
@@ -85,14 +104,20 @@ def _number(node: ast.expr, formula: str, values: Mapping[str, int]) -> int:
         case ast.Name(id=name) if name in values:
             return values[name]
         case ast.Name(id=name):
-            raise FormulaError(f"The formula {formula!r} uses {name!r}, which is no axis.")
+            raise FormulaError(f"The formula {_quoted(formula)} uses {name!r}, which is no axis.")
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            one, other = _number(left, formula, values), _number(right, formula, values)
             try:
-                return _OPERATORS[type(op)](_number(left, formula, values), _number(right, formula, values))
+                number = _OPERATORS[type(op)](one, other)
             except ZeroDivisionError as error:
-                raise FormulaError(f"The formula {formula!r} divides by zero.") from error
+                raise FormulaError(f"The formula {_quoted(formula)} divides by zero.") from error
+            except OverflowError as error:
+                raise _too_large(formula) from error
+            if number.bit_length() > _MOST_BITS:
+                raise _too_large(formula)
+            return number
         case _:
-            raise FormulaError(f"The formula {formula!r} is not integer arithmetic.")
+            raise FormulaError(f"The formula {_quoted(formula)} is not integer arithmetic.")
 
 
 def _truth(node: ast.expr, condition: str, values: Mapping[str, int]) -> bool:
@@ -145,5 +170,13 @@ def _are_comparisons(ops: list[ast.cmpop]) -> bool:
 
 def _no_condition(condition: str) -> FormulaError:
     return FormulaError(
-        f"The formula {condition!r} is no condition; compare axes, as in 'n % 8 == 0 and n >= 64'."
+        f"The formula {_quoted(condition)} is no condition; compare axes, as in 'n % 8 == 0 and n >= 64'."
     )
+
+
+def _too_large(formula: str) -> FormulaError:
+    return FormulaError(f"The formula {_quoted(formula)} passes 2**{_MOST_BITS} on the way.")
+
+
+def _quoted(formula: str) -> str:
+    return ascii(formula) if len(formula) <= _SHOWN else f"{formula[:_SHOWN]!a}..."

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.planning.kernel_files import printable
 
 _PATIENCE_S = 2.0  # a folder on a slow disk must not hold up a run
 
@@ -17,10 +18,10 @@ def revision_labels(catalog: Catalog) -> dict[str, str]:
     labels: dict[str, str] = {}
     for root in dict.fromkeys(kernel.folder.parent for kernel in catalog.kernels):
         if revision := _revision(root):
-            key = f"git_{root.name}"
+            key = f"git_{printable(root.name)}"
             number = 2
             while key in labels:  # another folder of that name
-                key = f"git_{root.name}_{number}"
+                key = f"git_{printable(root.name)}_{number}"
                 number += 1
             labels[key] = revision
     return labels

@@ -1,10 +1,12 @@
 """Checks, before anything is measured, that a spec which a person wrote can be planned and stored."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 import msgspec
 
-from roofscope.profiling.planning.formula import FormulaError
+from roofscope.profiling.planning.formula import LARGEST, FormulaError
 from roofscope.profiling.planning.spec import Dtype, KernelSpec, size_text
 
 
@@ -14,9 +16,16 @@ def spec_error(spec: KernelSpec) -> str | None:
     A msgspec class accepts any arguments; it checks types only when it reads a file.
     """
     try:
-        msgspec.convert(msgspec.to_builtins(spec), KernelSpec)
-    except (msgspec.MsgspecError, TypeError) as error:
+        data = msgspec.to_builtins(spec)
+    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        return f"it holds what is no data ({error})"
+    try:
+        msgspec.convert(data, KernelSpec)
+    except msgspec.MsgspecError as error:
         return str(error).replace("`", "").replace("$.", "")
+    for name, value in _leaves("", data):
+        if fault := _fault(value):
+            return f"{name} {fault}"
     chosen = [*(preset.sizes for preset in spec.presets), *spec.odd_sizes[:1]]
     for sizes in (*chosen, *spec.odd_sizes, *spec.sweep):
         if problem := spec.problem_with(sizes):
@@ -27,6 +36,34 @@ def spec_error(spec: KernelSpec) -> str | None:
         except FormulaError as error:
             return f"{str(error).rstrip('.')} (at {size_text(sizes)})"
     return None
+
+
+def _leaves(name: str, data: object) -> Iterator[tuple[str, object]]:
+    """Every text and number of a spec as data, with its name, such as ``tolerance.float32``."""
+    if isinstance(data, dict):
+        for key, value in cast(dict[object, object], data).items():
+            yield f"a name in {name}", key
+            yield from _leaves(f"{name}.{key}" if name else str(key), value)
+    elif isinstance(data, list | tuple):
+        for number, value in enumerate(cast(Sequence[object], data)):
+            yield from _leaves(f"{name}[{number}]", value)
+    else:
+        yield name, data
+
+
+def _fault(value: object) -> str:
+    """Why a value cannot be stored or shown, in a clause without its subject; "" where it can."""
+    match value:
+        case float() if not math.isfinite(value):
+            return f"is {value}; it must be a number"
+        case float() if value < 0:
+            return f"is {value}; it must not be negative"
+        case int() if abs(value) > LARGEST:
+            return "is beyond 64 bits"
+        case str() if not value.isprintable():
+            return f"has a character that cannot be shown: {ascii(value)[:60]}"
+        case _:
+            return ""
 
 
 def _evaluate(spec: KernelSpec, sizes: Mapping[str, int]) -> None:

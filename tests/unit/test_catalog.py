@@ -1,6 +1,7 @@
 """Adding a kernel touches one folder, and a broken one takes nothing else down."""
 
 import importlib
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -8,7 +9,7 @@ from types import ModuleType
 import msgspec
 import pytest
 
-import roofscope.profiling.planning.catalog as catalog_module
+from roofscope.profiling.planning import source_hash
 from roofscope.profiling.planning.catalog import Kernel, scan
 from roofscope.profiling.planning.spec import Provider, Tolerance
 
@@ -106,7 +107,7 @@ def test_an_edit_of_what_kernels_share_changes_the_catalogs_hash(
 ) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
-    monkeypatch.setattr(catalog_module, "SHARED", shared)
+    monkeypatch.setattr(source_hash, "SHARED", shared)
     before = scan([folder.parent]).hash
     (shared / "rows.py").write_text("WARP = 32\n")
     assert scan([folder.parent]).hash != before
@@ -115,7 +116,7 @@ def test_an_edit_of_what_kernels_share_changes_the_catalogs_hash(
 def test_a_file_imported_from_another_kernel_is_part_of_who_imports_it(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalog_module, "LIBRARY", tmp_path)
+    monkeypatch.setattr(source_hash, "LIBRARY", tmp_path)
     other = tmp_path / "other"
     other.mkdir()
     (other / "eager.py").write_text("from roofscope.kernels.other.deeper import half\n")
@@ -244,20 +245,45 @@ def test_what_a_reference_imports_is_part_of_it(folder: Path, monkeypatch: pytes
     (other / "reference.py").write_text("FACTOR = 2\n")
     judge = folder / "reference.py"
     judge.write_text(f"from roofscope.kernels.other.reference import FACTOR\n{judge.read_text()}")
-    monkeypatch.setattr(catalog_module, "LIBRARY", folder.parent)
+    monkeypatch.setattr(source_hash, "LIBRARY", folder.parent)
     kernel = only_kernel(folder.parent)
     assert kernel.is_unchanged(kernel.implementations[0])
     (other / "reference.py").write_text("FACTOR = 3\n")
     assert not kernel.is_unchanged(kernel.implementations[0])
 
 
-def test_a_scan_may_fall_into_an_import_of_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The doctor imports in the background while the window looks at the kernels again."""
+def test_a_scan_gives_back_what_is_known_where_no_code_has_changed(folder: Path) -> None:
+    known = scan([folder.parent])
+    assert scan([folder.parent], known) is known
+    (folder / "eager.py").write_text("# edited")
+    assert scan([folder.parent], known) is not known
 
-    class ImportsMeanwhile:
-        def fullmatch(self, _: str) -> None:
-            name = f"imported_meanwhile_{len(sys.modules)}"
-            monkeypatch.setitem(sys.modules, name, ModuleType(name))
 
-    monkeypatch.setattr(catalog_module, "_SPEC_MODULE", ImportsMeanwhile())
-    assert scan().kernels
+def test_a_name_that_exists_twice_is_said(folder: Path, tmp_path: Path) -> None:
+    later = tmp_path / "later" / "doubled"
+    shutil.copytree(folder, later)
+    catalog = scan([folder.parent, later.parent])
+    [kernel], [problem] = catalog.kernels, catalog.problems
+    assert kernel.folder == later
+    assert problem.message == f"doubled is there twice: {later} is used, {folder} is hidden."
+
+
+def test_a_folder_named_twice_is_one(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(folder.parent, target_is_directory=True)
+    assert scan([folder.parent, folder, tmp_path / "link"]).problems == ()
+
+
+def test_a_broken_folder_says_which_kernel_stands_for_it(folder: Path, tmp_path: Path) -> None:
+    later = tmp_path / "later" / "doubled"
+    later.mkdir(parents=True)
+    (later / "spec.py").write_text("SPEC = 1")
+    [problem] = scan([folder.parent, later.parent]).problems
+    assert "must define SPEC" in problem.message
+    assert problem.message.endswith(f"doubled stands for {folder} meanwhile.")
+
+
+def test_what_a_scan_holds_against_a_pair_is_said_once(folder: Path) -> None:
+    (folder / "cuda_packed.cu").write_text("// kernel")
+    (folder / "cuda_packed.py").write_text("DOMAIN = 3\n")
+    [problem] = scan([folder.parent]).problems
+    assert "is no text" in problem.message

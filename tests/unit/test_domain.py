@@ -61,8 +61,15 @@ def test_a_domain_is_read_from_the_source_and_never_run() -> None:
     )
     assert read_domain("triton_x.py", "def run(x):\n    DOMAIN = 3\n", SPEC) == ""
     assert read_domain("triton_x.py", "def run(x:\n", SPEC) == ""
+    assert read_domain("triton_x.py", "x\n" * 2**18, SPEC) == ""
     assert read_domain("cuda_ext_x.cu", '// DOMAIN = "cols % 8 == 0"\nint x;\n', SPEC) == "cols % 8 == 0"
     assert read_domain("cuda_ext_x.cu", "int x;\n", SPEC) == ""
+
+
+def test_a_file_too_long_to_be_parsed_states_none() -> None:
+    """A million statements would take a gigabyte."""
+    with pytest.raises(DomainError, match="more than 256 KiB"):
+        read_domain("triton_x.py", 'DOMAIN = "cols > 1"\n' + "x\n" * 2**18, SPEC)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from roofscope.profiling.planning.formula import FormulaError, evaluate
+from roofscope.profiling.planning.formula import FormulaError, evaluate, holds
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.tests.sessions import make_session
 
@@ -16,6 +16,35 @@ def test_formulas_are_integer_arithmetic() -> None:
 def test_anything_else_is_refused(formula: str) -> None:
     with pytest.raises(FormulaError):
         evaluate(formula, {"n": 1})
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "n**64",
+        "n * n * n",
+        "((n**64)**64)**64",
+        "0x" + "f" * 400,
+        "9" * 900,
+        "(" * 300 + "n" + ")" * 300,
+        "+".join(["n"] * 30_000),
+        "1+" * 400 + "1",
+        "2**(0-1)",
+        "n\0",
+        "\ud800",
+    ],
+)
+def test_a_formula_is_bounded(formula: str) -> None:
+    """In time, in memory, and by what a session holds; and what is said of it has a sentence's length."""
+    with pytest.raises(FormulaError) as raised:
+        evaluate(formula, {"n": 2**40})
+    assert len(str(raised.value)) < 300
+    assert str(raised.value).isprintable()
+
+
+def test_a_value_on_the_way_may_pass_64_bits() -> None:
+    assert evaluate("n*n*n // (n*n)", {"n": 2**40}) == 2**40
+    assert holds("n*n*n > 2**63", {"n": 2**40})
 
 
 def test_work_scales_with_the_dtype() -> None:

@@ -1,5 +1,7 @@
 """The library: what can be measured, with check boxes and a search."""
 
+import html
+
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -20,6 +22,8 @@ from roofscope.app.window.widgets.labels import NothingFound, as_pane, label
 from roofscope.profiling.planning.spec import Provider
 
 _MARK_SIZE = 14
+_SHOWN = 3  # sentences below the tree
+_MOST_IN_TIP = 20
 
 
 class LibraryPane(QWidget):
@@ -110,6 +114,8 @@ class LibraryPane(QWidget):
         self._count.setText(f"{count} of {total} chosen" if total else "No kernels found")
         self._reasons.setText("\n".join([*self._distinct_reasons(), *self._problems()]))
         self._reasons.setVisible(bool(self._reasons.text()))
+        problems = "\n".join(problem.message for problem in self._model.catalog.problems[:_MOST_IN_TIP])
+        self._reasons.setToolTip(as_tool_tip(problems))
 
     def _distinct_reasons(self) -> list[str]:
         reasons: dict[str, None] = {}
@@ -118,10 +124,13 @@ class LibraryPane(QWidget):
             for child in range(self._model.rowCount(kernel)):
                 if reason := self._model.index(child, 0, kernel).data(LibraryRole.REASON):
                     reasons[reason] = None
-        return list(reasons)[:3]
+        return list(reasons)[:_SHOWN]
 
     def _problems(self) -> list[str]:
-        return [problem.message for problem in self._model.catalog.problems[:3]]
+        """The first ones; all of them are in the tool tip."""
+        texts = [problem.message for problem in self._model.catalog.problems]
+        more = f"and {len(texts) - _SHOWN} more problems" if len(texts) > _SHOWN + 1 else ""
+        return [*texts[:_SHOWN], more] if more else texts
 
 
 class _MarkDelegate(QStyledItemDelegate):
@@ -142,6 +151,11 @@ class _MarkDelegate(QStyledItemDelegate):
             option.decorationSize = QSize(_MARK_SIZE, _MARK_SIZE)  # type: ignore[attr-defined]
         else:
             option.font.setBold(True)  # type: ignore[attr-defined]
+
+
+def as_tool_tip(text: str) -> str:
+    """Plain text, which Qt would otherwise take for rich where it looks like it."""
+    return f"<p>{html.escape(text).replace(chr(10), '<br>')}</p>" if text else ""
 
 
 def _matches(index: QModelIndex, words: list[str]) -> bool:

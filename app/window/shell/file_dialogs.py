@@ -32,6 +32,12 @@ class FileDialogs:
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.open()
 
+    def ask_folder(self, deliver: Callable[[Path], object]) -> None:
+        dialog = self._dialog("Add a folder of kernels", "", deliver)
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog.open()
+
     def ask_save(self, name: str, deliver: Callable[[Path], object]) -> None:
         dialog = self._dialog("Save session as", _SESSIONS, deliver)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)

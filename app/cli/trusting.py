@@ -1,0 +1,60 @@
+"""Asks once before a folder of kernels that is not the user's own is run."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import typer
+
+from roofscope.app.cli.errors import refuse
+from roofscope.profiling.paths import UserPaths
+from roofscope.profiling.planning.kernel_files import FileFault, printable
+from roofscope.profiling.planning.survey import Survey, survey
+from roofscope.profiling.planning.trust import VARIABLE, Trust, TrustError, what_runs, whose
+
+_MOST_LINES = 12
+
+
+def trusted_folder(folder: Path, *, is_trusted: bool) -> Path:
+    """The folder as it is known to the worker; refused where it is neither the user's own nor trusted."""
+    found = survey_or_refuse(folder)
+    trust = Trust(UserPaths.of_user().trusted)
+    if found.is_own or trust.covers(found):
+        return found.folder
+    if not is_trusted:
+        _ask(found)
+    try:
+        trust.add(found)
+    except TrustError as error:  # it is trusted for this time
+        typer.secho(str(error), err=True, fg=typer.colors.YELLOW)
+    return found.folder
+
+
+def survey_or_refuse(folder: Path) -> Survey:
+    try:
+        return survey(folder)
+    except FileFault as error:
+        refuse(f"{printable(folder)} cannot be read: {error}.")
+
+
+def listing(found: Survey) -> str:
+    """What would run, a line a kernel."""
+    lines = [f"  {kernel.name}: {', '.join(kernel.files)}" for kernel in found.kernels[:_MOST_LINES]]
+    if (more := len(found.kernels) - _MOST_LINES) > 0:
+        lines.append(f"  and {more} more")
+    return "\n".join(lines)
+
+
+def _ask(found: Survey) -> None:
+    """Refuses, or returns where the user says yes."""
+    name, why = printable(found.folder), whose(found)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        command = f"roofscope trust {shlex.quote(name)}"
+        refuse(
+            f"{name} was not run, because {why}; look at its {what_runs(found)}, then `{command}`, "
+            f"give --trust, or name it in {VARIABLE}."
+        )
+    typer.echo(f"{name}: {why}. It holds {what_runs(found)}, which would run with your rights:", err=True)
+    typer.echo(listing(found), err=True)
+    if not typer.confirm("Trust this folder from now on?", default=False, err=True):
+        refuse(f"Nothing of {name} was run.")

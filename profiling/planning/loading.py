@@ -1,0 +1,46 @@
+"""Executes a kernel's Python file, and says in a clause what went wrong."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+from roofscope.profiling.planning.kernel_files import printable
+
+_FORMER_PACKAGES = ("profiling", "kernels")  # as files from before the package roofscope import them
+_LONGEST = 300  # characters of a message that a foreign file words
+
+
+def load_module(path: Path) -> ModuleType:
+    """Execute a kernel's Python file under the name ``<root>.<kernel>.<stem>``.
+
+    By location and not by import, so that a kernel folder may lie anywhere.
+    """
+    name = ".".join((path.parent.parent.name, path.parent.name, path.stem))
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def describe_load_error(error: BaseException) -> str:
+    """What a user's file raised when it was loaded, in a clause of one line."""
+    if isinstance(error, SyntaxError):
+        return printable(f"line {error.lineno}: {error.msg}")
+    text = _text(error)
+    if isinstance(error, SystemExit):
+        return "it ends the program that reads it, as exit() does"
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _FORMER_PACKAGES:
+        return f"{text.partition(': ')[2]}; what a kernel's file needs is imported from roofscope"
+    return text
+
+
+def _text(error: BaseException) -> str:
+    """Of an error whose class a foreign file may have written, so that even its text may raise."""
+    name = type(error).__name__
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001 - whatever it is, the error itself has a name
+        said = "it cannot say what is wrong"
+    return printable(f"{name}: {said}")[:_LONGEST]
