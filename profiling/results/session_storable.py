@@ -63,11 +63,7 @@ def storable(job: Job, implementation: Implementation, outcome: Outcome) -> tupl
         stored_text(job)
         stored_text(outcome, Outcome)
     except NotStorable as error:
-        failed = Failed(
-            FailureKind.INTERNAL,
-            Stage.MEASURE,
-            f"{implementation.title} ended in a result that cannot be kept. {plain(str(error))}",
-        )
+        failed = unstorable(implementation, error)
     else:
         return job, outcome
     try:
@@ -75,6 +71,12 @@ def storable(job: Job, implementation: Implementation, outcome: Outcome) -> tupl
     except NotStorable:
         job = replace(job, work=_NO_WORK)
     return job, failed
+
+
+def unstorable(implementation: Implementation, error: NotStorable) -> Failed:
+    """What is kept of a result that cannot be."""
+    message = f"{implementation.title} ended in a result that cannot be kept. {plain(str(error))}"
+    return Failed(FailureKind.INTERNAL, Stage.MEASURE, message)
 
 
 def plain(text: str) -> str:
