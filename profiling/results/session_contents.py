@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from roofscope.profiling.results.session_connection import (
+    InUse,
     SessionError,
     Unreadable,
     code_of,
@@ -51,7 +52,9 @@ class Contents(Struct):
         tallies = (row["row_count"] for row in self.rows(TALLY) if row["name"] == table.encode())
         found = self.tables[table]
         count = next(tallies, None)
-        return count if isinstance(count, int) else len(found.rows) + found.damaged
+        if isinstance(count, int):
+            return count
+        return 1 if table == "session" else len(found.rows) + found.damaged
 
     @property
     def is_incomplete(self) -> bool:
@@ -68,13 +71,15 @@ class Contents(Struct):
         )
 
 
-def gather(path: Path, *, with_traces: bool = False) -> Contents:
+def gather(path: Path, *, with_traces: bool = False, in_spite_of_locks: bool = False) -> Contents:
     """Read the rows, and search the pages of a damaged file for more. Raises SessionError."""
-    failure: Unreadable | None = None
+    failure: SessionError | None = None
     try:
         with reading(path) as connection:
             contents = _read(path, connection, with_traces=with_traces)
-    except Unreadable as error:
+    except (Unreadable, InUse) as error:
+        if isinstance(error, InUse) and not in_spite_of_locks:
+            raise
         failure = error
         contents = Contents(FORMAT_VERSION, True, {name: Table() for name in OUR_TABLES}, is_readable=False)
     if contents.is_sealed and contents.is_incomplete:

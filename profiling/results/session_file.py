@@ -20,14 +20,12 @@ def make_file(path: Path, fill: Callable[[sqlite3.Connection], None], *, may_rep
     part = path.with_name(f".{path.name}.{os.getpid()}-{uuid4().hex[:8]}.part")
     try:
         if path.exists() and not (may_replace and path.is_file()):
-            raise FileExistsError
+            raise _exists(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.closing(sqlite3.connect(part, isolation_level=None)) as connection:
             connection.execute("PRAGMA journal_mode = MEMORY")  # nobody has seen the file yet
             fill(connection)
         _put(part, path, may_replace=may_replace)
-    except FileExistsError as error:
-        raise SessionError(f"{path} exists already; choose another name.") from error
     except (OSError, UnicodeError, sqlite3.Error) as error:
         raise SessionError(f"{path} cannot be written: {error}.") from error
     finally:
@@ -42,12 +40,16 @@ def _put(part: Path, path: Path, *, may_replace: bool) -> None:
     else:
         try:
             path.hardlink_to(part)  # unlike a renaming, it takes no name that another program has just taken
-        except FileExistsError:
-            raise
+        except FileExistsError as error:
+            raise _exists(path) from error
         except OSError:  # file systems without links
             part.rename(path)
     with contextlib.suppress(OSError):  # not every system lets a folder be synchronised
         _sync(path.parent)
+
+
+def _exists(path: Path) -> SessionError:
+    return SessionError(f"{path} exists already; choose another name.")
 
 
 def _sync(path: Path) -> None:

@@ -103,7 +103,7 @@ def rows_to_rescue(
 
 def _left_in(path: Path, identity: Identity) -> dict[str, list[Row]]:
     try:
-        contents = gather(path, with_traces=True)
+        contents = gather(path, with_traces=True, in_spite_of_locks=True)
     except SessionError:
         return {}
     uuids = {row["uuid"] for row in contents.rows("session")}
@@ -120,9 +120,9 @@ def _key(table: str, row: Row) -> object:
 
 
 def rescue_names(path: Path, folders: Sequence[Path]) -> Iterator[Path]:
-    """Names that are free, one a folder: ``a-rescued.roofscope`` beside ``a.roofscope`` comes first."""
+    """Names that are free, one a folder: ``a-rescued.roofscope`` for ``a.roofscope``."""
     stem = path.stem.removesuffix("-rescued")
-    for folder in dict.fromkeys((path.parent, *folders)):
+    for folder in dict.fromkeys(folders):
         names = (
             f"{stem}-rescued{f'-{number}' if number > 1 else ''}{path.suffix}"
             for number in range(1, _MOST_NAMES)

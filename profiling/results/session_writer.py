@@ -165,18 +165,24 @@ class SessionStore:
 
         Where none does, the store is in memory.
         """
-        rows = rows_to_rescue(self.path, self.identity, self.created_at, self._added)
+        fill = self._copy_to if self.is_in_memory else self._fill_rescued()
         for path in rescue_names(self.path, folders):
             with contextlib.suppress(SessionError):
-                make_file(path, fill_with(rows))
+                make_file(path, fill)
                 return self._continued(type(self)._opened(path))
         if self.is_in_memory:
             return self
         connection = sqlite3.connect(":memory:", isolation_level=None)
-        fill_with(rows)(connection)
+        fill(connection)
         store = self._continued(type(self)(self.path, connection))
         store.is_in_memory = True
         return store
+
+    def _fill_rescued(self) -> Callable[[sqlite3.Connection], None]:
+        return fill_with(rows_to_rescue(self.path, self.identity, self.created_at, self._added))
+
+    def _copy_to(self, made: sqlite3.Connection) -> None:
+        self._connection.backup(made)
 
     def _continued(self, store: Self) -> Self:
         with contextlib.suppress(sqlite3.Error):

@@ -111,7 +111,7 @@ class Recorder:
         if why := self.store.loss(at_the_end=True):
             self._move(f"{self.store.path} {why}.")
         if self.store.is_in_memory:
-            self.store = self.store.rescued(self._rescue_folders)
+            self.store = self.store.rescued(self._folders)
             count = self.store.result_count
             if self.store.is_in_memory:
                 self._say(f"No folder took a file: {count} results of this run are lost.")
@@ -119,21 +119,42 @@ class Recorder:
                 self._say(f"All {count} results of this run are now in {self.store.path}.")
         self.store.close()
 
+    @property
+    def _folders(self) -> list[Path]:
+        """Where the run may go on, the best first."""
+        return [self.store.path.parent, *self._rescue_folders]
+
     def _keep(self, add: Callable[[SessionStore], Result]) -> Result:
-        """Add to the file, or to another one where this one cannot be written."""
+        """Add to the file; where it cannot be written, to the next that can, in the end in memory."""
         self.look()
-        try:
-            return add(self.store)
-        except NotStorable:
-            raise
-        except SessionError as error:
-            self._move(str(error))
-            return add(self.store)
+        folders, why = self._folders, ""
+        while True:
+            try:
+                result = add(self.store)
+            except NotStorable:
+                raise
+            except SessionError as error:
+                if self.store.is_in_memory:
+                    raise
+                unfit = self.store.path if why else None  # made a moment ago, and could not grow
+                why = why or str(error)
+                self.store = self.store.rescued(folders)
+                if not self.store.is_in_memory:
+                    folders = folders[folders.index(self.store.path.parent) + 1 :]
+                if unfit:
+                    unfit.unlink(missing_ok=True)
+            else:
+                if why:
+                    self._tell(why)
+                return result
 
     def _move(self, why: str) -> None:
+        self.store = self.store.rescued(self._folders)
+        self._tell(why)
+
+    def _tell(self, why: str) -> None:
         count = self.store.result_count
-        kept = f"the {count} results so far" if count > 1 else "every result"
-        self.store = self.store.rescued(self._rescue_folders)
+        kept = f"the {count} results so far" if count > 1 else "all results so far"
         if self.store.is_in_memory:
             self._say(f"{why} No folder takes another file: {kept} are in memory only; save them elsewhere.")
         else:
