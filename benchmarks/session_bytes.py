@@ -1,8 +1,8 @@
-"""Changes one byte of a session at a time and opens it: a change of what is read must be told.
+"""Changes one byte of a session at a time and opens it: a change of what is read must be said.
 
     python main.py -m roofscope.benchmarks.session_bytes --changes 15000
 
-Prints how many were told, refused in a sentence, or without effect. Any that read otherwise in silence,
+Prints how many were said, refused in a sentence, or without effect. Any that read otherwise in silence,
 raise something unnamed or take longer than five seconds make the exit code 1.
 """
 
@@ -46,7 +46,7 @@ def opened(path: Path, original: list[object]) -> str:
     started = time.monotonic()
     try:
         session = load(path)
-        words = "told" if session.problems else "without effect"
+        words = "said" if session.problems else "without effect"
         if not session.problems and content(session) != original:
             words = "in silence"
     except SessionError:

@@ -159,7 +159,7 @@ def run(options: RunOptions) -> int:
         if not isinstance(gained, Point):
             return None
         if not judged.ceilings:  # those known before the run; new ones are measured after all points
-            with suppress(SessionError):  # a file that is lost is told by the recorder
+            with suppress(SessionError):  # the recorder says what befell the file
                 judged.ceilings = load(path).ceilings
         return lines.of(gained)
 

@@ -44,7 +44,7 @@ class SessionStore:
         self._connection = connection
         self._job_rows: dict[bytes, int] = {}  # by the digest of their JSON
         self._origin: int | None = None  # of what is added next
-        self._added: list[Added] = []  # what this process was told is kept
+        self._added: list[Added] = []  # what this process has acknowledged
         self._watch = FileWatch(path)
 
     @classmethod

@@ -1,6 +1,6 @@
 """Writes what a run reports into the session file; used alike by window and command line.
 
-Where the file is lost or full, the run goes on in another one that gets every result, and the user is told so
+Where the file is lost or full, the run goes on in another one that gets every result, and the user reads so
 at once.
 """
 

@@ -1,4 +1,4 @@
-"""A file that is lost while a run writes it: what was acknowledged is kept, and the user is told."""
+"""A file that is lost while a run writes it: what was acknowledged is kept, and the user reads why."""
 
 import os
 import shutil
