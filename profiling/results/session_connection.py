@@ -58,7 +58,11 @@ def reading(path: Path) -> Generator[sqlite3.Connection]:
 
 def connect(path: Path, mode: str, wait_s: float = _WAIT_S) -> sqlite3.Connection:
     """Open a session's database, to read ("ro") or to add to ("rw"). Raises SessionError."""
-    if not path.is_file():
+    try:
+        is_file = path.is_file()
+    except OSError as error:  # a folder that may not be looked into, a name that is too long
+        raise SessionError(f"{path} cannot be read: {error.strerror or error}.") from error
+    if not is_file:
         raise SessionError(f"There is no file {path}.")
     connection: sqlite3.Connection | None = None
     place = f"{path.absolute().as_uri()}?mode={mode}"

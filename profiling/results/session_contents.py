@@ -49,7 +49,7 @@ class Contents(Struct):
 
     def expected(self, table: str) -> int:
         """How many rows the table had when it was last added to; of older files, how many were found."""
-        tallies = (row["row_count"] for row in self.rows(TALLY) if row["name"] == table.encode())
+        tallies = (row.get("row_count") for row in self.rows(TALLY) if row.get("name") == table.encode())
         found = self.tables[table]
         count = next(tallies, None)
         if isinstance(count, int):
@@ -128,8 +128,8 @@ def _read_table(
             ]
             columns = [f'"{column}"' for column in found if column != _TRACE or with_traces]
             if _TRACE in found:
-                columns.append(f"length({_TRACE}) AS length")
-            statement = f"SELECT rowid AS number, {', '.join(columns)} FROM {name} NOT INDEXED{order}"
+                columns.append(f"length({_TRACE}) AS [(length)]")
+            statement = f"SELECT rowid AS [(number)], {', '.join(columns)} FROM {name} NOT INDEXED{order}"
             cursor = connection.execute(statement)
             names = [column[0] for column in cursor.description]
             for values in cursor:
@@ -144,7 +144,7 @@ def _read_table(
 
 def _take(path: Path, contents: Contents, name: str, table: Table, row: dict[str, object]) -> None:
     """Keep a row if it is what was written."""
-    number, length = row.pop("number"), row.pop("length", None)
+    number, length = row.pop("(number)"), row.pop("(length)", None)
     contents.byte_count += sum(len(value) for value in row.values() if isinstance(value, bytes))
     if len(table.rows) + table.damaged > _MOST_ROWS or contents.byte_count > _MOST_BYTES:
         raise SessionError(f"{path} holds more than a session does and was not read to its end.")

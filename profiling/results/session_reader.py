@@ -7,6 +7,7 @@ decoded row by row, so that one that no Roofscope wrote costs itself and nothing
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -21,7 +22,7 @@ from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.results import session_check as check
 from roofscope.profiling.results.outcome import Outcome
 from roofscope.profiling.results.proof import Proof
-from roofscope.profiling.results.session import Identity, Origin, Point, Session, TraceInfo
+from roofscope.profiling.results.session import Identity, Origin, Point, Session, TraceInfo, timestamp
 from roofscope.profiling.results.session_connection import SessionError, Unreadable, reading
 from roofscope.profiling.results.session_contents import Contents, gather, in_order
 from roofscope.profiling.results.session_problems import problems_of
@@ -60,7 +61,7 @@ def load_trace(path: Path, number: int) -> bytes:
     row = _stored_trace(path, number)
     if row is None:  # there is none, or SQLite cannot find it
         rows = gather(path, with_traces=True).rows("trace")
-        row = next((row for row in rows if row["id"] == number), None)
+        row = next((row for row in rows if row.get("id") == number), None)
     trace = row.get("chrome_json_gz") if row else None
     if row is None or not isinstance(trace, bytes):
         raise SessionError(f"{path} holds no trace {number}, or it is damaged.")
@@ -142,8 +143,10 @@ class _Maker(Struct):
         dates = [row.recorded_at for row in (*session.origins, *session.points)]
         if dates:
             return min(dates)
-        changed = datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
-        return changed.isoformat(timespec="milliseconds")
+        with suppress(OSError):
+            changed = datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
+            return changed.isoformat(timespec="milliseconds")
+        return timestamp()
 
 
 def _beginning(row: Row) -> tuple[str | None, str | None, str]:

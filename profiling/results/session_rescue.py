@@ -106,7 +106,7 @@ def _left_in(path: Path, identity: Identity) -> dict[str, list[Row]]:
         contents = gather(path, with_traces=True, in_spite_of_locks=True)
     except SessionError:
         return {}
-    uuids = {row["uuid"] for row in contents.rows("session")}
+    uuids = {row.get("uuid") for row in contents.rows("session")}
     if identity.uuid and uuids and identity.uuid.encode() not in uuids:
         return {}  # another session in its place
     return {table: contents.rows(table) for table in OUR_TABLES if table != "tally"}
@@ -127,6 +127,7 @@ def rescue_names(path: Path, folders: Sequence[Path]) -> Iterator[Path]:
             f"{stem}-rescued{f'-{number}' if number > 1 else ''}{path.suffix}"
             for number in range(1, _MOST_NAMES)
         )
-        free = next((name for name in names if not (folder / name).exists()), None)
+        # What may not be looked at is left to the attempt to make it.
+        free = next((name for name in names if not os.path.lexists(folder / name)), None)
         if free:
             yield folder / free

@@ -219,6 +219,8 @@ def test_a_point_of_a_kind_that_only_newer_versions_know_is_left_out_and_said(tm
 def test_missing_files_and_unwritable_places(tmp_path: Path) -> None:
     with pytest.raises(SessionError, match="There is no file"):
         load(tmp_path / "none.roofscope")
+    with pytest.raises(SessionError, match="cannot be read: File name too long"):
+        load(tmp_path / ("x" * 300))
     (tmp_path / "file").write_text("x")
     with pytest.raises(SessionError, match="cannot be written"):
         SessionStore.create(tmp_path / "file" / "a.roofscope")
