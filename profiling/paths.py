@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from datetime import datetime
 from pathlib import Path
 
@@ -41,6 +42,11 @@ class UserPaths(Struct, frozen=True):
             settings=platformdirs.user_config_path("roofscope", appauthor=False) / "window.ini",
             ceilings=cache_folder("ceilings"),
         )
+
+
+def rescue_folders() -> tuple[Path, ...]:
+    """Where a session goes on whose own folder takes no file any more, the best first."""
+    return UserPaths.of_user().sessions, Path(tempfile.gettempdir())
 
 
 def cache_folder(name: str) -> Path:

@@ -18,9 +18,13 @@ runpy.run_path(str(Path(__file__).parents[1] / "main.py"))
 # Processes that multiprocessing spawns get this path, and find it there.
 sys.path.insert(0, str(Path(__file__).parents[1] / ".ci" / "path"))
 
+from roofscope.profiling.results import session_writer  # noqa: E402
 from roofscope.profiling.supervision import supervisor  # noqa: E402
 from roofscope.tests.kernels import interpreter  # noqa: E402
 from roofscope.tests.leaks import Running  # noqa: E402
+
+# What a test writes need not survive a power cut, for which a disk takes 40 ms a commit.
+session_writer.SYNCHRONOUS = "OFF"
 
 _home = tempfile.TemporaryDirectory(prefix="roofscope-tests-")
 

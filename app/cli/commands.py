@@ -19,6 +19,7 @@ COMMANDS = {
     "show": "Print the table of a recorded session again.",
     "list": "Say which kernels there are, in which implementations, types and sizes.",
     "export": "Write a session's points, roofline or traces in another format.",
+    "salvage": "Write what is whole of a damaged session to a new one.",
     "trace": "Record a profiler trace of a measured point into its session.",
     "ceilings": "Measure the most a device can do, beside what its data sheet says.",
     "selftest": "Prove on this device that the measured number is the true one.",

@@ -1,6 +1,7 @@
 """``run``: carries a plan out on the terminal: progress, one line per outcome, a table at the end."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -173,7 +174,8 @@ def run(options: RunOptions) -> int:
         if not isinstance(gained, Point):
             return None
         if not judged.ceilings:  # those known before the run; new ones are measured after all points
-            judged.ceilings = load(path).ceilings
+            with suppress(SessionError):  # the recorder says what befell the file
+                judged.ceilings = load(path).ceilings
         return lines.of(gained)
 
     try:
@@ -190,7 +192,7 @@ def run(options: RunOptions) -> int:
                 labels=labels,
                 patience=options.patience,
             )
-        session = load(path) if path.exists() else None
+        session = load(ending.path) if ending.path else None
     except SessionError as error:
         refuse(str(error))
     if ending.busy:
@@ -198,8 +200,9 @@ def run(options: RunOptions) -> int:
     if session is None:
         if options.as_json:
             print_document(RunDocument(session=None, device=device, points=(), problem=ending.busy))
-        return BUSY
+        return BUSY if ending.busy else SOME_FAILED
     code = _report(console, session, options, planned=sum(len(job.implementations) for job in jobs))
+    picture = session.path.with_suffix(".svg")
     if options.svg and any(point.measured for point in session.points):  # else the picture would be empty
         _draw(console, session, picture)
     return BUSY if ending.busy else code

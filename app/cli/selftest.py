@@ -94,7 +94,7 @@ def run_selftest(
         ending = record(path, scan(), device, [task], watch, CeilingCache(console.print))
     proofs = tuple(gained for gained in ending.gains if isinstance(gained, Proof))
     missing = (len(set(names)) or len(ProofName)) - len(proofs)
-    session = path if path.exists() else None
+    session = ending.path
     passed = not missing and all_passed(proofs)
     inconclusive = sum(proof.judgement is Judgement.INCONCLUSIVE for proof in proofs)
     if ending.busy:

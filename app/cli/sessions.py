@@ -2,13 +2,17 @@
 
 from pathlib import Path
 
-from roofscope.app.cli.errors import refuse
+from roofscope.app.cli.errors import complain, refuse
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import SessionError, load
 
 
 def load_or_refuse(path: Path) -> Session:
+    """Of a damaged or newer file what can be read, with a sentence on stderr for what cannot."""
     try:
-        return load(path)
+        session = load(path)
     except SessionError as error:
         refuse(str(error))
+    for problem in session.problems:
+        complain(problem)
+    return session

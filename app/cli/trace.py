@@ -101,7 +101,7 @@ def record_trace(
     recorded = [gained for gained in ending.gains if isinstance(gained, TraceInfo)]
     if not recorded:
         return SOME_FAILED
-    _show(console, path, recorded[0], out)
+    _show(console, ending.path or path, recorded[0], out)
     return DONE
 
 

@@ -72,6 +72,7 @@ class Controller(QObject):
         self._is_running = False
         self._is_proving = False
         link.reported.connect(self._hear)
+        keeper.on_moved = self._session_moved
 
     @property
     def catalog(self) -> Catalog:
@@ -100,6 +101,8 @@ class Controller(QObject):
         if not self._try(lambda: self._keeper.open(path)):
             return False
         self.session_changed.emit()
+        if problems := self._model.session.problems:
+            self.noticed.emit(" ".join(problems))
         count = len(self._model.session.points)
         self.said.emit(f"{path.name}: {counted_text(count, 'result')}")
         return True
@@ -243,6 +246,7 @@ class Controller(QObject):
 
     def _take(self, report: RunEvent) -> None:
         """First into the file, then on screen. Raises SessionError."""
+        self._keeper.look()
         match report:
             case Progressed():
                 self.awaited.emit(None)
@@ -286,6 +290,11 @@ class Controller(QObject):
     def _device_in_use(self) -> Device:
         assert self._device is not None  # no worker is there to report before the first run
         return self._device
+
+    def _session_moved(self, sentence: str) -> None:
+        """The file was lost; the run goes on in another one, or in memory."""
+        self.noticed.emit(sentence)
+        self.session_changed.emit()
 
     def _end_run(self) -> None:
         if self._is_running:

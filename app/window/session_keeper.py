@@ -7,7 +7,7 @@ from pathlib import Path
 from roofscope.app.window.session_model import SessionModel
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import environment
-from roofscope.profiling.paths import new_session_path
+from roofscope.profiling.paths import new_session_path, rescue_folders
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.revision import revision_labels
 from roofscope.profiling.results import session_writer
@@ -35,12 +35,20 @@ class SessionKeeper:
         self._folder = folder
         self._assets = assets
         self._recorder: Recorder | None = None
+        self.on_moved: Callable[[str], None] = lambda _: (
+            None
+        )  # the file was lost, and the run goes on elsewhere
 
     @property
     def path(self) -> Path | None:
         """The file shown; None for a session that is not written yet."""
         path = self._model.session.path
         return path if path.is_file() else None
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether no folder took the file of the run, so that its results are nowhere else."""
+        return self._recorder is not None and self._recorder.store.is_in_memory
 
     @property
     def is_example(self) -> bool:
@@ -93,7 +101,11 @@ class SessionKeeper:
         else:
             session_store = SessionStore.create(path, revision_labels(catalog))
         self._model.session.identity = session_store.identity
-        self._recorder = Recorder(session_store, catalog, device, self._cache)
+        folders = (self._folder, *rescue_folders())
+        recorder = Recorder(
+            session_store, catalog, device, self._cache, say=self._moved, rescue_folders=folders
+        )
+        self._recorder = recorder
         if self._model.session.environment is None:
             # Known before the worker greets, so that even a file left by a crash names its device.
             self._know_this_machine(device)
@@ -103,6 +115,16 @@ class SessionKeeper:
             for ceiling in self._recorder.known_ceilings():
                 self._model.add_ceiling(ceiling, session_store.origin)
         return self._recorder, why_new
+
+    def look(self) -> None:
+        """Whether the file that a run writes still has every result; else the run goes on in another one."""
+        if self._recorder:
+            self._recorder.look()
+
+    def _moved(self, sentence: str) -> None:
+        if self._recorder and not self._recorder.store.is_in_memory:
+            self._model.session.path = self._recorder.store.path
+        self.on_moved(sentence)
 
     def _know_this_machine(self, device: Device) -> None:
         assert self._recorder is not None
@@ -119,12 +141,15 @@ class SessionKeeper:
 
     def save_as(self, target: Path) -> None:
         """Copy the session to another file and carry on in that one. Raises SessionError."""
+        session = self._model.session
         if self._recorder:
             self._recorder.store.save_as(target)
+            self._recorder.store.close()
+            self._recorder = None
         else:
-            session_writer.copy(self._model.session.path, target)
-        self.close()
-        self._model.session.path = target.absolute()
+            session_writer.copy(session.path, target)
+        session.path = target.absolute()
+        session.is_damaged, session.problems = False, ()  # only what is whole was copied
 
     def save_copy(self, target: Path) -> None:
         """Copy the session and carry on in the file that is open. Raises SessionError."""
@@ -134,7 +159,7 @@ class SessionKeeper:
     def close(self) -> None:
         """Leave one plain file behind."""
         if self._recorder:
-            self._recorder.store.close()
+            self._recorder.close()
             self._recorder = None
 
     def why_new(self, device: Device) -> str:
@@ -144,6 +169,8 @@ class SessionKeeper:
             return f"the open one belongs to {session.device.name_beside([device])}"
         if self.is_example:
             return "the example is for viewing only"
-        if self.path and not os.access(self.path, os.W_OK):
+        if session.why_fixed and self.path:
+            return f"{self.path.name} {session.why_fixed}"
+        if self.path and not self._recorder and not os.access(self.path, os.W_OK):
             return f"{self.path.name} is read-only"
         return ""

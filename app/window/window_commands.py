@@ -147,13 +147,15 @@ class WindowCommands(QObject):
 
     def _save(self) -> None:
         keeper = self._parts.controller.keeper
-        if keeper.path and not keeper.is_autosaved and not keeper.is_example:
+        is_kept = keeper.path and not keeper.is_in_memory and not self._parts.model.session.is_damaged
+        if is_kept and not keeper.is_autosaved and not keeper.is_example:
             self._parts.window.say(f"Every result is already in {keeper.path}")
         else:
             self._save_as()
 
     def _save_as(self) -> None:
-        if self._parts.controller.keeper.path is None:
+        keeper = self._parts.controller.keeper
+        if keeper.path is None and not keeper.is_in_memory:
             self._parts.panes.cards.notice("There is nothing to save yet; run something first.")
             return
         self._dialogs.ask_save(self._parts.model.session.path.name, self._parts.controller.save_as)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Sessions(Struct, frozen=True):
-    """Sessions in the order of their paths, and a sentence for each file of a folder that was left out."""
+    """Sessions in the order of their paths, and a sentence for each file or row that was left out."""
 
     sessions: tuple[Session, ...]
     problems: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ class Sessions(Struct, frozen=True):
     def __repr__(self) -> str:
         """One line: a notebook shows this under a cell, and the sessions themselves are megabytes."""
         points = sum(len(session.points) for session in self.sessions)
-        left_out = f", {len(self.problems)} files left out" if self.problems else ""
+        left_out = f", {len(self.problems)} problems" if self.problems else ""
         return f"Sessions({len(self)} sessions, {points} points{left_out})"
 
     def __iter__(self) -> Iterator[Session]:
@@ -46,7 +46,8 @@ def load(*paths: Path | str) -> Sessions:
     """Read session files, and folders of them with all that lie below.
 
     Raises SessionError for a path given that is neither, or a file that cannot be read. In a folder such a
-    file is left out, and ``problems`` says why. A file that two paths lead to is read once.
+    file is left out, and ``problems`` says why, as it does for damaged rows. A file that two paths lead to is
+    read once.
     """
     sessions: dict[Path, Session] = {}
     problems: list[str] = []
@@ -62,4 +63,9 @@ def load(*paths: Path | str) -> Sessions:
                 sessions.setdefault(file.resolve(), session_reader.load(file))
             except SessionError as error:
                 problems.append(str(error))
-    return Sessions(tuple(sessions.values()), tuple(problems))
+    damage = [_of_file(problem, found) for found in sessions.values() for problem in found.problems]
+    return Sessions(tuple(sessions.values()), (*problems, *damage))
+
+
+def _of_file(problem: str, session: Session) -> str:
+    return problem if str(session.path) in problem else f"{session.path}: {problem}"

@@ -196,10 +196,10 @@ def _profiler_agrees(kernel_sum_s: float, seconds: float, launches: float) -> bo
 
 def limiting_roof(point: Point, session: Session) -> Roof | None:
     """The ceiling under which the point's work takes longest; None without ceilings or spec."""
-    if point.implementation.kernel not in session.specs:
+    bound = session.bound_of(point)
+    if bound is None:
         return None
-    roofline = session.roofline_of(point)
-    return roofline.limiter(point.job.work, session.bound_of(point), MEASURED_IN[point.job.regime])
+    return session.roofline_of(point).limiter(point.job.work, bound, MEASURED_IN[point.job.regime])
 
 
 def is_above(roof: Roof, measured: Measured) -> bool:

@@ -121,6 +121,16 @@ class Session(Struct):
     identity: Identity = Identity()
     origins: tuple[Origin, ...] = ()
     ceiling_origins: tuple[int | None, ...] = ()  # the number of each ceiling's Origin
+    problems: tuple[str, ...] = ()  # a sentence for each thing that its file lacks or that is left out of it
+    is_damaged: bool = False
+    is_newer: bool = False  # of a format that this version does not write
+
+    @property
+    def why_fixed(self) -> str:
+        """Why nothing may be added to its file, after its name; "" where it may grow."""
+        if self.is_damaged:
+            return "is damaged: save what is whole under another name first"
+        return "is of a newer Roofscope" if self.is_newer else ""
 
     @property
     def roofline(self) -> Roofline:
@@ -168,10 +178,10 @@ class Session(Struct):
         """The device that the session belongs to, if it is among these."""
         return next((device for device in devices if self.device and device.uuid == self.device.uuid), None)
 
-    def bound_of(self, point: Point) -> Bound:
-        """The compute pipe that bounds a point."""
-        spec = self.specs[point.implementation.kernel]
-        return compute_bound(spec.pipe, point.job.workload.dtype, spec.multiplies)
+    def bound_of(self, point: Point) -> Bound | None:
+        """The compute pipe that bounds a point; None where its kernel's specification is not kept."""
+        spec = self.specs.get(point.implementation.kernel)
+        return compute_bound(spec.pipe, point.job.workload.dtype, spec.multiplies) if spec else None
 
 
 def _newest(ceilings: Iterable[Ceiling]) -> Roofline:

@@ -1,157 +1,206 @@
-"""Reads session files; docs/session-file.md says what they hold."""
+"""Reads session files; docs/session-file.md says what they hold.
 
-import os
+A file that is damaged gives what of it is whole, and a sentence that says what is not. What a row holds is
+decoded row by row, so that one that no Roofscope wrote costs itself and nothing else.
+"""
+
 import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from msgspec import Struct, field
 
 from roofscope.profiling.devices.environment import Environment
-from roofscope.profiling.paths import SUFFIX
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
+from roofscope.profiling.results import session_check as check
 from roofscope.profiling.results.outcome import Outcome
 from roofscope.profiling.results.proof import Proof
-from roofscope.profiling.results.session import Identity, Origin, Point, Session, TraceInfo
-from roofscope.profiling.results.session_schema import APPLICATION_ID, FORMAT_VERSION, schema_fault
+from roofscope.profiling.results.session import Identity, Origin, Point, Session, TraceInfo, timestamp
+from roofscope.profiling.results.session_connection import SessionError, Unreadable, reading
+from roofscope.profiling.results.session_contents import Contents, gather, in_order
+from roofscope.profiling.results.session_problems import problems_of
+from roofscope.profiling.results.session_rows import Row, digest_of
+from roofscope.profiling.results.session_schema import FORMAT_VERSION
 from roofscope.profiling.roofline.roofline import Ceiling
 
 Value = TypeVar("Value")
+_WRONG = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError, KeyError, check.Impossible)
 
 
-class SessionError(Exception):
-    """A session file cannot be used; the text is one sentence for the user."""
+class Reading(Struct):
+    """A session, the rows that it was made of, and how many of each table were left out."""
+
+    session: Session
+    kept: dict[str, list[Row]]
+    contents: Contents
 
 
 def load(path: Path) -> Session:
-    """Read a whole session. Raises SessionError with one sentence when the file is none."""
-    connection = connect(path, "ro")
-    try:
-        return _read(path, connection)
-    except KeyError as error:
-        raise _damaged(path, f"job {error} is missing") from error
-    except (sqlite3.Error, msgspec.MsgspecError, TypeError) as error:
-        raise _damaged(path, str(error)) from error
-    finally:
-        connection.close()
+    """Read a whole session. Raises SessionError with one sentence when the file is none.
+
+    ``Session.problems`` says what of a damaged or newer file was left out.
+    """
+    return read(path).session
+
+
+def read(path: Path, *, with_traces: bool = False) -> Reading:
+    """As ``load``, with the rows behind the session. Raises SessionError."""
+    contents = gather(path, with_traces=with_traces)
+    return _Maker(path, contents).make()
 
 
 def load_trace(path: Path, number: int) -> bytes:
     """The gzipped Chrome trace with this number. Raises SessionError."""
-    connection = connect(path, "ro")
+    row = _stored_trace(path, number)
+    if row is None:  # there is none, or SQLite cannot find it
+        rows = gather(path, with_traces=True).rows("trace")
+        row = next((row for row in rows if row.get("id") == number), None)
+    trace = row.get("chrome_json_gz") if row else None
+    if row is None or not isinstance(trace, bytes):
+        raise SessionError(f"{path} holds no trace {number}, or it is damaged.")
+    if "digest" in row and row["digest"] != digest_of(trace):
+        raise SessionError(f"The trace {number} of {path} is damaged; record it again.")
+    return trace
+
+
+def _stored_trace(path: Path, number: int) -> Row | None:
     try:
-        row = connection.execute("SELECT chrome_json_gz FROM trace WHERE id = ?", (number,)).fetchone()
-    except sqlite3.Error as error:
-        raise SessionError(f"The trace {number} of {path} cannot be read: {error}.") from error
-    finally:
-        connection.close()
-    if row is None:
-        raise SessionError(f"{path} holds no trace {number}.")
-    return row[0]
+        with reading(path) as connection:
+            cursor = connection.execute("SELECT * FROM trace WHERE id = ?", (number,))
+            names = [column[0] for column in cursor.description]
+            values = cursor.fetchone()
+    except (sqlite3.Error, Unreadable):
+        return None
+    return dict(zip(names, values, strict=True)) if values else None
 
 
-def _lies_still(path: Path) -> bool:
-    """Whether no program writes it: SQLite cannot make its own files beside those that a killed run left."""
-    return not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+class _Maker(Struct):
+    """Makes a session of rows, and counts those that make nothing."""
 
+    path: Path
+    contents: Contents
+    kept: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
+    unknown: Counter[str] = field(default_factory=Counter[str])  # whole rows that this version cannot read
 
-def connect(path: Path, mode: str) -> sqlite3.Connection:
-    """Open a session's database, to read ("ro") or to add to ("rw"). Raises SessionError."""
-    if not path.is_file():
-        raise SessionError(f"There is no file {path}.")
-    connection: sqlite3.Connection | None = None
-    place = f"{path.absolute().as_uri()}?mode={mode}"
-    if mode == "ro" and _lies_still(path):
-        place += "&immutable=1"
-    try:
-        connection = sqlite3.connect(place, uri=True, isolation_level=None)
-        connection.execute("PRAGMA trusted_schema = OFF")  # no function with effects, whatever a file says
-        application_id = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = _version(connection)
-        fault = schema_fault(connection) if application_id == APPLICATION_ID else None
-    except sqlite3.Error as error:
-        if connection:
-            connection.close()
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise SessionError(
-                f"{path} is in use by another program; try again when that is done."
-            ) from error
-        raise SessionError(
-            f"{path} is not a Roofscope session or is damaged ({error}); choose a {SUFFIX} file."
-        ) from error
-    if application_id == APPLICATION_ID and 1 <= version <= FORMAT_VERSION and not fault:
-        return connection
-    connection.close()
-    if application_id != APPLICATION_ID or version < 1:
-        raise SessionError(f"{path} is not a Roofscope session; choose a {SUFFIX} file.")
-    if version > FORMAT_VERSION:
-        raise SessionError(
-            f"{path} has session format {version}, this program reads {FORMAT_VERSION}; update Roofscope."
+    def make(self) -> Reading:
+        session = Session(self.path, "")
+        session.identity, session.created_at = self._identity()
+        session.origins = self._each("environment", _origin)
+        session.specs = dict(self._each("kernel", _spec))
+        for key, file in sorted(self._each("source", _source), key=lambda source: source[1].name):
+            session.sources[key] = (*session.sources.get(key, ()), file)
+        ceilings = self._each("ceiling", _ceiling)
+        session.ceilings = tuple(ceiling for ceiling, _ in ceilings)
+        session.ceiling_origins = tuple(
+            number or _origin_at(ceiling.recorded_at, session.origins) for ceiling, number in ceilings
         )
-    raise SessionError(f"{path} holds {fault}, as no session of Roofscope does; ask where it comes from.")
-
-
-def _damaged(path: Path, why: str) -> SessionError:
-    return SessionError(f"{path} is a Roofscope session but damaged ({why}); restore it from a copy.")
-
-
-def _read(path: Path, connection: sqlite3.Connection) -> Session:
-    created_at = connection.execute("SELECT created_at FROM session").fetchone()[0]
-    session = Session(path, created_at, identity=read_identity(connection))
-    session.origins = tuple(
-        Origin(number, _value(text, Environment), device_id, recorded_at)
-        for number, text, device_id, recorded_at in connection.execute(
-            "SELECT id, value, device_id, recorded_at FROM environment ORDER BY id"
+        session.proofs = self._each("proof", _proof)
+        jobs = dict(self._each("job", _job))
+        session.points = self._each("outcome", lambda row: _point(row, jobs, session.origins))
+        if session.origins:
+            last = session.points[-1].origin if session.points else None
+            session.know(session.origin(last) or session.origins[-1])
+        session.traces = self._each("trace", lambda row: _trace(row, jobs))
+        session.created_at = session.created_at or self._first_date(session)
+        session.problems = problems_of(self.path, self.contents, self.kept, self.unknown)
+        session.is_newer = self.contents.version > FORMAT_VERSION
+        session.is_damaged = self.contents.is_incomplete or any(
+            len(self.kept[name]) + self.unknown[name] < len(self.contents.rows(name)) for name in self.kept
         )
+        return Reading(session, self.kept, self.contents)
+
+    def _each(self, table: str, make: Callable[[Row], Value]) -> tuple[Value, ...]:
+        made: list[Value] = []
+        kept = self.kept[table] = []
+        for row in in_order(self.contents.rows(table)):
+            try:
+                made.append(make(row))
+                kept.append(row)
+            except _WRONG as error:
+                self.unknown[table] += self._is_newer(error)
+        return tuple(made)
+
+    def _is_newer(self, error: Exception) -> bool:
+        """Whether it is no damage: a row whose checksum is right was written so, by a newer Roofscope."""
+        misses_a_job = isinstance(error, KeyError) and not self.contents.is_incomplete
+        return self.contents.is_sealed and (isinstance(error, msgspec.MsgspecError) or misses_a_job)
+
+    def _identity(self) -> tuple[Identity, str]:
+        labels = dict(self._each("label", lambda row: (_text(row, "key"), _text(row, "value"))))
+        found = self._each("session", _beginning)
+        uuid, version, created_at = found[0] if found else (None, None, "")
+        return Identity(uuid, version, labels), created_at
+
+    def _first_date(self, session: Session) -> str:
+        """The date of a session whose own row is lost: that of its oldest row, else of the file."""
+        dates = [row.recorded_at for row in (*session.origins, *session.points)]
+        if dates:
+            return min(dates)
+        with suppress(OSError):
+            changed = datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
+            return changed.isoformat(timespec="milliseconds")
+        return timestamp()
+
+
+def _beginning(row: Row) -> tuple[str | None, str | None, str]:
+    uuid = _text(row, "uuid") if row.get("uuid") is not None else None
+    version = _text(row, "roofscope_version") if row.get("roofscope_version") is not None else None
+    return uuid, version, _date(row, "created_at")
+
+
+def _origin(row: Row) -> Origin:
+    environment = check.check_environment(_value(row, "value", Environment))
+    return Origin(_number(row, "id"), environment, _text(row, "device_id"), _date(row, "recorded_at"))
+
+
+def _spec(row: Row) -> tuple[str, KernelSpec]:
+    return _text(row, "name"), check.check_spec(_value(row, "spec", KernelSpec))
+
+
+def _source(row: Row) -> tuple[str, SourceFile]:
+    file = SourceFile(_text(row, "name"), _text(row, "sha256"), _text(row, "text"))
+    return _text(row, "implementation_hash"), file
+
+
+def _ceiling(row: Row) -> tuple[Ceiling, int | None]:
+    return check.check_ceiling(_value(row, "value", Ceiling)), _origin_number(row)
+
+
+def _proof(row: Row) -> Proof:
+    return check.check_proof(_value(row, "value", Proof))
+
+
+def _job(row: Row) -> tuple[int, Job]:
+    return _number(row, "id"), check.check_job(_value(row, "value", Job))
+
+
+def _point(row: Row, jobs: dict[int, Job], origins: tuple[Origin, ...]) -> Point:
+    recorded_at = _date(row, "recorded_at")
+    return Point(
+        _number(row, "id"),
+        jobs[_number(row, "job")],
+        _value(row, "implementation", Implementation),
+        check.check_outcome(_OUTCOMES.decode(_bytes(row, "value"))),
+        recorded_at,
+        _origin_number(row) or _origin_at(recorded_at, origins),
     )
-    session.specs = {
-        name: _value(text, KernelSpec) for name, text in connection.execute("SELECT name, spec FROM kernel")
-    }
-    for key, name, sha256, text in connection.execute("SELECT * FROM source ORDER BY name"):
-        session.sources[key] = (*session.sources.get(key, ()), SourceFile(name, sha256, text))
-    environment = "environment" if _version(connection) >= 3 else "NULL"
-    ceilings = [
-        (_value(text, Ceiling), number)
-        for text, number in connection.execute(f"SELECT value, {environment} FROM ceiling ORDER BY id")
-    ]
-    session.ceilings = tuple(ceiling for ceiling, _ in ceilings)
-    session.ceiling_origins = tuple(
-        number or _origin_at(ceiling.recorded_at, session.origins) for ceiling, number in ceilings
-    )
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'proof'").fetchone():
-        session.proofs = tuple(
-            _value(text, Proof) for (text,) in connection.execute("SELECT value FROM proof ORDER BY id")
-        )
-    jobs = {number: _value(text, Job) for number, text in connection.execute("SELECT id, value FROM job")}
-    session.points = tuple(
-        Point(
-            number,
-            jobs[job],
-            _value(implementation, Implementation),
-            _outcome(value),
-            recorded_at,
-            origin or _origin_at(recorded_at, session.origins),
-        )
-        for number, job, implementation, value, recorded_at, origin in connection.execute(
-            f"SELECT id, job, implementation, value, recorded_at, {environment} FROM outcome ORDER BY id"
-        )
-    )
-    if session.origins:
-        last = session.points[-1].origin if session.points else None
-        session.know(session.origin(last) or session.origins[-1])
-    session.traces = tuple(
-        TraceInfo(number, jobs[job], _value(implementation, Implementation), recorded_at, size)
-        for number, job, implementation, recorded_at, size in connection.execute(
-            "SELECT id, job, implementation, recorded_at, length(chrome_json_gz) FROM trace ORDER BY id"
-        )
-    )
-    return session
 
 
-def _version(connection: sqlite3.Connection) -> int:
-    return connection.execute("PRAGMA user_version").fetchone()[0]
+def _trace(row: Row, jobs: dict[int, Job]) -> TraceInfo:
+    return TraceInfo(
+        _number(row, "id"),
+        jobs[_number(row, "job")],
+        _value(row, "implementation", Implementation),
+        _date(row, "recorded_at"),
+        _number(row, "byte_count"),
+    )
 
 
 def _origin_at(recorded_at: str, origins: tuple[Origin, ...]) -> int | None:
@@ -160,23 +209,35 @@ def _origin_at(recorded_at: str, origins: tuple[Origin, ...]) -> int | None:
     return before[-1] if before else origins[0].number if origins else None
 
 
-def read_identity(connection: sqlite3.Connection) -> Identity:
-    """Empty for a file from before there was any."""
-    if _version(connection) < 2:
-        return Identity()
-    uuid, version = connection.execute("SELECT uuid, roofscope_version FROM session").fetchone()
-    labels = dict(connection.execute("SELECT key, value FROM label ORDER BY rowid"))
-    return msgspec.convert(
-        {"uuid": uuid, "roofscope_version": version, "labels": labels}, Identity
-    )  # SQLite's columns hold whatever was put into them
-
-
-def _value(text: str, kind: type[Value]) -> Value:
-    return msgspec.json.decode(text, type=kind)
+def _origin_number(row: Row) -> int | None:
+    return None if row.get("environment") is None else _number(row, "environment")
 
 
 _OUTCOMES: msgspec.json.Decoder[Outcome] = msgspec.json.Decoder(Outcome)  # type: ignore[arg-type]
 
 
-def _outcome(text: str) -> Outcome:
-    return _OUTCOMES.decode(text)
+def _value(row: Row, name: str, kind: type[Value]) -> Value:
+    return msgspec.json.decode(_bytes(row, name), type=kind)
+
+
+def _date(row: Row, name: str) -> str:
+    return check.check_date(_text(row, name))
+
+
+def _text(row: Row, name: str) -> str:
+    return _bytes(row, name).decode()
+
+
+def _bytes(row: Row, name: str) -> bytes:
+    """SQLite's columns hold whatever was put into them."""
+    value = row[name]
+    if not isinstance(value, bytes):
+        raise TypeError(f"{name} is no text")
+    return value
+
+
+def _number(row: Row, name: str) -> int:
+    value = row[name]
+    if not isinstance(value, int):
+        raise TypeError(f"{name} is no whole number")
+    return value

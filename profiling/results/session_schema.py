@@ -1,42 +1,62 @@
 """The tables of a session file, their versions, and what a file of that name may not hold.
 
 Documented in docs/session-file.md. Version 2 brought the session's UUID, Roofscope's version, labels and
-the view ``point``; version 3 the environment of each outcome and ceiling. Everything else is as in version 1.
+the view ``point``; version 3 the environment of each outcome and ceiling; version 4 the checksum of each row
+and the tally of rows. Everything else is as in version 1.
 """
 
+import re
 import sqlite3
 from collections.abc import Mapping
 from uuid import uuid4
 
-FORMAT_VERSION = 3
+from roofscope.profiling.results.session_rows import CHECKSUM, TALLY, add_row, digest_of, recount, seal_rows
+
+FORMAT_VERSION = 4
 APPLICATION_ID = 0x526F6F66  # "Roof": tells our files from other SQLite databases
+PAGE_BYTES = 4096  # SQLite's default, stated because what is salvaged page by page relies on it
 
 _TABLES = """
-CREATE TABLE session (created_at TEXT NOT NULL, uuid TEXT, roofscope_version TEXT);
+CREATE TABLE session (created_at TEXT NOT NULL, uuid TEXT, roofscope_version TEXT, checksum BLOB);
 CREATE TABLE environment (
-  id INTEGER PRIMARY KEY, device_id TEXT NOT NULL, value TEXT NOT NULL, recorded_at TEXT NOT NULL);
+  id INTEGER PRIMARY KEY, device_id TEXT NOT NULL, value TEXT NOT NULL, recorded_at TEXT NOT NULL,
+  checksum BLOB);
 CREATE TABLE ceiling (
-  id INTEGER PRIMARY KEY, value TEXT NOT NULL, environment INTEGER REFERENCES environment);
-CREATE TABLE kernel (name TEXT PRIMARY KEY, spec TEXT NOT NULL);
+  id INTEGER PRIMARY KEY, value TEXT NOT NULL, environment INTEGER REFERENCES environment, checksum BLOB);
+CREATE TABLE proof (
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL, passed INTEGER, value TEXT NOT NULL, recorded_at TEXT NOT NULL,
+  checksum BLOB);
+CREATE TABLE kernel (name TEXT PRIMARY KEY, spec TEXT NOT NULL, checksum BLOB);
 CREATE TABLE source (
   implementation_hash TEXT NOT NULL, name TEXT NOT NULL, sha256 TEXT NOT NULL, text TEXT NOT NULL,
-  PRIMARY KEY (implementation_hash, name));
-CREATE TABLE job (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+  checksum BLOB, PRIMARY KEY (implementation_hash, name));
+CREATE TABLE label (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB);
+CREATE TABLE job (id INTEGER PRIMARY KEY, value TEXT NOT NULL, checksum BLOB);
 CREATE TABLE outcome (
   id INTEGER PRIMARY KEY, job INTEGER NOT NULL REFERENCES job, implementation TEXT NOT NULL,
   kind TEXT NOT NULL, median_s REAL, value TEXT NOT NULL, recorded_at TEXT NOT NULL,
-  environment INTEGER REFERENCES environment);
-CREATE TABLE sample (
-  outcome INTEGER NOT NULL REFERENCES outcome, block INTEGER NOT NULL, seconds REAL NOT NULL);
+  environment INTEGER REFERENCES environment, checksum BLOB);
+"""
+# The trace itself comes last: a column behind it is found only by reading all of its pages.
+_TRACE = """
 CREATE TABLE trace (
   id INTEGER PRIMARY KEY, job INTEGER NOT NULL REFERENCES job, implementation TEXT NOT NULL,
-  recorded_at TEXT NOT NULL, chrome_json_gz BLOB NOT NULL);
+  recorded_at TEXT NOT NULL, byte_count INTEGER, digest BLOB, checksum BLOB, chrome_json_gz BLOB NOT NULL);
+"""
+_TRACE_BEFORE = "id, job, implementation, recorded_at, chrome_json_gz"  # its columns up to version 3
+_TALLY = "CREATE TABLE tally (name TEXT PRIMARY KEY, row_count INTEGER NOT NULL, checksum BLOB);"
+# For other programs. The blocks' times stand in the outcome and nowhere else, so that they cannot differ.
+_SAMPLE = """
+CREATE VIEW sample AS
+SELECT outcome.id AS outcome, block.key AS block, block.value AS seconds
+FROM outcome, json_each(outcome.value, '$.time.samples_s') AS block;
 """
 # What files of version 1 lack; some of them have proofs.
 _PROOF = """
 CREATE TABLE IF NOT EXISTS proof (
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, passed INTEGER, value TEXT NOT NULL, recorded_at TEXT NOT NULL);
 """
+_LABEL = "CREATE TABLE label (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
 _IDENTITY = """
 ALTER TABLE session ADD COLUMN uuid TEXT;
 ALTER TABLE session ADD COLUMN roofscope_version TEXT;
@@ -45,7 +65,6 @@ ALTER TABLE session ADD COLUMN roofscope_version TEXT;
 _ORIGIN = """
 ALTER TABLE ceiling ADD COLUMN environment INTEGER REFERENCES environment;
 ALTER TABLE outcome ADD COLUMN environment INTEGER REFERENCES environment;
-DROP VIEW IF EXISTS point;
 """
 # For their rows: the environment that was the newest then, as the reader takes it.
 _ORIGIN_OF_OLD_ROWS = """
@@ -53,7 +72,6 @@ UPDATE {table} SET environment = coalesce(
   (SELECT id FROM environment WHERE recorded_at <= {recorded_at} ORDER BY id DESC LIMIT 1),
   (SELECT min(id) FROM environment));
 """
-_LABEL = "CREATE TABLE label (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
 # For people and other programs; Roofscope reads the tables. The names are those of the export's columns.
 _POINT = """
 CREATE VIEW point AS
@@ -94,39 +112,60 @@ SELECT
 FROM found;
 """
 
+# In the order in which a reader needs them; the tally counts the rows of the others.
 OUR_TABLES = (
-    *("session", "environment", "ceiling", "kernel", "source", "job", "outcome", "sample", "trace"),
-    *("proof", "label"),
+    *("session", "label", "environment", "kernel", "source", "ceiling", "proof", "job", "outcome", "trace"),
+    TALLY,
 )
+# Words of a table's statement that would compute when its rows are read or added.
+_ACTING = frozenset({"CHECK", "DEFAULT", "GENERATED", "AS", "COLLATE", "CONSTRAINT", "CONFLICT"})
+_PLAIN = re.compile(r"CREATE TABLE \"?\w+\"?\s*\([\w\s(),]+\)\s*", re.IGNORECASE)
+
+
+def make_tables(connection: sqlite3.Connection) -> None:
+    """All tables of a new file, in a transaction that stays open for the rows that belong to it."""
+    connection.executescript(
+        f"PRAGMA page_size = {PAGE_BYTES}; PRAGMA application_id = {APPLICATION_ID};"
+        f"BEGIN; PRAGMA user_version = {FORMAT_VERSION}; {_TABLES} {_TRACE} {_TALLY} {_SAMPLE} {_POINT}"
+    )
 
 
 def create_schema(
     connection: sqlite3.Connection, created_at: str, roofscope_version: str, labels: Mapping[str, str]
 ) -> None:
-    """All tables and the session's row, at once: a program killed meanwhile leaves an empty file."""
-    header = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT_VERSION};"
-    connection.executescript(f"BEGIN; {header} {_TABLES} {_PROOF} {_LABEL} {_POINT}")
-    connection.execute("INSERT INTO session VALUES (?, ?, ?)", (created_at, str(uuid4()), roofscope_version))
-    connection.executemany("INSERT INTO label VALUES (?, ?)", labels.items())
+    """All tables, the session's row and its labels."""
+    make_tables(connection)
+    row = {"created_at": created_at, "uuid": str(uuid4()), "roofscope_version": roofscope_version}
+    add_row(connection, "session", row)
+    for key, value in labels.items():
+        add_row(connection, "label", {"key": key, "value": value})
+    recount_all(connection)
     connection.execute("COMMIT")
+
+
+def recount_all(connection: sqlite3.Connection) -> None:
+    recount(connection, OUR_TABLES)
 
 
 def lift_schema(connection: sqlite3.Connection) -> None:
     """Bring an older file, which is about to be added to, to this version, at once or not at all.
 
-    Its rows stay as they are. It gets a UUID; which Roofscope began it stays unknown.
+    Its rows stay as they are but for the columns that they gain. It gets a UUID; which Roofscope began it
+    stays unknown.
     """
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version == FORMAT_VERSION:
         return
-    of_outcomes = _ORIGIN_OF_OLD_ROWS.format(table="outcome", recorded_at="outcome.recorded_at")
-    of_ceilings = _ORIGIN_OF_OLD_ROWS.format(
-        table="ceiling", recorded_at="json_extract(ceiling.value, '$.recorded_at')"
-    )
-    older = f"{_IDENTITY} {_PROOF} {_LABEL}" if version < 2 else ""
     try:
-        connection.executescript(f"BEGIN IMMEDIATE; {older} {_ORIGIN} {_POINT} {of_outcomes} {of_ceilings}")
+        connection.executescript(f"BEGIN IMMEDIATE; {_steps_from(version)}")
         connection.execute("UPDATE session SET uuid = ? WHERE uuid IS NULL", (str(uuid4()),))
+        for number, trace in connection.execute("SELECT id, chrome_json_gz FROM trace").fetchall():
+            connection.execute(
+                "UPDATE trace SET byte_count = ?, digest = ? WHERE id = ?",
+                (len(trace), digest_of(trace), number),
+            )
+        seal_rows(connection, OUR_TABLES)
+        recount_all(connection)
         connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
         connection.execute("COMMIT")
     except sqlite3.Error:
@@ -135,19 +174,45 @@ def lift_schema(connection: sqlite3.Connection) -> None:
         raise
 
 
+def _steps_from(version: int) -> str:
+    """The statements that give an older file the tables and columns of this version."""
+    of_outcomes = _ORIGIN_OF_OLD_ROWS.format(table="outcome", recorded_at="outcome.recorded_at")
+    of_ceilings = _ORIGIN_OF_OLD_ROWS.format(
+        table="ceiling", recorded_at="json_extract(ceiling.value, '$.recorded_at')"
+    )
+    sealed = [name for name in OUR_TABLES if name not in ("trace", TALLY)]
+    return " ".join(
+        (
+            "DROP VIEW IF EXISTS point;",
+            f"{_IDENTITY} {_PROOF} {_LABEL}" if version < 2 else "",
+            f"{_ORIGIN} {of_outcomes} {of_ceilings}" if version < 3 else "",
+            *(f"ALTER TABLE {name} ADD COLUMN {CHECKSUM} BLOB;" for name in sealed),
+            _TRACE.replace("TABLE trace", "TABLE lifted"),
+            f"INSERT INTO lifted ({_TRACE_BEFORE}) SELECT {_TRACE_BEFORE} FROM trace;",
+            "DROP TABLE trace; ALTER TABLE lifted RENAME TO trace; DROP TABLE sample;",
+            f"{_TALLY} {_SAMPLE} {_POINT}",
+        )
+    )
+
+
 def schema_fault(connection: sqlite3.Connection) -> str | None:
     """What in a file no Roofscope wrote and would act when its tables are read or written; None if nothing.
 
-    A view in a table's place can count without end, a trigger can delete what is added. Views and tables of
-    other names do nothing unasked, and the view ``point`` is never read by Roofscope.
+    A view in a table's place can count without end, a trigger can delete what is added, an index or a CHECK
+    can compute. Views and tables of other names do nothing unasked, and Roofscope reads no view.
     """
-    for kind, name, statement in connection.execute("SELECT type, name, sql FROM sqlite_master"):
+    for kind, name, table, statement in connection.execute(
+        "SELECT type, name, tbl_name, sql FROM sqlite_master"
+    ):
         if kind == "trigger":
             return f"the trigger {name!r}"
-        if str(name).lower() not in OUR_TABLES:
+        if str(table).lower() not in OUR_TABLES:
             continue
-        if kind != "table" or not str(statement).upper().startswith("CREATE TABLE"):
+        if kind == "index":
+            if statement is not None:  # SQLite's own, of a primary key, has no statement
+                return f"the index {name!r}"
+        elif kind != "table" or not _PLAIN.fullmatch(str(statement)):
             return f"{name!r}, which is no plain table"
-        if connection.execute("SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden", (name,)).fetchone():
-            return f"computed columns in the table {name!r}"
+        elif found := _ACTING.intersection(re.findall(r"\w+", str(statement).upper())):
+            return f"a table {name!r} with {min(found)}"
     return None

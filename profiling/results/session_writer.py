@@ -1,18 +1,15 @@
 """Writes the session file: one SQLite database, one writer. Documented in docs/session-file.md.
 
-Rows are added and never changed, except a kernel's spec: the newest replaces the older one. Every result is
-committed as it arrives, so that a crash loses at most the job in flight. While it is written the file has a
-write-ahead log beside it; a closed session is one plain file again. Values are the JSON of their structs, so
-opening a file runs no code.
+Rows are added and never changed, except a kernel's spec, of which the newest replaces the older one, and the
+tally of rows. Every result is committed as it arrives, so that a crash loses at most the job in flight. There
+is no write-ahead log: between two commits the session is one plain file, which may be copied as it is.
 """
 
 import contextlib
 import sqlite3
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
-
-import msgspec
 
 from roofscope import __version__
 from roofscope.profiling.devices.environment import Environment
@@ -22,50 +19,62 @@ from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.results.outcome import Measured, Outcome
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Identity, Origin, Point, TraceInfo, timestamp
-from roofscope.profiling.results.session_reader import SessionError, connect, read_identity
+from roofscope.profiling.results.session_connection import InUse, SessionError, connect, reading
+from roofscope.profiling.results.session_file import fill_with, make_file, save_whole
+from roofscope.profiling.results.session_reader import load
+from roofscope.profiling.results.session_rescue import Added, FileWatch, encoded, rescue_names, rows_to_rescue
+from roofscope.profiling.results.session_rows import add_row, checksum_of, count_added, digest_of, next_id
 from roofscope.profiling.results.session_schema import create_schema, lift_schema
+from roofscope.profiling.results.session_storable import storable, stored_text
 from roofscope.profiling.roofline.roofline import Ceiling
+
+SYNCHRONOUS = "EXTRA"
+_WAIT_S = 2.0  # for a reader: longer, and the results go to another file
+_NUMBERED = frozenset({"environment", "ceiling", "proof", "job", "outcome", "trace"})
 
 
 class SessionStore:
     """The one writer of a session file; each ``add`` is one committed transaction."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        """Takes a connection that may write. Raises sqlite3.Error."""
         self.path = path
+        self.is_in_memory = False  # no folder took the file
+        self.identity, self.created_at = _beginning(connection)
         self._connection = connection
-        self._job_rows: dict[str, int] = {}
+        self._job_rows: dict[bytes, int] = {}  # by the digest of their JSON
         self._origin: int | None = None  # of what is added next
+        self._added: list[Added] = []  # what this process has acknowledged
+        self._watch = FileWatch(path)
 
     @classmethod
     def create(cls, path: Path, labels: Mapping[str, str] | None = None) -> Self:
         """Make a new file. Raises SessionError if the file exists or the folder cannot be written."""
-        if path.exists():
-            raise SessionError(f"{path} exists already; choose another name.")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(path, isolation_level=None)
-        except (OSError, sqlite3.Error) as error:
-            raise SessionError(f"{path} cannot be written: {error}.") from error
-        try:
-            create_schema(connection, timestamp(), __version__, labels or {})
-        except sqlite3.Error as error:
-            connection.close()
-            raise SessionError(f"{path} cannot be written: {error}.") from error
-        return cls(path, _writing(connection))
+        make_file(path, lambda made: create_schema(made, timestamp(), __version__, labels or {}))
+        return cls._opened(path)
 
     @classmethod
     def append(cls, path: Path) -> Self:
-        """Open an existing session to add to it; an older file is lifted first. Raises SessionError."""
-        connection = connect(path, "rw")
+        """Open an existing session to add to it; an older file is lifted first.
+
+        Raises SessionError, also for a file that is damaged or newer: nothing is added to those.
+        """
+        if why := load(path).why_fixed:
+            raise SessionError(f"Nothing can be added to {path}: it {why}.")
+        return cls._opened(path)
+
+    @classmethod
+    def _opened(cls, path: Path) -> Self:
+        connection = connect(path, "rw", _WAIT_S)
         try:
-            return cls(path, _writing(connection))
+            _prepare(path, connection)
+            return cls(path, connection)
         except sqlite3.Error as error:
             connection.close()
             raise SessionError(f"{path} cannot be written: {error}.") from error
-
-    @property
-    def identity(self) -> Identity:
-        return read_identity(self._connection)
+        except SessionError:
+            connection.close()
+            raise
 
     @property
     def origin(self) -> int | None:
@@ -74,12 +83,12 @@ class SessionStore:
 
     def add_environment(self, environment: Environment, device_id: str) -> Origin:
         """What is added from now on was measured there. One that the file has already gets no second row."""
-        value = _text(environment)
+        value = stored_text(environment)
         number, recorded_at = self._row_of_environment(value, device_id) or (0, timestamp())
-        number = number or self._insert(
-            "INSERT INTO environment (device_id, value, recorded_at) VALUES (?, ?, ?)",
-            (device_id, value, recorded_at),
-        )
+        if not number:
+            row = {"device_id": device_id, "value": value, "recorded_at": recorded_at}
+            with self._transaction() as add:
+                number = add("environment", row)
         self._origin = number
         return Origin(number, environment, device_id, recorded_at)
 
@@ -93,68 +102,100 @@ class SessionStore:
             raise self._unwritable(error) from error
 
     def add_kernel(self, spec: KernelSpec) -> None:
-        self._insert("INSERT OR REPLACE INTO kernel VALUES (?, ?)", (spec.name, _text(spec)))
+        stored_text(spec)
+        with self._transaction() as add:
+            add("kernel", {"name": spec.name, "spec": spec})
 
     def add_sources(self, implementation: Implementation, sources: Iterable[SourceFile]) -> None:
-        with self._transaction():
+        with self._transaction() as add:
             for source in sources:
-                self._insert(
-                    "INSERT OR IGNORE INTO source VALUES (?, ?, ?, ?)",
-                    (implementation.source_hash, source.name, source.sha256, source.text),
-                )
+                key = {"implementation_hash": implementation.source_hash, "name": source.name}
+                add("source", {**key, "sha256": source.sha256, "text": source.text})
 
     def add_ceiling(self, ceiling: Ceiling) -> None:
-        self._insert("INSERT INTO ceiling (value, environment) VALUES (?, ?)", (_text(ceiling), self._origin))
+        stored_text(ceiling)
+        with self._transaction() as add:
+            add("ceiling", {"value": ceiling, "environment": self._origin})
 
     def add_outcome(self, job: Job, implementation: Implementation, outcome: Outcome) -> Point:
-        """Commit one outcome with its samples, and return it as the session's newest point."""
+        """Commit one outcome and return it as the session's newest point.
+
+        One that cannot be stored is kept as a failure that says so.
+        """
+        job, outcome = storable(job, implementation, outcome)
         recorded_at = timestamp()
-        measured = outcome if isinstance(outcome, Measured) else None
-        with self._transaction():
-            number = self._insert(
-                "INSERT INTO outcome (job, implementation, kind, median_s, value, recorded_at, environment)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    self._job_row(job),
-                    _text(implementation),
-                    type(outcome).__name__.lower(),
-                    measured.time.median_s if measured else None,
-                    _text(outcome),
-                    recorded_at,
-                    self._origin,
-                ),
-            )
-            if measured:
-                self._connection.executemany(
-                    "INSERT INTO sample VALUES (?, ?, ?)",
-                    [(number, block, value) for block, value in enumerate(measured.time.samples_s)],
-                )
+        row = {
+            "implementation": implementation,
+            "kind": type(outcome).__name__.lower(),
+            "median_s": float(outcome.time.median_s) if isinstance(outcome, Measured) else None,
+            "value": outcome,
+            "recorded_at": recorded_at,
+            "environment": self._origin,
+        }
+        with self._transaction() as add:
+            number = add("outcome", {"job": self._job_row(job, add), **row})
         return Point(number, job, implementation, outcome, recorded_at, self._origin)
 
     def add_proof(self, proof: Proof) -> None:
-        self._insert(
-            "INSERT INTO proof (name, passed, value, recorded_at) VALUES (?, ?, ?, ?)",
-            (proof.name, proof.passed, _text(proof), proof.recorded_at),
-        )
+        stored_text(proof)
+        row = {"name": str(proof.name), "passed": proof.passed, "value": proof}
+        with self._transaction() as add:
+            add("proof", {**row, "recorded_at": proof.recorded_at})
 
     def add_trace(self, job: Job, implementation: Implementation, chrome_json_gz: bytes) -> TraceInfo:
-        recorded_at = timestamp()
-        with self._transaction():
-            number = self._insert(
-                "INSERT INTO trace (job, implementation, recorded_at, chrome_json_gz) VALUES (?, ?, ?, ?)",
-                (self._job_row(job), _text(implementation), recorded_at, chrome_json_gz),
-            )
-        return TraceInfo(number, job, implementation, recorded_at, len(chrome_json_gz))
+        recorded_at, size = timestamp(), len(chrome_json_gz)
+        row = {"implementation": implementation, "recorded_at": recorded_at, "byte_count": size}
+        trace = {"digest": digest_of(chrome_json_gz), "chrome_json_gz": chrome_json_gz}
+        with self._transaction() as add:
+            number = add("trace", {"job": self._job_row(job, add), **row, **trace})
+        return TraceInfo(number, job, implementation, recorded_at, size)
 
     def save_as(self, path: Path) -> None:
         """Write a complete copy to another file, replacing it. Raises SessionError."""
         _copy(self._connection, path)
 
+    def loss(self, *, at_the_end: bool = False) -> str:
+        """What befell the file since it was last looked at, after its name; "" while all is in it."""
+        if self.is_in_memory or not (at_the_end or self._watch.has_changed()):
+            return ""
+        return self._watch.loss(self._added)
+
+    def rescued(self, folders: Sequence[Path]) -> Self:
+        """A store of another file, in the first folder that takes it, with every row that there is.
+
+        Where none does, the store is in memory.
+        """
+        fill = self._copy_to if self.is_in_memory else self._fill_rescued()
+        for path in rescue_names(self.path, folders):
+            with contextlib.suppress(SessionError):
+                make_file(path, fill)
+                return self._continued(type(self)._opened(path))
+        if self.is_in_memory:
+            return self
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        fill(connection)
+        store = self._continued(type(self)(self.path, connection))
+        store.is_in_memory = True
+        return store
+
+    def _fill_rescued(self) -> Callable[[sqlite3.Connection], None]:
+        return fill_with(rows_to_rescue(self.path, self.identity, self.created_at, self._added))
+
+    def _copy_to(self, made: sqlite3.Connection) -> None:
+        self._connection.backup(made)
+
+    def _continued(self, store: Self) -> Self:
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.close()
+        store._origin, store._job_rows, store._added = self._origin, self._job_rows, self._added
+        return store
+
+    @property
+    def result_count(self) -> int:
+        """Results that this process has added."""
+        return sum(row.table in ("outcome", "proof", "trace") for row in self._added)
+
     def close(self) -> None:
-        """Fold the write-ahead log into the file, so that the session is one plain file."""
-        # If another program has the file open too, the last one to close it folds the log.
-        with contextlib.suppress(sqlite3.OperationalError):
-            self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -164,67 +205,91 @@ class SessionStore:
         self.close()
 
     @contextlib.contextmanager
-    def _transaction(self) -> Generator[None]:
-        """Commit all that is done inside, or nothing. Raises SessionError."""
-        job_rows = dict(self._job_rows)
+    def _transaction(self) -> Generator[Callable[[str, Mapping[str, object]], int]]:
+        """Gives what adds a row; commits all that is added inside, or nothing. Raises SessionError."""
+        job_rows, added = dict(self._job_rows), list[Added]()
+
+        def add(table: str, values: Mapping[str, object]) -> int:
+            if table in _NUMBERED:
+                values = {"id": next_id(self._connection, table), **values}
+            is_new = table in _NUMBERED or self._is_new(table, values)
+            if not is_new and table != "kernel":
+                return 0
+            row = encoded(values)
+            number = add_row(self._connection, table, row, replace=table == "kernel")
+            if is_new:
+                count_added(self._connection, {table: 1})
+            kept = {name: value for name, value in values.items() if name != "chrome_json_gz"}
+            added.append(Added(table, kept, checksum_of(table, row)))
+            return number
+
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            yield
+            is_ours = not self._watch.has_changed()
+            yield add
             self._connection.execute("COMMIT")
         except BaseException as error:
             self._job_rows = job_rows  # a job added inside has lost its row
             # SQLite has rolled back by itself where the disk is full, and says so.
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
-            if isinstance(error, sqlite3.Error):
+            if isinstance(error, (sqlite3.Error, UnicodeError)):
                 raise self._unwritable(error) from error
             raise
+        self._added += added
+        if is_ours:
+            self._watch.accept()
 
-    def _job_row(self, job: Job) -> int:
-        value = _text(job)
-        if value not in self._job_rows:
-            self._job_rows[value] = self._insert("INSERT INTO job (value) VALUES (?)", (value,))
-        return self._job_rows[value]
+    def _is_new(self, table: str, values: Mapping[str, object]) -> bool:
+        """Whether no row has these values of the primary key."""
+        keys = [name for name in ("implementation_hash", "name") if name in values]
+        statement = f"SELECT 1 FROM {table} WHERE {' AND '.join(f'{name} = ?' for name in keys)}"
+        return self._connection.execute(statement, [values[name] for name in keys]).fetchone() is None
 
-    def _insert(self, statement: str, values: tuple[object, ...]) -> int:
-        try:
-            return self._connection.execute(statement, values).lastrowid or 0
-        except sqlite3.Error as error:
-            raise self._unwritable(error) from error
+    def _job_row(self, job: Job, add: Callable[[str, Mapping[str, object]], int]) -> int:
+        key = digest_of(stored_text(job).encode())
+        if key not in self._job_rows:
+            self._job_rows[key] = add("job", {"value": job})
+        return self._job_rows[key]
 
-    def _unwritable(self, error: sqlite3.Error) -> SessionError:
+    def _unwritable(self, error: sqlite3.Error | UnicodeError) -> SessionError:
         return SessionError(f"{self.path} cannot be written: {error}.")
 
 
 def copy(path: Path, target: Path) -> None:
-    """Write a complete copy of a session that is open for reading. Raises SessionError."""
-    connection = connect(path, "ro")
-    try:
+    """Write a copy of a session; of a damaged one, what is whole. Raises SessionError."""
+    if load(path).is_damaged:
+        save_whole(path, target, may_replace=True)
+        return
+    with reading(path) as connection:
         _copy(connection, target)
-    finally:
-        connection.close()
 
 
 def _copy(connection: sqlite3.Connection, path: Path) -> None:
-    part = path.with_name(path.name + ".part")
+    def fill(made: sqlite3.Connection) -> None:
+        connection.backup(made)
+        made.execute("PRAGMA journal_mode = DELETE")  # a session of an older Roofscope may have had a log
+
     try:
-        part.unlink(missing_ok=True)
-        target = sqlite3.connect(part)
-        with target:
-            connection.backup(target)
-        target.execute("PRAGMA journal_mode = DELETE")
-        target.close()
-        part.replace(path)
-    except (OSError, sqlite3.Error) as error:
-        raise SessionError(f"The session cannot be saved as {path}: {error}.") from error
+        make_file(path, fill, may_replace=True)
+    except SessionError as error:
+        raise SessionError(f"The session cannot be saved: {error}") from error
 
 
-def _writing(connection: sqlite3.Connection) -> sqlite3.Connection:
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
+def _beginning(connection: sqlite3.Connection) -> tuple[Identity, str]:
+    statement = "SELECT uuid, roofscope_version, created_at FROM session"
+    uuid, version, created_at = connection.execute(statement).fetchone()
+    labels = dict(connection.execute("SELECT key, value FROM label ORDER BY rowid"))
+    return Identity(uuid, version, labels), created_at
+
+
+def _prepare(path: Path, connection: sqlite3.Connection) -> None:
+    """One plain file between commits, and each commit on the disk before it is acknowledged."""
+    connection.set_progress_handler(None, 0)  # the deadline is for reading what others wrote
+    [mode] = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+    if mode != "delete":
+        raise InUse(f"{path} is in use by another program; try again when that is done.")
+    # Extra: the folder too is on the disk before a commit ends, or a power cut could bring back the journal.
+    connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
+    connection.execute("PRAGMA secure_delete = ON")  # no older row is ever found among the salvaged ones
     lift_schema(connection)
-    return connection
-
-
-def _text(value: object) -> str:
-    return msgspec.json.encode(value).decode()

@@ -1,5 +1,6 @@
 """One run from its tasks to the session file: worker, supervisor and recorder, set up in one place."""
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from roofscope.profiling.devices.device import Device
+from roofscope.profiling.paths import rescue_folders
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.revision import revision_labels
 from roofscope.profiling.results.session_writer import SessionStore
@@ -35,6 +37,7 @@ class Ending(Struct, frozen=True):
     gains: tuple[Gain, ...] = ()
     was_stopped: bool = False
     busy: str = ""  # one sentence where another worker had the device
+    path: Path | None = None  # the file that holds the results; None where there is none
 
 
 def record(
@@ -53,6 +56,8 @@ def record(
 ) -> Ending:
     """Carry the tasks out and keep what they yield in a new session file, or in one that is there.
 
+    Where the file is lost or full meanwhile, the watch gets a banner and the results go to another file.
+
     A new file has the revisions of the kernels' folders among its labels, and stays only where it was worth
     making: not where the device was busy. ``patience`` is a factor on the deadlines of foreign code. Raises
     SessionError.
@@ -62,8 +67,16 @@ def record(
         opened = SessionStore.append(path)
     else:
         opened = SessionStore.create(path, {**revision_labels(catalog), **(labels or {})})
-    with opened as store:
-        recorder = Recorder(store, catalog, device, cache, knows_environment=append)
+    recorder = Recorder(
+        opened,
+        catalog,
+        device,
+        cache,
+        knows_environment=append,
+        say=lambda text: watch(Banner(text), None),
+        rescue_folders=rescue_folders(),
+    )
+    with contextlib.closing(recorder):
         probe = [] if ceilings is Ceilings.LEAVE else _probe(recorder, device, ceilings)
 
         def handle(report: RunEvent) -> None:
@@ -73,9 +86,11 @@ def record(
             watch(report, gained)
 
         ending = carry_out([*tasks, *probe], catalog, kernel_roots, handle, patience)
+    kept = None if recorder.store.is_in_memory else recorder.store.path
     if ending.busy and not gains and not append:
-        path.unlink()
-    return Ending(tuple(gains), ending.was_stopped, ending.busy)
+        path.unlink(missing_ok=True)
+        kept = None
+    return Ending(tuple(gains), ending.was_stopped, ending.busy, kept)
 
 
 def carry_out(

@@ -232,7 +232,7 @@ def test_a_reader_that_has_enough_is_no_news(words: tuple[str, ...]) -> None:
 def test_a_strict_run_fails_on_a_flagged_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("roofscope.app.cli.run.record", lambda path, *_, **__: path.touch() or Ending())
+    monkeypatch.setattr("roofscope.app.cli.run.record", lambda path, *_, **__: Ending(path=path))
     session = make_session()
     monkeypatch.setattr("roofscope.app.cli.run.load", lambda _: session)
     monkeypatch.setattr("roofscope.app.cli.run.shortfall", lambda *_, **__: "")

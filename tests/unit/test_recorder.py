@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype
-from roofscope.profiling.results.session_reader import SessionError, load
+from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.recorder import Recorder
@@ -67,18 +67,30 @@ def test_no_source_is_better_than_another(store: SessionStore, eager: Path) -> N
     assert set(session.specs) == {"toy"}
 
 
-def test_what_could_not_be_written_is_written_with_the_next_outcome(store: SessionStore, eager: Path) -> None:
+def test_what_cannot_be_written_goes_with_all_before_it_to_another_file_and_is_said(
+    store: SessionStore, eager: Path
+) -> None:
     catalog = scan([eager.parent.parent])
-    busy = recorder(store, catalog)
+    said: list[str] = []
+    busy = Recorder(
+        store, catalog, DEVICE, CeilingCache(print, store.path.parent / "ceilings"), say=said.append
+    )
+    busy.handle(outcome_of(catalog))
     store._connection.execute("PRAGMA busy_timeout = 0")
     with contextlib.closing(sqlite3.connect(store.path)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(SessionError, match="locked"):
-            busy.handle(outcome_of(catalog))
+        other.execute("BEGIN EXCLUSIVE")
+        busy.handle(outcome_of(catalog))
     busy.handle(outcome_of(catalog))
-    session = load(store.path)
+    busy.close()
+    path = store.path.with_name("a-rescued.roofscope")
+    assert busy.store.path == path
+    why = f"{store.path} cannot be written: database is locked."
+    assert said == [f"{why} The run goes on in {path}, which has the 2 results so far."]
+    session = load(path)
+    assert len(session.points) == 3
     assert set(session.specs) == {"toy"}
     assert len(session.sources) == 1
+    assert session.identity == load(store.path).identity
 
 
 def test_a_kernel_that_shares_its_file_with_another_has_its_spec_kept(

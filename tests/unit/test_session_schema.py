@@ -97,7 +97,16 @@ def test_a_lift_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
         ),
         (
             ("ALTER TABLE ceiling ADD COLUMN large AS (zeroblob(1000000000))",),
-            "computed columns in the table 'ceiling'",
+            "a table 'ceiling' with AS",
+        ),
+        (("CREATE INDEX quick ON outcome (zeroblob(1000000))",), "the index 'quick'"),
+        (
+            ("DROP TABLE proof", "CREATE TABLE proof (id CHECK (zeroblob(1000000000)))"),
+            "a table 'proof' with CHECK",
+        ),
+        (
+            ("DROP TABLE proof", "CREATE VIRTUAL TABLE proof USING fts3(value)"),
+            "'proof', which is no plain table",
         ),
     ],
 )
@@ -128,7 +137,7 @@ def test_a_program_killed_while_it_makes_a_file_leaves_no_half_of_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a.roofscope"
-    monkeypatch.setattr("roofscope.profiling.results.session_schema._LABEL", "this is no SQL;")
+    monkeypatch.setattr("roofscope.profiling.results.session_schema._TALLY", "this is no SQL;")
     with pytest.raises(SessionError, match="cannot be written"):
         SessionStore.create(path)
-    assert ask(path, "SELECT name FROM sqlite_master") == []
+    assert list(tmp_path.iterdir()) == []

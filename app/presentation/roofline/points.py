@@ -29,7 +29,7 @@ class ChartPoint(Struct, frozen=True):
     dtype: Dtype
     sizes: str
     name: str  # implementation, for people: ``triton online``
-    bound: Bound
+    bound: Bound | None  # None: its kernel's specification is not in the file
     on_slope: bool  # limited by a memory ceiling
     warns: bool
     regime: Regime

@@ -187,14 +187,15 @@ def _default_sources(known: Sequence[Source], points: Sequence[ChartPoint | Stri
 
 def _default_bounds(known: Sequence[Bound], points: Sequence[ChartPoint]) -> frozenset[Bound]:
     """Pipes that bound a point, because a dozen lines hide the few that matter; else the usual ones."""
-    wanted = {point.bound for point in points} & set(known) or set(_USUAL) & set(known)
+    wanted = {point.bound for point in points if point.bound} & set(known) or set(_USUAL) & set(known)
     return frozenset(wanted or known)
 
 
 def _lit_bounds(points: Sequence[ChartPoint], options: ChartOptions) -> frozenset[Bound] | None:
     """Compute bounds of the selected point, else of all points shown; None lights everything."""
-    selected = [point.bound for point in points if point.number == options.selected]
-    return frozenset(selected or [point.bound for point in points]) or None
+    known = [(point.number, point.bound) for point in points if point.bound]
+    selected = [bound for number, bound in known if number == options.selected]
+    return frozenset(selected or [bound for _, bound in known]) or None
 
 
 def _roof(

@@ -1,0 +1,96 @@
+"""Sessions of every earlier format, recorded by the Roofscope of their time, open and can be added to."""
+
+import contextlib
+import gzip
+import shutil
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from roofscope.profiling.paths import ASSETS
+from roofscope.profiling.results.session_reader import load, load_trace
+from roofscope.profiling.results.session_schema import FORMAT_VERSION
+from roofscope.profiling.results.session_writer import SessionStore
+from roofscope.tests.children import python
+from roofscope.tests.sessions import make_session
+
+DATA = Path(__file__).parents[1] / "data" / "sessions"
+POINT = make_session().points[0]
+
+
+def recorded(version: int, folder: Path) -> Path:
+    path = folder / f"format-{version}.roofscope"
+    if version == 1:
+        return Path(shutil.copyfile(ASSETS / "sessions" / "h200-gelu.roofscope", path))
+    path.write_bytes(gzip.decompress((DATA / f"{path.name}.gz").read_bytes()))
+    return path
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_an_older_session_opens_as_before(version: int, tmp_path: Path) -> None:
+    path = recorded(version, tmp_path)
+    before = path.read_bytes()
+    session = load(path)
+    assert (session.problems, session.is_damaged, session.is_newer) == ((), False, False)
+    assert len(session.points) == {1: 14, 2: 6, 3: 6}[version]
+    assert path.read_bytes() == before
+    if version > 1:
+        assert session.identity.labels == {"commit": "abc"}
+        measured = session.points[0].measured
+        assert measured
+        assert POINT.measured
+        assert measured.time == POINT.measured.time
+        assert load_trace(path, 1) == b"gzip"
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_an_older_session_that_is_added_to_keeps_all_and_gets_checksums(version: int, tmp_path: Path) -> None:
+    path = recorded(version, tmp_path)
+    before = load(path)
+    with SessionStore.append(path) as store:
+        store.add_outcome(POINT.job, POINT.implementation, POINT.outcome)
+    after = load(path)
+    assert after.points[:-1] == before.points
+    assert (after.ceilings, after.ceiling_origins) == (before.ceilings, before.ceiling_origins)
+    assert (after.specs, after.sources, after.proofs) == (before.specs, before.sources, before.proofs)
+    assert [trace.byte_count for trace in after.traces] == [trace.byte_count for trace in before.traces]
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (FORMAT_VERSION,)
+        [samples] = connection.execute("SELECT count(*) FROM sample").fetchone()
+        connection.execute("UPDATE outcome SET median_s = 1 WHERE id = 2")
+    assert samples == sum(len(point.measured.time.samples_s) for point in after.points if point.measured)
+    assert load(path).problems[0].startswith("1 of ")
+
+
+def test_a_damaged_row_of_an_older_session_is_left_out_and_said(tmp_path: Path) -> None:
+    path = recorded(3, tmp_path)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE outcome SET value = ? WHERE id = 2", ("[" * 100_000,))
+        connection.execute("UPDATE job SET value = cast(x'ff' AS TEXT) WHERE id = 2")
+        connection.execute("UPDATE session SET created_at = 7")
+    session = load(path)
+    assert len(session.points) < 5
+    assert session.is_damaged
+    assert session.problems[0].startswith("3 of 6 points, 1 of 2 jobs and the session's date and UUID are")
+    assert session.created_at == session.origins[0].recorded_at
+
+
+_WRITE_WITH_A_LOG_AND_DIE = """
+import os, signal, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA journal_mode = WAL")
+connection.execute("UPDATE session SET created_at = '2020-01-01T00:00:00+00:00'")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_the_log_that_an_older_version_left_when_it_was_killed_is_read_and_folded(tmp_path: Path) -> None:
+    path = recorded(3, tmp_path)
+    subprocess.run([*python(_WRITE_WITH_A_LOG_AND_DIE), path], check=False)
+    assert path.with_name(f"{path.name}-wal").stat().st_size
+    assert load(path).created_at == "2020-01-01T00:00:00+00:00"
+    SessionStore.append(path).close()
+    assert list(tmp_path.iterdir()) == [path]
+    assert load(path).created_at == "2020-01-01T00:00:00+00:00"

@@ -1,0 +1,217 @@
+"""A file that is lost while a run writes it: what was acknowledged is kept, and the user reads why."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.results.session_reader import SessionError, load
+from roofscope.profiling.results.session_writer import SessionStore
+from roofscope.profiling.roofline.cache import CeilingCache
+from roofscope.profiling.supervision.recorder import Recorder
+from roofscope.profiling.supervision.run_events import BecameIdle, OutcomeArrived
+from roofscope.tests.children import python
+from roofscope.tests.sessions import DEVICE, make_session
+
+POINTS = make_session().points
+NO_KERNELS = Catalog((), (), "")
+
+
+class Run:
+    """A recorder as a run has it, and what it said."""
+
+    def __init__(self, path: Path, *folders: Path, append: bool = False) -> None:
+        self.said: list[str] = []
+        store = SessionStore.append(path) if append else SessionStore.create(path)
+        cache = CeilingCache(print, path.parent / "ceilings")
+        self.recorder = Recorder(
+            store, NO_KERNELS, DEVICE, cache, say=self.said.append, rescue_folders=folders
+        )
+
+    def add(self, first: int, last: int) -> None:
+        for point in POINTS[first:last]:
+            self.recorder.handle(OutcomeArrived(point.job, point.implementation, point.outcome))
+
+    @property
+    def path(self) -> Path:
+        return self.recorder.store.path
+
+
+def outcomes(path: Path) -> list[object]:
+    session = load(path)
+    assert session.problems == ()
+    return [(point.number, point.job, point.outcome) for point in session.points]
+
+
+def expected(count: int) -> list[object]:
+    return [(point.number, point.job, point.outcome) for point in POINTS[:count]]
+
+
+def scribble(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(9 * 4096)
+        file.write(b"scribble" * 2000)
+
+
+def replace(path: Path) -> None:
+    other = path.with_name("other")
+    SessionStore.create(other).close()
+    other.replace(path)
+
+
+def roll_back(path: Path) -> None:
+    """An older copy is written over the file, as a restored backup is."""
+    other = path.with_name("other")
+    SessionStore.create(other).close()
+    shutil.copyfile(other, path)
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (Path.unlink, "was removed or cannot be reached any more"),
+        (lambda path: os.truncate(path, 8192), "was changed by another program and is damaged"),
+        (lambda path: os.truncate(path, 0), "was changed by another program and cannot be read any more"),
+        (scribble, "was changed by another program and is damaged"),
+        (replace, "was replaced by another file"),
+        (roll_back, "was changed by another program and lacks results of this run"),
+    ],
+    ids=["removed", "truncated", "emptied", "scribbled on", "replaced", "rolled back"],
+)
+def test_a_file_that_is_lost_is_told_at_the_next_report_and_the_run_goes_on_in_another(
+    tmp_path: Path, harm: Callable[[Path], None], words: str
+) -> None:
+    path = tmp_path / "a.roofscope"
+    run = Run(path)
+    run.add(0, 10)
+    harm(path)
+    run.recorder.handle(BecameIdle())  # any report: nothing needs to be written
+    [said] = run.said
+    assert said.startswith(f"{path} {words}.")
+    assert f"The run goes on in {tmp_path / 'a-rescued.roofscope'}, which has the 10 results so far." in said
+    run.add(10, 12)
+    run.recorder.close()
+    assert outcomes(tmp_path / "a-rescued.roofscope") == expected(12)
+    assert len(run.said) == 1
+
+
+def test_a_file_lost_after_the_last_report_is_told_at_the_end(tmp_path: Path) -> None:
+    run = Run(tmp_path / "a.roofscope")
+    run.add(0, 3)
+    scribble(run.path)
+    run.recorder.close()
+    assert len(run.said) == 1
+    assert outcomes(tmp_path / "a-rescued.roofscope") == expected(3)
+
+
+def test_what_was_in_the_file_before_the_run_is_rescued_from_what_is_left_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.roofscope"
+    with SessionStore.create(path, {"commit": "abc"}) as store:
+        for point in POINTS[:5]:
+            store.add_outcome(point.job, point.implementation, point.outcome)
+        trace = store.add_trace(POINTS[0].job, POINTS[0].implementation, b"gzip")
+    run = Run(path, append=True)
+    run.add(5, 6)
+    run.recorder.store._connection.execute("PRAGMA max_page_count = 1")  # full
+    run.add(6, 9)
+    run.recorder.close()
+    assert "disk is full" in run.said[0]
+    rescued = load(run.path)
+    assert run.path != path
+    assert outcomes(run.path) == expected(9)
+    assert [found.number for found in rescued.traces] == [trace.number]
+    assert rescued.identity == load(path).identity
+
+
+def test_where_no_folder_takes_a_file_results_stay_in_memory_until_they_are_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "share"
+    run = Run(folder / "a.roofscope", tmp_path / "none")
+    run.add(0, 4)
+    shutil.rmtree(folder)  # the share goes away
+
+    make = Path.mkdir
+
+    def mkdir(at: Path, **options: bool) -> None:
+        if at != tmp_path:
+            raise OSError("the share is gone")
+        make(at, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "mkdir", mkdir)
+        run.add(4, 7)
+        run.recorder.store.save_as(tmp_path / "saved.roofscope")
+    assert "in memory only" in run.said[0]
+    assert outcomes(tmp_path / "saved.roofscope") == expected(7)
+    run.recorder.close()  # tried once more, and the folder can be made now
+    assert run.said[1] == f"All 7 results of this run are now in {run.path}."
+    assert outcomes(run.path) == expected(7)
+
+
+def test_results_that_no_folder_takes_at_the_end_are_said_to_be_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(tmp_path / "a.roofscope")
+    run.add(0, 2)
+    run.path.unlink()
+    monkeypatch.setattr("roofscope.profiling.results.session_writer.make_file", _refuse)
+    run.recorder.handle(BecameIdle())
+    run.recorder.close()
+    assert run.said[1] == "No folder took a file: 2 results of this run are lost."
+
+
+def _refuse(*_: object, **__: object) -> None:
+    raise SessionError("full")
+
+
+_LIMITED = """
+import resource, sys
+from pathlib import Path
+from roofscope.tests.unit.test_session_rescue import Run
+path = Path(sys.argv[1])
+run = Run(path)
+run.add(0, 1)
+resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, path.stat().st_size))
+run.add(1, 9)
+print(run.recorder.store.is_in_memory, len(run.said))
+run.recorder.store.save_as(Path("/dev/null"))
+"""
+
+
+def test_a_limit_on_the_size_of_files_keeps_results_in_memory(tmp_path: Path) -> None:
+    found = subprocess.run(
+        [*python(_LIMITED), tmp_path / "a.roofscope"], check=False, capture_output=True, text=True
+    )
+    assert found.stdout.split() == ["True", "1"], found.stderr
+    assert "/dev/null exists already; choose another name" in found.stderr
+    kept = outcomes(tmp_path / "a.roofscope")  # as many as its last pages had room for
+    assert kept == expected(len(kept))
+
+
+def test_two_programs_may_add_to_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.roofscope"
+    first, second = Run(path), Run(path, append=True)
+    for number in range(0, 10, 2):
+        first.add(number, number + 1)
+        second.add(number + 1, number + 2)
+    first.recorder.close()
+    second.recorder.close()
+    assert (first.said, second.said) == ([], [])
+    assert [point.outcome for point in load(path).points] == [point.outcome for point in POINTS[:10]]
+
+
+def test_the_file_alone_holds_every_commit_whoever_reads_it(tmp_path: Path) -> None:
+    """There is no log beside it that a copy would leave out."""
+    path, copy = tmp_path / "a.roofscope", tmp_path / "copy.roofscope"
+    run = Run(path)
+    for number in range(3):
+        run.add(number, number + 1)
+        shutil.copyfile(path, copy)
+        assert outcomes(copy) == expected(number + 1)
+        assert sorted(tmp_path.glob("a.roofscope*")) == [path]
+    run.recorder.close()
