@@ -119,15 +119,15 @@ class HeadlessRun:
         self._reader.start()
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
+        """Body of the reader thread. Whatever comes, its end is told: the loop waits for that."""
         decoder = event_decoder()
         assert process.stdout is not None
-        while data := os.read(process.stdout.fileno(), 1 << 16):
-            try:
+        try:
+            while data := os.read(process.stdout.fileno(), 1 << 16):
                 for event in decoder.feed(data):
                     self._inbox.put(event)
-            except ProtocolError as error:
-                self._inbox.put(error)
-        self._inbox.put(None)
+        finally:
+            self._inbox.put(None)
 
     def _send(self, data: bytes) -> None:
         if self._process is None or self._process.stdin is None:
