@@ -1,16 +1,18 @@
 """What is under way, as a bar and lines on the terminal."""
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Task as ProgressTask
+from rich.segment import Segment
 from rich.table import Column
 from rich.text import Text
 
 from roofscope.app.presentation.formatting import duration_text
+from roofscope.profiling.plain_text import visible
 from roofscope.profiling.results.outcome import Failed
 from roofscope.profiling.supervision.recorder import Gain
 from roofscope.profiling.supervision.recording import Watch
@@ -52,6 +54,15 @@ def make_progress(console: Console) -> Progress:
 
 
 class _Console(Console):
+    """Rich lets ESC and the like pass in text; only its own may reach the terminal."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(visible(segment.text), segment.style)
+
     def on_broken_pipe(self) -> None:
         """Not rich's exit at once: a run under way ends in order, and the command then says nothing."""
         raise BrokenPipeError

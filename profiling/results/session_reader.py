@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from roofscope.profiling.devices.environment import Environment
-from roofscope.profiling.paths import SUFFIX
+from roofscope.profiling.paths import SUFFIX, is_file
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
@@ -59,7 +59,7 @@ def _lies_still(path: Path) -> bool:
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:
     """Open a session's database, to read ("ro") or to add to ("rw"). Raises SessionError."""
-    if not path.is_file():
+    if not is_file(path):
         raise SessionError(f"There is no file {path}.")
     connection: sqlite3.Connection | None = None
     place = f"{path.absolute().as_uri()}?mode={mode}"
