@@ -14,7 +14,7 @@ from msgspec import Struct
 Value = TypeVar("Value")
 
 MOST_BYTES = 256 << 20  # of one document; a session's largest blob is a trace, far below
-_INTEGERS = range(-(2**63), 2**64)  # what any other reader of JSON, and numpy, holds
+_INTEGERS = range(-(2**63), 2**63)  # what SQLite, numpy and other readers hold
 _LONG_INTEGER = re.compile(rb"(?<![.\d])\d{19}")
 
 _SHOWN = 300  # characters of a reason, which may quote what was read
@@ -35,7 +35,7 @@ def decode(data: bytes | str, kind: type[Value], *, most_bytes: int = MOST_BYTES
             raise UnreadableError(f"it has {len(raw)} bytes, more than {most_bytes}")
         value = _decoder(kind).decode(raw)
         if _LONG_INTEGER.search(raw) and _has_long_integer(value):
-            raise UnreadableError("a whole number in it has more than 64 bits")
+            raise UnreadableError("a whole number in it is longer than 64 bits")
     except UnreadableError:
         raise
     except RecursionError:
@@ -60,7 +60,7 @@ def _has_long_integer(value: Any) -> bool:
     waiting: list[Any] = [value]
     while waiting:
         one = waiting.pop()
-        kind = type(one)
+        kind: type[Any] = type(one)
         if issubclass(kind, int) and one not in _INTEGERS:
             return True
         if issubclass(kind, Struct):

@@ -4,6 +4,7 @@ import codecs
 import io
 import os
 import sys
+from typing import TextIO
 
 import typer
 
@@ -70,7 +71,7 @@ def _fill(number: int, flags: int) -> None:
             os.close(opened)
 
 
-def _stream(old: io.TextIOBase | None, raw: io.FileIO) -> io.TextIOWrapper:
+def _stream(old: TextIO | None, raw: io.FileIO) -> io.TextIOWrapper:
     encoding = getattr(old, "encoding", None) or "utf-8"
     is_terminal = raw.isatty()
     return io.TextIOWrapper(

@@ -37,7 +37,8 @@ class _Description(ProgressColumn):
 def make_console(*, stderr: bool = False) -> Console:
     """A pipe has no width of its own, so nothing is folded or left out in one; stderr beside a document."""
     stream = sys.stderr if stderr else sys.stdout
-    return _Console(stderr=stderr, width=None if stream.isatty() else _ENDLESS)
+    # No highlighting: its patterns take seconds over a long text from a kernel.
+    return _Console(stderr=stderr, width=None if stream.isatty() else _ENDLESS, highlight=False)
 
 
 def make_progress(console: Console) -> Progress:

@@ -97,8 +97,12 @@ def csv_text(frame: "DataFrame") -> str:
     for place, dtype in enumerate(safe.dtypes):
         if dtype in ("string", "object"):
             column = safe.iloc[:, place]
-            safe.isetitem(place, column.map(lambda cell: cell_text(cell) if isinstance(cell, str) else cell))
+            safe.isetitem(place, column.map(_safe))
     return safe.to_csv(index=False, lineterminator=_END)
+
+
+def _safe(cell: object) -> object:
+    return cell_text(cell) if isinstance(cell, str) else cell
 
 
 def _count_text(count: float) -> str:

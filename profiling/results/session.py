@@ -11,7 +11,7 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
-from roofscope.profiling.planning.spec import Implementation, KernelSpec
+from roofscope.profiling.planning.spec import Implementation, KernelSpec, Pipe
 from roofscope.profiling.results.outcome import Measured, Outcome
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Roofline, compute_bound
@@ -170,8 +170,8 @@ class Session(Struct):
 
     def bound_of(self, point: Point) -> Bound:
         """The compute pipe that bounds a point."""
-        spec = self.specs[point.implementation.kernel]
-        return compute_bound(spec.pipe, point.job.workload.dtype, spec.multiplies)
+        spec, dtype = self.specs.get(point.implementation.kernel), point.job.workload.dtype
+        return compute_bound(spec.pipe, dtype, spec.multiplies) if spec else compute_bound(Pipe.VECTOR, dtype)
 
 
 def _newest(ceilings: Iterable[Ceiling]) -> Roofline:

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
+from roofscope.profiling.decoding import UnreadableError, decode
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.paths import SUFFIX, is_file
 from roofscope.profiling.planning.catalog import SourceFile
@@ -32,7 +33,7 @@ def load(path: Path) -> Session:
         return _read(path, connection)
     except KeyError as error:
         raise _damaged(path, f"job {error} is missing") from error
-    except (sqlite3.Error, msgspec.MsgspecError, TypeError) as error:
+    except (sqlite3.Error, msgspec.MsgspecError, UnreadableError, UnicodeDecodeError, TypeError) as error:
         raise _damaged(path, str(error)) from error
     finally:
         connection.close()
@@ -71,7 +72,7 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
         application_id = connection.execute("PRAGMA application_id").fetchone()[0]
         version = _version(connection)
         fault = schema_fault(connection) if application_id == APPLICATION_ID else None
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         if connection:
             connection.close()
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -172,11 +173,8 @@ def read_identity(connection: sqlite3.Connection) -> Identity:
 
 
 def _value(text: str, kind: type[Value]) -> Value:
-    return msgspec.json.decode(text, type=kind)
-
-
-_OUTCOMES: msgspec.json.Decoder[Outcome] = msgspec.json.Decoder(Outcome)  # type: ignore[arg-type]
+    return decode(text, kind)
 
 
 def _outcome(text: str) -> Outcome:
-    return _OUTCOMES.decode(text)
+    return decode(text, Outcome)  # type: ignore[arg-type] - a union of structs
