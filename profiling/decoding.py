@@ -60,13 +60,13 @@ def _has_long_integer(value: Any) -> bool:
     waiting: list[Any] = [value]
     while waiting:
         one = waiting.pop()
-        kind: type[Any] = type(one)
-        if issubclass(kind, int) and one not in _INTEGERS:
+        kinds: tuple[type, ...] = type(one).__mro__
+        if int in kinds and one not in _INTEGERS:
             return True
-        if issubclass(kind, Struct):
+        if Struct in kinds:
             waiting += msgspec.structs.astuple(one)
-        elif issubclass(kind, dict):
+        elif dict in kinds:
             waiting += [*one.keys(), *one.values()]
-        elif issubclass(kind, list | tuple | set | frozenset):
+        elif list in kinds or tuple in kinds:
             waiting += one
     return False
