@@ -8,8 +8,6 @@ from typing import TextIO
 
 import typer
 
-from roofscope.profiling.plain_text import visible
-
 _ASCII = {
     "µ": "u",
     "×": "x",
@@ -54,6 +52,8 @@ def take_over_stdio() -> None:
 
 def say(text: str, *, err: bool = False, colour: str | None = None) -> None:
     """A line for the user."""
+    from roofscope.profiling.plain_text import visible  # help and completion load nothing of the engine
+
     typer.secho(visible(text), err=err, fg=colour)
 
 

@@ -1,7 +1,7 @@
 """What the window remembers between starts: one JSON file.
 
 Not QSettings, which reads bytes into whatever type they name: of some that a bad disk had changed, Qt took up
-to 130 s to make sense, at each start anew.
+to 130 s to make sense, at each start again.
 """
 
 import hashlib
@@ -106,7 +106,7 @@ class Settings:
             return decode(file.read(_MOST_BYTES + 1), _Remembered, most_bytes=_MOST_BYTES)
 
     def _first_read(self) -> _Remembered:
-        """What is damaged is told and set aside, so that the next start does not meet it again."""
+        """What is damaged is said and set aside, so that the next start does not meet it again."""
         try:
             values = self._read()
         except FileNotFoundError:

@@ -119,7 +119,7 @@ class HeadlessRun:
         self._reader.start()
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
-        """Body of the reader thread. Whatever comes, its end is told: the loop waits for that."""
+        """Body of the reader thread. Whatever comes, it says its end: the loop waits for that."""
         decoder = event_decoder()
         assert process.stdout is not None
         try:

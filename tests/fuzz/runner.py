@@ -124,7 +124,7 @@ def in_processes(name: str, seed: int, first: int, count: int, seconds: float) -
                 last = msgspec.json.decode(line, type=Tally)
         code = child.wait()
         at += last.inputs
-        if code:  # what died was the one after the last it told of
+        if code:  # what died was the one after the last it said of
             last.crashes += 1
             last.inputs += 1
             last.found(f"the process ended with {code}", f"{seed}:{name}:{at}")
