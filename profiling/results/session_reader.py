@@ -50,6 +50,8 @@ def load_trace(path: Path, number: int) -> bytes:
         connection.close()
     if row is None:
         raise SessionError(f"{path} holds no trace {number}.")
+    if not isinstance(row[0], bytes):  # SQLite's columns hold whatever was put into them
+        raise SessionError(f"The trace {number} of {path} is damaged; record it again.")
     return row[0]
 
 

@@ -84,12 +84,13 @@ def _limited() -> Iterator[None]:
     def late(*_: object) -> None:
         raise TooSlow
 
-    signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+    before = signal.signal(signal.SIGALRM, late)  # pytest's own time limit is such a timer too
+    left_s, _ = signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_REAL, left_s)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _kind(error: BaseException) -> str:
