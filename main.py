@@ -49,7 +49,9 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     from roofscope.app.cli.commands import cli
+    from roofscope.app.cli.output import take_over_stdio
 
+    take_over_stdio()
     signal.signal(signal.SIGINT, handler)
     # As it is installed, whatever the file is called that was run: completion knows a command by its name.
     cli(prog_name="roofscope")

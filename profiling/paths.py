@@ -39,7 +39,7 @@ class UserPaths(Struct, frozen=True):
     def of_user(cls) -> "UserPaths":
         return cls(
             sessions=platformdirs.user_data_path("roofscope", appauthor=False) / "sessions",
-            settings=platformdirs.user_config_path("roofscope", appauthor=False) / "window.ini",
+            settings=platformdirs.user_config_path("roofscope", appauthor=False) / "window.json",
             ceilings=cache_folder("ceilings"),
         )
 
@@ -68,6 +68,14 @@ def new_session_path(folder: Path) -> Path:
         path = folder / f"{stem}-{number}{SUFFIX}"
         number += 1
     return path
+
+
+def is_file(path: Path) -> bool:
+    """Whether a regular file is there, as far as one can see: not in a folder that is closed to us."""
+    try:
+        return path.is_file()
+    except OSError:  # such as a name that is too long
+        return False
 
 
 def module_command(module: str) -> tuple[str, ...]:

@@ -35,6 +35,12 @@ os.environ["ROOFSCOPE_LOCKS"] = _home.name
 # Compiled kernels may be shared.
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(tempfile.gettempdir(), "roofscope-tests-inductor")))
 os.environ["TMPDIR"] = _home.name
+# No test, and nothing that a test starts, may listen or leave this machine: tests/guard notes it.
+_guard = Path(__file__).with_name("guard")
+_network_log = Path(_home.name, "network.log")
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(_guard), os.environ.get("PYTHONPATH"))))
+os.environ["ROOFSCOPE_NETWORK_LOG"] = str(_network_log)
+runpy.run_path(str(_guard / "sitecustomize.py"))
 for _variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
     _folder = Path(_home.name, _variable.lower())
     _folder.mkdir(mode=0o700)
@@ -107,6 +113,15 @@ def nothing_left_running(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     left = Running.settled(before)
     assert not left, f"left running: {'; '.join(left)}"
+
+
+@pytest.fixture(autouse=True)
+def no_network(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a test that uses a network, by itself or by a process that it started; tools may ask for news."""
+    yield
+    used = _network_log.read_text(encoding="utf-8") if _network_log.exists() else ""
+    _network_log.unlink(missing_ok=True)
+    assert not used or "contracts" in _folders(request.node), f"the network was used: {used}"
 
 
 @pytest.fixture(autouse=True)

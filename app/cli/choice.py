@@ -10,6 +10,7 @@ from typing import TypeVar
 import typer
 
 from roofscope.app.cli.errors import refuse, unknown
+from roofscope.app.cli.output import say
 from roofscope.app.cli.trusting import trusted_folder
 from roofscope.app.presentation.words import parse_dtype, parse_size_list, parse_sizes
 from roofscope.profiling.devices.device import Device, DeviceKind
@@ -86,7 +87,7 @@ def scan_kernels(folders: Sequence[Path] = ()) -> Catalog:
     """Our kernels and the user's; what was left out is said on stderr."""
     catalog = scan([LIBRARY, *folders])
     for problem in catalog.problems:
-        typer.secho(problem.message, err=True, fg=typer.colors.YELLOW)
+        say(problem.message, err=True, colour=typer.colors.YELLOW)
     return catalog
 
 

@@ -5,6 +5,7 @@ Its module is imported when it is called, so that help and completion wait for n
 
 import os
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -12,7 +13,8 @@ import typer
 from typer.core import TyperGroup
 
 from roofscope import __version__
-from roofscope.app.cli.errors import PIPE_CLOSED, unknown
+from roofscope.app.cli.errors import OUTPUT_LOST, PIPE_CLOSED, complain, unknown
+from roofscope.app.cli.output import OutputLost, say
 
 COMMANDS = {
     "run": "Verify and time kernels; print a table and write a session file.",
@@ -56,13 +58,34 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """A reader that has enough, as ``head`` has, closes the pipe: no news for anybody."""
         try:
-            try:
-                return super().invoke(ctx)
-            finally:  # a command may end by typer.Exit
-                sys.stdout.flush()
+            return _flushed(lambda: super(Commands, self).invoke(ctx))
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still buffered
+            _forget_stdout()
             raise typer.Exit(PIPE_CLOSED) from None
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Stdout that is closed or full ends any command in a sentence, also one that prints its help."""
+        try:
+            return _flushed(lambda: super(Commands, self).main(*args, **options))
+        except BrokenPipeError:
+            _forget_stdout()
+            raise SystemExit(PIPE_CLOSED) from None
+        except OutputLost as error:
+            _forget_stdout()
+            complain(f"What was to be printed is lost: stdout cannot be written ({error.strerror}).")
+            raise SystemExit(OUTPUT_LOST) from None
+
+
+def _flushed(do: Callable[[], Any]) -> Any:
+    try:
+        return do()
+    finally:  # a command may end by typer.Exit
+        sys.stdout.flush()
+
+
+def _forget_stdout() -> None:
+    """For what is still buffered."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 cli = typer.Typer(
@@ -77,7 +100,7 @@ cli = typer.Typer(
 
 def _print_version(is_wanted: bool) -> None:
     if is_wanted:
-        typer.echo(f"roofscope {__version__}")
+        say(f"roofscope {__version__}")
         raise typer.Exit
 
 
@@ -100,6 +123,6 @@ def start(
     from roofscope.app.cli.run import RunOptions, run
     from roofscope.profiling.planning.plan import TOUR
 
-    typer.echo("There is no screen, so Roofscope measures a quick plan here on the terminal.")
-    typer.echo("(`roofscope --help` lists the commands; sessions open in the window on any machine.)")
+    say("There is no screen, so Roofscope measures a quick plan here on the terminal.")
+    say("(`roofscope --help` lists the commands; sessions open in the window on any machine.)")
     raise typer.Exit(run(RunOptions(kernels=TOUR)))

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from roofscope.app.cli.choice import choose_device
 from roofscope.app.cli.documents import DeviceDocument, print_document
 from roofscope.app.cli.options import AsJson, DeviceName
+from roofscope.app.cli.output import say
 from roofscope.app.presentation.formatting import (
     MISSING,
     clock_text,
@@ -38,7 +39,7 @@ def command(device: DeviceName = None, as_json: AsJson = False) -> None:
     rows = sheet(chosen, state)
     width = max(map(len, rows))
     for name, text in rows.items():
-        print(f"{name:<{width}}  {text}")
+        say(f"{name:<{width}}  {text}")
 
 
 def sheet(device: Device, state: DeviceState) -> dict[str, str]:

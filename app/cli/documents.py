@@ -3,11 +3,10 @@
 Values are in SI base units with the unit in the name; null stands for what is not known.
 """
 
-import msgspec
 from msgspec import Struct
 
 from roofscope import __version__
-from roofscope.profiling.analysis.export import SCHEMA, Schema
+from roofscope.profiling.analysis.export import SCHEMA, Schema, json_text
 from roofscope.profiling.analysis.flatten import point_records
 from roofscope.profiling.analysis.point_record import PointRecord
 from roofscope.profiling.devices.device import Device, DeviceState
@@ -123,7 +122,7 @@ AnyDocument = (
 
 def print_document(document: Document) -> None:
     """As indented JSON on stdout."""
-    print(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+    print(json_text(document))
 
 
 def run_document(session: Session, problem: str = "") -> RunDocument:

@@ -6,9 +6,12 @@ from typing import NoReturn
 
 import typer
 
+from roofscope.app.cli.output import say
+
 DONE, SOME_FAILED, USAGE = 0, 1, 2
 INCONCLUSIVE = 3  # nothing failed, but the host's noise forbids to say that all passed
 BUSY = 75  # EX_TEMPFAIL of sysexits.h: the same command may work later
+OUTPUT_LOST = 74  # EX_IOERR: stdout is closed or its disk is full
 PIPE_CLOSED = 141  # as a shell reports a tool that SIGPIPE ended
 
 
@@ -20,7 +23,7 @@ def refuse(message: str) -> NoReturn:
 
 def complain(message: str) -> None:
     """One sentence on stderr; the command goes on."""
-    typer.secho(message, err=True, fg=typer.colors.RED)
+    say(message, err=True, colour=typer.colors.RED)
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:

@@ -1,7 +1,6 @@
 """``export``: writes a session's points, roofline and traces in other formats."""
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -11,9 +10,10 @@ import typer
 from roofscope.app.cli.choice import one_of
 from roofscope.app.cli.errors import refuse, unknown
 from roofscope.app.cli.options import SessionFile
+from roofscope.app.cli.output import say
 from roofscope.app.cli.pivot import PivotValue, export_pivot
 from roofscope.app.cli.sessions import load_or_refuse
-from roofscope.app.cli.targets import STDOUT, check_target, put, unwritable
+from roofscope.app.cli.targets import STDOUT, check_target, put
 from roofscope.profiling.results.chrome_trace import TraceError, unpack
 from roofscope.profiling.results.session import Session, TraceInfo
 from roofscope.profiling.results.session_reader import SessionError, load_trace
@@ -62,7 +62,7 @@ def command(
         if formats or trace is not None:
             refuse("--pivot makes a table of its own; leave --csv, --json, --png and --svg out.")
         if said := export_pivot(file, pivot, value, out):
-            typer.echo(said)
+            say(said)
         return
     if not formats and trace is None:
         refuse("Say what to export: --csv, --json, --png, --svg, --pivot AXIS or --trace NAME.")
@@ -73,7 +73,7 @@ def command(
         written.append(export_trace(file, trace, out))
     for path in written:
         if path != STDOUT:
-            typer.echo(str(path))
+            say(str(path))
 
 
 def export_session(source: Path, formats: list[str], out: Path | None) -> list[Path]:
@@ -83,7 +83,7 @@ def export_session(source: Path, formats: list[str], out: Path | None) -> list[P
     for suffix, target in targets.items():
         check_target(target, source, [f".{suffix}"])
     for suffix, target in targets.items():
-        _write(_WRITERS[suffix](session), target)
+        put(_WRITERS[suffix](session), target)
     return list(targets.values())
 
 
@@ -97,15 +97,11 @@ def export_trace(source: Path, name: str, out: Path | None) -> Path:
         write_trace(load_trace(source, info.number), target)
     except (SessionError, TraceError) as error:
         refuse(str(error))
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        refuse(unwritable(target, error))
     return target
 
 
 def write_trace(chrome_json_gz: bytes, target: Path) -> None:
-    """As the name says: gzipped, or plain. Raises OSError and TraceError."""
+    """As the name says: gzipped, or plain. Raises TraceError."""
     put(chrome_json_gz if target.suffix == ".gz" else unpack(chrome_json_gz), target)
 
 
@@ -120,15 +116,6 @@ def _find_trace(session: Session, name: str) -> TraceInfo:
 
 def _trace_names(traces: Sequence[TraceInfo]) -> list[str]:
     return list(dict.fromkeys(trace.implementation.key for trace in traces))
-
-
-def _write(content: bytes, target: Path) -> None:
-    try:
-        put(content, target)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        refuse(unwritable(target, error))
 
 
 def _csv(session: Session) -> bytes:
@@ -155,10 +142,7 @@ def _png(session: Session) -> bytes:
         from roofscope.app.window.chart.render import render_roofline_png
     except ImportError as error:
         refuse(f"A PNG needs Qt, which is not here ({error}); export --svg, or install roofscope[window].")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "roofline.png")
-        render_roofline_png(session, path)
-        return path.read_bytes()
+    return render_roofline_png(session)
 
 
 _WRITERS: dict[str, Callable[[Session], bytes]] = {"csv": _csv, "json": _json, "png": _png, "svg": _svg}

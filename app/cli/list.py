@@ -8,6 +8,7 @@ import typer
 from roofscope.app.cli.choice import choose_folders, choose_kernels, scan_kernels
 from roofscope.app.cli.documents import ListDocument, ListedImplementation, ListedKernel, print_document
 from roofscope.app.cli.options import AsJson, KernelFolders, TrustFolders
+from roofscope.app.cli.output import say
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.plan import by_default
 from roofscope.profiling.planning.spec import Implementation, Provider, size_text
@@ -30,7 +31,7 @@ def command(
     if as_json:
         print_document(ListDocument(kernels=tuple(listed), problems=catalog.problems))
     else:
-        print("\n\n".join(_text(found) for found in listed))
+        say("\n\n".join(_text(found) for found in listed))
 
 
 def list_kernel(kernel: Kernel) -> ListedKernel:

@@ -7,7 +7,7 @@ from typing import Any
 
 from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.sessions import load_or_refuse
-from roofscope.app.cli.targets import STDOUT, check_target, put, unwritable
+from roofscope.app.cli.targets import STDOUT, check_target, put
 from roofscope.app.presentation.formatting import bandwidth_text, flop_rate_text, time_text
 from roofscope.profiling.analysis.export import csv_text
 from roofscope.profiling.analysis.frame import SIZE, make_frame
@@ -42,12 +42,7 @@ def export_pivot(source: Path, axis: str, value: PivotValue, out: Path | None) -
     if out is None:
         return _text(table, text_of)
     table.insert(len(GROUP), "value", column)  # what the cells are, and in which unit
-    try:
-        put(csv_text(table).encode(), out)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        refuse(unwritable(out, error))
+    put(csv_text(table).encode(), out)
     return "" if out == STDOUT else str(out)
 
 

@@ -1,17 +1,19 @@
 """What is under way, as a bar and lines on the terminal."""
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Task as ProgressTask
+from rich.segment import Segment
 from rich.table import Column
 from rich.text import Text
 
 from roofscope.app.presentation.awaited_text import awaited_text
 from roofscope.app.presentation.formatting import duration_text
+from roofscope.profiling.plain_text import visible
 from roofscope.profiling.results.outcome import Failed
 from roofscope.profiling.supervision.recorder import Gain
 from roofscope.profiling.supervision.recording import Watch
@@ -37,7 +39,8 @@ class _Description(ProgressColumn):
 def make_console(*, stderr: bool = False) -> Console:
     """A pipe has no width of its own, so nothing is folded or left out in one; stderr beside a document."""
     stream = sys.stderr if stderr else sys.stdout
-    return _Console(stderr=stderr, width=None if stream.isatty() else _ENDLESS)
+    # No highlighting: its patterns take seconds over a long text from a kernel.
+    return _Console(stderr=stderr, width=None if stream.isatty() else _ENDLESS, highlight=False)
 
 
 def make_progress(console: Console) -> Progress:
@@ -54,6 +57,15 @@ def make_progress(console: Console) -> Progress:
 
 
 class _Console(Console):
+    """Rich lets ESC and the like pass in text; only its own may reach the terminal."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(visible(segment.text), segment.style)
+
     def on_broken_pipe(self) -> None:
         """Not rich's exit at once: a run under way ends in order, and the command then says nothing."""
         raise BrokenPipeError

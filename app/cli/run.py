@@ -35,10 +35,11 @@ from roofscope.app.cli.options import (
 from roofscope.app.cli.outcome_lines import OutcomeLines, shortfall
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.cli.table import print_table
-from roofscope.app.cli.targets import unwritable
+from roofscope.app.presentation.files import why_unwritable, write_file
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import flags_of
 from roofscope.profiling.devices.discovery import default_device, local_devices
+from roofscope.profiling.paths import is_file
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.session import Point, Session
@@ -148,7 +149,7 @@ def run(options: RunOptions) -> int:
     path = choose_session(options.out)
     labels = choose_labels(options.labels)
     picture = path.with_suffix(".svg")
-    if options.svg and picture.is_file():
+    if options.svg and is_file(picture):
         refuse(f"{picture}, where the roofline of this run would go, exists already; choose another name.")
     folders = choose_folders(options.folders, is_trusted=options.trust)
     catalog = scan_kernels(folders)
@@ -186,7 +187,7 @@ def run(options: RunOptions) -> int:
                 device,
                 [Run(job) for job in jobs],
                 watch,
-                CeilingCache(console.print),
+                CeilingCache(lambda text: console.print(text, markup=False, highlight=False)),
                 kernel_roots=folders,
                 ceilings=Ceilings.MEASURE if options.fresh_ceilings else Ceilings.KEEP,
                 labels=labels,
@@ -237,8 +238,8 @@ def _draw(console: Console, session: Session, picture: Path) -> None:
     from roofscope.app.presentation.roofline.svg import roofline_svg
 
     try:
-        picture.write_text(roofline_svg(session), encoding="utf-8")
+        write_file(picture, roofline_svg(session).encode())
     except OSError as error:
-        complain(f"The roofline {unwritable(picture, error)}")
+        complain(f"The roofline {why_unwritable(picture, error)}")
     else:
         console.print(f"Roofline: {picture}", markup=False, highlight=False, soft_wrap=True)

@@ -3,6 +3,7 @@
 from roofscope.app.cli.documents import print_document, run_document
 from roofscope.app.cli.options import AsJson, SessionFile
 from roofscope.app.cli.outcome_lines import shortfall
+from roofscope.app.cli.output import say
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.cli.table import print_table
@@ -20,4 +21,4 @@ def command(file: SessionFile, as_json: AsJson = False) -> None:
         if missing:
             console.print(missing, markup=False, highlight=False)
     else:
-        print(f"{file} holds no point.")
+        say(f"{file} holds no point.")

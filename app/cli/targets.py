@@ -6,17 +6,24 @@ from pathlib import Path
 
 from roofscope.app.cli.errors import refuse
 from roofscope.app.presentation.export import SUFFIXES
+from roofscope.app.presentation.files import why_unwritable, write_file
 from roofscope.profiling.paths import SUFFIX
 
 STDOUT = Path("-")  # the usual name for it in --out
 
 
 def put(content: bytes, target: Path) -> None:
-    """Write a file, or to stdout. Raises OSError."""
+    """Write a file, or to stdout; refuse where the file cannot be written."""
     if target == STDOUT:
+        sys.stdout.flush()
         sys.stdout.buffer.write(content)
-    else:
-        target.write_bytes(content)
+        return
+    try:
+        write_file(target, content)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        refuse(why_unwritable(target, error))
 
 
 def check_target(target: Path, source: Path, suffixes: Collection[str]) -> None:
@@ -26,7 +33,11 @@ def check_target(target: Path, source: Path, suffixes: Collection[str]) -> None:
     """
     if target == STDOUT:
         return
-    if target.exists() and target.samefile(source):
+    try:
+        is_source = target.exists() and target.samefile(source)
+    except (OSError, ValueError) as error:  # a folder closed to us, a name too long or with a null in it
+        refuse(why_unwritable(target, error))
+    if is_source:
         refuse(f"{target} is the session itself and would be lost; give --out another name.")
     suffix = target.suffix.lower()
     if suffix in {SUFFIX, *SUFFIXES} and suffix not in suffixes:
@@ -43,9 +54,4 @@ def check_writable(target: Path) -> None:
         if is_new:
             target.unlink()
     except OSError as error:
-        refuse(unwritable(target, error))
-
-
-def unwritable(target: Path, error: OSError) -> str:
-    """One sentence. Qt says only that it failed: our OSError for that has no strerror."""
-    return f"{target} cannot be written: {error.strerror or error}."
+        refuse(why_unwritable(target, error))

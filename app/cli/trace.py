@@ -14,7 +14,7 @@ from roofscope.app.cli.export import TRACE_SUFFIXES, write_trace
 from roofscope.app.cli.options import DtypeName, KernelFolders, SessionFile, TrustFolders
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.cli.sessions import load_or_refuse
-from roofscope.app.cli.targets import STDOUT, check_target, check_writable, unwritable
+from roofscope.app.cli.targets import STDOUT, check_target, check_writable
 from roofscope.app.presentation.formatting import percent_text, time_text
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.discovery import local_devices
@@ -136,9 +136,6 @@ def _show(console: Console, path: Path, trace: TraceInfo, out: Path | None) -> N
         table.add_row(row.name, *cells)
     console.print(table, highlight=False, markup=False)
     if out:
-        try:
-            write_trace(content, out)
-        except OSError as error:
-            refuse(unwritable(out, error))
+        write_trace(content, out)
         if out != STDOUT:
             console.print(f"Chrome trace: {out}", markup=False, highlight=False, soft_wrap=True)

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Protocol
 
+from roofscope.app.presentation.files import why_unwritable, write_file
 from roofscope.profiling.analysis.export import csv_report, json_report
 from roofscope.profiling.results.session import Session
 
@@ -16,7 +17,7 @@ class Picture(Protocol):
 class PictureSource(Protocol):
     """The chart, as far as it can paint itself into a file: what the user sees, not a fresh one."""
 
-    def render_png(self, path: Path) -> None: ...
+    def png(self) -> bytes: ...
 
     def picture(self) -> Picture: ...
 
@@ -27,19 +28,17 @@ class ExportError(Exception):
 
 def export(session: Session, chart: PictureSource, path: Path) -> None:
     """PNG, SVG, CSV or JSON. Raises ExportError."""
-    texts = {
-        ".svg": lambda: chart.picture().svg(),
-        ".csv": lambda: csv_report(session),
-        ".json": lambda: json_report(session),
+    contents = {
+        ".png": chart.png,
+        ".svg": lambda: chart.picture().svg().encode(),
+        ".csv": lambda: csv_report(session).encode(),
+        ".json": lambda: json_report(session).encode(),
     }
-    kind = path.suffix.lower()
+    content = contents.get(path.suffix.lower())
+    if content is None:
+        known = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+        raise ExportError(f"{path.name} names no known kind of file; end it in {known}.")
     try:
-        if kind == ".png":
-            chart.render_png(path)
-        elif kind in texts:
-            path.write_text(texts[kind](), encoding="utf-8", newline="")
-        else:
-            known = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
-            raise ExportError(f"{path.name} names no known kind of file; end it in {known}.")
-    except OSError as error:
-        raise ExportError(f"{path} cannot be written: {error.strerror or error}.") from error
+        write_file(path, content(), may_wait=False)
+    except (OSError, ValueError) as error:  # ValueError: a name with a null in it
+        raise ExportError(why_unwritable(path, error)) from error

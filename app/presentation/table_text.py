@@ -1,21 +1,22 @@
 """A table of texts as tab-separated lines, HTML and Markdown: what a paste gives elsewhere."""
 
-import html
 from collections.abc import Sequence
+
+from roofscope.profiling.plain_text import cell_text, html_text, one_line
 
 Table = Sequence[Sequence[str]]  # the first row holds the titles
 
 
 def tab_separated(table: Table) -> str:
     """For spreadsheets."""
-    return "\n".join("\t".join(_line(cell) for cell in row) for row in table) + "\n"
+    return "\n".join("\t".join(cell_text(_line(cell)) for cell in row) for row in table) + "\n"
 
 
 def html_table(table: Table) -> str:
     """For mail and documents."""
     titles, *rows = table
-    head = "".join(f"<th>{html.escape(title)}</th>" for title in titles)
-    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    head = "".join(f"<th>{html_text(title)}</th>" for title in titles)
+    body = "".join(f"<tr>{''.join(f'<td>{html_text(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -32,8 +33,9 @@ def markdown_table(table: Table, foot: str = "") -> str:
 
 
 def _markdown_row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(_line(cell).replace('|', chr(92) + '|') for cell in cells)} |"
+    safe = (_line(cell).replace("<", "&lt;").replace("|", chr(92) + "|") for cell in cells)
+    return f"| {' | '.join(safe)} |"
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    return one_line(text)

@@ -38,7 +38,7 @@ from roofscope.app.window.window_commands import WindowCommands
 from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.devices.discovery import LocalDevices, default_device
-from roofscope.profiling.paths import LIBRARY, UserPaths
+from roofscope.profiling.paths import LIBRARY, UserPaths, is_file
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.trust import Trust
 from roofscope.profiling.results.session import Session, timestamp
@@ -143,8 +143,10 @@ class Application(QObject):
     def start(self, files: Sequence[Path] = ()) -> None:
         """Show the file asked for, else the last session, else the example, and look for devices."""
         self._restore_layout()
-        recent = [path for path in self.settings.recent_sessions if path.is_file()]
-        example = [self._paths.example] if self._paths.example.is_file() else []
+        for problem in self.settings.problems:
+            self._notice(problem)
+        recent = [path for path in self.settings.recent_sessions if is_file(path)]
+        example = [self._paths.example] if is_file(self._paths.example) else []
         candidates = [Path(file) for file in files] or [*recent[:1], *example[:1]][:1]
         if not (candidates and self.controller.open(candidates[0])):
             self.controller.new_session(None)
@@ -159,7 +161,6 @@ class Application(QObject):
         self.controller.close()
         self.background.finish()
         self._source.close()
-        self.settings.sync()
 
     def _notice(self, text: str) -> None:
         self.panes.cards.notice(text)

@@ -7,6 +7,8 @@ from msgspec import Struct
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
+from roofscope.app.window.widgets.labels import tip_text
+
 
 class Menu(StrEnum):
     FILE = "&File"
@@ -196,7 +198,7 @@ class Actions:
         for command in COMMANDS:
             action = QAction(command.text, owner)
             action.setObjectName(command.id)
-            action.setToolTip(tool_tip(command))
+            action.setToolTip(tip_text(tool_tip(command)))
             action.setCheckable(command.is_choice)
             if command.keys:
                 action.setShortcut(QKeySequence(command.keys, QKeySequence.SequenceFormat.PortableText))

@@ -1,72 +1,175 @@
-"""What the window remembers between starts."""
+"""What the window remembers between starts: one JSON file.
 
-from collections.abc import Sequence
+Not QSettings, which reads bytes into whatever type they name: of some that a bad disk had changed, Qt took up
+to 130 s to make sense, at each start again.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Annotated
 
-from PySide6.QtCore import QByteArray, QSettings
+import msgspec
+from msgspec import Struct
+from PySide6.QtCore import QByteArray
 
 from roofscope.app.presentation.tokens import Scheme
+from roofscope.profiling.decoding import UnreadableError, decode
 
 _LAYOUT_VERSION = 1  # raise when docks are renamed or rearranged: an older layout is then forgotten
 _RECENT_COUNT = 8
+_MOST_BYTES = 1 << 20
+_MOST_LAYOUT_BYTES = 64 << 10
+
+_Line = Annotated[str, msgspec.Meta(max_length=4096)]  # the longest path that Linux takes
+
+
+class _Layout(Struct, frozen=True):
+    """Qt's own bytes, in which a changed one may stand for a billion toolbars: so they have a digest."""
+
+    version: int
+    geometry: bytes
+    state: bytes
+    sha256: str
+
+    @classmethod
+    def of(cls, geometry: bytes, state: bytes) -> "_Layout":
+        return cls(_LAYOUT_VERSION, geometry, state, _digest(geometry, state))
+
+    @property
+    def is_whole(self) -> bool:
+        is_small = len(self.geometry) + len(self.state) <= _MOST_LAYOUT_BYTES
+        return is_small and self.sha256 == _digest(self.geometry, self.state)
+
+
+class _Remembered(Struct, frozen=True):
+    scheme: Scheme = Scheme.SYSTEM
+    recent_sessions: tuple[_Line, ...] = ()  # newest first
+    kernel_folders: tuple[_Line, ...] = ()
+    folder: _Line = ""
+    layout: _Layout | None = None
 
 
 class Settings:
-    """Typed access to one settings file."""
+    """Typed access to one settings file. ``problems`` are sentences for the user; nothing is raised."""
 
     def __init__(self, path: Path) -> None:
-        self._settings = QSettings(str(path), QSettings.Format.IniFormat)
+        self._path = path
+        self.problems: list[str] = []
+        self._is_kept = True  # until it cannot be written, which is said once
+        self._values = self._first_read()
 
     @property
     def scheme(self) -> Scheme:
-        text = self._text("scheme")
-        return Scheme(text) if text in set(Scheme) else Scheme.SYSTEM
+        return self._values.scheme
 
     @scheme.setter
     def scheme(self, scheme: Scheme) -> None:
-        self._settings.setValue("scheme", str(scheme))
+        self._change(lambda values: msgspec.structs.replace(values, scheme=scheme))
 
     @property
     def recent_sessions(self) -> tuple[Path, ...]:
         """Newest first."""
-        return tuple(Path(line) for line in self._text("recent_sessions").split("\n") if line)
+        return tuple(map(Path, self._values.recent_sessions))
 
     def remember_session(self, path: Path) -> None:
-        others = [recent for recent in self.recent_sessions if recent != path]
-        self._settings.setValue("recent_sessions", "\n".join(map(str, [path, *others][:_RECENT_COUNT])))
+        def with_it(values: _Remembered) -> _Remembered:
+            others = [recent for recent in values.recent_sessions if recent != _line(path)]
+            recent = (_line(path), *others)[:_RECENT_COUNT]
+            return msgspec.structs.replace(values, recent_sessions=recent)
+
+        self._change(with_it)
 
     @property
     def kernel_folders(self) -> tuple[Path, ...]:
         """Folders of kernels that the user has added; which of them run is a matter of trust."""
-        return tuple(Path(line) for line in self._text("kernel_folders").split("\n") if line)
+        return tuple(map(Path, self._values.kernel_folders))
 
     @kernel_folders.setter
     def kernel_folders(self, folders: Sequence[Path]) -> None:
-        self._settings.setValue("kernel_folders", "\n".join(map(str, folders)))
+        lines = tuple(map(_line, folders))
+        self._change(lambda values: msgspec.structs.replace(values, kernel_folders=lines))
 
     @property
     def folder(self) -> Path:
         """Where the last file dialog was."""
-        return Path(self._text("folder") or Path.home())
+        return Path(self._values.folder or Path.home())
 
     @folder.setter
     def folder(self, folder: Path) -> None:
-        self._settings.setValue("folder", str(folder))
+        self._change(lambda values: msgspec.structs.replace(values, folder=_line(folder)))
 
     @property
     def layout(self) -> tuple[QByteArray, QByteArray]:
         """The window's geometry and arrangement of panes, each empty where none was saved."""
-        saved = (self._settings.value(f"layout{_LAYOUT_VERSION}/{name}") for name in ("geometry", "state"))
-        geometry, state = (value if isinstance(value, QByteArray) else QByteArray() for value in saved)
-        return geometry, state
+        saved = self._values.layout
+        if saved is None or saved.version != _LAYOUT_VERSION:
+            return QByteArray(), QByteArray()
+        return QByteArray(saved.geometry), QByteArray(saved.state)
 
     def save_layout(self, geometry: QByteArray, state: QByteArray) -> None:
-        self._settings.setValue(f"layout{_LAYOUT_VERSION}/geometry", geometry)
-        self._settings.setValue(f"layout{_LAYOUT_VERSION}/state", state)
+        layout = _Layout.of(bytes(geometry.data()), bytes(state.data()))
+        self._change(lambda values: msgspec.structs.replace(values, layout=layout))
 
-    def sync(self) -> None:
-        self._settings.sync()
+    def _read(self) -> _Remembered:
+        """What the file holds. Raises OSError, UnreadableError."""
+        with self._path.open("rb") as file:
+            return decode(file.read(_MOST_BYTES + 1), _Remembered, most_bytes=_MOST_BYTES)
 
-    def _text(self, key: str) -> str:
-        value = self._settings.value(key)
-        return value if isinstance(value, str) else ""
+    def _first_read(self) -> _Remembered:
+        """What is damaged is said and set aside, so that the next start does not meet it again."""
+        try:
+            values = self._read()
+        except FileNotFoundError:
+            return _Remembered()
+        except OSError as error:
+            self.problems.append(f"The window's settings in {self._path} cannot be read: {error.strerror}.")
+            return _Remembered()
+        except UnreadableError as error:
+            self._set_aside(f"are damaged ({error})")
+            return _Remembered()
+        if values.layout and not values.layout.is_whole:
+            self.problems.append("The kept arrangement of panes is damaged; they start as at first.")
+            return msgspec.structs.replace(values, layout=None)
+        return values
+
+    def _set_aside(self, why: str) -> None:
+        aside = self._path.with_name(f"{self._path.name}.damaged")
+        try:
+            self._path.replace(aside)
+        except OSError:
+            self.problems.append(
+                f"The window's settings in {self._path} {why}; it starts with its first ones."
+            )
+        else:
+            self.problems.append(
+                f"The window's settings {why} and lie in {aside}; it starts with its first ones."
+            )
+
+    def _change(self, change: Callable[[_Remembered], _Remembered]) -> None:
+        """What another window wrote meanwhile stays, but for what this one changes."""
+        try:
+            current = self._read()
+        except (OSError, UnreadableError):
+            current = self._values
+        self._values = change(current)
+        part = self._path.with_name(f"{self._path.name}.part")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            part.write_bytes(msgspec.json.encode(self._values))
+            part.replace(self._path)
+        except OSError as error:
+            if self._is_kept:
+                self._is_kept = False
+                self.problems.append(
+                    f"The window's settings cannot be kept in {self._path}: {error.strerror}."
+                )
+
+
+def _line(path: Path) -> str:
+    """A path as JSON can hold it; one of bytes that are no text would keep all else from being written."""
+    return str(path).encode(errors="replace").decode()
+
+
+def _digest(geometry: bytes, state: bytes) -> str:
+    return hashlib.sha256(b"%d:" % len(geometry) + geometry + state).hexdigest()

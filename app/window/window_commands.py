@@ -25,6 +25,7 @@ from roofscope.app.window.shell.shortcuts_dialog import ShortcutsDialog
 from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.app.window.tables.point_table import PointTable
 from roofscope.app.window.theme import ThemeSwitch
+from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.doctor import examine
 from roofscope.profiling.planning.plan import PlanError
 from roofscope.profiling.results.session import Point
@@ -258,7 +259,7 @@ class WindowCommands(QObject):
         self._actions[CommandId.STOP].setEnabled(running)
         self._actions[CommandId.PROBE].setEnabled(has_device and not running)
         self._actions[CommandId.TRACE].setEnabled(measured and not why_not and not running)
-        self._actions[CommandId.TRACE].setToolTip(why_not or self._trace_tip)
+        self._actions[CommandId.TRACE].setToolTip(tip_text(why_not or self._trace_tip))
         self._actions[CommandId.PIN].setEnabled(measured)
         is_pinned = point is not None and self._parts.table.pinned == point.number
         self._actions[CommandId.PIN].setText("Unpin &baseline" if is_pinned else self._pin_text)

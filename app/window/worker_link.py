@@ -134,13 +134,11 @@ class WorkerLink(QObject):
     def _read(self) -> None:
         if self._process is None:
             return
-        try:
-            events = self._decoder.feed(bytes(self._process.readAllStandardOutput().data()))
-        except ProtocolError as error:
-            self._apply([Banner(str(error)), Kill()])
-            return
-        for event in events:
-            self._apply(self._supervisor.feed(event, time.monotonic()))
+        for event in self._decoder.feed(bytes(self._process.readAllStandardOutput().data())):
+            if isinstance(event, ProtocolError):
+                self._apply([Banner(str(event)), Kill()])
+            else:
+                self._apply(self._supervisor.feed(event, time.monotonic()))
 
     def _read_log(self) -> None:
         if self._process:

@@ -14,6 +14,7 @@ from roofscope.profiling.results.outcome import LEAST_BLOCKS, Measured, Method, 
 from roofscope.profiling.results.session import Point
 
 _ALPHA = 0.05
+_WIDEST = 1e9  # the ratio at which an interval ends
 # A difference of wall times that is known: they come from few calls and vary by some per cent.
 _WALL_DIFFERENCE = 0.05
 
@@ -56,7 +57,9 @@ def _of_medians(one: TimeStats, other: TimeStats, comparisons: int) -> Compariso
     (low_s, high_s), (other_low_s, other_high_s) = one.bounds_s, other.bounds_s
     down = math.hypot(math.log(low_s / one.median_s), math.log(other_high_s / other.median_s))
     up = math.hypot(math.log(high_s / one.median_s), math.log(other_low_s / other.median_s))
-    return Comparison(ratio, ratio * math.exp(-wider * down), ratio * math.exp(wider * up))
+    widest = math.log(_WIDEST)  # of few blocks far apart nothing is known, and math.exp of more is an error
+    down, up = min(wider * down, widest), min(wider * up, widest)
+    return Comparison(ratio, ratio * math.exp(-down), ratio * math.exp(up))
 
 
 def baseline_of(

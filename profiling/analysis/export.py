@@ -12,6 +12,7 @@ from roofscope.profiling.analysis.frame import make_frame
 from roofscope.profiling.analysis.point_record import PointRecord
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.environment import Environment
+from roofscope.profiling.plain_text import cell_text, escaped_in_json
 from roofscope.profiling.results.session import Identity, Origin, Session
 from roofscope.profiling.roofline.conditions import Conditions
 from roofscope.profiling.roofline.roofline import Ceiling
@@ -71,7 +72,12 @@ def session_document(session: Session) -> SessionDocument:
 
 def json_report(session: Session) -> str:
     """The document as text."""
-    return msgspec.json.format(msgspec.json.encode(session_document(session)), indent=2).decode() + "\n"
+    return json_text(session_document(session)) + "\n"
+
+
+def json_text(document: Struct) -> str:
+    """Indented. What acts on a terminal is escaped as JSON escapes it: it reads back as it was."""
+    return escaped_in_json(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
 
 
 def csv_report(session: Session) -> str:
@@ -87,7 +93,17 @@ def csv_report(session: Session) -> str:
 
 
 def csv_text(frame: "DataFrame") -> str:
-    return frame.to_csv(index=False, lineterminator=_END)
+    """RFC 4180 text in which no cell is a formula and no character acts; numbers are as they were."""
+    safe: Any = frame.rename(columns=lambda name: cell_text(str(name)))
+    for place, dtype in enumerate(safe.dtypes):
+        if dtype in ("string", "object"):
+            column = safe.iloc[:, place]
+            safe.isetitem(place, column.map(_safe))
+    return safe.to_csv(index=False, lineterminator=_END)
+
+
+def _safe(cell: object) -> object:
+    return cell_text(cell) if isinstance(cell, str) else cell
 
 
 def _count_text(count: float) -> str:

@@ -5,6 +5,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from roofscope.profiling.quantities import Count, Figure, Hertz
+
 
 class DeviceKind(StrEnum):
     CUDA = "cuda"
@@ -28,28 +30,28 @@ class Device(Struct, frozen=True):
     kind: DeviceKind
     name: str
     uuid: str  # NVML's "GPU-..." string; for a CPU, "cpu-" and a hash of model and host name
-    core_count: int | None = None  # FP32 lanes of a GPU (NVML), physical cores of a CPU
-    multiprocessor_count: int | None = None
-    compute_capability: tuple[int, int] | None = None
+    core_count: Count | None = None  # FP32 lanes of a GPU (NVML), physical cores of a CPU
+    multiprocessor_count: Count | None = None
+    compute_capability: tuple[Count, Count] | None = None
     driver_version: str | None = None
-    max_clock_hz: float | None = None
-    max_memory_clock_hz: float | None = None
-    bus_width_bits: int | None = None
-    memory_bytes: int | None = None
-    last_level_cache_bytes: int | None = None  # L2 of a GPU, L3 of a CPU
-    power_limit_w: float | None = None
+    max_clock_hz: Hertz | None = None
+    max_memory_clock_hz: Hertz | None = None
+    bus_width_bits: Count | None = None
+    memory_bytes: Count | None = None
+    last_level_cache_bytes: Count | None = None  # L2 of a GPU, L3 of a CPU
+    power_limit_w: Figure | None = None
     ecc_enabled: bool | None = None
     mig_enabled: bool | None = None
     processes: tuple[GpuProcess, ...] = ()
-    application_clock_hz: float | None = None  # asked for by an administrator; the top one where none did
-    application_memory_clock_hz: float | None = None
+    application_clock_hz: Hertz | None = None  # asked for by an administrator; the top one where none did
+    application_memory_clock_hz: Hertz | None = None
 
     def name_beside(self, others: Iterable["Device"]) -> str:
         """Its name, with "another" before it if one of the others has the same name."""
         is_twin = any(other.name == self.name and other.uuid != self.uuid for other in others)
         return f"another {self.name}" if is_twin else self.name
 
-    def may_keep(self, byte_count: int) -> bool:
+    def may_keep(self, byte_count: Count) -> bool:
         """Whether calls on the same data may find some of it in the cache: above 3 x its size they find none.
 
         On an H200, 525 points above that size took as long on one set of buffers as on several: the median

@@ -10,6 +10,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from roofscope.profiling.planning.formula import evaluate
+from roofscope.profiling.quantities import Amount, Count
 
 
 class Dtype(StrEnum):
@@ -104,9 +105,9 @@ class TensorSpec(Struct, frozen=True):
 class Work(Struct, frozen=True):
     """Compulsory work of one call: every input read once, every output written once."""
 
-    flop_count: int
-    read_bytes: int
-    write_bytes: int
+    flop_count: Amount
+    read_bytes: Amount
+    write_bytes: Amount
 
     @property
     def byte_count(self) -> int:
@@ -152,7 +153,7 @@ class Preset(Struct, frozen=True):
     """A named choice of sizes: ``small``, ``medium`` (fits a laptop's CPU) or ``large``."""
 
     name: str
-    sizes: dict[str, int]
+    sizes: dict[str, Count]
 
 
 class KernelSpec(Struct, frozen=True):
@@ -217,7 +218,7 @@ class Workload(Struct, frozen=True):
 
     kernel: str
     dtype: Dtype
-    sizes: dict[str, int]
+    sizes: dict[str, Count]
 
     @property
     def size_label(self) -> str:

@@ -2,9 +2,11 @@
 
 from collections.abc import Collection
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+
+from roofscope.profiling.quantities import CallSeconds, Count, Figure, Hertz, Seconds
 
 
 class Stage(StrEnum):
@@ -36,14 +38,21 @@ class TimeStats(Struct, frozen=True):
     the samples brought to the clock ``reference_hz`` (docs/statistics.md).
     """
 
-    median_s: float
-    low_s: float | None
-    high_s: float | None
-    samples_s: tuple[float, ...]  # one value a block, in the order measured
-    calls_per_block: int
-    rounds: tuple[int, ...] = ()  # the round of each sample: implementations of a job are compared by round
-    clocks_hz: tuple[float, ...] = ()  # of each sample, read in band; empty where one was not
-    reference_hz: float | None = None  # the clock that the median is given at
+    median_s: CallSeconds
+    low_s: Seconds | None
+    high_s: Seconds | None
+    samples_s: Annotated[
+        tuple[CallSeconds, ...], Meta(min_length=1)
+    ]  # one value a block, in the order measured
+    calls_per_block: Annotated[int, Meta(ge=1, le=2**62)]
+    rounds: tuple[Count, ...] = ()  # the round of each sample: implementations of a job are compared by round
+    clocks_hz: tuple[Hertz, ...] = ()  # of each sample, read in band; empty where one was not
+    reference_hz: Hertz | None = None  # the clock that the median is given at
+
+    def __post_init__(self) -> None:
+        for each in (self.rounds, self.clocks_hz):
+            if each and len(each) != len(self.samples_s):
+                raise ValueError(f"{len(self.samples_s)} samples, but {len(each)} rounds or clocks")
 
     @property
     def bounds_s(self) -> tuple[float, float] | None:
@@ -64,9 +73,9 @@ class Difference(Struct, frozen=True):
     """One element of an output and what the reference has there."""
 
     output: str  # its name in the spec
-    index: tuple[int, ...]
-    found: float
-    expected: float
+    index: tuple[Count, ...]
+    found: Figure
+    expected: Figure
 
     @property
     def absolute(self) -> float:
@@ -89,81 +98,83 @@ class Difference(Struct, frozen=True):
 class Verification(Struct, frozen=True):
     """Errors are norm(y - reference) / norm(reference) against float64."""
 
-    relative_error: float  # the worse of the measured size and the first odd size
-    large_relative_error: float  # worst over large-magnitude inputs
-    tolerance: float
-    shape_count: int
+    relative_error: Figure  # the worse of the measured size and the first odd size
+    large_relative_error: Figure  # worst over large-magnitude inputs
+    tolerance: Figure
+    shape_count: Count
     largest: Difference | None = None  # absolute, at the measured size; None in old sessions
-    worst_part: float | None = None  # of a row, a chunk or an element: its error over what is allowed it
+    worst_part: Figure | None = None  # of a row, a chunk or an element: its error over what is allowed it
     unverified: str = ""  # a sentence: which odd size the implementation does not take; "": none is left out
 
 
 class BuildInfo(Struct, frozen=True):
     """What the compiler reported. None where it reports nothing."""
 
-    compile_s: float
-    registers: int | None = None
-    spill_bytes: int | None = None
-    shared_bytes: int | None = None
+    compile_s: Seconds
+    registers: Count | None = None
+    spill_bytes: Count | None = None
+    shared_bytes: Count | None = None
     architecture: str | None = None
     configuration: str | None = None  # an autotuner's winner
-    graph_count: int | None = None  # graphs that Dynamo made of one call
-    graph_breaks: int | None = None  # between them, where Python runs
-    recompiles: int | None = None  # of code compiled before, for other shapes or values
-    cached_graphs: int | None = None  # found compiled on disk, which makes the compile time say little
-    double_instructions: int | None = None  # of the compiled code, which compute in double precision
+    graph_count: Count | None = None  # graphs that Dynamo made of one call
+    graph_breaks: Count | None = None  # between them, where Python runs
+    recompiles: Count | None = None  # of code compiled before, for other shapes or values
+    cached_graphs: Count | None = None  # found compiled on disk, which makes the compile time say little
+    double_instructions: Count | None = None  # of the compiled code, which compute in double precision
 
 
 class Evidence(Struct, frozen=True):
     """State of the device during the timed blocks (medians; the union of event reasons)."""
 
-    clock_hz: float | None = None  # cycles over time on the device, else NVML's reading
-    clock_low_hz: float | None = None  # the slowest and the fastest block
-    clock_high_hz: float | None = None
-    memory_clock_hz: float | None = None
-    power_w: float | None = None
-    temperature_c: float | None = None
+    clock_hz: Hertz | None = None  # cycles over time on the device, else NVML's reading
+    clock_low_hz: Hertz | None = None  # the slowest and the fastest block
+    clock_high_hz: Hertz | None = None
+    memory_clock_hz: Hertz | None = None
+    power_w: Figure | None = None
+    temperature_c: Figure | None = None
     event_reasons: tuple[str, ...] | None = ()  # None: the driver does not say
     held_by: tuple[str, ...] = ()  # those of more than a quarter of the blocks: a condition of the run
-    fresh_hz: float | None = None  # in band, with the rest that it chose; None where none was looked for
-    launch_floor_s: float | None = None  # a call of an empty kernel by the headline's method
-    preempted: float | None = None  # share of a CPU's slices, about 1 ms each, in which other work had a core
+    fresh_hz: Hertz | None = None  # in band, with the rest that it chose; None where none was looked for
+    launch_floor_s: Seconds | None = None  # a call of an empty kernel by the headline's method
+    preempted: Figure | None = (
+        None  # share of a CPU's slices, about 1 ms each, in which other work had a core
+    )
 
 
 class Discard(Struct, frozen=True):
     """Blocks left out for a named cause, never for their value."""
 
     cause: str
-    blocks: int
+    blocks: Count
     is_fault: bool = True  # of the device; else these blocks turned out to be warm-up
 
 
 class Launch(Struct, frozen=True):
     """The shape of a kernel's launch, as CUPTI saw the first one. None where it did not say."""
 
-    blocks: int
-    threads: int  # of a block
-    registers: int | None = None  # a thread
-    shared_bytes: int | None = None  # a block
-    occupancy: float | None = None  # warps that fit a multiprocessor, of the most it holds: 0 to 1
+    blocks: Count
+    threads: Count  # of a block
+    registers: Count | None = None  # a thread
+    shared_bytes: Count | None = None  # a block
+    occupancy: Figure | None = None  # warps that fit a multiprocessor, of the most it holds: 0 to 1
 
 
 class ProfiledKernel(Struct, frozen=True):
     """A device kernel as CUPTI timed it, per call of the implementation."""
 
     name: str
-    calls: float
-    total_s: float
+    calls: Annotated[float, Meta(ge=0, le=1e12)]
+    total_s: Seconds
     launch: Launch | None = None
 
 
 class Energy(Struct, frozen=True):
     """What one call costs at steady load: the whole board's energy, idle power included."""
 
-    joules_per_call: float  # from the board's energy counter
-    integrated_joules_per_call: float | None  # from power samples, as a check; None without a power reading
-    duration_s: float  # between two ticks of the counter
-    calls: int  # in that time
+    joules_per_call: Figure  # from the board's energy counter
+    integrated_joules_per_call: Figure | None  # from power samples, as a check; None without a power reading
+    duration_s: Seconds  # between two ticks of the counter
+    calls: Count  # in that time
 
 
 class ClockElasticity(Struct, frozen=True):
@@ -172,19 +183,19 @@ class ClockElasticity(Struct, frozen=True):
     1 is a call that the cores bind, 0 one that they do not: memory or a fixed wait. Between is a mix.
     """
 
-    value: float
-    low: float
-    high: float
-    clock_low_hz: float  # the lowest and the highest in-band clock of the blocks it rests on
-    clock_high_hz: float
-    blocks: int
+    value: Figure
+    low: Figure
+    high: Figure
+    clock_low_hz: Hertz  # the lowest and the highest in-band clock of the blocks it rests on
+    clock_high_hz: Hertz
+    blocks: Count
 
 
 class Meanwhile(Struct, frozen=True):
     """A call's time by the headline's own method while another instrument observes it."""
 
-    seconds: float
-    clock_ratio: float | None = None  # the SM clock then, over the headline's
+    seconds: CallSeconds
+    clock_ratio: Annotated[float, Meta(ge=0, le=1e12)] | None = None  # the SM clock then, over the headline's
 
     def pairs(self, other_s: float, headline_s: float) -> tuple[tuple[float, float], ...]:
         """Pairs that are equal if the instrument is right: times of the slowed replays, or cycles.
@@ -234,18 +245,20 @@ class Measured(Struct, frozen=True, tag="measured"):
     verification: Verification
     build: BuildInfo
     evidence: Evidence
-    host_s: float | None = None  # wall time a call, Python and launch included
+    host_s: Seconds | None = None  # wall time a call, Python and launch included
     hot: TimeStats | None = None  # device time on one buffer set, where the cache may hold some of it
     kernels: tuple[ProfiledKernel, ...] = ()  # from torch.profiler; empty on a CPU
     flags: tuple[Flag, ...] = ()
     discards: tuple[Discard, ...] = ()
-    calls_s: tuple[float, ...] = ()  # single calls, by events inside a graph; their spread, not the headline
+    calls_s: tuple[
+        CallSeconds, ...
+    ] = ()  # single calls, by events in a graph; their spread, not the headline
     clock_elasticity: ClockElasticity | None = None  # of an exact run on a GPU
     clock_elasticity_missing: str = ""  # why an exact run has none, one sentence
     energy: Energy | None = None
     profiled: Meanwhile | None = None  # while the profiler observed it, which slows some kernels
     unsealed_because: tuple[str, ...] | None = None  # what rests on its process's word; None: not recorded
-    rotated_bytes: int | None = None  # of all input sets that the calls took in turn
+    rotated_bytes: Count | None = None  # of all input sets that the calls took in turn
 
     @property
     def wall(self) -> Wall | None:

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
 from msgspec import Struct, field
 
+from roofscope.profiling.decoding import UnreadableError, decode
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
@@ -31,7 +31,7 @@ from roofscope.profiling.results.session_schema import FORMAT_VERSION
 from roofscope.profiling.roofline.roofline import Ceiling
 
 Value = TypeVar("Value")
-_WRONG = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError, KeyError, check.Impossible)
+_WRONG = (UnreadableError, UnicodeDecodeError, TypeError, KeyError, check.Impossible)
 
 
 class Reading(Struct):
@@ -130,7 +130,7 @@ class _Maker(Struct):
     def _is_newer(self, error: Exception) -> bool:
         """Whether it is no damage: a row whose checksum is right was written so, by a newer Roofscope."""
         misses_a_job = isinstance(error, KeyError) and not self.contents.is_incomplete
-        return self.contents.is_sealed and (isinstance(error, msgspec.MsgspecError) or misses_a_job)
+        return self.contents.is_sealed and (isinstance(error, UnreadableError) or misses_a_job)
 
     def _identity(self) -> tuple[Identity, str]:
         labels = dict(self._each("label", lambda row: (_text(row, "key"), _text(row, "value"))))
@@ -187,7 +187,7 @@ def _point(row: Row, jobs: dict[int, Job], origins: tuple[Origin, ...]) -> Point
         _number(row, "id"),
         jobs[_number(row, "job")],
         _value(row, "implementation", Implementation),
-        check.check_outcome(_OUTCOMES.decode(_bytes(row, "value"))),
+        check.check_outcome(_value(row, "value", Outcome)),  # type: ignore[arg-type]
         recorded_at,
         _origin_number(row) or _origin_at(recorded_at, origins),
     )
@@ -213,11 +213,8 @@ def _origin_number(row: Row) -> int | None:
     return None if row.get("environment") is None else _number(row, "environment")
 
 
-_OUTCOMES: msgspec.json.Decoder[Outcome] = msgspec.json.Decoder(Outcome)  # type: ignore[arg-type]
-
-
 def _value(row: Row, name: str, kind: type[Value]) -> Value:
-    return msgspec.json.decode(_bytes(row, name), type=kind)
+    return decode(_bytes(row, name), kind)
 
 
 def _date(row: Row, name: str) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Struct
 
+from roofscope.profiling.decoding import UnreadableError, decode
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.paths import cache_folder
 from roofscope.profiling.roofline.roofline import Ceiling
@@ -19,6 +20,8 @@ METHOD_VERSION = 3
 # A CPU usually runs other programs too: ceilings measured while it was busy must expire. A GPU's age with
 # what no key has: its cooling, and settings that the driver does not tell.
 LIFETIMES = {DeviceKind.CPU: timedelta(days=7), DeviceKind.CUDA: timedelta(days=30)}
+
+_MOST_BYTES = 4 << 20  # of a file; two dozen ceilings take 30 kB
 
 
 class CacheKey(Struct, frozen=True):
@@ -75,10 +78,11 @@ class CeilingCache:
         """The ceilings kept for this key; empty when there are none, or they are too old or unreadable."""
         path = self._path(key)
         try:
-            entry = msgspec.json.decode(path.read_bytes(), type=_Entry)
+            with path.open("rb") as file:
+                entry = decode(file.read(_MOST_BYTES + 1), _Entry, most_bytes=_MOST_BYTES)
         except FileNotFoundError:
             return ()
-        except (OSError, msgspec.MsgspecError) as error:
+        except (OSError, UnreadableError) as error:
             self._notify(f"The kept ceilings in {path} cannot be read ({error}); they are measured again.")
             return ()
         is_fresh = self._now() - entry.saved_at < LIFETIMES[key.device_kind]

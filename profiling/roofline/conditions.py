@@ -3,24 +3,25 @@
 from msgspec import Struct
 
 from roofscope.profiling.devices.device import APPLICATION_CLOCK, SLOWDOWNS
+from roofscope.profiling.quantities import Count, Figure, Hertz
 
 
 class Conditions(Struct, frozen=True):
     """Of the blocks that gave the value, read while the device worked. None where nothing reports it."""
 
-    clock_hz: float | None = None  # the median block's, cycles over time on the device
-    clock_low_hz: float | None = None  # the slowest and the fastest block
-    clock_high_hz: float | None = None
-    sampled_clock_hz: float | None = None  # what the driver said of the SM clock meanwhile
-    memory_clock_hz: float | None = None
-    power_w: float | None = None
-    temperature_c: float | None = None
+    clock_hz: Hertz | None = None  # the median block's, cycles over time on the device
+    clock_low_hz: Hertz | None = None  # the slowest and the fastest block
+    clock_high_hz: Hertz | None = None
+    sampled_clock_hz: Hertz | None = None  # what the driver said of the SM clock meanwhile
+    memory_clock_hz: Hertz | None = None
+    power_w: Figure | None = None
+    temperature_c: Figure | None = None
     ecc_enabled: bool | None = None
-    application_clock_hz: float | None = None
-    application_memory_clock_hz: float | None = None
-    other_process_count: int = 0  # that computed on the GPU at that time
+    application_clock_hz: Hertz | None = None
+    application_memory_clock_hz: Hertz | None = None
+    other_process_count: Count = 0  # that computed on the GPU at that time
     event_reasons: tuple[str, ...] = ()  # those seen
-    left_out_count: int = 0  # blocks under a slowdown, which others replaced
+    left_out_count: Count = 0  # blocks under a slowdown, which others replaced
 
     @property
     def slowdowns(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from roofscope.profiling.planning.spec import Dtype, Multiply, Pipe, Work
+from roofscope.profiling.quantities import Hertz, Rate
 from roofscope.profiling.roofline.conditions import Conditions
 
 
@@ -84,12 +85,12 @@ class Ceiling(Struct, frozen=True):
 
     bound: Bound
     source: Source
-    value: float
+    value: Rate
     method: str  # one sentence: how it was obtained
     device_uuid: str
     recorded_at: str  # ISO 8601, UTC
     mix: Mix | None = None
-    clock_hz: float | None = None  # the SM clock that gave ``value``: in band, or a formula's own
+    clock_hz: Hertz | None = None  # the SM clock that gave ``value``: in band, or a formula's own
     conditions: Conditions | None = None  # of a measured one; older sessions have none
 
     @property

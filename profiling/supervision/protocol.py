@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
+from roofscope.profiling.decoding import UnreadableError, decode
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation
@@ -175,25 +176,60 @@ class ProtocolError(ValueError):
     """A line that is no message of this protocol."""
 
 
+# A trace is the longest message: of five calls, two kilobytes packed where a call is a few kernels, some
+# megabytes where it is ten thousand. This is several times that, and what a reader's memory can bear.
+MOST_LINE_BYTES = 64 << 20
+
+
 class LineDecoder(Generic[Message]):
-    """Turns bytes, cut anywhere, into messages."""
+    """Turns bytes, cut anywhere, into messages. What is no message costs its own line and no other."""
 
-    def __init__(self, message_type: type[Message]) -> None:
-        self._decoder = msgspec.json.Decoder(message_type)
-        self._rest = b""
+    def __init__(self, message_type: type[Message], most_line_bytes: int = MOST_LINE_BYTES) -> None:
+        self._type = message_type
+        self._most_line_bytes = most_line_bytes
+        self._parts: list[bytes] = []  # of a line that is not complete
+        self._size = 0
+        self._is_skipping = False  # to the end of a line that was too long
 
-    def feed(self, data: bytes) -> list[Message]:
-        """Messages completed by these bytes. Raises ProtocolError on a line that is none."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        return [self._decode(line) for line in lines if line.strip()]
+    def feed(self, data: bytes) -> list[Message | ProtocolError]:
+        """What these bytes complete, in order: messages, and an error for each line that is none."""
+        found: list[Message | ProtocolError] = []
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            found += self._take(end)
+            found += self._complete()
+        found += self._take(rest)
+        return found
 
-    def _decode(self, line: bytes) -> Message:
+    def _take(self, part: bytes) -> list[ProtocolError]:
+        """More of the line at hand, kept in parts: to join them each time is quadratic."""
+        if self._is_skipping or not part:
+            return []
+        self._parts.append(part)
+        self._size += len(part)
+        if self._size <= self._most_line_bytes:
+            return []
+        self._is_skipping = True
+        beginning = b"".join(self._parts)[:_SHOWN_BYTES]
+        self._parts = []
+        return [_no_message(beginning, f"it has more than {self._most_line_bytes} bytes")]
+
+    def _complete(self) -> list[Message | ProtocolError]:
+        line, was_skipped = b"".join(self._parts), self._is_skipping
+        self._parts, self._size, self._is_skipping = [], 0, False
+        if was_skipped or not line.strip():
+            return []
         try:
-            return self._decoder.decode(line)
-        except msgspec.MsgspecError as error:
-            raise ProtocolError(
-                f"The worker said something else than a message: {line[:200]!r} ({error})."
-            ) from error
+            return [decode(line, self._type, most_bytes=self._most_line_bytes)]
+        except UnreadableError as error:
+            return [_no_message(line[:_SHOWN_BYTES], str(error))]
+
+
+_SHOWN_BYTES = 200
+
+
+def _no_message(beginning: bytes, why: str) -> ProtocolError:
+    return ProtocolError(f"The worker said something else than a message: {beginning!r} ({why}).")
 
 
 class Sealed(Struct, frozen=True):
@@ -210,12 +246,16 @@ class EventDecoder:
         self._secret = secret
         self._lines: LineDecoder[Sealed] = LineDecoder(Sealed)
 
-    def feed(self, data: bytes) -> list[Event]:
-        """Events completed by these bytes. Raises ProtocolError on a line that is none of this worker's."""
-        sealed = self._lines.feed(data)
-        if any(not compare_digest(one.secret, self._secret) for one in sealed):
-            raise ProtocolError("Something else than the worker spoke in its place; it was ended.")
-        return [one.event for one in sealed]
+    def feed(self, data: bytes) -> list[Event | ProtocolError]:
+        """What these bytes complete, in order: events, and an error for each line of nobody or of another."""
+        return [self._opened(one) for one in self._lines.feed(data)]
+
+    def _opened(self, line: Sealed | ProtocolError) -> Event | ProtocolError:
+        if isinstance(line, ProtocolError):
+            return line
+        if not compare_digest(line.secret.encode(), self._secret.encode()):
+            return ProtocolError("Something else than the worker spoke in its place; it was ended.")
+        return line.event
 
 
 def event_decoder(secret: str) -> EventDecoder:

@@ -110,8 +110,5 @@ class WorkerProcess:
         self.inbox.put(None)
 
     def _hear(self, data: bytes) -> None:
-        try:
-            for event in self._decoder.feed(data):
-                self.inbox.put(event)
-        except ProtocolError as error:
-            self.inbox.put(error)
+        for event in self._decoder.feed(data):
+            self.inbox.put(event)

@@ -53,20 +53,27 @@ class Channel:
         return task_id(task) in self._cancelled
 
     def read_commands(self) -> None:
-        """Body of the reader thread. The input ends when the program is gone, and the worker ends with it."""
+        """Body of the reader thread. The input ends when the program is gone, and the worker ends with it.
+
+        So it does when this thread fails: a worker that hears nothing could not be stopped.
+        """
         decoder = command_decoder()
-        while data := os.read(self._input_fd, 1 << 16):
-            try:
+        try:
+            while data := os.read(self._input_fd, 1 << 16):
                 for command in decoder.feed(data):
-                    if isinstance(command, Cancel):
-                        self._cancelled.add(command.id)
-                        continue
-                    if isinstance(command, Open):
-                        self._secret = command.secret
-                    if isinstance(command, Task):
-                        # An earlier task of the same name ("ceilings", "selftest") may have been cancelled.
-                        self._cancelled.discard(task_id(command))
-                    self._commands.put(command)
-            except ProtocolError as error:
-                sys.stderr.write(f"{error}\n")
-        os._exit(1)  # and its guard ends what is below it
+                    self._take(command)
+        finally:
+            os._exit(1)  # and its guard ends what is below it
+
+    def _take(self, command: Command | ProtocolError) -> None:
+        if isinstance(command, ProtocolError):
+            sys.stderr.write(f"{command}\n")
+        elif isinstance(command, Cancel):
+            self._cancelled.add(command.id)
+        else:
+            if isinstance(command, Open):
+                self._secret = command.secret
+            elif isinstance(command, Task):
+                # An earlier task of the same name ("ceilings", "selftest") may have been cancelled.
+                self._cancelled.discard(task_id(command))
+            self._commands.put(command)

@@ -69,7 +69,7 @@ def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
 def paths(tmp_path: Path) -> UserPaths:
     return UserPaths(
         sessions=tmp_path / "sessions",
-        settings=tmp_path / "window.ini",
+        settings=tmp_path / "window.json",
         ceilings=tmp_path / "ceilings",
         assets=tmp_path / "assets",
     )

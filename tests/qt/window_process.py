@@ -17,7 +17,7 @@ from roofscope.tests.qt.conftest import FakeDevices, FakeTarget
 
 def main(task: str, folder: Path, files: list[Path]) -> int:
     app = QApplication(["roofscope"])
-    paths = UserPaths(folder / "sessions", folder / "window.ini", folder / "ceilings", folder / "assets")
+    paths = UserPaths(folder / "sessions", folder / "window.json", folder / "ceilings", folder / "assets")
     application = build_window(app, paths, source=FakeDevices(), target=FakeTarget("slow"))
     application.start(files)
     application.window.show()

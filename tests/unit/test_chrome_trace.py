@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from roofscope.profiling.results.chrome_trace import TraceError, read_trace
+from roofscope.profiling.results.chrome_trace import MOST_BYTES, TraceError, read_trace
 
 
 def _event(name: str, cat: str, ts: float, dur: float, tid: int | str = 7) -> dict[str, object]:
@@ -92,3 +92,31 @@ def test_a_truncated_trace_keeps_its_beginning():
 def test_what_is_no_trace_gives_one_sentence(content: bytes):
     with pytest.raises(TraceError, match=r"record it again\.$"):
         read_trace(content)
+
+
+HOSTILE = {
+    "no bytes at all": None,
+    "text of SQLite's": "text",
+    "nested": gzip.compress(b'{"traceEvents":' + b"[" * 100_000),
+    "no UTF-8": gzip.compress(b'{"traceEvents":[{"name":"\xff"}'),
+    "a time without end": gzip.compress(b'{"traceEvents":[{"ph":"X","dur":1e999}]}'),
+    "a time of ages": gzip.compress(b'{"traceEvents":[{"ph":"X","cat":"kernel","dur":1e300}]}'),
+    "a time below zero": gzip.compress(b'{"traceEvents":[{"ph":"X","cat":"kernel","dur":-1}]}'),
+    "a thread of 300 digits": gzip.compress(b'{"traceEvents":[{"ph":"X","tid":1' + b"0" * 300 + b"}]}"),
+    "what unpacks without measure": gzip.compress(b" " * (MOST_BYTES + 1), 1),
+    "events without number": gzip.compress(b'{"traceEvents":[' + b"{}," * 1_000_001 + b"{}]}", 1),
+}
+
+
+@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_trace_gives_one_sentence(content: bytes) -> None:
+    with pytest.raises(TraceError, match=r"\.$"):
+        read_trace(content)
+
+
+def test_times_that_no_event_has_are_left_out_and_counted() -> None:
+    times = [1.0, 1e300, -5.0, 3.0]
+    summary = read_trace(_file([json.dumps(_event(f"k{time}", "kernel", 0, time)) for time in times]))
+    assert [row.name for row in summary.rows] == ["k3.0", "k1.0"]
+    assert (summary.event_count, summary.dropped_count) == (2, 2)
+    assert sum(row.share for row in summary.rows) == pytest.approx(1)

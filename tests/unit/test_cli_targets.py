@@ -8,7 +8,6 @@ import pytest
 import typer
 
 from roofscope.app.cli.export import export_session
-from roofscope.app.cli.targets import unwritable
 from roofscope.app.cli.trace import Wanted, choose_point, record_trace
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.spec import Dtype, Work
@@ -127,7 +126,3 @@ def test_the_check_of_a_target_leaves_nothing_behind(
         assert "which is not in this machine" in capsys.readouterr().err
     assert not new.exists()
     assert old.read_text() == "kept"
-
-
-def test_what_qt_cannot_write_has_a_reason() -> None:
-    assert unwritable(Path("x.png"), OSError("Qt gave up")) == "x.png cannot be written: Qt gave up."

@@ -19,7 +19,7 @@ def test_markdown_drops_empty_columns_and_escapes_bars():
         "| Name | Time |",
         "| --- | --- |",
         "| a\\|b | 1 µs |",
-        "| <c> | 2 µs |",
+        "| &lt;c> | 2 µs |",
         "",
         "Foot.",
     ]

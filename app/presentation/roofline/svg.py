@@ -5,7 +5,6 @@ Text stays text, and nothing is fetched when the file is opened.
 
 import math
 from functools import partial
-from xml.sax.saxutils import escape
 
 from roofscope.app.presentation.roofline import caption
 from roofscope.app.presentation.roofline.caption import target_text
@@ -35,6 +34,7 @@ from roofscope.app.presentation.tokens import (
     Theme,
 )
 from roofscope.app.presentation.verdict_text import ceiling_text
+from roofscope.profiling.plain_text import html_text
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Session
 
@@ -61,8 +61,8 @@ def roofline_svg(
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"',
         f' viewBox="0 0 {width} {height}" font-family="{FAMILY}" font-size="{SIZE:g}">',
-        f"<title>{escape(caption.title_text(session))}</title>",
-        f"<desc>{escape(caption.summary(scene, session))}</desc>",
+        f"<title>{html_text(caption.title_text(session))}</title>",
+        f"<desc>{html_text(caption.summary(scene, session))}</desc>",
         f'<rect width="{width}" height="{height}" fill="{theme.surface}"/>',
         *_head(scene, session, width, theme),
         *_chart(scene, view, theme),

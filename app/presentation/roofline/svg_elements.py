@@ -1,10 +1,11 @@
 """Elements of an SVG as strings: text, rectangles and the providers' markers."""
 
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import quoteattr
 
 from roofscope.app.presentation.roofline.geometry import Box, Text
 from roofscope.app.presentation.roofline.layout import MARKER
 from roofscope.app.presentation.tokens import MARKER_CORNERS, PROVIDER_COLOURS, PROVIDER_MARKERS, Theme
+from roofscope.profiling.plain_text import html_text
 from roofscope.profiling.planning.spec import Provider
 
 SIZE = 12.0
@@ -27,7 +28,7 @@ def svg_text(
     more += "" if size == SIZE else f' font-size="{size:g}"'
     more += "" if weight == 400 else f' font-weight="{weight}"'
     more += "" if not angle else f' transform="rotate({angle:.2f} {x:.1f} {y:.1f})"'
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{fill}"{more}>{escape(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{fill}"{more}>{html_text(text)}</text>'
 
 
 def svg_placed(

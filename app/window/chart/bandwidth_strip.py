@@ -76,12 +76,15 @@ class ChartStripView(QWidget):
         del event
         if self._strip is None:
             return
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), QColor(self._theme.surface))
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         view = self._view(self._strip)
-        self._paint_frame(painter, self._strip, view)
-        self._paint_points(painter, self._strip, view)
+        painter = QPainter(self)
+        try:
+            painter.fillRect(self.rect(), QColor(self._theme.surface))
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            self._paint_frame(painter, self._strip, view)
+            self._paint_points(painter, self._strip, view)
+        finally:
+            painter.end()  # one that an exception leaves open ends the program
 
     def _paint_frame(self, painter: QPainter, strip: StripScene, view: View) -> None:
         theme, box = self._theme, view.box

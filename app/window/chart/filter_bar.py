@@ -13,7 +13,7 @@ from roofscope.app.presentation.tokens import PROVIDER_NAMES, Theme
 from roofscope.app.window.chart.ceilings_menu import CeilingsMenu
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.icons import provider_icon
-from roofscope.app.window.widgets.labels import choice_box
+from roofscope.app.window.widgets.labels import choice_box, tip_text
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Bound, Source
@@ -82,7 +82,7 @@ class ChartBar(QWidget):
         self.ceilings.setEnabled(bool(scene.known_sources))
         self._show_legend(providers_of(scene))
         self._count.set_text(count_line(scene))
-        self._count.setToolTip(f"{count_line(scene)}. {SPREAD_TEXT}")
+        self._count.setToolTip(tip_text(f"{count_line(scene)}. {SPREAD_TEXT}"))
 
     def source_actions(self) -> dict[Source, QAction]:
         return self._menu.sources
@@ -147,7 +147,7 @@ class ChartBar(QWidget):
 def _button(text: str, tip: str) -> QToolButton:
     button = QToolButton()
     button.setText(text)
-    button.setToolTip(tip)
+    button.setToolTip(tip_text(tip))
     button.setAccessibleName(text)
     button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     return button

@@ -1,7 +1,5 @@
 """The card beside the pointer: what stands there, at once and without a click."""
 
-from html import escape
-
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
@@ -24,6 +22,7 @@ from roofscope.app.presentation.verdict_text import (
 )
 from roofscope.profiling.analysis.comparison import SpeedUp
 from roofscope.profiling.analysis.verdict import verdict
+from roofscope.profiling.plain_text import html_text
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Ceiling
 
@@ -100,14 +99,14 @@ def point_html(point: Point, session: Session, theme: Theme, speed_up: SpeedUp |
     if measured.host_s is not None:
         rows.append(("Host time", time_text(measured.host_s)))
     chip = f'<span style="color:{theme.provider(provider)}">●</span>'
-    title = f"<b>{escape(workload.kernel)}</b> · {escape(point.implementation.label)}"
+    title = f"<b>{html_text(workload.kernel)}</b> · {html_text(point.implementation.label)}"
     parts = (PROVIDER_NAMES[provider], workload.dtype.label, sizes_text(workload.sizes), point.job.regime)
     about = " · ".join(parts)
     flags = ", ".join(judged.flags)
-    warning = f'<div style="color:{theme.warning}; margin-top:4px">{escape(flags)}</div>' if flags else ""
-    sentence = escape(verdict_sentence(point, judged))
+    warning = f'<div style="color:{theme.warning}; margin-top:4px">{html_text(flags)}</div>' if flags else ""
+    sentence = html_text(verdict_sentence(point, judged))
     return (
-        f'<div>{chip} {title}</div><div style="color:{theme.text_muted}">{escape(about)}</div>'
+        f'<div>{chip} {title}</div><div style="color:{theme.text_muted}">{html_text(about)}</div>'
         f"{_table(rows, theme)}<div>{sentence}</div>{warning}"
     )
 
@@ -118,15 +117,15 @@ def ceiling_html(ceiling: Ceiling, theme: Theme) -> str:
     if conditions := conditions_text(ceiling):
         rows.append(("Held at", conditions))
     return (
-        f"<div><b>{escape(limit_name(ceiling))}</b> · {ceiling_value_text(ceiling)}</div>"
-        f'{_table(rows, theme)}<div style="color:{theme.text_muted}">{escape(ceiling.method)}</div>'
+        f"<div><b>{html_text(limit_name(ceiling))}</b> · {html_text(ceiling_value_text(ceiling))}</div>"
+        f'{_table(rows, theme)}<div style="color:{theme.text_muted}">{html_text(ceiling.method)}</div>'
     )
 
 
 def _table(rows: list[tuple[str, str]], theme: Theme) -> str:
     cells = "".join(
-        f'<tr><td style="color:{theme.text_muted}; padding-right:14px">{escape(name)}</td>'
-        f"<td>{escape(value)}</td></tr>"
+        f'<tr><td style="color:{theme.text_muted}; padding-right:14px">{html_text(name)}</td>'
+        f"<td>{html_text(value)}</td></tr>"
         for name, value in rows
     )
     return f'<table cellspacing="0" style="margin-top:6px; margin-bottom:6px">{cells}</table>'

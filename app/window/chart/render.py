@@ -1,7 +1,5 @@
 """A session's roofline as a picture, drawn by the same chart as the window's."""
 
-from pathlib import Path
-
 from PySide6.QtWidgets import QApplication
 
 from roofscope.app.presentation.tokens import Scheme
@@ -14,11 +12,11 @@ from roofscope.profiling.results.session import Session
 _SIZE = (1280, 800)
 
 
-def render_roofline_png(session: Session, path: Path, scheme: Scheme = Scheme.LIGHT) -> None:
-    """Write a PNG at twice the chart's size of 1280 x 800. Raises OSError."""
+def render_roofline_png(session: Session, scheme: Scheme = Scheme.LIGHT) -> bytes:
+    """A PNG at twice the chart's size of 1280 x 800."""
     application = QApplication.instance() or QApplication(["roofscope"])
     assert isinstance(application, QApplication)
     theme = apply_theme(application, scheme)
     chart = RooflineChart(SessionModel(session), Selection(), theme)
     chart.resize(*_SIZE)
-    chart.render_png(path)
+    return chart.png()

@@ -1,7 +1,6 @@
 """The roofline: every measured point of the session under the machine's own ceilings."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import QPoint, QPointF, QSize, Qt, QTimer
@@ -15,7 +14,7 @@ from roofscope.app.presentation.roofline.strip import strip_of
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.presentation.verdict_text import verdict_sentence
 from roofscope.app.window.chart.bandwidth_strip import ChartStripView
-from roofscope.app.window.chart.files import ChartPicture, copy_chart, write_png
+from roofscope.app.window.chart.files import ChartPicture, copy_chart, png_bytes
 from roofscope.app.window.chart.filter_bar import ChartBar
 from roofscope.app.window.chart.hover_card import HoverCard
 from roofscope.app.window.chart.plot import RooflinePlot
@@ -114,9 +113,9 @@ class RooflineChart(QWidget):
         self._options = msgspec.structs.replace(options, selected=self._selection.number)
         self._refresh()
 
-    def render_png(self, path: Path, scale: float = 2.0) -> None:
-        """Write the chart as it stands, with title, legend and foot. Raises OSError."""
-        write_png(self.picture(), path, scale)
+    def png(self, scale: float = 2.0) -> bytes:
+        """The chart as it stands, with title, legend and foot."""
+        return png_bytes(self.picture().image(scale))
 
     def copy_image(self) -> None:
         """Put the chart on the clipboard, as PNG, SVG and CSV."""

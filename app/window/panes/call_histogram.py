@@ -42,10 +42,9 @@ class CallHistogram(FramedPlot):
     def paintEvent(self, event: QPaintEvent) -> None:
         if len(self._calls_s) < 2:
             return
-        painter = self._begin()
-        self._paint_bars(painter)
-        self._paint_scale(painter)
-        painter.end()
+        with self._painting() as painter:
+            self._paint_bars(painter)
+            self._paint_scale(painter)
 
     def _paint_bars(self, painter: QPainter) -> None:
         plot = self._plot()
@@ -77,7 +76,8 @@ class CallHistogram(FramedPlot):
         """All calls and the headline; never of no width."""
         values = (*self._calls_s, self._headline_s)
         low, high = min(values), max(values)
-        return (low, high) if high > low else (low * 0.99, high * 1.01)
+        # As wide as the bars can part: numpy refuses fewer figures than bars between two ends.
+        return (low, high) if high - low > 1e-9 * high else (low * 0.99, high * 1.01)
 
     def _plot(self) -> QRectF:
         return QRectF(_MARGIN, _MARGIN, self.width() - 2 * _MARGIN, _PLOT_HEIGHT)

@@ -23,7 +23,14 @@ from roofscope.app.window.panes.sample_strip import SampleStrip
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.tables.point_table import PointTable
-from roofscope.app.window.widgets.labels import action_button, as_pane, label, placeholder, set_state
+from roofscope.app.window.widgets.labels import (
+    action_button,
+    as_pane,
+    label,
+    placeholder,
+    set_state,
+    tip_text,
+)
 from roofscope.profiling.results.outcome import Failed
 
 LEAST_WIDTH = 272  # pixels: the gauges and both buttons, with a scroll bar
@@ -141,7 +148,7 @@ def _grid(section: Section) -> QGridLayout:
         name.setMinimumWidth(NAME_WIDTH)
         name.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         for widget in (name, value):
-            widget.setToolTip(fact.tip)
+            widget.setToolTip(tip_text(fact.tip))
         grid.addWidget(name, row, 0)
         grid.addWidget(value, row, 1)
     return grid

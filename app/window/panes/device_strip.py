@@ -13,7 +13,7 @@ from roofscope.app.presentation.formatting import (
 )
 from roofscope.app.window.device_source import DeviceSource
 from roofscope.app.window.widgets.elided_label import ElidedLabel
-from roofscope.app.window.widgets.labels import label
+from roofscope.app.window.widgets.labels import label, tip_text
 from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
 
 _PERIOD_MS = 1000
@@ -40,7 +40,7 @@ class DeviceStrip(QWidget):
             ("memory", "Memory used of all"),
         ):
             cell = label("", "muted")
-            cell.setToolTip(tip)
+            cell.setToolTip(tip_text(tip))
             cell.setAccessibleName(tip)
             self._cells[name] = cell
             layout.addWidget(cell)

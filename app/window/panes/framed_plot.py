@@ -1,10 +1,14 @@
 """A small plot of one measurement in a frame."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from PySide6.QtCore import QEvent, QRectF
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from roofscope.app.presentation.tokens import Theme
+from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.planning.spec import Provider
 
 
@@ -24,15 +28,22 @@ class FramedPlot(QWidget):
 
     def event(self, event: QEvent) -> bool:
         if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), self.accessibleDescription(), self)
+            QToolTip.showText(event.globalPos(), tip_text(self.accessibleDescription()), self)
             return True
         return super().event(event)
 
-    def _begin(self) -> QPainter:
-        """A painter that has painted the frame; the caller ends it."""
+    @contextmanager
+    def _painting(self) -> Generator[QPainter]:
+        """A painter that has painted the frame. It ends in any case: one left open ends the program."""
         painter = QPainter(self)
+        try:
+            self._paint_frame(painter)
+            yield painter
+        finally:
+            painter.end()
+
+    def _paint_frame(self, painter: QPainter) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(QColor(self._theme.border)))
         painter.setBrush(QColor(self._theme.window))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
-        return painter

@@ -5,6 +5,7 @@ from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPalette, Q
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from roofscope.app.presentation.fact import Gauge
+from roofscope.app.window.widgets.labels import tip_text
 
 NAME_WIDTH = 94  # of the column of names, here and in the facts below
 _GAP = 12
@@ -28,16 +29,18 @@ class GaugeBars(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        for row, gauge in enumerate(self._gauges):
-            self._paint_row(painter, gauge, row * self._row_height())
-        painter.end()
+        try:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            for row, gauge in enumerate(self._gauges):
+                self._paint_row(painter, gauge, row * self._row_height())
+        finally:
+            painter.end()
 
     def event(self, event: QEvent) -> bool:
         if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             row = event.pos().y() // self._row_height()
             if 0 <= row < len(self._gauges):
-                QToolTip.showText(event.globalPos(), self._gauges[row].tip, self)
+                QToolTip.showText(event.globalPos(), tip_text(self._gauges[row].tip), self)
             return True
         return super().event(event)
 

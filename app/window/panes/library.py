@@ -18,7 +18,7 @@ from roofscope.app.presentation.search_text import is_found
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.tables.library_model import LibraryModel, LibraryRole
 from roofscope.app.window.widgets.icons import provider_icon
-from roofscope.app.window.widgets.labels import NothingFound, as_pane, label
+from roofscope.app.window.widgets.labels import NothingFound, as_pane, label, tip_text
 from roofscope.profiling.planning.spec import Provider
 
 _MARK_SIZE = 14
@@ -165,7 +165,7 @@ def _matches(index: QModelIndex, words: list[str]) -> bool:
 def _button(text: str, tip: str, act: object) -> QToolButton:
     button = QToolButton()
     button.setText(text)
-    button.setToolTip(tip)
+    button.setToolTip(tip_text(tip))
     button.setAccessibleName(tip)
     button.clicked.connect(act)
     return button

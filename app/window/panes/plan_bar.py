@@ -23,7 +23,7 @@ from roofscope.app.presentation.formatting import duration_text
 from roofscope.app.presentation.words import parse_sizes
 from roofscope.app.window.plan_choice import PRESETS, PlanChoice
 from roofscope.app.window.widgets.elided_label import ElidedLabel
-from roofscope.app.window.widgets.labels import label, set_state
+from roofscope.app.window.widgets.labels import label, set_state, tip_text
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype
@@ -134,7 +134,9 @@ class PlanBar(QFrame):
             self.device_box.addItem(
                 f"{'CPU' if device.kind is DeviceKind.CPU else device.id}: {_short(device.name)}"
             )
-            self.device_box.setItemData(self.device_box.count() - 1, device.name, Qt.ItemDataRole.ToolTipRole)
+            self.device_box.setItemData(
+                self.device_box.count() - 1, tip_text(device.name), Qt.ItemDataRole.ToolTipRole
+            )
         self.device_box.setCurrentIndex(self._devices.index(chosen))
         self.device_box.blockSignals(False)
         self._device_chosen()
@@ -250,7 +252,7 @@ def _chosen(buttons: dict[Choice, QToolButton]) -> Choice:
 def _segment(text: str, tip: str, *, on: bool = False) -> QToolButton:
     button = QToolButton()
     button.setText(text)
-    button.setToolTip(tip)
+    button.setToolTip(tip_text(tip))
     button.setAccessibleName(f"{text}: {tip}")
     button.setCheckable(True)
     button.setChecked(on)

@@ -21,6 +21,7 @@ class SampleStrip(FramedPlot):
         self._time: TimeStats | None = None
 
     def show_time(self, time: TimeStats | None, provider: Provider) -> None:
+        time = time if time and time.samples_s else None
         self._time, self._provider = time, provider
         self.setVisible(time is not None)
         if time:
@@ -36,11 +37,10 @@ class SampleStrip(FramedPlot):
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._time is None:
             return
-        painter = self._begin()
-        self._paint_interval(painter, self._time)
-        self._paint_dots(painter, self._time)
-        self._paint_scale(painter, self._time)
-        painter.end()
+        with self._painting() as painter:
+            self._paint_interval(painter, self._time)
+            self._paint_dots(painter, self._time)
+            self._paint_scale(painter, self._time)
 
     def _paint_interval(self, painter: QPainter, time: TimeStats) -> None:
         plot = self._plot()

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from roofscope.app.presentation.files import why_unwritable, write_file
 from roofscope.app.presentation.formatting import count_text
 from roofscope.app.window.background import Background
 from roofscope.app.window.selection import Selection
@@ -77,8 +78,11 @@ class TracePane(QWidget):
             return
         try:
             packed = load_trace(self._model.session.path, self._shown.number)
-            path.write_bytes(packed if path.suffix == ".gz" else unpack(packed))
-        except (OSError, SessionError, TraceError) as error:
+            write_file(path, packed if path.suffix == ".gz" else unpack(packed), may_wait=False)
+        except OSError as error:
+            self.failed.emit(f"The trace {why_unwritable(path, error)}")
+            return
+        except (SessionError, TraceError) as error:
             self.failed.emit(f"The trace cannot be written to {path}: {error}")
             return
         self.exported.emit(f"Trace written to {path}")

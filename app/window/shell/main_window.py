@@ -21,7 +21,8 @@ from roofscope.app.window.panes.trace import TracePane
 from roofscope.app.window.style_sheet import window_style
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.icons import application_icon, icon
-from roofscope.app.window.widgets.labels import as_pane
+from roofscope.app.window.widgets.labels import as_pane, tip_text
+from roofscope.profiling.plain_text import one_line
 
 SCHEME_COMMANDS = {
     CommandId.THEME_SYSTEM: Scheme.SYSTEM,
@@ -127,8 +128,8 @@ class MainWindow(QMainWindow):
     def show_recent(self, paths: Sequence[Path]) -> None:
         self.recent_menu.clear()
         for path in paths:
-            action = self.recent_menu.addAction(path.name)
-            action.setToolTip(str(path))
+            action = self.recent_menu.addAction(one_line(path.name).replace("&", "&&"))
+            action.setToolTip(tip_text(str(path)))
             action.triggered.connect(lambda _checked=False, path=path: self.file_dropped.emit(path))
         self.recent_menu.setEnabled(bool(paths))
 

@@ -6,6 +6,7 @@ from enum import IntEnum
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from roofscope.app.presentation.search_text import implementation_text, spellings
+from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.plan import by_default, tour
 from roofscope.profiling.planning.spec import Implementation, Provider
@@ -161,7 +162,7 @@ class LibraryModel(QAbstractItemModel):
                 return spec.name
             case Qt.ItemDataRole.ToolTipRole:
                 axes = ", ".join(f"{axis.name} ({axis.meaning})" for axis in spec.axes)
-                return f"{spec.title}: {spec.formula}\nAxes: {axes}"
+                return tip_text(f"{spec.title}: {spec.formula}\nAxes: {axes}")
             case Qt.ItemDataRole.CheckStateRole:
                 return self._kernel_check(kernel)
             case LibraryRole.SEARCH:
@@ -184,7 +185,8 @@ class LibraryModel(QAbstractItemModel):
                 return implementation.label
             case Qt.ItemDataRole.ToolTipRole:
                 takes = f"; takes only {implementation.domain}" if implementation.domain else ""
-                return reason or f"{implementation.key}: {_MEANING[implementation.provider]}{takes}"
+                what = f"{implementation.key}: {_MEANING[implementation.provider]}{takes}"
+                return tip_text(reason or what)
             case Qt.ItemDataRole.CheckStateRole:
                 ticked = self._is_ticked(kernel, implementation) and not reason
                 return Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked

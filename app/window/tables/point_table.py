@@ -11,6 +11,7 @@ from roofscope.app.presentation.point_columns import COLUMNS, Column
 from roofscope.app.presentation.point_row import PointRow, point_rows, reason_text
 from roofscope.app.presentation.search_text import implementation_text, is_found, workload_text
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.analysis.comparison import SpeedUp
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Failed
@@ -138,7 +139,7 @@ class PointTable(QAbstractTableModel):
             case Qt.ItemDataRole.DisplayRole:
                 return column.title
             case Qt.ItemDataRole.ToolTipRole:
-                return column.tip
+                return tip_text(column.tip)
             case Qt.ItemDataRole.TextAlignmentRole:
                 return _RIGHT if column.is_number else _LEFT
             case _:
@@ -152,7 +153,7 @@ class PointTable(QAbstractTableModel):
             case Qt.ItemDataRole.DisplayRole:
                 return column.text(row)
             case Qt.ItemDataRole.ToolTipRole:
-                return _tool_tip(row, column)
+                return tip_text(_tool_tip(row, column))
             case Qt.ItemDataRole.TextAlignmentRole:
                 return _RIGHT if column.is_number else _LEFT
             case PointRole.POINT:

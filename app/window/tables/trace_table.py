@@ -3,6 +3,7 @@
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from roofscope.app.presentation.formatting import count_text, percent_text, time_text
+from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.results.chrome_trace import TraceRow, TraceSummary
 
 Index = QModelIndex | QPersistentModelIndex
@@ -41,7 +42,7 @@ class TraceTable(QAbstractTableModel):
         if role == _DISPLAY:
             return _texts(row)[index.column()]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return row.name
+            return tip_text(row.name)
         return _alignment(index.column()) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
 

@@ -4,6 +4,9 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
+from roofscope.app.window.widgets.labels import tip_text
+from roofscope.profiling.plain_text import one_line
+
 _MIN_WIDTH = 40
 
 
@@ -20,7 +23,7 @@ class ElidedLabel(QLabel):
         return self._whole
 
     def set_text(self, text: str, role: str | None = None) -> None:
-        self._whole = text
+        self._whole = one_line(text)
         if role is not None and role != self.property("role"):
             self.setProperty("role", role)
             self.style().unpolish(self)
@@ -41,4 +44,4 @@ class ElidedLabel(QLabel):
     def _elide(self) -> None:
         shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width())
         self.setText(shown)
-        self.setToolTip(self._whole if shown != self._whole else "")
+        self.setToolTip(tip_text(self._whole) if shown != self._whole else "")

@@ -6,7 +6,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from roofscope.profiling.plain_text import html_text, visible
+
 _LEAST_CHARACTERS = 7
+
+
+def tip_text(text: str) -> str:
+    """A tool tip that is plain text: Qt takes what looks like HTML for HTML, and would load its pictures."""
+    shown = visible(text)
+    return f'<p style="white-space: pre-wrap">{html_text(shown)}</p>' if "<" in shown else shown
 
 
 def label(text: str = "", role: str = "", *, wraps: bool = False) -> QLabel:
@@ -27,7 +35,7 @@ def choice_box(name: str, tip: str) -> QComboBox:
     """A box as wide as its longest entry where there is room, and far narrower where there is none."""
     box = QComboBox()
     box.setAccessibleName(name)
-    box.setToolTip(tip)
+    box.setToolTip(tip_text(tip))
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
     box.setMinimumContentsLength(_LEAST_CHARACTERS)  # else the longest entry is its least width
     return box

@@ -10,6 +10,7 @@ import msgspec
 
 from roofscope.profiling.worker.candidate.messages import Asked, Said
 
+MOST_BYTES = 256 << 20  # the longest is a trace, of some megabytes
 _LENGTH = struct.Struct("!Q")
 
 
@@ -30,7 +31,13 @@ class Wire:
     def receive(self) -> Any:
         """The next message. Raises EOFError when the other side is gone, ValueError when it is none."""
         (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
-        return self._decoder.decode(self._exactly(length))
+        if length > MOST_BYTES:  # the length is the other side's word, and memory is taken for it
+            raise ValueError(f"a message of {length} bytes, more than {MOST_BYTES}")
+        data = self._exactly(length)
+        try:
+            return self._decoder.decode(data)
+        except RecursionError:
+            raise ValueError("a message that is nested too deep") from None
 
     def is_spoken_to(self, timeout_s: float) -> bool:
         """Wait at most so long for the next message, or for the end of the other side."""

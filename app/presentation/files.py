@@ -1,0 +1,74 @@
+"""How an export is written: as ``cp`` would, but whole or not at all."""
+
+import contextlib
+import os
+import secrets
+import stat
+from pathlib import Path
+
+
+def write_file(path: Path, content: bytes, *, may_wait: bool = True) -> None:
+    """Write a file, or into what else has the name. Raises OSError.
+
+    A regular file is replaced in one step and keeps its mode; a link is followed. Anything else (a device, a
+    pipe, ``/dev/stdout``) is written into: a file in the place of ``/dev/null`` breaks the machine.
+    ``may_wait``: for a reader, where a pipe has none yet.
+    """
+    path = Path(os.path.realpath(path)) if not _is_of_the_system(path) else path
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        if not path.parent.is_dir():
+            raise FileNotFoundError(None, f"there is no folder {path.parent}") from None
+        found = None
+    if found is None:
+        _replace(path, content, None)
+    elif stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(None, "it is a folder")
+    elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and not _is_of_the_system(path):
+        if not os.access(path, os.W_OK):
+            raise PermissionError(None, "it is write-protected")
+        _replace(path, content, stat.S_IMODE(found.st_mode))
+    else:
+        _write_into(path, content, may_wait)
+
+
+def why_unwritable(path: Path, error: OSError | ValueError) -> str:
+    """One sentence."""
+    why = (error.strerror or error) if isinstance(error, OSError) else error
+    return f"{path} cannot be written: {why}."
+
+
+def _is_of_the_system(path: Path) -> bool:
+    """``/dev/stdout`` may lead to a regular file, which is the shell's, and open."""
+    parts = Path(os.path.abspath(path)).parts  # noqa: PTH100 - which follows no link
+    return parts[1:2] in (("dev",), ("proc",)) and parts[2:3] != ("shm",)
+
+
+def _replace(path: Path, content: bytes, mode: int | None) -> None:
+    part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
+    try:
+        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except PermissionError:
+        if mode is None:
+            raise
+        path.write_bytes(content)  # the folder is closed, but the file is ours to write
+        return
+    try:
+        with os.fdopen(file, "wb") as opened:
+            opened.write(content)
+            if mode is not None:
+                os.fchmod(opened.fileno(), mode)
+        part.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise
+
+
+def _write_into(path: Path, content: bytes, may_wait: bool) -> None:
+    flags = os.O_WRONLY | os.O_TRUNC | os.O_NOCTTY | os.O_CLOEXEC | (0 if may_wait else os.O_NONBLOCK)
+    file = os.open(path, flags)
+    os.set_blocking(file, True)
+    with os.fdopen(file, "wb") as opened:
+        opened.write(content)

@@ -1,0 +1,50 @@
+"""All that is made of a session without a screen: table, lines, facts, hover card, CSV, JSON, SVG."""
+
+import io
+from xml.etree import ElementTree as ET
+
+from roofscope.app.cli.outcome_lines import outcome_line
+from roofscope.app.cli.progress import _Console
+from roofscope.app.cli.table import print_table
+from roofscope.app.presentation.detail_facts import sections
+from roofscope.app.presentation.point_columns import COLUMNS
+from roofscope.app.presentation.point_row import point_rows
+from roofscope.app.presentation.roofline.scene import ChartOptions
+from roofscope.app.presentation.roofline.svg import roofline_svg
+from roofscope.app.presentation.verdict_text import verdict_sentence
+from roofscope.profiling.analysis.export import csv_report, json_report
+from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.session import Session
+
+
+def shown_as_table(session: Session) -> str:
+    """The command line's lines, and the texts of the window's tables and details."""
+    console = _Console(file=io.StringIO(), width=100)
+    print_table(console, session)
+    for point in session.points:
+        console.print(outcome_line(point, 80, session), highlight=False)
+    for pinned in (None, *(point.number for point in session.points[:1])):
+        for row in point_rows(session, Provider.EAGER, pinned):
+            sections(row, session)
+            verdict_sentence(row.point, row.verdict)
+            for column in COLUMNS:
+                column.text(row)
+                column.full_text(row)
+                column.key(row)
+    return "" if "\x1b" not in console.file.getvalue() else "an escape reaches the terminal"  # type: ignore[attr-defined]
+
+
+def shown_as_csv(session: Session) -> str:
+    text = csv_report(session) + json_report(session)
+    return "" if "\x1b" not in text else "an escape reaches a file"
+
+
+def shown_as_svg(session: Session) -> str:
+    """As a whole, and with a point selected."""
+    numbers = [point.number for point in session.points]
+    for selected in (None, *numbers[:1]):
+        text = roofline_svg(session, options=ChartOptions(selected=selected))
+        ET.fromstring(text)
+        if ' x="nan' in text or "inf" in text.replace("info", "").split("<text", 1)[0]:
+            return "a place that is no number"
+    return ""

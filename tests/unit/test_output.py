@@ -1,0 +1,81 @@
+"""The command line's end where stdout is closed, full, narrow of mind or not read to the end."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from roofscope.profiling.paths import ASSETS, PACKAGE
+
+SESSION = ASSETS / "sessions" / "h200-gelu.roofscope"
+SHOW = ("show", str(SESSION))
+
+
+def shell(redirection: str, *words: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """The program, as a shell runs it with this redirection."""
+    command = f'"$0" -P "$@" {redirection}'
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command, sys.executable, str(PACKAGE / "main.py"), *words],
+        env={**os.environ, **environment},
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize(
+    ("redirection", "words"),
+    [
+        ("> /dev/full", SHOW),
+        ("> /dev/full", (*SHOW, "--json")),
+        ("> /dev/full", ("--help",)),
+        ("> /dev/full", ("export", str(SESSION), "--svg", "--out", "-")),
+        (">&-", SHOW),
+    ],
+    ids=["full", "json", "help", "export", "closed"],
+)
+def test_stdout_that_cannot_be_written_is_one_sentence(redirection: str, words: tuple[str, ...]) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    ended = shell(redirection, *words)
+    assert ended.returncode == 74
+    assert ended.stderr.decode().startswith("What was to be printed is lost: stdout cannot be written (")
+    assert ended.stderr.count(b"\n") == 1
+
+
+def test_a_reader_that_has_enough_is_no_news() -> None:
+    ended = shell("| head -1", *SHOW)
+    assert (ended.returncode, ended.stderr) == (141, b"")
+
+
+def test_a_terminal_of_ascii_shows_all_in_ascii() -> None:
+    ended = shell("", *SHOW, PYTHONIOENCODING="ascii")
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert b" us " in ended.stdout
+    assert b" +- " in ended.stdout
+    assert ended.stdout.isascii()
+
+
+def test_closed_stderr_and_stdin_are_nothing_to_fail_of() -> None:
+    ended = shell("2>&- <&-", *SHOW)
+    assert ended.returncode == 0
+    assert ended.stdout.startswith(b"NVIDIA H200")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "x" * 300),
+        ("export", str(SESSION), "--csv", "--out", "x" * 300),
+        ("export", str(SESSION), "--csv", "--out", "/no/such/folder/a.csv"),
+        ("run", "copy", "--size", f"n={'1' * 5000}", "--out", "a.roofscope"),
+    ],
+    ids=["name", "out", "folder", "size"],
+)
+def test_bad_words_are_one_short_sentence(words: tuple[str, ...]) -> None:
+    ended = shell("", *words)
+    assert ended.returncode == 2
+    assert ended.stderr.count(b"\n") == 1
+    assert len(ended.stderr) < 600
