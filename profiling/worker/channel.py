@@ -40,7 +40,7 @@ class Channel:
                 data = data[os.write(self._output_fd, data) :]
 
     def close(self) -> None:
-        """In a process that is not this conversation's. Its own children do it again, with nothing to close."""
+        """In a process that is not this conversation's; its own children do it again, in vain."""
         for descriptor in (self._input_fd, self._output_fd):
             with suppress(OSError):
                 os.close(descriptor)
