@@ -13,7 +13,7 @@ The rules:
 - What a worker says of another task than its own, or of an implementation without one, is not recorded.
 - A lost worker costs the implementation in flight; the next worker runs what its job has left.
 - An implementation that cost a worker is paused until a file of the kernels changes.
-- Stop drops the queue and cancels the task in flight, which has 1.5 s to end; a second press kills its worker.
+- Stop drops the queue and cancels the task in flight, which has 1.5 s to end; a second press kills at once.
   After a stop an exit leaves Cancelled outcomes.
 - `BecameIdle` comes once nothing is queued or in flight, but not after `close`.
 
