@@ -13,7 +13,7 @@ The rules:
 - What a worker says of another task than its own, or of an implementation without one, is not recorded.
 - A lost worker costs the implementation in flight; the next worker runs what its job has left.
 - An implementation that cost a worker is paused until a file of the kernels changes.
-- Stop drops the queue and cancels the task in flight, which has 2 s to end; a second press kills its worker.
+- Stop drops the queue and cancels the task in flight, which has 1.5 s to end; a second press kills at once.
   After a stop an exit leaves Cancelled outcomes.
 - `BecameIdle` comes once nothing is queued or in flight, but not after `close`.
 
@@ -93,7 +93,7 @@ from roofscope.profiling.supervision.run_events import (
 from roofscope.profiling.supervision.wait import Wait
 
 START_DEADLINE_S = 120.0  # importing torch from a cold disk takes its time
-CANCEL_GRACE_S = 2.0  # with the kill and what it takes, a Stop is over within 3 s
+CANCEL_GRACE_S = 1.5  # with the kill and what it takes, a Stop is over within 3 s
 EXIT_GRACE_S = 2.0  # for a worker that said that it ends
 
 
