@@ -9,7 +9,7 @@ from msgspec import Struct
 from rich.console import Console
 
 from roofscope.app.cli.choice import (
-    choose_device,
+    choose_devices,
     choose_folders,
     choose_kernels,
     choose_labels,
@@ -21,14 +21,22 @@ from roofscope.app.cli.choice import (
 )
 from roofscope.app.cli.documents import RunDocument, print_document, run_document
 from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse
-from roofscope.app.cli.options import AsJson, DeviceName, DtypeNames, KernelFolders, NewSession, Sizes
+from roofscope.app.cli.options import (
+    AsJson,
+    DeviceNames,
+    DtypeNames,
+    KernelFolders,
+    NewSession,
+    SharedGpu,
+    Sizes,
+)
 from roofscope.app.cli.outcome_lines import OutcomeLines, shortfall
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.cli.table import print_table
 from roofscope.app.cli.targets import unwritable
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import flags_of
-from roofscope.profiling.devices.discovery import default_device, local_devices
+from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.session import Point, Session
@@ -59,6 +67,7 @@ class RunOptions(Struct, frozen=True):
     svg: bool = False
     strict: bool = False
     as_json: bool = False
+    shared_gpu: bool = False
 
 
 def command(
@@ -82,7 +91,7 @@ def command(
     preset: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="small, medium, large; sweep for eight sizes.")
     ] = None,
-    device: DeviceName = None,
+    device: DeviceNames = None,
     exact: Annotated[bool, typer.Option("--exact", help="0.25 % intervals instead of 1 %.")] = False,
     sustained: Annotated[bool, typer.Option("--sustained", help="Heat the device for 3 s first.")] = False,
     fresh_ceilings: Annotated[
@@ -98,12 +107,13 @@ def command(
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail where a time is unstable, above the roof, or disputed.")
     ] = False,
+    shared_gpu: SharedGpu = False,
     as_json: AsJson = False,
 ) -> None:
     """Verify and time kernels; print a table and write a session file.
 
     Exit codes: 0 all was measured, 1 something failed or is missing, 2 nothing was tried,
-    75 another Roofscope is measuring on the device.
+    75 the device is busy.
     """
     options = RunOptions(
         kernels=kernel or (),
@@ -123,6 +133,7 @@ def command(
         svg=svg,
         strict=strict,
         as_json=as_json,
+        shared_gpu=shared_gpu,
     )
     raise typer.Exit(run(options))
 
@@ -136,8 +147,8 @@ def run(options: RunOptions) -> int:
         refuse(f"{picture}, where the roofline of this run would go, exists already; choose another name.")
     folders = choose_folders(options.folders)
     catalog = scan_kernels(folders)
-    devices = local_devices()
-    device = choose_device(devices, options.device, default_device(devices))
+    devices = choose_devices(local_devices(), options.device)
+    device = devices[0]  # several are of one kind, and the plan is the same for each
     jobs = make_jobs(
         choose_kernels(catalog, options.kernels),
         device,
@@ -157,8 +168,8 @@ def run(options: RunOptions) -> int:
     def line_of(gained: Gain) -> str | None:
         if not isinstance(gained, Point):
             return None
-        if not judged.ceilings:  # those known before the run; new ones are measured after all points
-            judged.ceilings = load(path).ceilings
+        if judged.origin(gained.origin) is None:
+            _learn(judged)
         return lines.of(gained)
 
     try:
@@ -166,13 +177,14 @@ def run(options: RunOptions) -> int:
             ending = record(
                 path,
                 catalog,
-                device,
+                devices,
                 [Run(job) for job in jobs],
                 watch,
                 CeilingCache(console.print),
                 kernel_roots=folders,
                 ceilings=Ceilings.MEASURE if options.fresh_ceilings else Ceilings.KEEP,
                 labels=labels,
+                may_share=options.shared_gpu,
             )
         session = load(path) if path.exists() else None
     except SessionError as error:
@@ -187,6 +199,16 @@ def run(options: RunOptions) -> int:
     if options.svg and any(point.measured for point in session.points):  # else the picture would be empty
         _draw(console, session, picture)
     return BUSY if ending.busy else code
+
+
+def _learn(judged: Session) -> None:
+    """What the file knows when a device's first point comes: its worker's environment, ceilings of before.
+
+    New ceilings are measured after all points.
+    """
+    known = load(judged.path)
+    judged.origins = known.origins
+    judged.ceilings, judged.ceiling_origins = known.ceilings, known.ceiling_origins
 
 
 def _report(console: Console, session: Session, options: RunOptions, *, planned: int) -> int:

@@ -79,11 +79,12 @@ def record_trace(
         check_writable(out)  # now, and not after the minute that a trace may take
     if why := why_no_trace(session, devices):
         refuse(why)
+    point = choose_point(session, wanted)
     try:
-        job = trace_job(session, choose_point(session, wanted), catalog, devices)
+        job = trace_job(session, point, catalog, devices)
     except CannotTrace as error:
         refuse(str(error))
-    device = session.own_device(devices)
+    device = session.own_device(devices, point)
     assert device is not None
     console = make_console(stderr=out == STDOUT)
     try:

@@ -154,9 +154,7 @@ def _flags(
     above = roof is not None and envelope is None and is_above(roof, measured)
     if above:
         found.add(Flag.ABOVE_ROOF)
-    if fits_in_cache(point, session) and (
-        above or _stays_in_cache(measured, session.device_of(point))
-    ):
+    if fits_in_cache(point, session) and (above or _stays_in_cache(measured, session.device_of(point))):
         found.add(Flag.CACHE_RESIDENT)
     return tuple(flag for flag in Flag if flag in found)
 

@@ -67,8 +67,8 @@ class DeviceLock:
 def lock_device(uuid: str, name: str) -> DeviceLock:
     """Take the device's lock, which is held until it is closed or the process ends.
 
-    Raises DeviceBusy, and OSError with a sentence where something else lies in the file's stead. All users of
-    the machine share one file. Its name is a hash, because a UUID may hold characters that a file name may not.
+    Raises DeviceBusy, and OSError with a sentence where something else lies in the file's stead. All users
+    of the machine share one file. Its name is a hash, because a UUID may hold what a file name may not.
     """
     digest = hashlib.sha256(uuid.encode()).hexdigest()[:16]
     path = lock_folder() / f"roofscope-{digest}.lock"
@@ -103,7 +103,7 @@ def why_busy(uuid: str, name: str) -> str:
 def _open(path: Path) -> int:
     """The lock's file, made if it is not there. Anything may lie in its stead where all users may write.
 
-    Reading is enough to lock; writing is for the holder's note. O_CREAT comes second, and O_EXCL with it: in a
+    Reading is enough to lock; writing is for the holder's note. O_CREAT comes second, with O_EXCL: in a
     sticky folder the kernel refuses O_CREAT for files of other users (sysctl fs.protected_regular).
     """
     flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY  # a FIFO must not wait for a writer
@@ -134,7 +134,7 @@ def _open_or_make(path: Path, flags: int) -> int:
 def _is_still(path: Path, descriptor: int) -> bool:
     """Whether the file that was locked is the one that others will find."""
     try:
-        return os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(descriptor))
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
     except FileNotFoundError:
         return False
 

@@ -148,7 +148,9 @@ class NvmlReader:
     def graphics_process_count(self, uuid: str) -> int:
         """Those that draw on the GPU with this UUID: a display server, windows."""
         gpu = self._gpu(uuid)
-        return len(self._ask(self._nvml.nvmlDeviceGetGraphicsRunningProcesses, gpu.handle) or ()) if gpu else 0
+        return (
+            len(self._ask(self._nvml.nvmlDeviceGetGraphicsRunningProcesses, gpu.handle) or ()) if gpu else 0
+        )
 
     def utilization(self, uuid: str) -> float | None:
         """Share of the last sample, 1/6 to 1 s, in which kernels ran; None for a slice: it is the board's."""

@@ -83,11 +83,11 @@ def look(
     computing = tuple(pid for pid in holding if pid in shares)
     utilization = _lowest_utilization(gauge, uuid, pause)
     is_busy = utilization is not None and utilization >= _IDLE
-    # Pictures are no reason. Where nothing at all is shown it is something that computes in another container.
+    # Pictures are no reason. Where nothing at all is shown, something computes in another container.
     draws = gauge.graphics_process_count(uuid) > 0
     is_known = bool(shares)  # who it is that keeps it busy
-    is_other = bool(holding) and not is_known or not holding and not draws
-    return Sharing(holding, computing, utilization, bool(computing) or is_busy and is_other)
+    is_other = (bool(holding) and not is_known) or (not holding and not draws)
+    return Sharing(holding, computing, utilization, bool(computing) or (is_busy and is_other))
 
 
 def family_of(pid: int | None) -> frozenset[int]:

@@ -109,7 +109,7 @@ class Identity(Struct, frozen=True):
 
 
 class Session(Struct):
-    """What a session file holds: of one device, or of several that one run used; maybe several environments."""
+    """What a session file holds: of one device, or of several that a run used; maybe several environments."""
 
     path: Path
     created_at: str
@@ -131,7 +131,7 @@ class Session(Struct):
         return _newest(self._ceilings_on(self.device))
 
     def roofline_of(self, point: Point) -> Roofline:
-        """The ceilings measured on the point's device with its driver, power limit and torch; else the newest."""
+        """Of the point's device those measured with its driver, power limit and torch; else the newest."""
         setups = {origin.number: origin.setup for origin in self.origins}
         of_device = self._ceilings_on(self.device_of(point))
         if len(set(setups.values())) < 2 or len(self.ceiling_origins) != len(self.ceilings):
@@ -142,7 +142,7 @@ class Session(Struct):
         return _newest(found if any(ceiling.source.is_measured for ceiling in found) else of_device)
 
     def _ceilings_on(self, device: Device | None) -> tuple[Ceiling, ...]:
-        """Of a session of one device all, also where a rewritten file or an older version named it otherwise."""
+        """Of a session of one device all, also those that name it otherwise."""
         if device is None or len(self.devices) < 2:
             return self.ceilings
         return tuple(ceiling for ceiling in self.ceilings if ceiling.device_uuid == device.uuid)
@@ -176,7 +176,9 @@ class Session(Struct):
         if self.origin(origin.number) is None:
             self.origins = (*self.origins, origin)
         self.environment = origin.environment
-        if self.device is None or len(self.devices) < 2 or origin.device in (None, self.device):
+        if self.device is None and len(self.devices) > 1:
+            self.device = self.devices[0]
+        elif self.device is None or len(self.devices) < 2 or origin.device in (None, self.device):
             self.device = origin.device or self.device
         else:  # of several the one that is shown stays, in its newest description
             self.show(self.device)

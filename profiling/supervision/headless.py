@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable
-from typing import IO
+from typing import IO, Protocol
 
 from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn, Terminate
 from roofscope.profiling.supervision.protocol import Event, ProtocolError, Task, encode, event_decoder
@@ -167,8 +167,14 @@ class HeadlessRun:
         return self._log.read().decode("utf-8", "replace")
 
 
+class Stoppable(Protocol):
+    """What signals stop: a run, or several at once."""
+
+    def press_stop(self) -> None: ...
+
+
 @contextlib.contextmanager
-def stopped_by_signals(run: HeadlessRun) -> Generator[None]:
+def stopped_by_signals(run: Stoppable) -> Generator[None]:
     """Ctrl+C sends SIGINT, ``timeout`` and schedulers SIGTERM, a lost ssh connection SIGHUP.
 
     The session is completed then. Signals already ignored (nohup) stay ignored.

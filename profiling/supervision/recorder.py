@@ -25,7 +25,7 @@ Gain = Point | Ceiling | Proof | TraceInfo
 
 
 class Recorder:
-    """Turns reports into committed rows of one session, which belongs to one device."""
+    """Turns reports from one device into committed rows of a session. Several devices share a store."""
 
     def __init__(
         self,
@@ -37,6 +37,7 @@ class Recorder:
         knows_environment: bool = False,
     ) -> None:
         self.store = store
+        self._origin: int | None = None  # where this device's results come from
         self._knows_environment = knows_environment  # what is added to a session leaves its own as it is
         self._catalog = catalog
         self._device = device
@@ -51,9 +52,10 @@ class Recorder:
         Nothing measured among them means that the device is to be probed. Their environment is this machine,
         as far as it is known before a worker greets.
         """
-        if self.store.origin is None:
+        if self._origin is None:
             self.add_environment(environment([self._device], []))
         ceilings = (*nameplate(self._device, timestamp()), *self._cache.load(self._key()))
+        self._go_on()
         for ceiling in ceilings:
             self.store.add_ceiling(ceiling)
         return ceilings
@@ -84,7 +86,14 @@ class Recorder:
     # Each of them commits, or raises SessionError.
 
     def add_environment(self, environment: Environment) -> Origin:
-        return self.store.add_environment(environment, self._device.id)
+        origin = self.store.add_environment(environment, self._device.id)
+        self._origin = origin.number
+        return origin
+
+    @property
+    def origin(self) -> int | None:
+        """The number of the environment of what is added next; None for not known yet."""
+        return self._origin
 
     @property
     def setup(self) -> Setup:
@@ -93,10 +102,12 @@ class Recorder:
 
     def add_outcome(self, report: OutcomeArrived) -> Point:
         self._remember(report.implementation)
+        self._go_on()
         return self.store.add_outcome(report.job, report.implementation, report.outcome)
 
     def add_ceiling(self, ceiling: Ceiling) -> None:
         self._probed.append(ceiling)
+        self._go_on()
         self.store.add_ceiling(ceiling)
 
     def complete_ceilings(self) -> None:
@@ -114,6 +125,11 @@ class Recorder:
     def add_trace(self, report: TraceArrived) -> TraceInfo:
         self._remember(report.implementation)
         return self.store.add_trace(report.job, report.implementation, report.chrome_json_gz)
+
+    def _go_on(self) -> None:
+        """Another device's recorder may have added to the store meanwhile."""
+        if self._origin is not None:
+            self.store.continue_in(self._origin)
 
     def _key(self) -> CacheKey:
         return CacheKey.of(self._device, package_version("torch"))

@@ -9,7 +9,9 @@ from roofscope.profiling.paths import PACKAGE, module_command
 
 
 class LocalTarget(Struct, frozen=True):
-    """A worker on this machine, under this Python."""
+    """A worker on this machine, under this Python. ``gpu``: the UUID of the only one that it shall see."""
+
+    gpu: str = ""
 
     def argv(self) -> tuple[str, ...]:
         return module_command("roofscope.profiling.worker")
@@ -24,4 +26,5 @@ class LocalTarget(Struct, frozen=True):
             "PYTHONUNBUFFERED": "1",
             # NVML counts GPUs by PCI bus; CUDA counts by speed unless this is set.
             "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+            **({"CUDA_VISIBLE_DEVICES": self.gpu} if self.gpu else {}),
         }

@@ -203,5 +203,5 @@ def test_neither_does_a_folder(locks: Path) -> None:
     path = lock_file(locks)
     path.unlink()
     path.mkdir()
-    with pytest.raises(OSError, match="cannot be opened|is no plain file"):
+    with pytest.raises(OSError, match=r"cannot be opened|is no plain file"):
         lock_device("GPU-1", "a GPU")

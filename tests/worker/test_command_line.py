@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from roofscope.app.cli.documents import RunDocument
+from roofscope.profiling.devices.device_lock import lock_device
 from roofscope.profiling.devices.host import cpu_device, package_version
 from roofscope.profiling.results.outcome import Failed, Measured, Skipped
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source
-from roofscope.profiling.devices.device_lock import lock_device
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 CHECKOUT = Path(__file__).resolve().parents[2]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from roofscope.profiling.devices.device_lock import lock_device
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
@@ -16,7 +17,6 @@ from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.protocol import Run
 from roofscope.profiling.supervision.recording import Ending, record
-from roofscope.profiling.devices.device_lock import lock_device
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 CPU = cpu_device()
