@@ -1,7 +1,7 @@
 """The open session file: looked at until something is to be written, then one writer."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from roofscope.app.window.session_model import SessionModel
@@ -34,7 +34,8 @@ class SessionKeeper:
         self._cache = cache
         self._folder = folder
         self._assets = assets
-        self._recorder: Recorder | None = None
+        self._store: SessionStore | None = None
+        self._recorders: dict[str, Recorder] = {}  # one a device, by its UUID
 
     @property
     def path(self) -> Path | None:
@@ -76,51 +77,51 @@ class SessionKeeper:
         path = new_session_path(self._folder)
         self._model.replace(Session(path, timestamp(), device=device))
 
-    def recorder_for(self, device: Device) -> tuple[Recorder, str]:
+    def recorder_for(self, device: Device, beside: Sequence[Device] = ()) -> tuple[Recorder, str]:
         """The writer for results of this device, and why a new session was begun ("" when none was).
 
-        Raises SessionError.
+        ``beside``: the devices of its run, which share a session. Raises SessionError.
         """
-        why_new = self.why_new(device)
-        if self._recorder and not why_new:
-            return self._recorder, ""
+        why_new = self.why_new(device, beside)
+        if (known := self._recorders.get(device.uuid)) and not why_new:
+            return known, ""
         if why_new:
             self.show_empty(device)
-        path = self._model.session.path
-        catalog = self._catalog()
-        if path.exists():
-            session_store = SessionStore.append(path)
-        else:
-            session_store = SessionStore.create(path, revision_labels(catalog))
-        self._model.session.identity = session_store.identity
-        self._recorder = Recorder(session_store, catalog, device, self._cache)
+        store = self._store = self._store or self._open_store()
+        self._model.session.identity = store.identity
+        recorder = self._recorders[device.uuid] = Recorder(store, self._catalog(), device, self._cache)
         if self._model.session.environment is None:
             # Known before the worker greets, so that even a file left by a crash names its device.
             self._know_this_machine(device)
-        if not self._model.session.has_measured_ceilings(self._recorder.setup):
+        if not self._model.session.has_measured_ceilings(recorder.setup):
             # Of none yet, or of another driver, power limit or torch: those stay with the points they judged.
             self._know_this_machine(device)
-            for ceiling in self._recorder.known_ceilings():
-                self._model.add_ceiling(ceiling, session_store.origin)
-        return self._recorder, why_new
+            for ceiling in recorder.known_ceilings():
+                self._model.add_ceiling(ceiling, recorder.origin)
+        return recorder, why_new
+
+    def _open_store(self) -> SessionStore:
+        path = self._model.session.path
+        if path.exists():
+            return SessionStore.append(path)
+        return SessionStore.create(path, revision_labels(self._catalog()))
 
     def _know_this_machine(self, device: Device) -> None:
-        assert self._recorder is not None
-        self._model.know_environment(self._recorder.add_environment(environment([device], [])))
+        origin = self._recorders[device.uuid].add_environment(environment([device], []))
+        self._model.know_environment(origin)
 
-    @property
-    def has_measured_ceilings(self) -> bool:
-        """Whether the session has ceilings of this machine as it is now, or as the worker sees it."""
-        if self._recorder is None:
+    def has_measured_ceilings(self, device: Device) -> bool:
+        """Whether the session has ceilings of the device as it is now, or as the worker sees it."""
+        if (recorder := self._recorders.get(device.uuid)) is None:
             return False
-        session, seen = self._model.session, self._model.session.origin(self._recorder.store.origin)
-        setups = (self._recorder.setup, *([seen.setup] if seen else []))
+        session, seen = self._model.session, self._model.session.origin(recorder.origin)
+        setups = (recorder.setup, *([seen.setup] if seen else []))
         return any(map(session.has_measured_ceilings, setups))
 
     def save_as(self, target: Path) -> None:
         """Copy the session to another file and carry on in that one. Raises SessionError."""
-        if self._recorder:
-            self._recorder.store.save_as(target)
+        if self._store:
+            self._store.save_as(target)
         else:
             session_writer.copy(self._model.session.path, target)
         self.close()
@@ -128,19 +129,24 @@ class SessionKeeper:
 
     def save_copy(self, target: Path) -> None:
         """Copy the session and carry on in the file that is open. Raises SessionError."""
-        if self._recorder:
-            self._recorder.store.save_as(target)
+        if self._store:
+            self._store.save_as(target)
 
     def close(self) -> None:
         """Leave one plain file behind."""
-        if self._recorder:
-            self._recorder.store.close()
-            self._recorder = None
+        self._recorders.clear()
+        if self._store:
+            self._store.close()
+            self._store = None
 
-    def why_new(self, device: Device) -> str:
-        """Why results of this device cannot go into the session shown; "" when they can."""
+    def why_new(self, device: Device, beside: Sequence[Device] = ()) -> str:
+        """Why results of this device cannot go into the session shown; "" when they can.
+
+        They can where it has results of the device, or of one that is used beside it.
+        """
         session = self._model.session
-        if session.device and session.device.uuid != device.uuid:
+        here = {one.uuid for one in session.devices}
+        if session.device and here.isdisjoint(one.uuid for one in (device, *beside)):
             return f"the open one belongs to {session.device.name_beside([device])}"
         if self.is_example:
             return "the example is for viewing only"

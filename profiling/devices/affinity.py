@@ -4,7 +4,8 @@ One worker compiles while another times: on shared cores, the launches of the se
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from roofscope.profiling.devices.device import Device, DeviceKind
@@ -19,6 +20,24 @@ def shares_of(devices: Sequence[Device]) -> list[frozenset[int]]:
     if not hasattr(os, "sched_getaffinity"):  # macOS, Windows
         return [frozenset() for _ in devices]
     return share([_near(device) for device in devices], frozenset(os.sched_getaffinity(0)), siblings_of)
+
+
+def keep_to(cpus: frozenset[int]) -> None:
+    """Keep this thread, and all that it starts from now on, to these CPUs; to any where there are none."""
+    if cpus and hasattr(os, "sched_setaffinity"):
+        with suppress(OSError):  # one was taken away meanwhile: then to those of before
+            os.sched_setaffinity(0, cpus)
+
+
+@contextmanager
+def kept_to(cpus: frozenset[int]) -> Generator[None]:
+    """The same for what is started inside."""
+    before = frozenset(os.sched_getaffinity(0)) if cpus and hasattr(os, "sched_getaffinity") else cpus
+    keep_to(cpus)
+    try:
+        yield
+    finally:
+        keep_to(before)
 
 
 def share(

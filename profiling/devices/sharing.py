@@ -16,7 +16,7 @@ from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable
 
 # A display server blinks a cursor, and a reading lags by up to a second.
 _IDLE = 0.05
-_READINGS = 5
+READINGS = 5
 _PAUSE_S = 0.3
 _NAMED = 3  # processes, in a sentence
 
@@ -72,7 +72,12 @@ def sharing_of(
 
 
 def look(
-    gauge: Gauge, uuid: str, own: Collection[int] = (), *, pause: Callable[[float], None] = time.sleep
+    gauge: Gauge,
+    uuid: str,
+    own: Collection[int] = (),
+    *,
+    readings: int = READINGS,
+    pause: Callable[[float], None] = time.sleep,
 ) -> Sharing:
     """Takes a second and a half at most, and no time on an idle GPU."""
     listed = gauge.process_ids(uuid)
@@ -81,7 +86,7 @@ def look(
     holding = () if is_renumbered else tuple(sorted(listed.difference(own)))
     shares = gauge.utilization_by_process(uuid)
     computing = tuple(pid for pid in holding if pid in shares)
-    utilization = _lowest_utilization(gauge, uuid, pause)
+    utilization = _lowest_utilization(gauge, uuid, readings, pause)
     is_busy = utilization is not None and utilization >= _IDLE
     # Pictures are no reason. Where nothing at all is shown, something computes in another container.
     draws = gauge.graphics_process_count(uuid) > 0
@@ -101,17 +106,19 @@ def family_of(pid: int | None) -> frozenset[int]:
         return frozenset()
 
 
-def _lowest_utilization(gauge: Gauge, uuid: str, pause: Callable[[float], None]) -> float | None:
+def _lowest_utilization(
+    gauge: Gauge, uuid: str, readings: int, pause: Callable[[float], None]
+) -> float | None:
     """Of several readings: one may still show what ended just now."""
     lowest: float | None = None
-    for number in range(_READINGS):
+    for number in range(readings):
         found = gauge.utilization(uuid)
         if found is None:
             return lowest
         lowest = found if lowest is None else min(lowest, found)
         if lowest < _IDLE:
             break
-        if number < _READINGS - 1:
+        if number < readings - 1:
             pause(_PAUSE_S)
     return lowest
 

@@ -159,6 +159,11 @@ class Session(Struct):
         """The views show this one's ceilings from now on."""
         self.device = next((one for one in self.devices if one.uuid == device.uuid), self.device)
 
+    def is_shown(self, point: Point) -> bool:
+        """Whether a point is of the device whose ceilings are shown."""
+        device = self.device_of(point) if len(self.devices) > 1 else None
+        return device is None or self.device is None or device.uuid == self.device.uuid
+
     def origin(self, number: int | None) -> Origin | None:
         return next((origin for origin in self.origins if origin.number == number), None)
 

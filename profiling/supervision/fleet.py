@@ -5,15 +5,15 @@ are the calling thread's alone, where the session's file is.
 """
 
 import contextlib
-import os
 import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import msgspec
 from msgspec import Struct
 
-from roofscope.profiling.devices.affinity import shares_of
+from roofscope.profiling.devices.affinity import keep_to, shares_of
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.supervision.dispatcher import Dispatcher
 from roofscope.profiling.supervision.headless import HeadlessRun
@@ -29,19 +29,21 @@ OnReport = Callable[[Device, RunEvent], None]
 
 
 class Member(Struct, frozen=True):
-    """A device and how its worker is started. ``cpus``: those that it may use; all where there are none."""
+    """A device and how its worker is started."""
 
     device: Device
     target: LocalTarget
-    cpus: frozenset[int] = frozenset()
 
 
-def members_of(devices: Sequence[Device]) -> list[Member]:
+def members_of(devices: Sequence[Device], target: LocalTarget = LocalTarget()) -> list[Member]:  # noqa: B008
     """Each with a worker that sees it alone, on CPUs of its own near it."""
-    return [
-        Member(device, LocalTarget(device.uuid if device.kind is DeviceKind.CUDA else ""), cpus)
-        for device, cpus in zip(devices, shares_of(devices), strict=True)
-    ]
+
+    def aimed(device: Device, cpus: frozenset[int]) -> LocalTarget:
+        gpu = device.uuid if device.kind is DeviceKind.CUDA else ""
+        return msgspec.structs.replace(target, gpu=gpu, cpus=cpus)
+
+    shares = zip(devices, shares_of(devices), strict=True)
+    return [Member(device, aimed(device, cpus)) for device, cpus in shares]
 
 
 class HeadlessFleet:
@@ -139,9 +141,8 @@ class _Seat:
             self._reports.put((self.member.device, report))
 
     def _work(self) -> None:
-        with contextlib.suppress(OSError):
-            _keep_to(self.member.cpus)
         try:
+            keep_to(self.member.target.cpus)  # this thread, and so the worker
             try:
                 while (task := self._tasks.get()) is not None:
                     self.run.run([task])
@@ -150,9 +151,3 @@ class _Seat:
                 self.run.close()
         except BaseException as error:  # noqa: BLE001 - the calling thread raises it
             self._reports.put((self.member.device, error))
-
-
-def _keep_to(cpus: frozenset[int]) -> None:
-    """This thread, and so the worker and all that it starts: they inherit it (Linux)."""
-    if cpus and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, cpus)

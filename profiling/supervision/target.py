@@ -8,10 +8,15 @@ from msgspec import Struct
 from roofscope.profiling.paths import PACKAGE, module_command
 
 
-class LocalTarget(Struct, frozen=True):
-    """A worker on this machine, under this Python. ``gpu``: the UUID of the only one that it shall see."""
+class LocalTarget(Struct, frozen=True, kw_only=True):
+    """A worker on this machine, under this Python.
+
+    ``gpu`` is the UUID of the only one that it shall see; ``cpus`` are those that it may use, and all that it
+    starts: any, where there are none.
+    """
 
     gpu: str = ""
+    cpus: frozenset[int] = frozenset()
 
     def argv(self) -> tuple[str, ...]:
         return module_command("roofscope.profiling.worker")

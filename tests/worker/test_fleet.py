@@ -43,7 +43,10 @@ class FakeTarget(LocalTarget, frozen=True):
 def modes(*of_each: str, marker: Path = Path("/nonexistent")) -> Callable[[Sequence[Device]], list[Member]]:
     def members_of(devices: Sequence[Device]) -> list[Member]:
         pairs = zip(devices, of_each, strict=True)
-        return [Member(device, FakeTarget(device.uuid, mode, str(marker))) for device, mode in pairs]
+        return [
+            Member(device, FakeTarget(gpu=device.uuid, mode=mode, marker=str(marker)))
+            for device, mode in pairs
+        ]
 
     return members_of
 
@@ -217,8 +220,8 @@ def test_each_worker_keeps_to_its_cpus(tmp_path: Path) -> None:
             if len(found) == 2:
                 fleet.press_stop()
 
-    members = [replace(member, cpus=own) for member, own in zip(
-        modes("slow", "slow")((DEVICE, TWIN)), cpus, strict=True)]  # fmt: skip
+    pairs = zip(modes("slow", "slow")((DEVICE, TWIN)), cpus, strict=True)
+    members = [replace(member, target=replace(member.target, cpus=own)) for member, own in pairs]
     fleet = HeadlessFleet(members, [], CATALOG.hash, on_report)
     try:
         fleet.run([Run(job) for job in some_jobs("softmax", "gelu")])

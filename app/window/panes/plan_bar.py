@@ -102,8 +102,26 @@ class PlanBar(QFrame):
         return self._devices
 
     def device(self) -> Device | None:
+        """The one chosen; of all GPUs the first."""
+        if self._is_all_chosen:
+            return self._gpus[0]
         index = self.device_box.currentIndex()
         return self._devices[index] if 0 <= index < len(self._devices) else None
+
+    def run_devices(self) -> tuple[Device, ...]:
+        """What Run uses: the one chosen, or all GPUs."""
+        if self._is_all_chosen:
+            return self._gpus
+        device = self.device()
+        return (device,) if device else ()
+
+    @property
+    def _gpus(self) -> tuple[Device, ...]:
+        return tuple(device for device in self._devices if device.kind is DeviceKind.CUDA)
+
+    @property
+    def _is_all_chosen(self) -> bool:
+        return bool(self._devices) and self.device_box.currentIndex() == len(self._devices)
 
     def choice(self) -> PlanChoice | None:
         """The state of the bar; None without a device. Raises PlanError if own sizes cannot be read."""
@@ -128,6 +146,10 @@ class PlanBar(QFrame):
                 f"{'CPU' if device.kind is DeviceKind.CPU else device.id}: {_short(device.name)}"
             )
             self.device_box.setItemData(self.device_box.count() - 1, device.name, Qt.ItemDataRole.ToolTipRole)
+        if len(self._gpus) > 1:
+            self.device_box.addItem(f"All {len(self._gpus)} GPUs")
+            tip = "Each takes the next workload when it is free; a workload's versions stay on one"
+            self.device_box.setItemData(len(self._devices), tip, Qt.ItemDataRole.ToolTipRole)
         self.device_box.setCurrentIndex(self._devices.index(chosen))
         self.device_box.blockSignals(False)
         self._device_chosen()
