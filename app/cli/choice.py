@@ -102,6 +102,11 @@ def choose_devices(devices: tuple[Device, ...], names: str | None) -> tuple[Devi
     return chosen
 
 
+def file_word(device: Device) -> str:
+    """``cuda0``, in a file's name."""
+    return device.id.replace(":", "")
+
+
 def choose_sizes(words: Iterable[str], presets: Sequence[str], device: Device) -> list[SizeChoice]:
     """Presets, or the sizes of the options laid over the one preset."""
     names = list(dict.fromkeys(presets)) or ["large" if device.kind is DeviceKind.CUDA else "medium"]

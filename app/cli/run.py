@@ -15,6 +15,7 @@ from roofscope.app.cli.choice import (
     choose_labels,
     choose_session,
     choose_sizes,
+    file_word,
     make_jobs,
     one_of,
     scan_kernels,
@@ -36,6 +37,7 @@ from roofscope.app.cli.table import print_table
 from roofscope.app.cli.targets import unwritable
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import flags_of
+from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype, Provider
@@ -142,12 +144,15 @@ def run(options: RunOptions) -> int:
     """Plan, measure, print; returns the exit code."""
     path = choose_session(options.out)
     labels = choose_labels(options.labels)
-    picture = path.with_suffix(".svg")
-    if options.svg and picture.is_file():
-        refuse(f"{picture}, where the roofline of this run would go, exists already; choose another name.")
     folders = choose_folders(options.folders)
     catalog = scan_kernels(folders)
     devices = choose_devices(local_devices(), options.device)
+    pictures = pictures_of(devices, path.with_suffix(".svg")) if options.svg else {}
+    for picture in pictures.values():
+        if picture.is_file():
+            refuse(
+                f"{picture}, where the roofline of this run would go, exists already; choose another name."
+            )
     device = devices[0]  # several are of one kind, and the plan is the same for each
     jobs = make_jobs(
         choose_kernels(catalog, options.kernels),
@@ -196,8 +201,12 @@ def run(options: RunOptions) -> int:
             print_document(RunDocument(session=None, device=device, points=(), problem=ending.busy))
         return BUSY
     code = _report(console, session, options, planned=sum(len(job.implementations) for job in jobs))
-    if options.svg and any(point.measured for point in session.points):  # else the picture would be empty
-        _draw(console, session, picture)
+    for shown, picture in pictures.items():
+        session.show(shown)
+        if any(
+            point.measured and session.is_shown(point) for point in session.points
+        ):  # else it would be empty
+            _draw(console, session, picture)
     return BUSY if ending.busy else code
 
 
@@ -233,6 +242,13 @@ def _flagged(session: Session) -> str:
     if not names:
         return ""
     return f"--strict: {len(names)} of {len(session.points)} flagged: {'; '.join(names)}."
+
+
+def pictures_of(devices: Sequence[Device], picture: Path) -> dict[Device, Path]:
+    """Where the roofline of each device goes: of several each into a file of its own."""
+    if len(devices) == 1:
+        return {devices[0]: picture}
+    return {device: picture.with_stem(f"{picture.stem}-{file_word(device)}") for device in devices}
 
 
 def _draw(console: Console, session: Session, picture: Path) -> None:

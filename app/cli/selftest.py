@@ -9,7 +9,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from roofscope.app.cli.choice import choose_device, choose_devices, choose_session, hyphenated, one_of
+from roofscope.app.cli.choice import (
+    choose_device,
+    choose_devices,
+    choose_session,
+    file_word,
+    hyphenated,
+    one_of,
+)
 from roofscope.app.cli.documents import SelftestDocument, print_document
 from roofscope.app.cli.errors import BUSY, DONE, INCONCLUSIVE, SOME_FAILED, complain, refuse
 from roofscope.app.cli.options import AsJson, DeviceNames, NewSession, SharedGpu
@@ -88,11 +95,6 @@ def command(
     except SessionError as error:
         refuse(str(error))
     raise typer.Exit(worst_of(codes))
-
-
-def file_word(device: Device) -> str:
-    """``cuda0``, in a file's name."""
-    return device.id.replace(":", "")
 
 
 def worst_of(codes: Sequence[int]) -> int:
