@@ -1,6 +1,6 @@
 """``run``: carries a plan out on the terminal: progress, one line per outcome, a table at the end."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -148,11 +148,8 @@ def run(options: RunOptions) -> int:
     catalog = scan_kernels(folders)
     devices = choose_devices(local_devices(), options.device)
     pictures = pictures_of(devices, path.with_suffix(".svg")) if options.svg else {}
-    for picture in pictures.values():
-        if picture.is_file():
-            refuse(
-                f"{picture}, where the roofline of this run would go, exists already; choose another name."
-            )
+    for picture in filter(Path.is_file, pictures.values()):
+        refuse(f"{picture}, where the roofline of this run would go, exists already; choose another name.")
     device = devices[0]  # several are of one kind, and the plan is the same for each
     jobs = make_jobs(
         choose_kernels(catalog, options.kernels),
@@ -201,12 +198,7 @@ def run(options: RunOptions) -> int:
             print_document(RunDocument(session=None, device=device, points=(), problem=ending.busy))
         return BUSY
     code = _report(console, session, options, planned=sum(len(job.implementations) for job in jobs))
-    for shown, picture in pictures.items():
-        session.show(shown)
-        if any(
-            point.measured and session.is_shown(point) for point in session.points
-        ):  # else it would be empty
-            _draw(console, session, picture)
+    _draw(console, session, pictures)
     return BUSY if ending.busy else code
 
 
@@ -251,13 +243,17 @@ def pictures_of(devices: Sequence[Device], picture: Path) -> dict[Device, Path]:
     return {device: picture.with_stem(f"{picture.stem}-{file_word(device)}") for device in devices}
 
 
-def _draw(console: Console, session: Session, picture: Path) -> None:
-    """Beside the session, which is whole without it: that the picture cannot be written costs no result."""
+def _draw(console: Console, session: Session, pictures: Mapping[Device, Path]) -> None:
+    """Beside the session, which is whole without them: that one cannot be written costs no result."""
     from roofscope.app.presentation.roofline.svg import roofline_svg
 
-    try:
-        picture.write_text(roofline_svg(session), encoding="utf-8")
-    except OSError as error:
-        complain(f"The roofline {unwritable(picture, error)}")
-    else:
-        console.print(f"Roofline: {picture}", markup=False, highlight=False, soft_wrap=True)
+    for device, picture in pictures.items():
+        session.show(device)
+        if not any(point.measured and session.is_shown(point) for point in session.points):
+            continue  # it would be empty
+        try:
+            picture.write_text(roofline_svg(session), encoding="utf-8")
+        except OSError as error:
+            complain(f"The roofline {unwritable(picture, error)}")
+        else:
+            console.print(f"Roofline: {picture}", markup=False, highlight=False, soft_wrap=True)

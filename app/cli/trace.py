@@ -11,7 +11,7 @@ from rich.table import Table
 from roofscope.app.cli.choice import choose_folders, scan_kernels, sizes_of
 from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, unknown
 from roofscope.app.cli.export import TRACE_SUFFIXES, write_trace
-from roofscope.app.cli.options import DtypeName, KernelFolders, SessionFile
+from roofscope.app.cli.options import DtypeName, KernelFolders, SessionFile, SharedGpu
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.cli.targets import STDOUT, check_target, check_writable, unwritable
@@ -46,6 +46,7 @@ def command(
         Path | None,
         typer.Option(metavar="FILE", help="Also write the Chrome trace, .json or .json.gz; - for stdout."),
     ] = None,
+    shared_gpu: SharedGpu = False,
 ) -> None:
     """Record a torch.profiler trace of a measured point into its session.
 
@@ -53,7 +54,7 @@ def command(
     """
     wanted = Wanted(implementation, dtype, sizes_of(size or []))
     catalog = scan_kernels(folders := choose_folders(kernels or []))
-    raise typer.Exit(record_trace(file, wanted, catalog, local_devices(), out, folders))
+    raise typer.Exit(record_trace(file, wanted, catalog, local_devices(), out, folders, may_share=shared_gpu))
 
 
 class Wanted(NamedTuple):
@@ -71,6 +72,8 @@ def record_trace(
     devices: tuple[Device, ...],
     out: Path | None,
     folders: Sequence[Path] = (),
+    *,
+    may_share: bool = False,
 ) -> int:
     """Trace a measured point; returns the exit code."""
     session = load_or_refuse(path)
@@ -91,7 +94,15 @@ def record_trace(
         with progress_shown(console) as watch:
             cache = CeilingCache(console.print)
             ending = record(
-                path, catalog, device, [Trace(job)], watch, cache, kernel_roots=folders, append=True
+                path,
+                catalog,
+                device,
+                [Trace(job)],
+                watch,
+                cache,
+                kernel_roots=folders,
+                append=True,
+                may_share=may_share,
             )
     except SessionError as error:
         refuse(str(error))

@@ -194,7 +194,9 @@ class WindowCommands(QObject):
     def _show_doctor(self) -> None:
         parts = self._parts
         theme = parts.theme_switch.theme
-        proofs = ProofPane(parts.model, parts.controller, parts.panes.plan_bar.device(), theme)
+        proofs = ProofPane(
+            parts.model, parts.controller, parts.panes.plan_bar.device(), theme, parts.shared_gpu.ask
+        )
         dialog = DoctorDialog(theme, proofs, parts.window)
         dialog.show()
         parts.background.ask(examine, dialog.show_checks)

@@ -7,12 +7,8 @@ from roofscope.profiling.analysis.frame import SIZE
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-GROUP = (
-    "kernel",
-    "dtype",
-    "regime",
-    "device_uuid",
-)  # what a table has in common; the last of several devices
+# What a table has in common; the last only where there are several devices.
+GROUP = ("kernel", "dtype", "regime", "device_uuid")
 
 
 class PivotError(ValueError):

@@ -1,7 +1,7 @@
 """Allows one worker at a time per GPU: two that measure at once would both read wrong times.
 
-The lock belongs to an open file, so it ends with its process, however that ends. The file stays: whoever came
-between its removal and the next locking would have another file of the same name.
+The lock belongs to an open file, so it ends with its process, however that ends. The file stays: were it
+removed, two workers could hold two files of one name.
 """
 
 import contextlib

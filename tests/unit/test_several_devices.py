@@ -71,7 +71,7 @@ def session(tmp_path: Path) -> Session:
 
 def test_points_and_ceilings_come_back_to_their_devices(session: Session) -> None:
     assert [device.id for device in session.devices] == ["cuda:0", "cuda:1"]
-    assert session.device == DEVICE  # the first, whoever greeted last
+    assert session.device == DEVICE  # the first, not the one that greeted last
     for point in session.points:
         device = session.device_of(point)
         assert device is not None

@@ -15,7 +15,7 @@ from roofscope.tests.unit.test_nvml import h200, reader
 
 
 class Gauge(Struct):
-    """Answers; of the utilization one reading after the other, the last for ever."""
+    """Answers; of the utilization one reading after the other, the last without end."""
 
     listed: frozenset[int] = frozenset()
     busy: Sequence[float | None] = (0.0,)
