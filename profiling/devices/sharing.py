@@ -81,17 +81,16 @@ def look(
 ) -> Sharing:
     """Takes a second and a half at most, and no time on an idle GPU."""
     listed = gauge.process_ids(uuid)
-    # Ours, which are there, are not among them: the numbers are of another container or of the host.
-    is_renumbered = bool(own) and bool(listed) and listed.isdisjoint(own)
+    # Ours are not among them, and no such process is here: the numbers are those of the host.
+    is_renumbered = bool(own) and listed.isdisjoint(own) and not any(map(psutil.pid_exists, listed))
     holding = () if is_renumbered else tuple(sorted(listed.difference(own)))
     shares = gauge.utilization_by_process(uuid)
     computing = tuple(pid for pid in holding if pid in shares)
     utilization = _lowest_utilization(gauge, uuid, readings, pause)
     is_busy = utilization is not None and utilization >= _IDLE
-    # Pictures are no reason. Where nothing at all is shown, something computes in another container.
+    # Pictures are no reason. Without any, what keeps the GPU busy computes, be it in another container.
     draws = gauge.graphics_process_count(uuid) > 0
-    is_known = bool(shares)  # who it is that keeps it busy
-    is_other = (bool(holding) and not is_known) or (not holding and not draws)
+    is_other = not draws or (bool(holding) and not shares)
     return Sharing(holding, computing, utilization, bool(computing) or (is_busy and is_other))
 
 

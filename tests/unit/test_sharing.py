@@ -57,6 +57,7 @@ def test_an_idle_gpu_is_free_at_once() -> None:
         (Gauge(frozenset({7}), (0.3,), drawing=2, shares={99: 0.3}), False),  # the display server's
         (Gauge(frozenset({7}), (0.3,), drawing=2, shares={99: 0.2, 7: 0.1}), True),
         (Gauge(frozenset(), (0.3,), drawing=2), False),
+        (Gauge(frozenset({7}), (0.97,), shares={99: 0.9}), True),  # an idle one here, and one elsewhere
         (Gauge(frozenset(), (0.97,)), True),  # of another container
         (Gauge(frozenset(), (0.97, 0.6, 0.0)), False),  # what ended just now
         (Gauge(frozenset({7}), (None,)), False),  # a slice: nobody can tell, so it is only marked
@@ -73,8 +74,10 @@ def test_our_own_worker_is_no_threat() -> None:
 
 def test_numbers_of_the_host_tell_nothing_but_the_load_does() -> None:
     """Of our worker's there is none among them, though it is there."""
-    assert seen(Gauge(frozenset({70_001})), 7) == Sharing(utilization=0.0)
-    assert seen(Gauge(frozenset({70_001}), (0.5,)), 7).is_computing
+    assert seen(Gauge(frozenset({2**30})), 7) == Sharing(utilization=0.0)
+    assert seen(Gauge(frozenset({2**30}), (0.5,)), 7).is_computing
+    # Our worker is alive, but on another GPU.
+    assert seen(Gauge(frozenset({os.getpid()})), 7).holding == (os.getpid(),)
 
 
 def test_what_is_said() -> None:
