@@ -90,13 +90,11 @@ def lock_device(uuid: str, name: str) -> DeviceLock:
 
 
 def why_busy(uuid: str, name: str) -> str:
-    """The sentence of DeviceBusy; "" where nobody holds the device now. For those who will start a worker."""
+    """Why the lock cannot be taken now, in a sentence; "" where it can. To ask before a worker is started."""
     try:
         lock_device(uuid, name).close()
-    except DeviceBusy as error:
+    except (DeviceBusy, OSError) as error:
         return str(error)
-    except OSError:  # the worker meets it, too, and reports it
-        return ""
     return ""
 
 

@@ -188,6 +188,7 @@ def test_a_link_is_not_followed(locks: Path, tmp_path: Path) -> None:
     path.symlink_to(tmp_path / "victim")
     with pytest.raises(OSError, match="cannot be opened"):
         lock_device("GPU-1", "a GPU")
+    assert why_busy("GPU-1", "a GPU").endswith("(Too many levels of symbolic links); remove it.")
     assert not (tmp_path / "victim").exists()
 
 
@@ -205,3 +206,33 @@ def test_neither_does_a_folder(locks: Path) -> None:
     path.mkdir()
     with pytest.raises(OSError, match=r"cannot be opened|is no plain file"):
         lock_device("GPU-1", "a GPU")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as two users")
+def test_another_user_finds_the_same_lock_and_who_holds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    nobody = 65534
+
+    def as_nobody() -> str:
+        receive, send = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.setuid(nobody)
+            os.write(send, why_busy("GPU-1", "a GPU").encode() or b"free")
+            os._exit(0)
+        os.waitpid(child, 0)
+        os.close(send)
+        with os.fdopen(receive) as said:
+            return said.read()
+
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        Path(folder).chmod(0o1777)
+        monkeypatch.setenv("ROOFSCOPE_LOCKS", folder)
+        before = os.umask(0o077)
+        try:
+            with lock_device("GPU-1", "a GPU"):
+                assert f"(process {os.getpid()} of root, since " in as_nobody()
+        finally:
+            os.umask(before)
+        assert as_nobody() == "free"
+        with lock_device("GPU-1", "a GPU"):  # whose file another user has written meanwhile
+            assert "of root" in as_nobody()
