@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from roofscope.app.cli import run as command
 from roofscope.app.cli.table import table_lines
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import cpu_device
@@ -261,3 +263,28 @@ def test_this_cpu_twice_gives_the_results_of_both(tmp_path: Path) -> None:
     session = load(path)
     assert [point.measured is not None for point in session.points] == [True, True]
     assert {uuid for uuids in uuids_of_jobs(session).values() for uuid in uuids} == {"cpu-one", "cpu-two"}
+
+
+def test_the_command_line_prints_one_table_of_all_devices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(command, "local_devices", lambda: (DEVICE, TWIN, cpu_device()))
+    monkeypatch.setattr(command, "record", partial(record, members_of=modes("quick", "quick")))
+    out = tmp_path / "a.roofscope"
+    options = command.RunOptions(
+        kernels=["softmax", "gelu", "vector_add"],
+        providers=[Provider.EAGER, Provider.COMPILE],
+        presets=["small", "medium"],
+        device="all",
+        out=out,
+        svg=True,
+    )
+    assert command.run(options) == 0
+    printed = capsys.readouterr().out
+    assert "NVIDIA H200 (cuda:0), NVIDIA H200 (cuda:1)" in printed
+    assert " on cuda:0: " in printed
+    assert " on cuda:1: " in printed
+    assert {path.name for path in tmp_path.glob("*.svg")} == {"a-cuda0.svg", "a-cuda1.svg"}
+    assert "Roofline of NVIDIA H200 (cuda:1)" in (tmp_path / "a-cuda1.svg").read_text()
+    assert len(load(out).devices) == 2
