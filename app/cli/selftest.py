@@ -80,10 +80,10 @@ def command(
 
         one = choose_device(devices, device, default_device(devices))
         raise typer.Exit(run_adversaries(one, adversary or [], as_json=as_json))
+    path = choose_session(out)
     chosen = choose_devices(devices, device)
     if as_json and len(chosen) > 1:
         refuse("--json prints one document; name one device, and call this for each.")
-    path = choose_session(out)
     paths = (
         [path] if len(chosen) == 1 else [path.with_stem(f"{path.stem}-{file_word(one)}") for one in chosen]
     )
