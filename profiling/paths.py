@@ -1,6 +1,7 @@
 """Where the program's own files lie, and where it keeps those of the user."""
 
 import os
+import stat
 import sys
 import tempfile
 from datetime import datetime
@@ -13,8 +14,10 @@ PACKAGE = Path(__file__).resolve().parent.parent  # the checkout, or `roofscope`
 ASSETS = PACKAGE / "assets"
 LIBRARY = PACKAGE / "kernels"
 SUFFIX = ".roofscope"  # of a session's file
-# Not the temporary folder: two workers that were given different ones would measure on one device at once.
-LOCKS = Path("/tmp")
+# Of these the first where any user may make a file has the locks of devices. Not the temporary folder: two
+# workers that were given different ones would measure on one device at once. /tmp comes last, because some
+# machines give each user another and clean it of what is old.
+LOCKS = (Path("/run/lock"), Path("/dev/shm"), Path("/tmp"))
 
 
 class UserPaths(Struct, frozen=True):
@@ -56,7 +59,19 @@ def cache_folder(name: str) -> Path:
 
 def lock_folder() -> Path:
     """Where the locks of devices lie, for all users. ROOFSCOPE_LOCKS is for tests only."""
-    return Path(os.environ.get("ROOFSCOPE_LOCKS", LOCKS))
+    if chosen := os.environ.get("ROOFSCOPE_LOCKS"):
+        return Path(chosen)
+    return next((folder for folder in LOCKS if _is_for_all(folder)), LOCKS[-1])
+
+
+def _is_for_all(folder: Path) -> bool:
+    """By its mode, not by what this process may do: root and other users must come to the same folder."""
+    try:
+        mode, flags = folder.lstat().st_mode, os.statvfs(folder).f_flag
+    except OSError:
+        return False
+    wanted = stat.S_IWOTH | stat.S_IXOTH | stat.S_ISVTX
+    return stat.S_ISDIR(mode) and mode & wanted == wanted and not flags & os.ST_RDONLY
 
 
 def new_session_path(folder: Path) -> Path:

@@ -8,14 +8,14 @@ from msgspec import Struct
 from rich.console import Console
 from rich.table import Table
 
-from roofscope.app.cli.choice import choose_device
+from roofscope.app.cli.choice import choose_devices
 from roofscope.app.cli.documents import CeilingsDocument, print_document
-from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain
-from roofscope.app.cli.options import AsJson, DeviceName
+from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse
+from roofscope.app.cli.options import AsJson, DeviceNames, SharedGpu
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.presentation.formatting import bandwidth_text, flop_rate_text
 from roofscope.profiling.devices.device import Device
-from roofscope.profiling.devices.discovery import default_device, local_devices
+from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.devices.host import package_version
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.results.session import timestamp
@@ -23,6 +23,7 @@ from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
 from roofscope.profiling.roofline.nameplate import nameplate, nameplate_gap
 from roofscope.profiling.roofline.roofline import Bound, Ceiling
 from roofscope.profiling.supervision.protocol import Probe
+from roofscope.profiling.supervision.readiness import refusal
 from roofscope.profiling.supervision.recording import Ending, carry_out
 from roofscope.profiling.supervision.run_events import CeilingArrived, CeilingsComplete, RunEvent
 
@@ -38,23 +39,31 @@ class _Found(Struct, frozen=True):
 
 
 def command(
-    device: DeviceName = None,
+    device: DeviceNames = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what is kept.")] = False,
+    shared_gpu: SharedGpu = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure what a device can do at most: memory and arithmetic, and what its data sheet says."""
-    devices = local_devices()
-    chosen = choose_device(devices, device, default_device(devices))
-    raise typer.Exit(show_ceilings(chosen, fresh=fresh, as_json=as_json))
+    """Measure what a device can do at most: memory and arithmetic, and what its data sheet says.
+
+    Several devices are measured one after the other.
+    """
+    chosen = choose_devices(local_devices(), device)
+    if as_json and len(chosen) > 1:
+        refuse("--json prints one document; name one device, and call this for each.")
+    codes = [show_ceilings(one, fresh=fresh, as_json=as_json, may_share=shared_gpu) for one in chosen]
+    raise typer.Exit(next((code for code in codes if code != DONE), DONE))
 
 
-def show_ceilings(device: Device, *, fresh: bool = False, as_json: bool = False) -> int:
+def show_ceilings(
+    device: Device, *, fresh: bool = False, as_json: bool = False, may_share: bool = False
+) -> int:
     """Print all ceilings of a device, measured now where none are kept; returns the exit code."""
     console = make_console(stderr=as_json)
     cache = CeilingCache(console.print)
     key = CacheKey.of(device, package_version("torch"))
     kept = () if fresh else cache.load(key)
-    found = _Found(kept, is_kept=True) if kept else _measure(console, device, cache, key)
+    found = _Found(kept, is_kept=True) if kept else _measure(console, device, cache, key, may_share=may_share)
     if found.ending.busy:
         complain(found.ending.busy)
     if as_json:
@@ -73,8 +82,12 @@ def show_ceilings(device: Device, *, fresh: bool = False, as_json: bool = False)
     return DONE if found.ceilings and not found.ending.was_stopped else SOME_FAILED
 
 
-def _measure(console: Console, device: Device, cache: CeilingCache, key: CacheKey) -> _Found:
+def _measure(
+    console: Console, device: Device, cache: CeilingCache, key: CacheKey, *, may_share: bool
+) -> _Found:
     """What a probe finds, kept for later only when it went through to its end."""
+    if reason := refusal([device], console.print, may_share=may_share):
+        return _Found((), ending=Ending(busy=reason))
     found: list[Ceiling] = []
     with progress_shown(console) as watch:
 

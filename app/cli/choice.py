@@ -14,6 +14,7 @@ from roofscope.app.cli.output import say
 from roofscope.app.cli.trusting import trusted_folder
 from roofscope.app.presentation.words import parse_dtype, parse_size_list, parse_sizes
 from roofscope.profiling.devices.device import Device, DeviceKind
+from roofscope.profiling.devices.discovery import default_device
 from roofscope.profiling.paths import LIBRARY, SUFFIX, UserPaths, new_session_path
 from roofscope.profiling.planning.catalog import Catalog, Kernel, scan
 from roofscope.profiling.planning.kernel_files import FileFault, is_text, kernel_folders, printable
@@ -101,6 +102,23 @@ def choose_device(devices: tuple[Device, ...], name: str | None, default: Device
         here = ", ".join(device.id for device in devices)
         refuse(f"There is no device {name!r}; there {'is' if len(devices) == 1 else 'are'} {here}.")
     return found
+
+
+def choose_devices(devices: tuple[Device, ...], names: str | None) -> tuple[Device, ...]:
+    """One or several, by ``cuda:0,cuda:2``, or ``all`` for every GPU; the default where none is named."""
+    default = default_device(devices)
+    if names == "all":
+        return tuple(device for device in devices if device.kind is default.kind)
+    words = [word.strip() for word in (names or default.id).split(",")]
+    chosen = tuple(dict.fromkeys(choose_device(devices, word, default) for word in words))
+    if len({device.kind for device in chosen}) > 1:
+        refuse("The CPU and GPUs cannot share a plan: its sizes and versions suit one kind; run it on each.")
+    return chosen
+
+
+def file_word(device: Device) -> str:
+    """``cuda0``, in a file's name."""
+    return device.id.replace(":", "")
 
 
 def choose_sizes(words: Iterable[str], presets: Sequence[str], device: Device) -> list[SizeChoice]:

@@ -13,6 +13,18 @@ DeviceName = Annotated[
     str | None,
     typer.Option("--device", metavar="NAME", help="cuda:0, cpu; the first GPU if there is one."),
 ]
+DeviceNames = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="NAME",
+        help="cuda:0, cpu; several at once with commas, all for every GPU; the first GPU if there is one.",
+    ),
+]
+SharedGpu = Annotated[
+    bool,
+    typer.Option("--shared-gpu", help="Measure also where somebody else computes; points are marked."),
+]
 KernelFolders = Annotated[
     list[Path] | None,
     typer.Option("--kernels", metavar="DIR", help="One more folder of kernels, or of one; may be repeated."),

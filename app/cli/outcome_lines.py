@@ -47,7 +47,7 @@ def outcome_line(point: Point, width: int, session: Session) -> str:
     A tick says that the time may be relied on, so one that the session's ceilings or the profiler rule out
     has none, but the flags that say why.
     """
-    where = escape(f"{point.label} {workload_text(point)}")
+    where = escape(f"{point.label} {workload_text(point)}{on_device_text(point, session)}")
     match point.outcome:
         case Measured(time=time):
             warnings = [str(flag) for flag in flags_of(point, session) if flag in WARNING_FLAGS]
@@ -64,11 +64,11 @@ def outcome_line(point: Point, width: int, session: Session) -> str:
             return f"[yellow]–[/] {where}: {escape(message)}"
 
 
-def failure_lines(points: Iterable[Point]) -> list[str]:
+def failure_lines(points: Iterable[Point], session: Session) -> list[str]:
     """A line for each implementation that failed or was stopped: it has no time, but a reason."""
     lines: list[str] = []
     for point in points:
-        where = f"{point.label} {workload_text(point)}"
+        where = f"{point.label} {workload_text(point)}{on_device_text(point, session)}"
         if isinstance(point.outcome, Failed):
             lines.append(f"✗ {where}: {point.outcome.kind}: {point.outcome.message}")
         elif isinstance(point.outcome, Cancelled):
@@ -116,6 +116,11 @@ def shortfall(points: Sequence[Point], *, planned: int) -> str:
 def workload_text(point: Point) -> str:
     """``fp32 32Ki × 4Ki``."""
     return f"{point.job.workload.dtype.label} {sizes_text(point.job.workload.sizes)}"
+
+
+def on_device_text(point: Point, session: Session) -> str:
+    """`` on cuda:1`` where the session has several devices, else nothing."""
+    return f" on {point.job.device}" if len(session.devices) > 1 else ""
 
 
 def rate_text(point: Point) -> str:

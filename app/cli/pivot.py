@@ -41,7 +41,7 @@ def export_pivot(source: Path, axis: str, value: PivotValue, out: Path | None) -
         refuse(f"{source}: {error}")
     if out is None:
         return _text(table, text_of)
-    table.insert(len(GROUP), "value", column)  # what the cells are, and in which unit
+    table.insert(len(_group(table)), "value", column)  # what the cells are, and in which unit
     put(csv_text(table).encode(), out)
     return "" if out == STDOUT else str(out)
 
@@ -49,10 +49,14 @@ def export_pivot(source: Path, axis: str, value: PivotValue, out: Path | None) -
 def _text(table: Any, text_of: Callable[[float | None], str]) -> str:
     """A table for each kernel, type and regime; nothing in it is cut, however narrow the terminal."""
     parts: list[str] = []
-    for group, rows in table.groupby(list(GROUP), sort=False):
-        known = rows.drop(columns=list(GROUP)).dropna(axis="columns", how="all")
+    for group, rows in table.groupby(_group(table), sort=False):
+        known = rows.drop(columns=_group(table)).dropna(axis="columns", how="all")
         sizes = [name for name in known.columns if name.startswith(SIZE)]
         cells = known.drop(columns=sizes).map(text_of)
         cells = known[sizes].join(cells).rename(columns=lambda name: name.removeprefix(SIZE))
         parts.append(f"{' '.join(group)}\n{cells.to_string(index=False)}")
     return "\n\n".join(parts)
+
+
+def _group(table: Any) -> list[str]:
+    return [column for column in GROUP if column in table.columns]

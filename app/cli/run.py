@@ -1,6 +1,6 @@
 """``run``: carries a plan out on the terminal: progress, one line per outcome, a table at the end."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -10,12 +10,13 @@ from msgspec import Struct
 from rich.console import Console
 
 from roofscope.app.cli.choice import (
-    choose_device,
+    choose_devices,
     choose_folders,
     choose_kernels,
     choose_labels,
     choose_session,
     choose_sizes,
+    file_word,
     make_jobs,
     one_of,
     scan_kernels,
@@ -24,11 +25,12 @@ from roofscope.app.cli.documents import RunDocument, print_document, run_documen
 from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse
 from roofscope.app.cli.options import (
     AsJson,
-    DeviceName,
+    DeviceNames,
     DtypeNames,
     KernelFolders,
     NewSession,
     Patience,
+    SharedGpu,
     Sizes,
     TrustFolders,
 )
@@ -38,7 +40,8 @@ from roofscope.app.cli.table import print_table
 from roofscope.app.presentation.files import why_unwritable, write_file
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import flags_of
-from roofscope.profiling.devices.discovery import default_device, local_devices
+from roofscope.profiling.devices.device import Device
+from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.paths import is_file
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype, Provider
@@ -72,6 +75,7 @@ class RunOptions(Struct, frozen=True):
     strict: bool = False
     as_json: bool = False
     patience: float = 1.0
+    shared_gpu: bool = False
 
 
 def command(
@@ -95,7 +99,7 @@ def command(
     preset: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="small, medium, large; sweep for eight sizes.")
     ] = None,
-    device: DeviceName = None,
+    device: DeviceNames = None,
     exact: Annotated[bool, typer.Option("--exact", help="0.25 % intervals instead of 1 %.")] = False,
     sustained: Annotated[bool, typer.Option("--sustained", help="Heat the device for 3 s first.")] = False,
     fresh_ceilings: Annotated[
@@ -112,13 +116,14 @@ def command(
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail where a time is unstable, above the roof, or disputed.")
     ] = False,
+    shared_gpu: SharedGpu = False,
     as_json: AsJson = False,
     patience: Patience = 1.0,
 ) -> None:
     """Verify and time kernels; print a table and write a session file.
 
     Exit codes: 0 all was measured, 1 something failed or is missing, 2 nothing was tried,
-    75 another Roofscope is measuring on the device.
+    75 the device is busy.
     """
     options = RunOptions(
         kernels=kernel or (),
@@ -140,6 +145,7 @@ def command(
         strict=strict,
         as_json=as_json,
         patience=patience,
+        shared_gpu=shared_gpu,
     )
     raise typer.Exit(run(options))
 
@@ -148,13 +154,13 @@ def run(options: RunOptions) -> int:
     """Plan, measure, print; returns the exit code."""
     path = choose_session(options.out)
     labels = choose_labels(options.labels)
-    picture = path.with_suffix(".svg")
-    if options.svg and is_file(picture):
-        refuse(f"{picture}, where the roofline of this run would go, exists already; choose another name.")
     folders = choose_folders(options.folders, is_trusted=options.trust)
     catalog = scan_kernels(folders)
-    devices = local_devices()
-    device = choose_device(devices, options.device, default_device(devices))
+    devices = choose_devices(local_devices(), options.device)
+    pictures = pictures_of(devices, path.with_suffix(".svg")) if options.svg else {}
+    for picture in filter(is_file, pictures.values()):
+        refuse(f"{picture}, where the roofline of this run would go, exists already; choose another name.")
+    device = devices[0]  # several are of one kind, and the plan is the same for each
     jobs = make_jobs(
         choose_kernels(catalog, options.kernels),
         device,
@@ -174,9 +180,9 @@ def run(options: RunOptions) -> int:
     def line_of(gained: Gain) -> str | None:
         if not isinstance(gained, Point):
             return None
-        if not judged.ceilings:  # those known before the run; new ones are measured after all points
-            with suppress(SessionError):  # the recorder says what befell the file
-                judged.ceilings = load(path).ceilings
+        if judged.origin(gained.origin) is None:
+            with suppress(SessionError):  # the watch hears what befell the file
+                _learn(judged)
         return lines.of(gained)
 
     try:
@@ -184,7 +190,7 @@ def run(options: RunOptions) -> int:
             ending = record(
                 path,
                 catalog,
-                device,
+                devices,
                 [Run(job) for job in jobs],
                 watch,
                 CeilingCache(lambda text: console.print(text, markup=False, highlight=False)),
@@ -192,6 +198,7 @@ def run(options: RunOptions) -> int:
                 ceilings=Ceilings.MEASURE if options.fresh_ceilings else Ceilings.KEEP,
                 labels=labels,
                 patience=options.patience,
+                may_share=options.shared_gpu,
             )
         session = load(ending.path) if ending.path else None
     except SessionError as error:
@@ -203,10 +210,20 @@ def run(options: RunOptions) -> int:
             print_document(RunDocument(session=None, device=device, points=(), problem=ending.busy))
         return BUSY if ending.busy else SOME_FAILED
     code = _report(console, session, options, planned=sum(len(job.implementations) for job in jobs))
-    picture = session.path.with_suffix(".svg")
-    if options.svg and any(point.measured for point in session.points):  # else the picture would be empty
-        _draw(console, session, picture)
+    if session.path != path:  # the file was lost, and the run went on in another one
+        pictures = pictures_of(devices, session.path.with_suffix(".svg")) if options.svg else {}
+    _draw(console, session, pictures)
     return BUSY if ending.busy else code
+
+
+def _learn(judged: Session) -> None:
+    """What the file knows when a device's first point comes: its worker's environment, ceilings of before.
+
+    New ceilings are measured after all points.
+    """
+    known = load(judged.path)
+    judged.origins = known.origins
+    judged.ceilings, judged.ceiling_origins = known.ceilings, known.ceiling_origins
 
 
 def _report(console: Console, session: Session, options: RunOptions, *, planned: int) -> int:
@@ -233,13 +250,24 @@ def _flagged(session: Session) -> str:
     return f"--strict: {len(names)} of {len(session.points)} flagged: {'; '.join(names)}."
 
 
-def _draw(console: Console, session: Session, picture: Path) -> None:
-    """Beside the session, which is whole without it: that the picture cannot be written costs no result."""
+def pictures_of(devices: Sequence[Device], picture: Path) -> dict[Device, Path]:
+    """Where the roofline of each device goes: of several each into a file of its own."""
+    if len(devices) == 1:
+        return {devices[0]: picture}
+    return {device: picture.with_stem(f"{picture.stem}-{file_word(device)}") for device in devices}
+
+
+def _draw(console: Console, session: Session, pictures: Mapping[Device, Path]) -> None:
+    """Beside the session, which is whole without them: that one cannot be written costs no result."""
     from roofscope.app.presentation.roofline.svg import roofline_svg
 
-    try:
-        write_file(picture, roofline_svg(session).encode())
-    except OSError as error:
-        complain(f"The roofline {why_unwritable(picture, error)}")
-    else:
-        console.print(f"Roofline: {picture}", markup=False, highlight=False, soft_wrap=True)
+    for device, picture in pictures.items():
+        session.show(device)
+        if not any(point.measured and session.is_shown(point) for point in session.points):
+            continue  # it would be empty
+        try:
+            write_file(picture, roofline_svg(session).encode())
+        except OSError as error:
+            complain(f"The roofline {why_unwritable(picture, error)}")
+        else:
+            console.print(f"Roofline: {picture}", markup=False, highlight=False, soft_wrap=True)

@@ -9,10 +9,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from roofscope.app.cli.choice import choose_device, choose_session, hyphenated, one_of
+from roofscope.app.cli.choice import (
+    choose_device,
+    choose_devices,
+    choose_session,
+    file_word,
+    hyphenated,
+    one_of,
+)
 from roofscope.app.cli.documents import SelftestDocument, print_document
 from roofscope.app.cli.errors import BUSY, DONE, INCONCLUSIVE, SOME_FAILED, complain, refuse
-from roofscope.app.cli.options import AsJson, DeviceName, NewSession
+from roofscope.app.cli.options import AsJson, DeviceNames, NewSession, SharedGpu
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.presentation.formatting import duration_text
 from roofscope.app.presentation.proof_text import figure_text, finding_text
@@ -36,7 +43,7 @@ _ROW_SIGNS = {True: "[green]✓[/]", False: "[red]✗[/]", None: " "}
 
 
 def command(
-    device: DeviceName = None,
+    device: DeviceNames = None,
     proof: Annotated[
         list[ProofName] | None,
         typer.Option(
@@ -56,12 +63,14 @@ def command(
         list[str] | None, typer.Option(metavar="NAME", help="Only this cheat; may be repeated.")
     ] = None,
     out: NewSession = None,
+    shared_gpu: SharedGpu = False,
     as_json: AsJson = False,
 ) -> None:
     """Prove on this device that the measured number is the true one. Takes about three minutes.
 
     Exit codes: 0 all passed, 1 one failed or was not carried out, 3 none failed but the host's noise leaves
-    one inconclusive, 75 the device is busy.
+    one inconclusive, 75 the device is busy. Several devices are proved one after the other, each into a
+    session of its own: the host's part of the proofs would suffer beside another one.
     """
     devices = local_devices()
     if adversaries or adversary:
@@ -69,19 +78,37 @@ def command(
             refuse("--adversaries carries out no proof and writes no session; leave out --proof and --out.")
         from roofscope.app.cli.adversaries import run_adversaries
 
-        chosen = choose_device(devices, device, default_device(devices))
-        raise typer.Exit(run_adversaries(chosen, adversary or [], as_json=as_json))
+        one = choose_device(devices, device, default_device(devices))
+        raise typer.Exit(run_adversaries(one, adversary or [], as_json=as_json))
     path = choose_session(out)
-    chosen = choose_device(devices, device, default_device(devices))
+    chosen = choose_devices(devices, device)
+    if as_json and len(chosen) > 1:
+        refuse("--json prints one document; name one device, and call this for each.")
+    paths = (
+        [path] if len(chosen) == 1 else [path.with_stem(f"{path.stem}-{file_word(one)}") for one in chosen]
+    )
     try:
-        code = run_selftest(chosen, path, proof or [], as_json=as_json)
+        codes = [
+            run_selftest(one, own, proof or [], as_json=as_json, may_share=shared_gpu)
+            for one, own in zip(chosen, paths, strict=True)
+        ]
     except SessionError as error:
         refuse(str(error))
-    raise typer.Exit(code)
+    raise typer.Exit(worst_of(codes))
+
+
+def worst_of(codes: Sequence[int]) -> int:
+    """A failure before what was not tried, before what is not known."""
+    return next((code for code in (SOME_FAILED, BUSY, INCONCLUSIVE) if code in codes), DONE)
 
 
 def run_selftest(
-    device: Device, path: Path, names: Sequence[ProofName] = (), *, as_json: bool = False
+    device: Device,
+    path: Path,
+    names: Sequence[ProofName] = (),
+    *,
+    as_json: bool = False,
+    may_share: bool = False,
 ) -> int:
     """Prove on a device, into a new session file; returns the exit code. Raises SessionError."""
     console = make_console(stderr=as_json)
@@ -91,7 +118,8 @@ def run_selftest(
 
     with progress_shown(console, line_of) as watch:
         task = SelfTest("selftest", device.id, tuple(names))
-        ending = record(path, scan(), device, [task], watch, CeilingCache(console.print))
+        cache = CeilingCache(console.print)
+        ending = record(path, scan(), device, [task], watch, cache, may_share=may_share)
     proofs = tuple(gained for gained in ending.gains if isinstance(gained, Proof))
     missing = (len(set(names)) or len(ProofName)) - len(proofs)
     session = ending.path

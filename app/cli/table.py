@@ -18,6 +18,7 @@ from roofscope.app.cli.fitted_table import (
 )
 from roofscope.app.cli.outcome_lines import (
     failure_lines,
+    on_device_text,
     rate_text,
     skip_lines,
     unverified_lines,
@@ -40,6 +41,7 @@ from roofscope.app.presentation.formatting import (
 from roofscope.app.presentation.verdict_text import share_text
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven
 from roofscope.profiling.analysis.verdict import flags_of, verdict
+from roofscope.profiling.planning.plan import job_number
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Flag
 from roofscope.profiling.results.session import Point, Session
@@ -76,15 +78,19 @@ def print_table(console: Console, session: Session) -> None:
 
 
 def table_lines(session: Session, width: int) -> list[Text]:
-    """Measured points by workload, then what failed, was stopped or skipped, each with its reason."""
-    measured = [point for point in session.points if point.measured]
+    """Measured points by workload, then what failed, was stopped or skipped, each with its reason.
+
+    In the order of the plan: several devices end their jobs in an order of their own.
+    """
+    points = sorted(session.points, key=lambda point: (job_number(point.job), point.number))
+    measured = [point for point in points if point.measured]
     lines: list[Text] = []
     if measured:
-        if session.device:
-            lines.append(Text(elided(f"{session.device.name} ({session.device.id})", width), "italic"))
+        if names := ", ".join(f"{device.name} ({device.id})" for device in session.devices):
+            lines.append(Text(elided(names, width), "italic"))
         lines += _result_lines(measured, session, width)
     lines += _mode_lines(measured, session, width)
-    reasons = [*unverified_lines(measured), *failure_lines(session.points), *skip_lines(session.points)]
+    reasons = [*unverified_lines(measured), *failure_lines(points, session), *skip_lines(points)]
     return [*lines, *(Text(wrapped(line, width)) for line in reasons)]
 
 
@@ -97,7 +103,7 @@ def _result_lines(points: Sequence[Point], session: Session, width: int) -> list
         def row(point: Point) -> tuple[str, ...]:
             return (*_row(point, session, baselines), joint.join(map(text_of, flags[point.number])))
 
-        return fitted("implementation", _COLUMNS, _groups(points, row), width)
+        return fitted("implementation", _COLUMNS, _groups(points, row, session), width)
 
     across = _across_methods_lines(points, baselines, width)
     in_words = table(str, ", ")
@@ -125,15 +131,23 @@ def _mode_lines(points: Iterable[Point], session: Session, width: int) -> list[T
     if not compared:
         return []
     break_even = BreakEven(session.points)
-    groups = _groups(compared, lambda point: _mode_row(point, break_even))
+    groups = _groups(compared, lambda point: _mode_row(point, break_even), session)
     table = fitted("torch.compile", _MODE_COLUMNS, groups, width)
     below = left_out_text(table)
     return [*table.lines, *([Text(wrapped(below, width), "dim")] if below else [])]
 
 
-def _groups(points: Iterable[Point], row: Callable[[Point], tuple[str, ...]]) -> list[Group]:
-    """Points by workload, in the order measured."""
-    by_workload = groupby(points, lambda point: (point.job.workload.kernel, workload_text(point)))
+def _groups(
+    points: Iterable[Point], row: Callable[[Point], tuple[str, ...]], session: Session
+) -> list[Group]:
+    """Points by workload, in the order given."""
+    by_workload = groupby(
+        points,
+        lambda point: (
+            point.job.workload.kernel,
+            f"{workload_text(point)}{on_device_text(point, session)}",
+        ),
+    )
     return [Group(kernel, text, tuple(map(row, members))) for (kernel, text), members in by_workload]
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from roofscope.app.cli.choice import choose_folders, scan_kernels, sizes_of
 from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, unknown
 from roofscope.app.cli.export import TRACE_SUFFIXES, write_trace
-from roofscope.app.cli.options import DtypeName, KernelFolders, SessionFile, TrustFolders
+from roofscope.app.cli.options import DtypeName, KernelFolders, SessionFile, SharedGpu, TrustFolders
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.cli.targets import STDOUT, check_target, check_writable
@@ -47,6 +47,7 @@ def command(
         Path | None,
         typer.Option(metavar="FILE", help="Also write the Chrome trace, .json or .json.gz; - for stdout."),
     ] = None,
+    shared_gpu: SharedGpu = False,
 ) -> None:
     """Record a torch.profiler trace of a measured point into its session.
 
@@ -54,7 +55,7 @@ def command(
     """
     wanted = Wanted(implementation, dtype, sizes_of(size or []))
     catalog = scan_kernels(folders := choose_folders(kernels or [], is_trusted=trust))
-    raise typer.Exit(record_trace(file, wanted, catalog, local_devices(), out, folders))
+    raise typer.Exit(record_trace(file, wanted, catalog, local_devices(), out, folders, may_share=shared_gpu))
 
 
 class Wanted(NamedTuple):
@@ -72,6 +73,8 @@ def record_trace(
     devices: tuple[Device, ...],
     out: Path | None,
     folders: Sequence[Path] = (),
+    *,
+    may_share: bool = False,
 ) -> int:
     """Trace a measured point; returns the exit code."""
     session = load_or_refuse(path)
@@ -80,18 +83,27 @@ def record_trace(
         check_writable(out)  # now, and not after the minute that a trace may take
     if why := why_no_trace(session, devices):
         refuse(why)
+    point = choose_point(session, wanted)
     try:
-        job = trace_job(session, choose_point(session, wanted), catalog, devices)
+        job = trace_job(session, point, catalog, devices)
     except CannotTrace as error:
         refuse(str(error))
-    device = session.own_device(devices)
+    device = session.own_device(devices, point)
     assert device is not None
     console = make_console(stderr=out == STDOUT)
     try:
         with progress_shown(console) as watch:
             cache = CeilingCache(console.print)
             ending = record(
-                path, catalog, device, [Trace(job)], watch, cache, kernel_roots=folders, append=True
+                path,
+                catalog,
+                device,
+                [Trace(job)],
+                watch,
+                cache,
+                kernel_roots=folders,
+                append=True,
+                may_share=may_share,
             )
     except SessionError as error:
         refuse(str(error))

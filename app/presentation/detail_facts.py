@@ -40,10 +40,10 @@ def sections(row: PointRow, session: Session) -> tuple[Section, ...]:
     found = [_failure(row), _work(row, session)]
     if measured:
         found = [
-            time_section(row, measured, session.device),
+            time_section(row, measured, session.device_of(row.point)),
             limiter_section(row.verdict, measured),
             _work(row, session),
-            device_section(measured, session.device),
+            device_section(measured, session.device_of(row.point)),
             energy_section(row, measured),
             _verification(measured, row),
             _build(measured, row),
@@ -190,7 +190,7 @@ def _origin(row: PointRow, session: Session) -> Section:
     )
     return section(
         "Where it comes from",
-        Fact("Device", device.name if device else ""),
+        Fact("Device", f"{device.name} ({device.id})" if device else "", device.uuid if device else ""),
         Fact("Driver", (device.driver_version or "") if device else ""),
         Fact("Host", environment.host if environment else ""),
         Fact("System", environment.operating_system if environment else ""),

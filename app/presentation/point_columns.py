@@ -171,6 +171,7 @@ COLUMNS = (
     ),
     _number("Energy", "Energy of a call, the whole board's", _energy, energy_text),
     _name("Regime", "At the clock of a fresh or of a hot device", lambda row: str(row.point.job.regime)),
+    _name("Device", "On which device of the session", lambda row: row.point.job.device),
     _name("Status", "Measured, or why not", lambda row: status_text(row.point)),
     _name("Reason", "Why there is no time, or why a fallback was used", lambda row: reason_text(row.point)),
 )

@@ -16,7 +16,7 @@ from roofscope.profiling.roofline.roofline import Ceiling
 WARNING_FLAGS = frozenset(
     (
         *(Flag.ABOVE_ROOF, Flag.UNSTABLE, Flag.PROFILER_DISAGREES, Flag.REMEMBERS),
-        *(Flag.CLOCK_SAGGED, Flag.HOST_TIME_INSIDE, Flag.PREEMPTED),
+        *(Flag.CLOCK_SAGGED, Flag.HOST_TIME_INSIDE, Flag.PREEMPTED, Flag.SHARED_GPU),
     )
 )
 

@@ -8,12 +8,14 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
+from roofscope.app.presentation.roofline.caption import device_text
 from roofscope.app.window.availability import Availability
 from roofscope.app.window.background import Background
 from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.commands import Actions, CommandId
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.device_source import DeviceSource
+from roofscope.app.window.fleet_link import FleetLink
 from roofscope.app.window.folder_commands import FolderCommands
 from roofscope.app.window.kernel_folders import KernelFolders
 from roofscope.app.window.panes.cards import CardColumn
@@ -29,6 +31,7 @@ from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_keeper import SessionKeeper
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.settings import Settings
+from roofscope.app.window.shared_gpu import SharedGpu
 from roofscope.app.window.shell.file_dialogs import FileDialogs
 from roofscope.app.window.shell.main_window import MainWindow, Panes
 from roofscope.app.window.tables.library_model import LibraryModel
@@ -43,6 +46,7 @@ from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.trust import Trust
 from roofscope.profiling.results.session import Session, timestamp
 from roofscope.profiling.roofline.cache import CeilingCache
+from roofscope.profiling.supervision.fleet import members_of
 from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.profiling.supervision.target import LocalTarget
 
@@ -103,8 +107,8 @@ class Application(QObject):
         catalog = scan((LIBRARY, *self.folders.roots))  # those recorded come when the window is there
         self.library = LibraryModel(catalog, self)
         self.table = PointTable(self.model, self)
-        supervisor = Supervisor(self.folders.root_names, catalog.hash)
-        self.link = WorkerLink(supervisor, target, self)
+        self.link = WorkerLink(Supervisor(self.folders.root_names, catalog.hash), target, self)
+        self.fleet = FleetLink(self._new_link, lambda devices: members_of(devices, target), self)
         keeper = SessionKeeper(
             self.model,
             lambda: self.controller.catalog,
@@ -116,6 +120,7 @@ class Application(QObject):
             self.model,
             keeper,
             self.link,
+            self.fleet,
             self.availability,
             catalog,
             self.folders,
@@ -137,8 +142,16 @@ class Application(QObject):
         self.folder_commands = FolderCommands(
             self.window, self.folders, self.controller, self.background, dialogs
         )
+        self.shared_gpu = SharedGpu(
+            source, self.background, lambda: (self.link.worker_pid, *self.fleet.worker_pids), self.window
+        )
         self.commands = WindowCommands(self, dialogs, paths.example)
         self._join()
+
+    def _new_link(self, target: LocalTarget, parent: QObject) -> WorkerLink:
+        """A worker that knows the kernels of today."""
+        supervisor = Supervisor(self.folders.root_names, self.controller.catalog.hash)
+        return WorkerLink(supervisor, target, parent)
 
     def start(self, files: Sequence[Path] = ()) -> None:
         """Show the file asked for, else the last session, else the example, and look for devices."""
@@ -196,6 +209,7 @@ class Application(QObject):
         controller.worker_lost.connect(panes.cards.worker_lost)
         controller.catalog_changed.connect(self.library.set_catalog)
         controller.refused.connect(self._tell_reasons)
+        self.shared_gpu.noticed.connect(panes.cards.notice)
         panes.cards.restart_asked.connect(self.commands.restart)
         panes.cards.measure_asked.connect(self.commands.measure_here)
         panes.plan_bar.device_changed.connect(self._device_chosen)
@@ -232,11 +246,12 @@ class Application(QObject):
         """Whose chart this is, and a word where Run would measure on something else."""
         shown, chosen = self.model.session.device, self.panes.plan_bar.device()
         note = ""
-        if shown and chosen and shown.uuid != chosen.uuid:
+        in_session = {device.uuid for device in self.model.session.devices}
+        if shown and chosen and chosen.uuid not in in_session:
             is_cpu = chosen.kind is DeviceKind.CPU
             name = "this machine's CPU" if is_cpu else chosen.name_beside([shown])
             note = f"but Run uses {name}"
-        self.panes.chart.set_heading(shown.name if shown else "", note)
+        self.panes.chart.set_heading(device_text(self.model.session), note)
         self.watch.refresh()
 
     def _tell_reasons(self) -> None:

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, Signal
 
 from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.window.availability import Availability
+from roofscope.app.window.fleet_link import FleetLink
 from roofscope.app.window.kernel_folders import KernelFolders
 from roofscope.app.window.plan_choice import Checked, PlanChoice, newest, plan
 from roofscope.app.window.session_keeper import SessionKeeper
@@ -55,6 +56,7 @@ class Controller(QObject):
         model: SessionModel,
         keeper: SessionKeeper,
         link: WorkerLink,
+        fleet: FleetLink,
         availability: Availability,
         catalog: Catalog,
         folders: KernelFolders,
@@ -64,15 +66,18 @@ class Controller(QObject):
         self._model = model
         self._keeper = keeper
         self._link = link
+        self._fleet = fleet
         self._availability = availability
         self._folders = folders
         self._catalog = catalog
-        self._device: Device | None = None  # of the run under way
+        self._device: Device | None = None  # of the run under way: of several the one that was heard last
+        self._devices: tuple[Device, ...] = ()  # of the run under way
         self._unfinished = Unfinished()
         self._is_running = False
         self._is_proving = False
         link.reported.connect(self._hear)
         keeper.on_moved = self._session_moved
+        fleet.reported.connect(self._hear_from)
 
     @property
     def catalog(self) -> Catalog:
@@ -131,8 +136,8 @@ class Controller(QObject):
 
     # Runs
 
-    def run(self, choice: PlanChoice, device: Device, checked: Checked) -> None:
-        """Measure the choice; its results go to the open session if that belongs to the device."""
+    def run(self, choice: PlanChoice, devices: Sequence[Device], checked: Checked) -> None:
+        """Measure the choice; its results go to the open session if that belongs to one of the devices."""
         if self._is_running:
             return
         self._rescan()
@@ -141,8 +146,8 @@ class Controller(QObject):
         except PlanError as error:
             self.noticed.emit(str(error))
             return
-        if self._begin(device):
-            self._submit([*self._probe_if_needed(device), *(Run(job) for job in jobs)])
+        if self._begin(*devices):
+            self._submit_runs([Run(job) for job in jobs])
 
     def probe(self, device: Device) -> None:
         """Measure the device's ceilings again."""
@@ -170,17 +175,17 @@ class Controller(QObject):
         except CannotTrace as error:
             self.noticed.emit(str(error))
             return
-        device = session.own_device(devices)
+        device = session.own_device(devices, point)
         if device and self._begin(device):
             self._submit([Trace(job)])
 
     def stop(self) -> None:
         if self._is_running:
-            self._link.stop()
+            self._workers.stop()
 
     def give_more_time(self) -> None:
         if self._is_running:
-            self._link.give_more_time()
+            self._workers.give_more_time()
 
     def restart(self) -> None:
         """Go on with what a lost worker left undone."""
@@ -189,12 +194,19 @@ class Controller(QObject):
             return
         if not runs:
             self.said.emit("Nothing was left undone; press Run to measure again.")
-        elif self._begin(self._device):
-            self._submit([*self._probe_if_needed(self._device), *runs])
+        elif self._begin(*self._devices):
+            self._submit_runs(runs)
+
+    def renew_workers(self) -> None:
+        """End idle workers: the next one sees who else is on the device."""
+        if not self._is_running:
+            self._link.end_worker()
+            self._fleet.end_workers()
 
     def close(self) -> None:
         """End the worker, close the file. What was measured is in it."""
         self._link.close()
+        self._fleet.close()
         self._keeper.close()
 
     def _begin_with_new_catalog(self, device: Device) -> bool:
@@ -204,26 +216,46 @@ class Controller(QObject):
         self._rescan()
         return self._begin(device)
 
-    def _begin(self, device: Device) -> bool:
+    def _begin(self, *devices: Device) -> bool:
         def prepare() -> None:
             old = self._model.session.path
-            _, why_new = self._keeper.recorder_for(device)
+            whys = [self._keeper.recorder_for(device, devices)[1] for device in devices]
+            why_new = next(filter(None, whys), "")
             # Clear the status line: it described the previous run.
-            self.said.emit(f"New session on {device.name}: {why_new}." if why_new else "")
+            self.said.emit(f"New session on {devices[0].name}: {why_new}." if why_new else "")
             if self._model.session.path != old or why_new:
                 self.session_changed.emit()
 
-        self._device = device
+        self._device, self._devices = devices[0], devices
         return self._try(prepare)
 
     def _probe_if_needed(self, device: Device) -> list[Task]:
-        return [] if self._keeper.has_measured_ceilings else [Probe("ceilings", device.id)]
+        return [] if self._keeper.has_measured_ceilings(device) else [Probe("ceilings", device.id)]
+
+    def _submit_runs(self, runs: Sequence[Run]) -> None:
+        """On one device with its ceilings first; several share the runs, and measure their ceilings last."""
+        probes = {device.uuid: self._probe_if_needed(device) for device in self._devices}
+        if len(self._devices) == 1:
+            self._submit([*probes[self._devices[0].uuid], *runs])
+            return
+        self._link.end_worker()
+        self._set_running(runs)
+        self._fleet.submit(self._devices, runs, probes)
 
     def _submit(self, tasks: Sequence[Task]) -> None:
+        self._fleet.end_workers()
+        self._set_running(tasks)
+        self._link.submit(tasks)
+
+    def _set_running(self, tasks: Sequence[Task]) -> None:
         self._unfinished = Unfinished(tasks)
         self._is_running = True
         self.running_changed.emit(True)
-        self._link.submit(tasks)
+
+    @property
+    def _workers(self) -> WorkerLink | FleetLink:
+        """Of the run under way."""
+        return self._link if len(self._devices) == 1 else self._fleet
 
     def _rescan(self) -> None:
         """Take edited kernels; a worker started from here on knows only these."""
@@ -233,6 +265,7 @@ class Controller(QObject):
         if catalog is not self._catalog:  # a scan gives back what is known where nothing has changed
             self._catalog = catalog
             self._link.catalog_changed(catalog.hash, self._folders.root_names)
+            self._fleet.catalog_changed(catalog.hash, self._folders.root_names)
             self._keeper.close()  # its recorder knows the old sources
             self.catalog_changed.emit(catalog)
 
@@ -240,6 +273,10 @@ class Controller(QObject):
         return next_job_number([*(point.job for point in self._model.session.points), *self._unfinished.jobs])
 
     # Reports of the worker
+
+    def _hear_from(self, device: Device, report: RunEvent) -> None:
+        self._device = device
+        self._hear(report)
 
     def _hear(self, report: RunEvent) -> None:
         self._try(lambda: self._take(report))
@@ -266,7 +303,7 @@ class Controller(QObject):
                 self._take_outcome(report)
             case CeilingArrived(ceiling=ceiling):
                 self._recorder().add_ceiling(ceiling)
-                self._model.add_ceiling(ceiling, self._recorder().store.origin)
+                self._model.add_ceiling(ceiling, self._recorder().origin)
             case CeilingsComplete():
                 self._recorder().complete_ceilings()
             case ProofArrived(proof=proof):
@@ -285,7 +322,7 @@ class Controller(QObject):
         self._model.add_point(point)
 
     def _recorder(self) -> Recorder:
-        return self._keeper.recorder_for(self._device_in_use())[0]
+        return self._keeper.recorder_for(self._device_in_use(), self._devices)[0]
 
     def _device_in_use(self) -> Device:
         assert self._device is not None  # no worker is there to report before the first run
@@ -308,6 +345,6 @@ class Controller(QObject):
         except SessionError as error:
             self.noticed.emit(str(error))
             if self._is_running:
-                self._link.stop()
+                self._workers.stop()
             return False
         return True

@@ -1,6 +1,6 @@
 """Says at once what Run would do with the ticks and the plan bar as they are."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
@@ -22,7 +22,7 @@ class PlanWatch(QObject):
         bar: PlanBar,
         run: QAction,
         is_running: Callable[[], bool],
-        why_new: Callable[[Device], str],
+        why_new: Callable[[Device, Sequence[Device]], str],
         parent: QObject,
     ) -> None:
         super().__init__(parent)
@@ -57,10 +57,11 @@ class PlanWatch(QObject):
         count = sum(len(job.implementations) for job in jobs)
         names = {job.workload.kernel for job in jobs}
         what = f"{counted_text(count, 'point')} of {counted_text(len(names), 'kernel')}"
-        device = self._bar.device()
-        assert device is not None
+        device, *others = self._bar.run_devices()
         name = "this machine's CPU" if device.kind is DeviceKind.CPU else device.name
-        why_new = self._why_new(device)
+        if others:
+            name = f"all {len(others) + 1} GPUs at once"
+        why_new = self._why_new(device, others)
         where = f", into a new session: {why_new}" if why_new else ""
         measures = f"Run measures {what} on {name}, {choice.quality}, {choice.regime}{where}."
         return " ".join(filter(None, [measures, *hints]))

@@ -1,7 +1,7 @@
 """The open session file: looked at until something is to be written, then one writer."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from roofscope.app.window.session_model import SessionModel
@@ -16,6 +16,7 @@ from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.recorder import Recorder
+from roofscope.profiling.supervision.safe_store import SafeStore
 
 
 class SessionKeeper:
@@ -34,10 +35,10 @@ class SessionKeeper:
         self._cache = cache
         self._folder = folder
         self._assets = assets
-        self._recorder: Recorder | None = None
-        self.on_moved: Callable[[str], None] = lambda _: (
-            None
-        )  # the file was lost, and the run goes on elsewhere
+        self._safe: SafeStore | None = None
+        self._recorders: dict[str, Recorder] = {}  # one a device, by its UUID
+        # Hears that the file was lost, and that the run goes on elsewhere.
+        self.on_moved: Callable[[str], None] = lambda _: None
 
     @property
     def path(self) -> Path | None:
@@ -48,7 +49,7 @@ class SessionKeeper:
     @property
     def is_in_memory(self) -> bool:
         """Whether no folder took the file of the run, so that its results are nowhere else."""
-        return self._recorder is not None and self._recorder.store.is_in_memory
+        return self._safe is not None and self._safe.store.is_in_memory
 
     @property
     def is_example(self) -> bool:
@@ -84,68 +85,67 @@ class SessionKeeper:
         path = new_session_path(self._folder)
         self._model.replace(Session(path, timestamp(), device=device))
 
-    def recorder_for(self, device: Device) -> tuple[Recorder, str]:
+    def recorder_for(self, device: Device, beside: Sequence[Device] = ()) -> tuple[Recorder, str]:
         """The writer for results of this device, and why a new session was begun ("" when none was).
 
-        Raises SessionError.
+        ``beside``: the devices of its run, which share a session. Raises SessionError.
         """
-        why_new = self.why_new(device)
-        if self._recorder and not why_new:
-            return self._recorder, ""
+        why_new = self.why_new(device, beside)
+        if (known := self._recorders.get(device.uuid)) and not why_new:
+            return known, ""
         if why_new:
             self.show_empty(device)
-        path = self._model.session.path
-        catalog = self._catalog()
-        if path.exists():
-            session_store = SessionStore.append(path)
-        else:
-            session_store = SessionStore.create(path, revision_labels(catalog))
-        self._model.session.identity = session_store.identity
-        folders = (self._folder, *rescue_folders())
-        recorder = Recorder(
-            session_store, catalog, device, self._cache, say=self._moved, rescue_folders=folders
-        )
-        self._recorder = recorder
+        safe = self._safe = self._safe or self._open_store()
+        self._model.session.identity = safe.store.identity
+        recorder = self._recorders[device.uuid] = Recorder(safe, self._catalog(), device, self._cache)
         if self._model.session.environment is None:
             # Known before the worker greets, so that even a file left by a crash names its device.
             self._know_this_machine(device)
-        if not self._model.session.has_measured_ceilings(self._recorder.setup):
+        if not self._model.session.has_measured_ceilings(recorder.setup):
             # Of none yet, or of another driver, power limit or torch: those stay with the points they judged.
             self._know_this_machine(device)
-            for ceiling in self._recorder.known_ceilings():
-                self._model.add_ceiling(ceiling, session_store.origin)
-        return self._recorder, why_new
+            for ceiling in recorder.known_ceilings():
+                self._model.add_ceiling(ceiling, recorder.origin)
+        return recorder, why_new
+
+    def _open_store(self) -> SafeStore:
+        path = self._model.session.path
+        if path.exists():
+            store = SessionStore.append(path)
+        else:
+            store = SessionStore.create(path, revision_labels(self._catalog()))
+        return SafeStore(store, self._moved, (self._folder, *rescue_folders()))
 
     def look(self) -> None:
         """Whether the file that a run writes still has every result; else the run goes on in another one."""
-        if self._recorder:
-            self._recorder.look()
+        if self._safe:
+            self._safe.look()
 
     def _moved(self, sentence: str) -> None:
-        if self._recorder and not self._recorder.store.is_in_memory:
-            self._model.session.path = self._recorder.store.path
+        if self._safe and (path := self._safe.kept_path):
+            self._model.session.path = path
         self.on_moved(sentence)
 
     def _know_this_machine(self, device: Device) -> None:
-        assert self._recorder is not None
-        self._model.know_environment(self._recorder.add_environment(environment([device], [])))
+        origin = self._recorders[device.uuid].add_environment(environment([device], []))
+        self._model.know_environment(origin)
 
-    @property
-    def has_measured_ceilings(self) -> bool:
-        """Whether the session has ceilings of this machine as it is now, or as the worker sees it."""
-        if self._recorder is None:
+    def has_measured_ceilings(self, device: Device) -> bool:
+        """Whether the session has ceilings of the device as it is now, or as the worker sees it."""
+        if (recorder := self._recorders.get(device.uuid)) is None:
             return False
-        session, seen = self._model.session, self._model.session.origin(self._recorder.store.origin)
-        setups = (self._recorder.setup, *([seen.setup] if seen else []))
+        session, seen = self._model.session, self._model.session.origin(recorder.origin)
+        setups = (recorder.setup, *([seen.setup] if seen else []))
         return any(map(session.has_measured_ceilings, setups))
 
     def save_as(self, target: Path) -> None:
         """Copy the session to another file and carry on in that one. Raises SessionError."""
         session = self._model.session
-        if self._recorder:
-            self._recorder.store.save_as(target)
-            self._recorder.store.close()
-            self._recorder = None
+        if self._safe:
+            self._safe.store.save_as(target)
+            self._safe.store.close()
+            self._safe = None
+            self._recorders.clear()
         else:
             session_writer.copy(session.path, target)
         session.path = target.absolute()
@@ -153,24 +153,29 @@ class SessionKeeper:
 
     def save_copy(self, target: Path) -> None:
         """Copy the session and carry on in the file that is open. Raises SessionError."""
-        if self._recorder:
-            self._recorder.store.save_as(target)
+        if self._safe:
+            self._safe.store.save_as(target)
 
     def close(self) -> None:
         """Leave one plain file behind."""
-        if self._recorder:
-            self._recorder.close()
-            self._recorder = None
+        self._recorders.clear()
+        if self._safe:
+            self._safe.close()
+            self._safe = None
 
-    def why_new(self, device: Device) -> str:
-        """Why results of this device cannot go into the session shown; "" when they can."""
+    def why_new(self, device: Device, beside: Sequence[Device] = ()) -> str:
+        """Why results of this device cannot go into the session shown; "" when they can.
+
+        They can where it has results of the device, or of one that is used beside it.
+        """
         session = self._model.session
-        if session.device and session.device.uuid != device.uuid:
+        here = {one.uuid for one in session.devices}
+        if session.device and here.isdisjoint(one.uuid for one in (device, *beside)):
             return f"the open one belongs to {session.device.name_beside([device])}"
         if self.is_example:
             return "the example is for viewing only"
         if session.why_fixed and self.path:
             return f"{self.path.name} {session.why_fixed}"
-        if self.path and not self._recorder and not os.access(self.path, os.W_OK):
+        if self.path and not self._safe and not os.access(self.path, os.W_OK):
             return f"{self.path.name} is read-only"
         return ""

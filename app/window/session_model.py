@@ -2,6 +2,7 @@
 
 from PySide6.QtCore import QObject, Signal
 
+from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import KernelSpec
 from roofscope.profiling.results.proof import Proof
@@ -39,6 +40,13 @@ class SessionModel(QObject):
         """Where results come from, from now on; those that are here keep their own."""
         self._session.know(origin)
         self.environment_changed.emit()
+
+    def show_device(self, device: Device) -> None:
+        """Of several devices of the session show this one's ceilings and points in the chart."""
+        if self._session.device and self._session.device.uuid != device.uuid:
+            self._session.show(device)
+            self.ceilings_changed.emit()
+            self.environment_changed.emit()
 
     def add_kernel(self, spec: KernelSpec) -> None:
         self._session.specs[spec.name] = spec

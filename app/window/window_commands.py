@@ -18,6 +18,7 @@ from roofscope.app.window.plan_watch import PlanWatch
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.settings import Settings
+from roofscope.app.window.shared_gpu import SharedGpu
 from roofscope.app.window.shell.doctor_dialog import DoctorDialog
 from roofscope.app.window.shell.file_dialogs import FileDialogs
 from roofscope.app.window.shell.main_window import SCHEME_COMMANDS, MainWindow, Panes
@@ -46,6 +47,7 @@ class Parts(Protocol):
     window: MainWindow
     panes: Panes
     watch: PlanWatch
+    shared_gpu: SharedGpu
 
 
 class WindowCommands(QObject):
@@ -75,17 +77,23 @@ class WindowCommands(QObject):
 
     def run(self) -> None:
         parts = self._parts
-        device = parts.panes.plan_bar.device()
+        devices = parts.panes.plan_bar.run_devices()
         try:
             choice = parts.panes.plan_bar.choice()
         except PlanError as error:
             parts.panes.cards.notice(str(error))
             return
-        if choice is None or device is None:
+        if choice is None or not devices:
             parts.window.say("Still looking for devices; press Run again in a moment.")
             return
-        parts.panes.cards.forget_worker()
-        parts.controller.run(choice, device, parts.library.checked())
+
+        def measure(is_shared: bool) -> None:
+            if is_shared:
+                parts.controller.renew_workers()
+            parts.panes.cards.forget_worker()
+            parts.controller.run(choice, devices, parts.library.checked())
+
+        parts.shared_gpu.ask(devices, measure)
 
     def restart(self) -> None:
         self._parts.panes.cards.forget_worker()
@@ -176,7 +184,7 @@ class WindowCommands(QObject):
 
     def _probe(self) -> None:
         if device := self._parts.panes.plan_bar.device():
-            self._parts.controller.probe(device)
+            self._parts.shared_gpu.ask([device], lambda _: self._parts.controller.probe(device))
 
     def _trace(self) -> None:
         if point := self._selected():
@@ -193,7 +201,9 @@ class WindowCommands(QObject):
     def _show_doctor(self) -> None:
         parts = self._parts
         theme = parts.theme_switch.theme
-        proofs = ProofPane(parts.model, parts.controller, parts.panes.plan_bar.device(), theme)
+        proofs = ProofPane(
+            parts.model, parts.controller, parts.panes.plan_bar.device(), theme, parts.shared_gpu.ask
+        )
         dialog = DoctorDialog(theme, proofs, parts.window)
         dialog.show()
         parts.background.ask(examine, dialog.show_checks)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
+from roofscope.profiling.devices.affinity import kept_to
 from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn
 from roofscope.profiling.supervision.headless import describe_exit
 from roofscope.profiling.supervision.process_tree import end_group, end_tree
@@ -80,6 +81,13 @@ class WorkerLink(QObject):
             self._process.closeWriteChannel()
             self._patience.start()
 
+    def end_worker(self) -> None:
+        """Let an idle worker go and wait until it is gone, because another one wants its device."""
+        self.release()
+        if (process := self._process) is not None and not process.waitForFinished(_CLOSE_GRACE_MS):
+            self._kill()
+            process.waitForFinished(_CLOSE_GRACE_MS)
+
     def close(self) -> None:
         """The window is gone from the screen; wait until the worker is gone too."""
         self._timer.stop()
@@ -128,7 +136,8 @@ class WorkerLink(QObject):
         process.errorOccurred.connect(self._failed)
         self._decoder, self._log = event_decoder(secret), WorkerLog()
         self._process = process
-        process.start()
+        with kept_to(self._target.cpus):
+            process.start()
         self._pid = process.processId()
 
     def _read(self) -> None:

@@ -67,7 +67,7 @@ def baseline_of(
 ) -> Point | None:
     """The point with the number ``pinned``, else the provider's fastest in the same job.
 
-    Only points of the same workload and regime are ever compared. A point whose job has none of the
+    Only points of the same workload, regime and device are ever compared. A point whose job has none of the
     provider is compared with the newest job that has one.
     """
     workload = _comparable(point)
@@ -201,7 +201,7 @@ def _pays_after(compile_s: float, saved_s: float) -> float:
 
 
 def _comparable(point: Point) -> str:
-    return f"{point.job.workload.label} {point.job.regime}"
+    return f"{point.job.workload.label} {point.job.regime} {point.job.device}"
 
 
 def _time(point: Point) -> float:

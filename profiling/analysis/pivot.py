@@ -7,7 +7,8 @@ from roofscope.profiling.analysis.frame import SIZE
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-GROUP = ("kernel", "dtype", "regime")  # what a table has in common
+# What a table has in common; the last only where there are several devices.
+GROUP = ("kernel", "dtype", "regime", "device_uuid")
 
 
 class PivotError(ValueError):
@@ -31,17 +32,19 @@ def pivot(frame: "DataFrame", axis: str, value: str) -> "DataFrame":
     timed = points[points["median_s"].notna() & points[wanted].notna()]
     if timed.empty:
         raise PivotError(f"No point with the axis {axis!r} was measured.")
-    tables = [_table(points, sizes, wanted, value) for _, points in timed.groupby(list(GROUP), sort=False)]
+    # Of several devices each has its own tables: a time of one says nothing of another.
+    group = [*GROUP] if timed["device_uuid"].nunique() > 1 else [*GROUP[:-1]]
+    tables = [_table(points, sizes, wanted, value, group) for _, points in timed.groupby(group, sort=False)]
     joined: Any = pd.concat(tables, ignore_index=True)
     others = [column for column in sizes if column in joined.columns and column != wanted]
-    head = [*GROUP, *others, wanted]
+    head = [*group, *others, wanted]
     return joined[[*head, *(column for column in joined.columns if column not in head)]]
 
 
-def _table(points: Any, sizes: list[str], wanted: str, value: str) -> Any:
-    """Of one kernel, type and regime; columns in the order in which implementations came."""
+def _table(points: Any, sizes: list[str], wanted: str, value: str, group: list[str]) -> Any:
+    """Of one kernel, type, regime and device; columns in the order in which implementations came."""
     others = [column for column in sizes if column != wanted and points[column].notna().any()]
-    head = [*GROUP, *others, wanted]
+    head = [*group, *others, wanted]
     newest = points.drop_duplicates([*head, "implementation"], keep="last")
     table = newest.pivot(index=head, columns="implementation", values=value)
     return table[list(dict.fromkeys(points["implementation"]))].sort_index().reset_index()

@@ -137,4 +137,5 @@ class PointRecord(Struct, frozen=True):
     measured_by_version: str | None  # of the Roofscope whose worker measured the point
     is_sealed: bool | None  # null in older sessions
     unsealed_because: str | None  # what rests on the word of the process that ran the implementation
+    flag_shared_gpu: bool
     samples_s: tuple[float, ...]  # one a block; in JSON only

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from roofscope.profiling.analysis.agreement import is_longer
 from roofscope.profiling.analysis.limiter import NEAR_ROOF, Cause, Finding, evidence_of
-from roofscope.profiling.devices.device import DeviceKind
+from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.results.outcome import (
     Cancelled,
@@ -147,11 +147,14 @@ def _flags(
         found.add(Flag.LAUNCH_BOUND)
     if measured.verification.unverified:
         found.add(Flag.NO_ODD_SIZE)
+    device = session.device_of(point)
+    if device and device.processes:  # as the worker found them before it used the device
+        found.add(Flag.SHARED_GPU)
     found |= own_flags(measured)
     above = roof is not None and envelope is None and is_above(roof, measured)
     if above:
         found.add(Flag.ABOVE_ROOF)
-    if fits_in_cache(point, session) and (above or _stays_in_cache(measured, session)):
+    if fits_in_cache(point, session) and (above or _stays_in_cache(measured, session.device_of(point))):
         found.add(Flag.CACHE_RESIDENT)
     return tuple(flag for flag in Flag if flag in found)
 
@@ -226,7 +229,8 @@ def fits_in_cache(point: Point, session: Session) -> bool:
     GPU points are timed cold on rotated buffers, so for them this explains only a reading above the DRAM roof
     and the hot reading.
     """
-    cache_bytes = session.device.last_level_cache_bytes if session.device else None
+    device = session.device_of(point)
+    cache_bytes = device.last_level_cache_bytes if device else None
     return cache_bytes is not None and 0 < point.job.work.byte_count <= cache_bytes
 
 
@@ -241,7 +245,7 @@ def _judge(point: Point, measured: Measured, session: Session) -> Verdict:
         kind = VerdictKind.LAUNCH_BOUND if launch_s is not None else VerdictKind.NO_CEILING
         return Verdict(kind, launch_s=launch_s, flags=flags)
     fraction = roof.least_time_s / measured.time.median_s
-    evidence = evidence_of(measured, point.job.work, roof, session.device)
+    evidence = evidence_of(measured, point.job.work, roof, session.device_of(point))
     return Verdict(
         kind=_kind(roof, flags, fraction, evidence),
         limiter=roof.ceiling,
@@ -268,15 +272,13 @@ def _kind(roof: Roof, flags: tuple[Flag, ...], fraction: float, evidence: tuple[
     return _NAMED_BY[named] if named else VerdictKind.UNKNOWN
 
 
-def _stays_in_cache(measured: Measured, session: Session) -> bool:
+def _stays_in_cache(measured: Measured, device: Device | None) -> bool:
     """Whether calls found their data in the cache, because all that was rotated fits it.
 
     Older sessions do not say what was rotated: of those a CPU's points are taken for such, as they were.
     """
-    if measured.rotated_bytes is not None and session.device:
-        return measured.rotated_bytes <= (session.device.last_level_cache_bytes or 0)
-    return _is_cpu(session)
-
-
-def _is_cpu(session: Session) -> bool:
-    return session.device is not None and session.device.kind is DeviceKind.CPU
+    if device is None:
+        return False
+    if measured.rotated_bytes is not None:
+        return measured.rotated_bytes <= (device.last_level_cache_bytes or 0)
+    return device.kind is DeviceKind.CPU

@@ -1,8 +1,11 @@
 """The devices of this machine and their live state, without torch."""
 
+from collections.abc import Collection
+
 from roofscope.profiling.devices.device import Device, DeviceKind, DeviceState
 from roofscope.profiling.devices.host import cpu_device, cpu_state
 from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable
+from roofscope.profiling.devices.sharing import READINGS, Sharing, look
 
 
 class LocalDevices:
@@ -23,6 +26,12 @@ class LocalDevices:
         if device.kind is DeviceKind.CPU:
             return cpu_state()
         return self._reader.state(device.uuid) if self._reader else DeviceState()
+
+    def sharing(self, device: Device, own: Collection[int], readings: int = READINGS) -> Sharing:
+        """Who else is at work there, asked while nothing of ours computes."""
+        if self._reader is None or device.kind is DeviceKind.CPU:
+            return Sharing()
+        return look(self._reader, device.uuid, own, readings=readings)
 
     def close(self) -> None:
         if self._reader:

@@ -4,11 +4,11 @@ The window reads it too: no torch, no CUDA context. A fact that the driver does 
 leaves out the total energy, because that call takes 4.4 ms and the others about 1 us.
 """
 
-import importlib
 import os
+import time
 from collections.abc import Callable, Collection, Mapping
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar, cast
+from typing import Self, TypeVar
 
 from msgspec import Struct
 
@@ -20,12 +20,15 @@ from roofscope.profiling.devices.device import (
     GpuProcess,
     lanes_per_multiprocessor,
 )
+from roofscope.profiling.devices.nvml_library import NvmlLibrary, NvmlUnavailable, load_nvml
 from roofscope.profiling.devices.visible_gpus import GpuIdentity, visible_gpus
 
 _CLOCK_SM = 1  # NVML_CLOCK_SM
 _CLOCK_MEMORY = 2  # NVML_CLOCK_MEM
 _SENSOR_GPU = 0  # NVML_TEMPERATURE_GPU
 _POWER_INSTANT = 186  # NVML_FI_DEV_POWER_INSTANT
+_RECENTLY_S = 1.0
+_CPU_WORDS = 64  # of 64 bits: 4096 CPUs
 
 # nvmlClocksEventReason* of nvml.h, in words.
 _EVENT_REASONS = (
@@ -43,47 +46,6 @@ _EVENT_REASONS = (
 )
 
 Value = TypeVar("Value")
-
-
-class NvmlUnavailable(Exception):
-    """NVML cannot be used here; the text is one sentence for the user."""
-
-
-class NvmlLibrary(Protocol):
-    """The part of the module ``pynvml`` used here; it carries no types of its own."""
-
-    NVMLError: type[Exception]
-
-    def nvmlInit(self) -> None: ...
-    def nvmlShutdown(self) -> None: ...
-    def nvmlSystemGetDriverVersion(self) -> str: ...
-    def nvmlSystemGetCudaDriverVersion(self) -> int: ...
-    def nvmlDeviceGetCount(self) -> int: ...
-    def nvmlDeviceGetHandleByIndex(self, index: int) -> object: ...
-    def nvmlDeviceGetUUID(self, handle: object) -> str: ...
-    def nvmlDeviceGetName(self, handle: object) -> str: ...
-    def nvmlDeviceGetCudaComputeCapability(self, handle: object) -> tuple[int, int]: ...
-    def nvmlDeviceGetNumGpuCores(self, handle: object) -> int: ...
-    def nvmlDeviceGetAttributes(self, handle: object) -> Any: ...
-    def nvmlDeviceGetMaxClockInfo(self, handle: object, kind: int) -> int: ...
-    def nvmlDeviceGetClockInfo(self, handle: object, kind: int) -> int: ...
-    def nvmlDeviceGetApplicationsClock(self, handle: object, kind: int) -> int: ...
-    def nvmlDeviceGetMemoryBusWidth(self, handle: object) -> int: ...
-    def nvmlDeviceGetMemoryInfo(self, handle: object) -> Any: ...
-    def nvmlDeviceGetPowerManagementLimit(self, handle: object) -> int: ...
-    def nvmlDeviceGetEnforcedPowerLimit(self, handle: object) -> int: ...
-    def nvmlDeviceGetPowerUsage(self, handle: object) -> int: ...
-    def nvmlDeviceGetTotalEnergyConsumption(self, handle: object) -> int: ...
-    def nvmlDeviceGetFieldValues(self, handle: object, fields: list[int]) -> Any: ...
-    def nvmlDeviceGetTemperature(self, handle: object, sensor: int) -> int: ...
-    def nvmlDeviceGetUtilizationRates(self, handle: object) -> Any: ...
-    def nvmlDeviceGetCurrentClocksEventReasons(self, handle: object) -> int: ...
-    def nvmlDeviceGetCurrentClocksThrottleReasons(self, handle: object) -> int: ...
-    def nvmlDeviceGetEccMode(self, handle: object) -> list[int]: ...
-    def nvmlDeviceGetMigMode(self, handle: object) -> list[int]: ...
-    def nvmlDeviceGetMaxMigDeviceCount(self, handle: object) -> int: ...
-    def nvmlDeviceGetMigDeviceHandleByIndex(self, handle: object, index: int) -> object: ...
-    def nvmlDeviceGetComputeRunningProcesses(self, handle: object) -> list[Any]: ...
 
 
 class _Gpu(Struct, frozen=True):
@@ -107,7 +69,7 @@ class NvmlReader:
         library: NvmlLibrary | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        self._nvml = library or _load()
+        self._nvml = library or load_nvml()
         self._visible = environment.get("CUDA_VISIBLE_DEVICES")
         try:
             self._nvml.nvmlInit()
@@ -182,6 +144,44 @@ class NvmlReader:
         """All that compute on the GPU with this UUID, this process among them, as the driver numbers them."""
         gpu = self._gpu(uuid)
         return frozenset(process.pid for process in self._processes(gpu.handle, ())) if gpu else frozenset()
+
+    def graphics_process_count(self, uuid: str) -> int:
+        """Those that draw on the GPU with this UUID: a display server, windows."""
+        gpu = self._gpu(uuid)
+        return (
+            len(self._ask(self._nvml.nvmlDeviceGetGraphicsRunningProcesses, gpu.handle) or ()) if gpu else 0
+        )
+
+    def utilization(self, uuid: str) -> float | None:
+        """Share of the last sample, 1/6 to 1 s, in which kernels ran; None for a slice: it is the board's."""
+        gpu = self._gpu(uuid)
+        if gpu is None or gpu.is_slice:
+            return None
+        rates = self._ask(self._nvml.nvmlDeviceGetUtilizationRates, gpu.board)
+        return None if rates is None else rates.gpu / 100
+
+    def utilization_by_process(self, uuid: str, now_s: float | None = None) -> dict[int, float]:
+        """The largest share of the multiprocessors in the last second; without those that have none.
+
+        Empty as well where the driver does not tell, as for slices and inside some containers.
+        """
+        gpu = self._gpu(uuid)
+        if gpu is None or gpu.is_slice:
+            return {}
+        since_us = int(((time.time() if now_s is None else now_s) - _RECENTLY_S) * 1e6)
+        shares: dict[int, float] = {}
+        for sample in self._ask(self._nvml.nvmlDeviceGetProcessUtilization, gpu.board, since_us) or ():
+            if sample.smUtil and sample.timeStamp >= since_us:
+                shares[sample.pid] = max(shares.get(sample.pid, 0.0), sample.smUtil / 100)
+        return shares
+
+    def near_cpus(self, uuid: str) -> frozenset[int]:
+        """The logical CPUs of the GPU's NUMA node; empty where the driver does not tell."""
+        gpu = self._gpu(uuid)
+        words = self._ask(self._nvml.nvmlDeviceGetCpuAffinity, gpu.board, _CPU_WORDS) if gpu else None
+        return frozenset(
+            64 * index + bit for index, word in enumerate(words or ()) for bit in range(64) if word >> bit & 1
+        )
 
     def energy_j(self, uuid: str) -> float | None:
         """Energy since the driver was loaded; the call takes 4.4 ms, and the counter moves in ticks.
@@ -318,13 +318,3 @@ def _bare(uuid: str) -> str:
 
 def _scaled(value: int | None, factor: float) -> float | None:
     return None if value is None else value * factor
-
-
-def _load() -> NvmlLibrary:
-    try:
-        return cast(NvmlLibrary, importlib.import_module("pynvml"))
-    except ImportError as error:
-        raise NvmlUnavailable(
-            "The package nvidia-ml-py is not installed, so GPUs cannot be described; "
-            "run `uv pip install nvidia-ml-py`."
-        ) from error

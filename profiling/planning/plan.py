@@ -53,8 +53,13 @@ class Job(Struct, frozen=True):
 
 def next_job_number(jobs: Iterable[Job]) -> int:
     """One more than any of these, so that an id names one job of a session."""
-    numbers = [int(digits) for job in jobs if (digits := job.id.rpartition("-")[2]).isdecimal()]
-    return max(numbers, default=0) + 1
+    return max(map(job_number, jobs), default=0) + 1
+
+
+def job_number(job: Job) -> int:
+    """By which a session counts its jobs, in the order planned; 0 for one that says none."""
+    digits = job.id.rpartition("-")[2]
+    return int(digits) if digits.isdecimal() else 0
 
 
 class PlanError(ValueError):

@@ -227,6 +227,7 @@ class Flag(StrEnum):
     HOST_TIME_INSIDE = "host time inside"
     PARTLY_WARM = "partly warm"
     PREEMPTED = "beside other work"
+    SHARED_GPU = "shared GPU"
 
 
 class Wall(NamedTuple):

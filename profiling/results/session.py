@@ -23,18 +23,21 @@ def timestamp() -> str:
 
 
 class Setup(NamedTuple):
-    """What of an environment the ceilings of its device depend on."""
+    """What of an environment the ceilings of its device depend on, and which device it is."""
 
     driver_version: str | None
     power_limit_w: float | None
     ecc_enabled: bool | None
     torch_version: str | None
+    device_uuid: str | None = None
 
     @classmethod
     def of(cls, device: Device | None, torch_version: str | None) -> "Setup":
         if device is None:
             return cls(None, None, None, torch_version)
-        return cls(device.driver_version, device.power_limit_w, device.ecc_enabled, torch_version)
+        return cls(
+            device.driver_version, device.power_limit_w, device.ecc_enabled, torch_version, device.uuid
+        )
 
 
 class Origin(Struct, frozen=True):
@@ -106,12 +109,12 @@ class Identity(Struct, frozen=True):
 
 
 class Session(Struct):
-    """What a session file holds. A session belongs to one device, but may grow under several environments."""
+    """What a session file holds: of one device, or of several that a run used; maybe several environments."""
 
     path: Path
     created_at: str
     environment: Environment | None = None  # the newest
-    device: Device | None = None  # as the newest environment describes it
+    device: Device | None = None  # the one that is shown, as the newest environment describes it
     specs: dict[str, KernelSpec] = {}
     sources: dict[str, tuple[SourceFile, ...]] = {}  # by Implementation.source_hash
     ceilings: tuple[Ceiling, ...] = ()
@@ -134,18 +137,42 @@ class Session(Struct):
 
     @property
     def roofline(self) -> Roofline:
-        """The newest ceiling of each bound, source and mix."""
-        return _newest(self.ceilings)
+        """The newest ceiling of each bound, source and mix, of the device that is shown."""
+        return _newest(self._ceilings_on(self.device))
 
     def roofline_of(self, point: Point) -> Roofline:
-        """The ceilings measured with the point's driver, power limit and torch; else the newest."""
+        """Of the point's device those measured with its driver, power limit and torch; else the newest."""
         setups = {origin.number: origin.setup for origin in self.origins}
+        of_device = self._ceilings_on(self.device_of(point))
         if len(set(setups.values())) < 2 or len(self.ceiling_origins) != len(self.ceilings):
-            return self.roofline
+            return _newest(of_device)
         mine = setups.get(point.origin or 0)
         pairs = zip(self.ceilings, self.ceiling_origins, strict=True)
         found = [ceiling for ceiling, number in pairs if setups.get(number or 0) == mine]
-        return _newest(found) if any(ceiling.source.is_measured for ceiling in found) else self.roofline
+        return _newest(found if any(ceiling.source.is_measured for ceiling in found) else of_device)
+
+    def _ceilings_on(self, device: Device | None) -> tuple[Ceiling, ...]:
+        """Of a session of one device all, also those that name it otherwise."""
+        if device is None or len(self.devices) < 2:
+            return self.ceilings
+        return tuple(ceiling for ceiling in self.ceilings if ceiling.device_uuid == device.uuid)
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """Each device once, as its newest environment describes it, in the order of their ids."""
+        newest = {device.uuid: device for origin in self.origins if (device := origin.device)}
+        if not newest and self.device:
+            newest = {self.device.uuid: self.device}
+        return tuple(sorted(newest.values(), key=lambda device: _by_number(device.id)))
+
+    def show(self, device: Device) -> None:
+        """The views show this one's ceilings from now on."""
+        self.device = next((one for one in self.devices if one.uuid == device.uuid), self.device)
+
+    def is_shown(self, point: Point) -> bool:
+        """Whether a point is of the device whose ceilings are shown."""
+        device = self.device_of(point) if len(self.devices) > 1 else None
+        return device is None or self.device is None or device.uuid == self.device.uuid
 
     def origin(self, number: int | None) -> Origin | None:
         return next((origin for origin in self.origins if origin.number == number), None)
@@ -164,7 +191,12 @@ class Session(Struct):
         if self.origin(origin.number) is None:
             self.origins = (*self.origins, origin)
         self.environment = origin.environment
-        self.device = origin.device or self.device
+        if self.device is None and len(self.devices) > 1:
+            self.device = self.devices[0]
+        elif self.device is None or len(self.devices) < 2 or origin.device in (None, self.device):
+            self.device = origin.device or self.device
+        else:  # of several the one that is shown stays, in its newest description
+            self.show(self.device)
 
     def has_measured_ceilings(self, setup: Setup) -> bool:
         """Whether ceilings were measured with this driver, power limit and torch."""
@@ -174,14 +206,20 @@ class Session(Struct):
         pairs = zip(self.ceilings, self.ceiling_origins, strict=True)
         return any(ceiling.source.is_measured and number in origins for ceiling, number in pairs)
 
-    def own_device(self, devices: Iterable[Device]) -> Device | None:
-        """The device that the session belongs to, if it is among these."""
-        return next((device for device in devices if self.device and device.uuid == self.device.uuid), None)
+    def own_device(self, devices: Iterable[Device], point: Point | None = None) -> Device | None:
+        """The device that the session, or one point of it, belongs to, if it is among these."""
+        mine = self.device_of(point) if point else self.device
+        return next((device for device in devices if mine and device.uuid == mine.uuid), None)
 
     def bound_of(self, point: Point) -> Bound | None:
         """The compute pipe that bounds a point; None where its kernel's specification is not kept."""
         spec = self.specs.get(point.implementation.kernel)
         return compute_bound(spec.pipe, point.job.workload.dtype, spec.multiplies) if spec else None
+
+
+def _by_number(device_id: str) -> tuple[str, int]:
+    kind, _, number = device_id.partition(":")
+    return kind, int(number) if number.isdecimal() else 0
 
 
 def _newest(ceilings: Iterable[Ceiling]) -> Roofline:

@@ -81,6 +81,10 @@ class SessionStore:
         """The number of the environment that what is added next was measured in; None for not known yet."""
         return self._origin
 
+    def continue_in(self, origin: int) -> None:
+        """What is added from now on was measured in the environment of this number, added before."""
+        self._origin = origin
+
     def add_environment(self, environment: Environment, device_id: str) -> Origin:
         """What is added from now on was measured there. One that the file has already gets no second row."""
         value = stored_text(environment)

@@ -5,6 +5,7 @@ import queue
 import signal
 import time
 from collections.abc import Callable, Generator, Iterable
+from typing import Protocol
 
 from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn
 from roofscope.profiling.supervision.protocol import Event, ProtocolError, Task, encode
@@ -123,8 +124,14 @@ class HeadlessRun:
         self._apply(self._supervisor.exited(description, process.log_text, time.monotonic()))
 
 
+class Stoppable(Protocol):
+    """What signals stop: a run, or several at once."""
+
+    def press_stop(self) -> None: ...
+
+
 @contextlib.contextmanager
-def stopped_by_signals(run: HeadlessRun) -> Generator[None]:
+def stopped_by_signals(run: Stoppable) -> Generator[None]:
     """Ctrl+C sends SIGINT, ``timeout`` and schedulers SIGTERM, a lost ssh connection SIGHUP.
 
     The session is completed then. Signals already ignored (nohup) stay ignored.

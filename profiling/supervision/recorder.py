@@ -1,11 +1,6 @@
-"""Writes what a run reports into the session file; used alike by window and command line.
+"""Writes what a run reports into the session file; used alike by window and command line."""
 
-Where the file is lost or full, the run goes on in another one that gets every result, and the user reads so
-at once.
-"""
-
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import TypeVar
 
 from roofscope.profiling.devices.device import Device
@@ -15,7 +10,6 @@ from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Origin, Point, Setup, TraceInfo, timestamp
-from roofscope.profiling.results.session_connection import SessionError
 from roofscope.profiling.results.session_storable import NotStorable, unstorable
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
@@ -30,32 +24,26 @@ from roofscope.profiling.supervision.run_events import (
     RunEvent,
     TraceArrived,
 )
+from roofscope.profiling.supervision.safe_store import SafeStore
 
 Gain = Point | Ceiling | Proof | TraceInfo
 Result = TypeVar("Result")
 
 
 class Recorder:
-    """Turns reports into committed rows of one session, which belongs to one device."""
+    """Turns reports from one device into committed rows of a session. Several devices share a store."""
 
     def __init__(
         self,
-        store: SessionStore,
+        safe: SafeStore,
         catalog: Catalog,
         device: Device,
         cache: CeilingCache,
         *,
         knows_environment: bool = False,
-        say: Callable[[str], None] = lambda _: None,
-        rescue_folders: Sequence[Path] = (),
     ) -> None:
-        """``say`` is given a sentence once ``store`` is that of another file, because the first one was lost.
-
-        That is made beside the first one, else in the first of ``rescue_folders`` that takes it.
-        """
-        self.store = store
-        self._say = say
-        self._rescue_folders = rescue_folders
+        self.safe = safe
+        self._origin: int | None = None  # where this device's results come from
         self._knows_environment = knows_environment  # what is added to a session leaves its own as it is
         self._catalog = catalog
         self._device = device
@@ -70,7 +58,7 @@ class Recorder:
         Nothing measured among them means that the device is to be probed. Their environment is this machine,
         as far as it is known before a worker greets.
         """
-        if self.store.origin is None:
+        if self._origin is None:
             self.add_environment(environment([self._device], []))
         ceilings = (*nameplate(self._device, timestamp()), *self._cache.load(self._key()))
         for ceiling in ceilings:
@@ -79,7 +67,7 @@ class Recorder:
 
     def handle(self, report: RunEvent) -> Gain | None:
         """Commit a report; returns what the session gained, if anything. Raises SessionError."""
-        self.look()
+        self.safe.look()
         match report:
             case EnvironmentKnown() if self._knows_environment:
                 pass
@@ -101,69 +89,27 @@ class Recorder:
                 pass
         return None
 
-    def look(self) -> None:
-        """Whether all is still in the file; where it is not, go on in another one."""
-        if why := self.store.loss():
-            self._move(f"{self.store.path} {why}.")
-
-    def close(self) -> None:
-        """Close the file, with every result in it. What was in memory only is tried once more."""
-        if why := self.store.loss(at_the_end=True):
-            self._move(f"{self.store.path} {why}.")
-        if self.store.is_in_memory:
-            self.store = self.store.rescued(self._folders)
-            count = self.store.result_count
-            if self.store.is_in_memory:
-                self._say(f"No folder took a file: {count} results of this run are lost.")
-            else:
-                self._say(f"All {count} results of this run are now in {self.store.path}.")
-        self.store.close()
-
-    @property
-    def _folders(self) -> list[Path]:
-        """Where the run may go on, the best first."""
-        return [self.store.path.parent, *self._rescue_folders]
-
     def _keep(self, add: Callable[[SessionStore], Result]) -> Result:
-        """Add to the file; where it cannot be written, to the next that can, in the end in memory."""
-        self.look()
-        folders, why = self._folders, ""
-        while True:
-            try:
-                result = add(self.store)
-            except NotStorable:
-                raise
-            except SessionError as error:
-                if self.store.is_in_memory:
-                    raise
-                unfit = self.store.path if why else None  # made a moment ago, and could not grow
-                why = why or str(error)
-                self.store = self.store.rescued(folders)
-                if not self.store.is_in_memory:
-                    folders = folders[folders.index(self.store.path.parent) + 1 :]
-                if unfit:
-                    unfit.unlink(missing_ok=True)
-            else:
-                if why:
-                    self._tell(why)
-                return result
+        """Add as a result of this device: another one's recorder may have added to the store meanwhile."""
 
-    def _move(self, why: str) -> None:
-        self.store = self.store.rescued(self._folders)
-        self._tell(why)
+        def add_as_ours(store: SessionStore) -> Result:
+            if self._origin is not None:
+                store.continue_in(self._origin)
+            return add(store)
 
-    def _tell(self, why: str) -> None:
-        count = self.store.result_count
-        kept = f"the {count} results so far" if count > 1 else "all results so far"
-        if self.store.is_in_memory:
-            self._say(f"{why} No folder takes another file: {kept} are in memory only; save them elsewhere.")
-        else:
-            self._say(f"{why} The run goes on in {self.store.path}, which has {kept}.")
+        return self.safe.keep(add_as_ours)
 
     # Each of them commits, or raises SessionError.
 
     def add_environment(self, environment: Environment) -> Origin:
-        return self._keep(lambda store: store.add_environment(environment, self._device.id))
+        origin = self._keep(lambda store: store.add_environment(environment, self._device.id))
+        self._origin = origin.number
+        return origin
+
+    @property
+    def origin(self) -> int | None:
+        """The number of the environment of what is added next; None for not known yet."""
+        return self._origin
 
     @property
     def setup(self) -> Setup:

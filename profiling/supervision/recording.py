@@ -1,8 +1,9 @@
-"""One run from its tasks to the session file: worker, supervisor and recorder, set up in one place."""
+"""One run from its tasks to the session file: workers, supervisors and recorders, set up in one place."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,13 +14,17 @@ from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.revision import revision_labels
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
+from roofscope.profiling.supervision.fleet import HeadlessFleet, Member, members_of
 from roofscope.profiling.supervision.headless import HeadlessRun, stopped_by_signals
-from roofscope.profiling.supervision.protocol import Probe, Task
+from roofscope.profiling.supervision.protocol import Probe, Run, Task
+from roofscope.profiling.supervision.readiness import refusal
 from roofscope.profiling.supervision.recorder import Gain, Recorder
 from roofscope.profiling.supervision.run_events import Banner, RunEvent
+from roofscope.profiling.supervision.safe_store import SafeStore
 from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.profiling.supervision.target import LocalTarget
 
+MembersOf = Callable[[Sequence[Device]], Sequence[Member]]
 Watch = Callable[[RunEvent, Gain | None], None]  # sees every report, and what the session gained by it
 
 
@@ -36,14 +41,14 @@ class Ending(Struct, frozen=True):
 
     gains: tuple[Gain, ...] = ()
     was_stopped: bool = False
-    busy: str = ""  # one sentence where another worker had the device
+    busy: str = ""  # one sentence where the device was not free
     path: Path | None = None  # the file that holds the results; None where there is none
 
 
 def record(
     path: Path,
     catalog: Catalog,
-    device: Device,
+    devices: Device | Sequence[Device],
     tasks: Sequence[Task],
     watch: Watch,
     cache: CeilingCache,
@@ -53,40 +58,47 @@ def record(
     labels: Mapping[str, str] | None = None,
     append: bool = False,
     patience: float = 1.0,
+    may_share: bool = False,
+    members_of: MembersOf = members_of,
 ) -> Ending:
     """Carry the tasks out and keep what they yield in a new session file, or in one that is there.
 
     Where the file is lost or full meanwhile, the watch gets a banner and the results go to another file.
-
-    A new file has the revisions of the kernels' folders among its labels, and stays only where it was worth
-    making: not where the device was busy. ``patience`` is a factor on the deadlines of foreign code. Raises
-    SessionError.
+    Several devices share runs out among them, a job at a time. A new file has the revisions of the kernels'
+    folders among its labels, and stays only where it was worth making: not where the device was busy, or
+    others compute on it, unless it may be shared. ``patience`` is a factor on the deadlines of foreign code.
+    Raises SessionError.
     """
+    devices = (devices,) if isinstance(devices, Device) else tuple(devices)
+    if reason := refusal(devices, lambda text: watch(Banner(text), None), may_share=may_share):
+        return Ending(busy=reason)
     gains: list[Gain] = []
     if append:
         opened = SessionStore.append(path)
     else:
         opened = SessionStore.create(path, {**revision_labels(catalog), **(labels or {})})
-    recorder = Recorder(
-        opened,
-        catalog,
-        device,
-        cache,
-        knows_environment=append,
-        say=lambda text: watch(Banner(text), None),
-        rescue_folders=rescue_folders(),
-    )
-    with contextlib.closing(recorder):
-        probe = [] if ceilings is Ceilings.LEAVE else _probe(recorder, device, ceilings)
+    safe = SafeStore(opened, lambda text: watch(Banner(text), None), rescue_folders())
+    with contextlib.closing(safe):
+        recorders = {
+            device.uuid: Recorder(safe, catalog, device, cache, knows_environment=append)
+            for device in devices
+        }
+        probes = {device.uuid: _probe(recorders[device.uuid], device, ceilings) for device in devices}
 
-        def handle(report: RunEvent) -> None:
-            gained = recorder.handle(report)
+        def handle(device: Device, report: RunEvent) -> None:
+            gained = recorders[device.uuid].handle(report)
             if gained is not None:
                 gains.append(gained)
             watch(report, gained)
 
-        ending = carry_out([*tasks, *probe], catalog, kernel_roots, handle, patience)
-    kept = None if recorder.store.is_in_memory else recorder.store.path
+        if len(devices) == 1:
+            (device,) = devices
+            queue = [*tasks, *probes[device.uuid]]
+            ending = carry_out(queue, catalog, kernel_roots, partial(handle, device), patience)
+        else:
+            runs = [task for task in tasks if isinstance(task, Run)]
+            ending = share_out(members_of(devices), runs, probes, catalog, kernel_roots, handle, patience)
+    kept = safe.kept_path
     if ending.busy and not gains and not append:
         path.unlink(missing_ok=True)
         kept = None
@@ -119,7 +131,36 @@ def carry_out(
     return Ending(was_stopped=run.was_stopped, busy=busy)
 
 
+def share_out(
+    members: Sequence[Member],
+    runs: Sequence[Run],
+    own: Mapping[str, Sequence[Task]],
+    catalog: Catalog,
+    kernel_roots: Sequence[Path],
+    watch: Callable[[Device, RunEvent], None],
+    patience: float = 1.0,
+) -> Ending:
+    """As ``carry_out``, on several devices at once. ``own``: what each does by itself, by UUID."""
+    busy = ""
+
+    def on_report(device: Device, report: RunEvent) -> None:
+        nonlocal busy
+        if isinstance(report, Banner) and report.is_busy:
+            busy = report.text
+        watch(device, report)
+
+    fleet = HeadlessFleet(members, map(str, kernel_roots), catalog.hash, on_report, patience)
+    try:
+        with stopped_by_signals(fleet):
+            fleet.run(runs, own)
+    finally:
+        fleet.close()
+    return Ending(was_stopped=fleet.was_stopped, busy=busy)
+
+
 def _probe(recorder: Recorder, device: Device, ceilings: Ceilings) -> list[Task]:
+    if ceilings is Ceilings.LEAVE:
+        return []
     known = recorder.known_ceilings()
     is_known = any(ceiling.source.is_measured for ceiling in known)
     # Last: half a minute, and no time needs them.

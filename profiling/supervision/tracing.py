@@ -22,9 +22,9 @@ def trace_job(
     Raises CannotTrace where the device is not here, or where the files changed since: the trace would show
     another program than the time belongs to.
     """
-    device = session.own_device(devices)
+    device = session.own_device(devices, point)
     if device is None:
-        raise CannotTrace(why_no_trace(session, devices))
+        raise CannotTrace(_not_here(session.device_of(point), devices))
     kernel = catalog.kernel(point.implementation.kernel)
     implementation = kernel.implementation(point.implementation.stem) if kernel else None
     if implementation is None:
@@ -41,7 +41,12 @@ def trace_job(
 
 def why_no_trace(session: Session, devices: Sequence[Device]) -> str:
     """Why no point of the session can be traced on these devices; "" when they can."""
-    if session.own_device(devices):
+    here = {device.uuid for device in devices}
+    if any(device.uuid in here for device in session.devices):
         return ""
-    name = session.device.name_beside(devices) if session.device else "an unknown device"
+    return _not_here(session.device, devices)
+
+
+def _not_here(device: Device | None, devices: Sequence[Device]) -> str:
+    name = device.name_beside(devices) if device else "an unknown device"
     return f"This point was measured on {name}, which is not in this machine; run it here first."

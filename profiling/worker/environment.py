@@ -1,8 +1,9 @@
 """The environment as the worker sees it: devices that torch can really use, described by NVML."""
 
 import os
+import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, cast
 
 import psutil
@@ -14,6 +15,9 @@ from roofscope.profiling.devices.device import Device, DeviceKind, lanes_per_mul
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable, same_gpu
 from roofscope.profiling.roofline.nameplate import nameplate_gap
+
+_SETTLING_PAUSE_S = 0.25
+_SETTLING_PAUSES = 8
 
 
 def read_environment() -> Environment:
@@ -62,9 +66,25 @@ def _read_nvml() -> tuple[tuple[Device, ...], str]:
     """The GPUs, and one sentence where NVML does not answer."""
     try:
         with NvmlReader() as reader:
-            return reader.devices(), ""
+            return settled(reader.devices), ""
     except NvmlUnavailable as error:
         return (), str(error)
+
+
+def settled(
+    read: Callable[[], tuple[Device, ...]], pause: Callable[[float], None] = time.sleep
+) -> tuple[Device, ...]:
+    """Read again for two seconds while the driver still lists a process that has ended.
+
+    The worker before this one may have been killed a moment ago: it is not somebody else.
+    """
+    devices = read()
+    for _ in range(_SETTLING_PAUSES):
+        if all(psutil.pid_exists(process.pid) for device in devices for process in device.processes):
+            break
+        pause(_SETTLING_PAUSE_S)
+        devices = read()
+    return devices
 
 
 def _cuda_devices(described: Sequence[Device], missing: list[str]) -> Iterator[Device]:

@@ -6,11 +6,12 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import IO, NoReturn
+from typing import NoReturn
 
 import torch
 
 from roofscope.profiling.devices.device import Device, DeviceKind
+from roofscope.profiling.devices.device_lock import DeviceBusy, DeviceLock, lock_device
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.results.outcome import Stage
@@ -37,7 +38,6 @@ from roofscope.profiling.supervision.protocol import (
 from roofscope.profiling.worker.candidate.fork_server import ForkServer
 from roofscope.profiling.worker.ceilings.measure import measure_ceilings
 from roofscope.profiling.worker.channel import Channel
-from roofscope.profiling.worker.device_lock import DeviceBusy, lock_device
 from roofscope.profiling.worker.failures import CancelRequested, DeviceFault
 from roofscope.profiling.worker.guard import end_by_signal
 from roofscope.profiling.worker.job.executor import JobExecutor
@@ -57,7 +57,7 @@ class Server:
         self._catalog = catalog
         self._environment = environment
         self._candidates = candidates
-        self._locks: dict[str, IO[str]] = {}
+        self._locks: dict[str, DeviceLock] = {}
         self._instruments: dict[str, Instruments] = {}
         os.register_at_fork(after_in_child=self._let_go_of_locks)
 

@@ -1,6 +1,6 @@
 """The window with temporary places, invented devices and a worker that computes nothing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from roofscope.app.window.application import Application, build_window
 from roofscope.profiling.devices.device import Device, DeviceState
 from roofscope.profiling.devices.host import cpu_device
+from roofscope.profiling.devices.sharing import Sharing
 from roofscope.profiling.paths import UserPaths, module_command
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.supervision.target import LocalTarget
@@ -48,6 +49,7 @@ class FakeDevices:
     def __init__(self, devices: tuple[Device, ...] | None = None) -> None:
         self._devices = devices if devices is not None else (DEVICE, cpu_device())
         self.reading_count = 0
+        self.others = Sharing()
 
     def find(self) -> tuple[Device, ...]:
         return self._devices
@@ -55,6 +57,9 @@ class FakeDevices:
     def state(self, device: Device) -> DeviceState:
         self.reading_count += 1
         return DeviceState(clock_hz=1980e6, power_w=412.0, event_reasons=("power cap",))
+
+    def sharing(self, device: Device, own: Collection[int], readings: int) -> Sharing:
+        return self.others
 
     def close(self) -> None:
         pass

@@ -16,6 +16,9 @@ import sys
 import time
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.plan import Job
@@ -73,7 +76,7 @@ def main(mode: str, marker: str) -> None:
                 case Open(kernel_roots=roots, secret=secret):
                     os.environ[SECRET] = secret
                     catalog = scan((LIBRARY, *map(Path, roots)))
-                    say(Hello(PROTOCOL_VERSION, ENVIRONMENT, catalog.hash))
+                    say(Hello(PROTOCOL_VERSION, environment(), catalog.hash))
                 case Probe(id=task):
                     probe(task)
                 case SelfTest(id=task):
@@ -87,6 +90,14 @@ def main(mode: str, marker: str) -> None:
                     return
                 case _:
                     pass
+
+
+def environment() -> Environment:
+    """With the one GPU that it is shown, if it is shown one."""
+    shown = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    if not shown.startswith("GPU-"):
+        return ENVIRONMENT
+    return replace(ENVIRONMENT, devices=(replace(ENVIRONMENT.devices[0], uuid=shown),))
 
 
 def run(job: Job, mode: str, marker: Path, decoder: LineDecoder) -> None:
@@ -124,7 +135,7 @@ def leave_a_child(marker: Path) -> None:
 def probe(task: str) -> None:
     say(StageStarted(task, Stage.MEASURE, 60.0))
     for ceiling in CEILINGS:
-        say(CeilingReady(task, ceiling))
+        say(CeilingReady(task, replace(ceiling, device_uuid=environment().devices[0].uuid)))
     say(TaskDone(task))
 
 

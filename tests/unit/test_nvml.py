@@ -87,6 +87,9 @@ class FakeNvml:
             "CurrentClocksThrottleReasons",
             "TotalEnergyConsumption",
             "FieldValues",
+            "ProcessUtilization",
+            "GraphicsRunningProcesses",
+            "CpuAffinity",
         }
         fact = name.removeprefix("nvmlDeviceGet")
         if fact not in known:

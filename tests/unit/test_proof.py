@@ -82,7 +82,7 @@ def test_the_command_tells_inconclusive_from_failed(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(selftest, "record", lambda *_: Ending(proofs))
+    monkeypatch.setattr(selftest, "record", lambda *_, **__: Ending(proofs))
     names = [proof.name for proof in proofs]
     assert selftest.run_selftest(DEVICE, tmp_path / "none", names, as_json=True) == code
     document = json.loads(capsys.readouterr().out)

@@ -18,6 +18,7 @@ from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.recorder import Recorder
 from roofscope.profiling.supervision.run_events import CeilingArrived, CeilingsComplete, OutcomeArrived
+from roofscope.profiling.supervision.safe_store import SafeStore
 from roofscope.tests.sessions import CEILINGS, DEVICE, job, measured
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
@@ -35,7 +36,7 @@ def store(tmp_path: Path) -> Iterator[SessionStore]:
 
 
 def recorder(store: SessionStore, catalog: Catalog) -> Recorder:
-    return Recorder(store, catalog, DEVICE, CeilingCache(print, store.path.parent / "ceilings"))
+    return Recorder(SafeStore(store), catalog, DEVICE, CeilingCache(print, store.path.parent / "ceilings"))
 
 
 def outcome_of(catalog: Catalog) -> OutcomeArrived:
@@ -72,18 +73,17 @@ def test_what_cannot_be_written_goes_with_all_before_it_to_another_file_and_is_s
 ) -> None:
     catalog = scan([eager.parent.parent])
     said: list[str] = []
-    busy = Recorder(
-        store, catalog, DEVICE, CeilingCache(print, store.path.parent / "ceilings"), say=said.append
-    )
+    safe = SafeStore(store, said.append)
+    busy = Recorder(safe, catalog, DEVICE, CeilingCache(print, store.path.parent / "ceilings"))
     busy.handle(outcome_of(catalog))
     store._connection.execute("PRAGMA busy_timeout = 0")
     with contextlib.closing(sqlite3.connect(store.path)) as other:
         other.execute("BEGIN EXCLUSIVE")
         busy.handle(outcome_of(catalog))
     busy.handle(outcome_of(catalog))
-    busy.close()
+    safe.close()
     path = store.path.with_name("a-rescued.roofscope")
-    assert busy.store.path == path
+    assert safe.store.path == path
     why = f"{store.path} cannot be written: database is locked."
     assert said == [f"{why} The run goes on in {path}, which has the 2 results so far."]
     session = load(path)

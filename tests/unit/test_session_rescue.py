@@ -14,6 +14,7 @@ from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.recorder import Recorder
 from roofscope.profiling.supervision.run_events import BecameIdle, OutcomeArrived
+from roofscope.profiling.supervision.safe_store import SafeStore
 from roofscope.tests.children import python
 from roofscope.tests.sessions import DEVICE, make_session
 
@@ -28,9 +29,8 @@ class Run:
         self.said: list[str] = []
         store = SessionStore.append(path) if append else SessionStore.create(path)
         cache = CeilingCache(print, path.parent / "ceilings")
-        self.recorder = Recorder(
-            store, NO_KERNELS, DEVICE, cache, say=self.said.append, rescue_folders=folders
-        )
+        self.safe = SafeStore(store, self.said.append, folders)
+        self.recorder = Recorder(self.safe, NO_KERNELS, DEVICE, cache)
 
     def add(self, first: int, last: int) -> None:
         for point in POINTS[first:last]:
@@ -38,7 +38,7 @@ class Run:
 
     @property
     def path(self) -> Path:
-        return self.recorder.store.path
+        return self.safe.store.path
 
 
 def outcomes(path: Path) -> list[object]:
@@ -94,7 +94,7 @@ def test_a_file_that_is_lost_is_told_at_the_next_report_and_the_run_goes_on_in_a
     assert said.startswith(f"{path} {words}.")
     assert f"The run goes on in {tmp_path / 'a-rescued.roofscope'}, which has the 10 results so far." in said
     run.add(10, 12)
-    run.recorder.close()
+    run.safe.close()
     assert outcomes(tmp_path / "a-rescued.roofscope") == expected(12)
     assert len(run.said) == 1
 
@@ -103,7 +103,7 @@ def test_a_file_lost_after_the_last_report_is_told_at_the_end(tmp_path: Path) ->
     run = Run(tmp_path / "a.roofscope")
     run.add(0, 3)
     scribble(run.path)
-    run.recorder.close()
+    run.safe.close()
     assert len(run.said) == 1
     assert outcomes(tmp_path / "a-rescued.roofscope") == expected(3)
 
@@ -116,9 +116,9 @@ def test_what_was_in_the_file_before_the_run_is_rescued_from_what_is_left_of_it(
         trace = store.add_trace(POINTS[0].job, POINTS[0].implementation, b"gzip")
     run = Run(path, append=True)
     run.add(5, 6)
-    run.recorder.store._connection.execute("PRAGMA max_page_count = 1")  # full
+    run.safe.store._connection.execute("PRAGMA max_page_count = 1")  # full
     run.add(6, 9)
-    run.recorder.close()
+    run.safe.close()
     assert "disk is full" in run.said[0]
     rescued = load(run.path)
     assert run.path != path
@@ -145,10 +145,10 @@ def test_where_no_folder_takes_a_file_results_stay_in_memory_until_they_are_save
     with monkeypatch.context() as patch:
         patch.setattr(Path, "mkdir", mkdir)
         run.add(4, 7)
-        run.recorder.store.save_as(tmp_path / "saved.roofscope")
+        run.safe.store.save_as(tmp_path / "saved.roofscope")
     assert "in memory only" in run.said[0]
     assert outcomes(tmp_path / "saved.roofscope") == expected(7)
-    run.recorder.close()  # tried once more, and the folder can be made now
+    run.safe.close()  # tried once more, and the folder can be made now
     assert run.said[1] == f"All 7 results of this run are now in {run.path}."
     assert outcomes(run.path) == expected(7)
 
@@ -161,7 +161,7 @@ def test_results_that_no_folder_takes_at_the_end_are_said_to_be_lost(
     run.path.unlink()
     monkeypatch.setattr("roofscope.profiling.results.session_writer.make_file", _refuse)
     run.recorder.handle(BecameIdle())
-    run.recorder.close()
+    run.safe.close()
     assert run.said[1] == "No folder took a file: 2 results of this run are lost."
 
 
@@ -178,8 +178,8 @@ run = Run(path)
 run.add(0, 1)
 resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, path.stat().st_size))
 run.add(1, 9)
-print(run.recorder.store.is_in_memory, len(run.said))
-run.recorder.store.save_as(Path("/dev/null"))
+print(run.safe.store.is_in_memory, len(run.said))
+run.safe.store.save_as(Path("/dev/null"))
 """
 
 
@@ -199,8 +199,8 @@ def test_two_programs_may_add_to_one_file(tmp_path: Path) -> None:
     for number in range(0, 10, 2):
         first.add(number, number + 1)
         second.add(number + 1, number + 2)
-    first.recorder.close()
-    second.recorder.close()
+    first.safe.close()
+    second.safe.close()
     assert (first.said, second.said) == ([], [])
     assert [point.outcome for point in load(path).points] == [point.outcome for point in POINTS[:10]]
 
@@ -214,4 +214,4 @@ def test_the_file_alone_holds_every_commit_whoever_reads_it(tmp_path: Path) -> N
         shutil.copyfile(path, copy)
         assert outcomes(copy) == expected(number + 1)
         assert sorted(tmp_path.glob("a.roofscope*")) == [path]
-    run.recorder.close()
+    run.safe.close()

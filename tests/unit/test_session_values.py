@@ -19,6 +19,7 @@ from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.recorder import Recorder
 from roofscope.profiling.supervision.run_events import OutcomeArrived
+from roofscope.profiling.supervision.safe_store import SafeStore
 from roofscope.tests.sessions import CEILINGS, DEVICE, ENVIRONMENT, SPECS, make_session
 
 POINTS = make_session().points[:8]
@@ -115,10 +116,11 @@ def test_an_infinite_tolerance_costs_the_point_and_not_the_session(tmp_path: Pat
     bad = replace(SPECS[0], tolerance=Tolerance(INFINITE, 1e-3, 1e-2))
     kernel = Kernel(bad, tmp_path, POINTS[0].job.implementations)
     store = SessionStore.create(tmp_path / "a.roofscope")
-    recorder = Recorder(store, Catalog((kernel,), (), ""), DEVICE, CeilingCache(print, tmp_path / "ceilings"))
+    safe = SafeStore(store)
+    recorder = Recorder(safe, Catalog((kernel,), (), ""), DEVICE, CeilingCache(print, tmp_path / "ceilings"))
     for point in POINTS:
         recorder.handle(OutcomeArrived(point.job, point.implementation, point.outcome))
-    recorder.close()
+    safe.close()
     session = load(store.path)
     assert session.problems == ()
     [first, *_] = session.points

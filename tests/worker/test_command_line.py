@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from roofscope.app.cli.documents import RunDocument
+from roofscope.profiling.devices.device_lock import lock_device
 from roofscope.profiling.devices.host import cpu_device, package_version
 from roofscope.profiling.results.outcome import Failed, Measured, Skipped
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source
-from roofscope.profiling.worker.device_lock import lock_device
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -137,9 +137,10 @@ def test_a_busy_device_is_exit_code_75_and_leaves_no_session(tmp_path: Path, wor
     device = cpu_device()
     with lock_device(device.uuid, device.name):
         done = main(tmp_path, *words, "--device", "cpu", "--json", "--out", out)
-    reason = f"Another Roofscope is measuring on {device.name}; wait until it is done, or stop it there."
+    reason = done.stderr.strip()
     assert done.returncode == 75, done.stdout + done.stderr
-    assert done.stderr.strip() == reason
+    assert reason.startswith(f"Another Roofscope is measuring on {device.name} (process {os.getpid()} of ")
+    assert reason.endswith("; wait until it is done, or stop it there.")
     document = json.loads(done.stdout)
     assert (document["problem"], document["session"]) == (reason, None)
     assert not out.exists()

@@ -4,11 +4,12 @@ import warnings
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 torch = pytest.importorskip("torch")
 
 from roofscope.profiling.devices import host  # noqa: E402
-from roofscope.profiling.devices.device import Device, DeviceKind  # noqa: E402
+from roofscope.profiling.devices.device import Device, DeviceKind, GpuProcess  # noqa: E402
 from roofscope.profiling.devices.environment import Environment  # noqa: E402
 from roofscope.profiling.devices.nvml import NvmlUnavailable  # noqa: E402
 from roofscope.profiling.worker import environment  # noqa: E402
@@ -141,3 +142,17 @@ def test_missing_tools_are_told_where_they_matter(machine: Machine, monkeypatch:
     assert not any("No C compiler" in sentence for sentence in on_cpu)
     machine.uuids, machine.nvml = ["aaa"], [described(0, "aaa")]
     assert any("No C compiler" in sentence for sentence in machine.read().missing)
+
+
+def test_a_worker_that_has_just_ended_is_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver lists a killed process for a while; one that stays listed is another container's."""
+    monkeypatch.setattr(environment.psutil, "pid_exists", lambda pid: pid == 7)
+    alone = replace(described(0, "a"), processes=(GpuProcess(7),))
+    beside = replace(alone, processes=(GpuProcess(7), GpuProcess(99)))
+    lists = [(beside,), (beside,), (alone,)]
+    pauses: list[float] = []
+    assert environment.settled(lambda: lists.pop(0), pause=pauses.append) == (alone,)
+    assert (lists, len(pauses)) == ([], 2)
+    assert environment.settled(lambda: (alone,), pause=pauses.append) == (alone,)
+    assert len(pauses) == 2
+    assert environment.settled(lambda: (beside,), pause=pauses.append) == (beside,)

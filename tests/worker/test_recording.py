@@ -1,9 +1,11 @@
 """One run from its tasks to the session file, with a real worker."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from roofscope.profiling.devices.device_lock import lock_device
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
@@ -15,7 +17,6 @@ from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.protocol import Run
 from roofscope.profiling.supervision.recording import Ending, record
-from roofscope.profiling.worker.device_lock import lock_device
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 CPU = cpu_device()
@@ -65,10 +66,8 @@ def test_a_busy_device_says_so_and_leaves_no_empty_session(tmp_path: Path, mine:
     with lock_device(CPU.uuid, CPU.name):
         ending = measure(path, mine)
     assert ending.gains == ()
-    assert (
-        ending.busy
-        == f"Another Roofscope is measuring on {CPU.name}; wait until it is done, or stop it there."
-    )
+    assert ending.busy.startswith(f"Another Roofscope is measuring on {CPU.name} (process {os.getpid()} of ")
+    assert ending.busy.endswith("; wait until it is done, or stop it there.")
     assert not path.exists()
 
 

@@ -19,7 +19,15 @@ NO_CEILINGS_TEXT = "Ceilings not measured yet"
 
 
 def title_text(session: Session) -> str:
-    return f"Roofline of {session.device.name}" if session.device else "Roofline"
+    return f"Roofline of {device_text(session)}" if session.device else "Roofline"
+
+
+def device_text(session: Session) -> str:
+    """The device that is shown, with its id where the session has others; "" where it is not known."""
+    device = session.device
+    if device is None:
+        return ""
+    return f"{device.name} ({device.id})" if len(session.devices) > 1 else device.name
 
 
 def empty_text(scene: ChartScene, *, is_running: bool = False) -> str:
@@ -62,7 +70,7 @@ def foot_lines(session: Session) -> tuple[str, str]:
     device, environment = session.device, session.environment
     hardware: list[str] = []
     if device:
-        hardware.append(device.name)
+        hardware.append(device_text(session))
         if device.driver_version:
             hardware.append(f"driver {device.driver_version}")
         if device.memory_bytes:
@@ -74,7 +82,7 @@ def foot_lines(session: Session) -> tuple[str, str]:
     ]
     if environment:
         software = [f"Python {environment.python}", *software, environment.operating_system]
-    numbers = {point.origin for point in session.points}
+    numbers = {point.origin for point in session.points if session.is_shown(point)}
     if len({origin.setup for origin in map(session.origin, numbers) if origin}) > 1:
         software.append("some points with another driver, power limit or torch")
     return " · ".join(hardware), " · ".join(software)

@@ -133,6 +133,9 @@ def build_scene(
 ) -> ChartScene:
     """Lay a session's points (see ``chart_points.all_points``) under its ceilings."""
     roofline = session.roofline
+    if len(session.devices) > 1:  # under these ceilings stand the points of their device
+        own = {point.number for point in session.points if session.is_shown(point)}
+        points = [point for point in points if point.number in own]
     shown = [point for point in points if options.keeps(point.kernel, point.dtype)]
     newest, older = newest_first(shown)
     placed = tuple(point for point in newest if isinstance(point, ChartPoint))
@@ -161,7 +164,9 @@ def build_scene(
         has_ceilings=bool(lines),
         hidden_count=len(points) - len(shown),
         untimed_count=sum(
-            point.measured is None and options.keeps(point.job.workload.kernel, point.job.workload.dtype)
+            point.measured is None
+            and session.is_shown(point)
+            and options.keeps(point.job.workload.kernel, point.job.workload.dtype)
             for point in session.points
         ),
     )

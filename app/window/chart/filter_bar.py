@@ -26,6 +26,7 @@ class ChartBar(QWidget):
     """Shows the chart's options and tells of the user's changes; holds no scene of its own."""
 
     options_changed = Signal(object)  # ChartOptions
+    device_chosen = Signal(object)  # Device, of those of the session
     fit_wanted = Signal()
 
     copy_wanted = Signal()
@@ -34,6 +35,10 @@ class ChartBar(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._options = ChartOptions()
+        self.devices = choice_box(
+            "Device shown", "Of several devices the one whose ceilings and points are shown"
+        )
+        self.devices.activated.connect(lambda _: self.device_chosen.emit(self.devices.currentData()))
         self.kernels = choice_box(
             "Kernel shown", "Show only one kernel (double-click a point; Esc shows all)"
         )
@@ -69,6 +74,7 @@ class ChartBar(QWidget):
     def show_scene(self, scene: ChartScene, session: Session, options: ChartOptions) -> None:
         """Bring filters, legend and count in line with what the chart draws."""
         self._options = options
+        self._show_devices(session)
         kernels = sorted({point.job.workload.kernel for point in session.points if point.measured})
         dtypes = {point.job.workload.dtype for point in session.points if point.measured}
         _fill(self.kernels, _EVERY_KERNEL, [(name, name) for name in kernels], options.kernel)
@@ -83,6 +89,18 @@ class ChartBar(QWidget):
         self._show_legend(providers_of(scene))
         self._count.set_text(count_line(scene))
         self._count.setToolTip(tip_text(f"{count_line(scene)}. {SPREAD_TEXT}"))
+
+    def _show_devices(self, session: Session) -> None:
+        devices = session.devices if len(session.devices) > 1 else ()
+        self.devices.setVisible(bool(devices))
+        if [self.devices.itemData(index) for index in range(self.devices.count())] != list(devices):
+            self.devices.clear()
+            for device in devices:
+                self.devices.addItem(device.id, device)
+                self.devices.setItemData(self.devices.count() - 1, device.name, Qt.ItemDataRole.ToolTipRole)
+        shown = [device.uuid for device in devices]
+        if session.device and session.device.uuid in shown:
+            self.devices.setCurrentIndex(shown.index(session.device.uuid))
 
     def source_actions(self) -> dict[Source, QAction]:
         return self._menu.sources
@@ -128,7 +146,7 @@ class ChartBar(QWidget):
     def _lay_out(self, *right: QToolButton) -> None:
         filters = QHBoxLayout()
         filters.setSpacing(8)
-        for widget in (self.kernels, self.dtypes, self.ceilings):
+        for widget in (self.devices, self.kernels, self.dtypes, self.ceilings):
             filters.addWidget(widget)
         filters.addStretch(1)
         for button in right:

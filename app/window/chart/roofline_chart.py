@@ -148,6 +148,7 @@ class RooflineChart(QWidget):
         self._model.point_added.connect(self._add_point)
         self._selection.changed.connect(self._select)
         self.bar.options_changed.connect(self.set_options)
+        self.bar.device_chosen.connect(self._model.show_device)
         self.bar.fit_wanted.connect(self.fit)
         self.bar.copy_wanted.connect(self.copy_image)
         self.plot.moved_by_user.connect(self._moved_by_user)
@@ -183,6 +184,9 @@ class RooflineChart(QWidget):
 
     def _select(self, number: int | None) -> None:
         self._options = msgspec.structs.replace(self._options, selected=number)
+        point = self._model.point(number) if number is not None else None
+        if point and (device := self._model.session.device_of(point)):
+            self._model.show_device(device)
         self._refresh()
 
     def _refresh(self) -> None:

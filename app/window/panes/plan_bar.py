@@ -109,8 +109,26 @@ class PlanBar(QFrame):
         return self._devices
 
     def device(self) -> Device | None:
+        """The one chosen; of all GPUs the first."""
+        if self._is_all_chosen:
+            return self._gpus[0]
         index = self.device_box.currentIndex()
         return self._devices[index] if 0 <= index < len(self._devices) else None
+
+    def run_devices(self) -> tuple[Device, ...]:
+        """What Run uses: the one chosen, or all GPUs."""
+        if self._is_all_chosen:
+            return self._gpus
+        device = self.device()
+        return (device,) if device else ()
+
+    @property
+    def _gpus(self) -> tuple[Device, ...]:
+        return tuple(device for device in self._devices if device.kind is DeviceKind.CUDA)
+
+    @property
+    def _is_all_chosen(self) -> bool:
+        return bool(self._devices) and self.device_box.currentIndex() == len(self._devices)
 
     def choice(self) -> PlanChoice | None:
         """The state of the bar; None without a device. Raises PlanError if own sizes cannot be read."""
@@ -134,12 +152,18 @@ class PlanBar(QFrame):
             self.device_box.addItem(
                 f"{'CPU' if device.kind is DeviceKind.CPU else device.id}: {_short(device.name)}"
             )
-            self.device_box.setItemData(
-                self.device_box.count() - 1, tip_text(device.name), Qt.ItemDataRole.ToolTipRole
-            )
+            self._tip_last_device(device.name)
+        if len(self._gpus) > 1:
+            self.device_box.addItem(f"All {len(self._gpus)} GPUs")
+            tip = "Each takes the next workload when it is free; a workload's versions stay on one"
+            self._tip_last_device(tip)
         self.device_box.setCurrentIndex(self._devices.index(chosen))
         self.device_box.blockSignals(False)
         self._device_chosen()
+
+    def _tip_last_device(self, text: str) -> None:
+        last = self.device_box.count() - 1
+        self.device_box.setItemData(last, tip_text(text), Qt.ItemDataRole.ToolTipRole)
 
     def set_running(self, running: bool) -> None:
         for widget in (

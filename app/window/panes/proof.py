@@ -1,5 +1,7 @@
 """The self-test: the program proves on the user's own device that its number is the true one."""
 
+from collections.abc import Callable, Sequence
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QGridLayout,
@@ -35,6 +37,9 @@ _ICONS = {
 _MARKS = {True: "✓", False: "✗", None: ""}
 
 
+Ask = Callable[[Sequence[Device], Callable[[bool], None]], None]  # whether a device in use may be used
+
+
 class ProofPane(QWidget):
     """Shows the newest proof of each name in the session, and carries them out again."""
 
@@ -44,9 +49,11 @@ class ProofPane(QWidget):
         controller: Controller,
         device: Device | None,
         theme: Theme,
+        ask: Ask,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
+        self._ask = ask
         self._model, self._controller, self._device, self._theme = model, controller, device, theme
         self._prove = QPushButton("Prove it on this device")
         self._prove.setAccessibleName("Prove it on this device")
@@ -75,9 +82,12 @@ class ProofPane(QWidget):
         layout.addWidget(self._list, 1)
 
     def _start(self) -> None:
-        if self._device:
-            self._controller.prove(self._device)
-            self._tell()
+        if device := self._device:
+            self._ask([device], lambda _: self._begin(device))
+
+    def _begin(self, device: Device) -> None:
+        self._controller.prove(device)
+        self._tell()
 
     def _progress(self, progress: Progressed) -> None:
         if self._controller.is_proving:

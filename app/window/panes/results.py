@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.presentation.point_columns import COLUMNS
+from roofscope.app.presentation.roofline.caption import device_text
 from roofscope.app.presentation.table_text import html_table, markdown_table, tab_separated
 from roofscope.app.presentation.tokens import PROVIDER_NAMES, Theme
 from roofscope.app.window.panes.column_widths import MARK_COLUMN, NAME_COLUMNS, ColumnWidths
@@ -166,9 +167,12 @@ class ResultsPane(QWidget):
 
     def _tell(self) -> None:
         shown, total = self._points.rowCount(), self._points.total_count
-        device = self._model.session.device
+        session = self._model.session
+        where = session.device.name if session.device else ""
+        if len(session.devices) > 1:
+            where = f"{len(session.devices)} devices"
         count = f"{shown} of {total}" if shown != total else counted_text(total, "point")
-        text = f"{count} on {device.name}" if device else count
+        text = f"{count} on {where}" if where else count
         self._count.set_text(text if total else "")
         self._nothing.tell(self._filter.text())
         self._stack.setCurrentWidget(self._empty if not total else self.view if shown else self._nothing)
@@ -239,7 +243,7 @@ class _PointDelegate(QStyledItemDelegate):
 def _foot(session: Session) -> str:
     """Hardware and versions behind the numbers."""
     device = session.device
-    parts = [device.name if device else "unknown device"]
+    parts = [device_text(session) or "unknown device"]
     if device and device.driver_version:
         parts.append(f"driver {device.driver_version}")
     versions = ((package, version(session, package)) for package in VERSIONED_PACKAGES)

@@ -1,0 +1,125 @@
+"""Whole jobs to whichever device is free, without any worker."""
+
+from msgspec.structs import replace
+
+from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.supervision.dispatcher import Assignment, Dispatcher
+from roofscope.profiling.supervision.protocol import Probe, Run
+from roofscope.profiling.supervision.run_events import (
+    Banner,
+    BecameIdle,
+    CeilingsComplete,
+    EnvironmentKnown,
+    OutcomeArrived,
+    Progressed,
+    WorkerLost,
+)
+from roofscope.tests.sessions import DEVICE, ENVIRONMENT, job, measured
+
+TWIN = replace(DEVICE, id="cuda:1", uuid="GPU-twin")
+JOBS = tuple(Run(job("gelu", Dtype.FLOAT32, "small", f"job-{number}")) for number in range(1, 5))
+OWN = {device.uuid: [Probe("ceilings", device.id)] for device in (DEVICE, TWIN)}
+
+
+def dispatcher(*jobs: Run, probes: bool = False) -> Dispatcher:
+    return Dispatcher((DEVICE, TWIN), jobs, OWN if probes else {}, now=0.0)
+
+
+def given(assignments: list[Assignment]) -> list[tuple[str, str]]:
+    """The device and the task's id of each."""
+    return [
+        (device.id, task.id if isinstance(task, Probe) else task.job.id)  # type: ignore[union-attr]
+        for device, task in assignments
+    ]
+
+
+def outcome_of(run: Run) -> OutcomeArrived:
+    return OutcomeArrived(run.job, run.job.implementations[0], measured(1e-3))
+
+
+def finish(shared: Dispatcher, uuid: str, run: Run) -> None:
+    shared.hear(uuid, outcome_of(run), now=1.0)
+    assert shared.hear(uuid, BecameIdle(), now=1.0) is None
+
+
+def test_the_device_that_is_free_takes_the_next_job() -> None:
+    shared = dispatcher(*JOBS)
+    assert given(shared.assign()) == [("cuda:0", "job-1"), ("cuda:1", "job-2")]
+    assert shared.assign() == []
+    finish(shared, TWIN.uuid, JOBS[1])
+    assert given(shared.assign()) == [("cuda:1", "job-3")]
+    finish(shared, TWIN.uuid, JOBS[2])
+    assert given(shared.assign()) == [("cuda:1", "job-4")]
+    finish(shared, TWIN.uuid, JOBS[3])
+    assert shared.assign() == []
+    assert not shared.is_over
+    finish(shared, DEVICE.uuid, JOBS[0])
+    assert shared.is_over
+
+
+def test_each_device_measures_its_own_ceilings_after_the_last_job() -> None:
+    shared = dispatcher(*JOBS[:1], probes=True)
+    assert given(shared.assign()) == [("cuda:0", "job-1"), ("cuda:1", "ceilings")]
+    finish(shared, DEVICE.uuid, JOBS[0])
+    assert given(shared.assign()) == [("cuda:0", "ceilings")]
+
+
+def test_a_worker_knows_its_gpu_as_the_first_and_the_program_by_its_id() -> None:
+    shared = dispatcher(*JOBS[:2], probes=True)
+    tasks = [task for _, task in shared.assign()]
+    assert [task.job.device for task in tasks if isinstance(task, Run)] == ["cuda:0", "cuda:0"]
+    heard = shared.hear(TWIN.uuid, outcome_of(JOBS[1]), now=1.0)
+    assert isinstance(heard, OutcomeArrived)
+    assert heard.job.device == "cuda:1"
+    alone = replace(ENVIRONMENT, devices=(replace(TWIN, id="cuda:0"),))
+    assert shared.hear(TWIN.uuid, EnvironmentKnown(alone), now=1.0) == EnvironmentKnown(
+        replace(ENVIRONMENT, devices=(TWIN,))
+    )
+    assert shared.hear(TWIN.uuid, CeilingsComplete("cuda:0"), now=1.0) == CeilingsComplete("cuda:1")
+
+
+def test_a_device_that_gives_up_leaves_its_job_whole_to_another() -> None:
+    shared = dispatcher(*JOBS[:2])
+    shared.assign()
+    busy = shared.hear(TWIN.uuid, Banner("It is busy.", is_busy=True), now=1.0)
+    assert busy == Banner("It is busy.")  # the run goes on
+    shared.hear(TWIN.uuid, BecameIdle(), now=1.0)
+    assert shared.assign() == []  # the other one is at work
+    finish(shared, DEVICE.uuid, JOBS[0])
+    assert given(shared.assign()) == [("cuda:0", "job-2")]
+    last = Banner("This one, too.", is_busy=True)
+    assert shared.hear(DEVICE.uuid, last, now=2.0) == last
+    shared.hear(DEVICE.uuid, BecameIdle(), now=2.0)
+    assert shared.assign() == []
+    assert shared.is_over
+    assert [run.job.id for run in shared.left] == ["job-2"]
+
+
+def test_a_lost_worker_costs_its_device_no_further_job() -> None:
+    shared = dispatcher(*JOBS[:3])
+    shared.assign()
+    shared.hear(TWIN.uuid, outcome_of(JOBS[1]), now=1.0)  # that of the implementation in flight
+    lost = WorkerLost("The worker was lost.", "", restarting=False)
+    assert shared.hear(TWIN.uuid, lost, now=1.0) == replace(lost, restarting=True)
+    shared.hear(TWIN.uuid, BecameIdle(), now=1.0)
+    assert given(shared.assign()) == [("cuda:1", "job-3")]
+
+
+def test_a_stop_begins_nothing_new() -> None:
+    shared = dispatcher(*JOBS, probes=True)
+    shared.assign()
+    shared.drop()
+    shared.hear(TWIN.uuid, BecameIdle(), now=1.0)  # it had not even started
+    finish(shared, DEVICE.uuid, JOBS[0])
+    assert shared.assign() == []
+    assert shared.is_over
+    assert shared.left == ()
+
+
+def test_progress_is_that_of_all() -> None:
+    shared = dispatcher(*JOBS[:2])
+    shared.assign()
+    finish(shared, TWIN.uuid, JOBS[1])
+    said = shared.hear(DEVICE.uuid, Progressed(0, 1, "gelu", None, "", None), now=10.0)
+    count = len(JOBS[0].job.implementations)
+    assert said == Progressed(1, 2 * count, "cuda:0: gelu", None, "", 10.0 * (2 * count - 1))
