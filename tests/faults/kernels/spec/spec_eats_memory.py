@@ -1,0 +1,12 @@
+"""spec.py takes memory without end, up to 3 GB.
+
+needs: cpu
+as: spec
+right: left out
+says: spec_eats_memory
+"""
+
+eaten = []
+for _ in range(192):
+    eaten.append(bytearray(2**24))
+raise MemoryError

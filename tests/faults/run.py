@@ -1,0 +1,203 @@
+"""Carries faults out in one run of the command line, and sees what becomes of it."""
+
+import contextlib
+import os
+import secrets
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from roofscope.profiling.devices.device import Device, DeviceKind
+from roofscope.profiling.devices.host import package_version
+from roofscope.profiling.paths import SUFFIX, module_command
+from roofscope.profiling.results.session_reader import SessionError, load
+from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
+from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source
+from roofscope.tests.faults.corpus import Around, Fault, Shot, Target, write_kernels
+from roofscope.tests.faults.tapped_run import Line
+from roofscope.tests.faults.traces_left import (
+    MARK,
+    bytes_in,
+    children_of,
+    hidden_bytes,
+    left_after,
+    locks_held,
+)
+
+_LOOK_S = 0.05
+_GRACE_S = 1.0  # for processes after the program's end
+
+
+class Seen(Struct, frozen=True):
+    """What came of a run."""
+
+    lines: tuple[Line, ...]
+    output: str
+    code: int | None  # of the program; None where it had to be ended
+    began_s: float  # on the clock of the lines
+    ended_s: float
+    left: tuple[str, ...]  # processes
+    locks: tuple[str, ...]
+    bytes_left: int  # in TMPDIR
+    log_bytes: int  # the largest file without a name that the program or its worker held
+    readable_points: int  # of the session's file, by our reader
+    unreadable: str  # what the reader said of it
+    is_shot: bool = True  # the signal was sent, or the surroundings were changed
+
+
+def carry_out(faults: Sequence[Fault], device: Device, folder: Path, limit_s: float) -> Seen:
+    """One run of these, each with its honest kernel after it, in a folder of its own."""
+    for name in ("kernels", "tmp", "locks", "cache", "data"):
+        (folder / name).mkdir(parents=True)
+    for fault in faults:
+        write_kernels(folder / "kernels", fault)
+    keep_ceilings(folder / "cache", device)
+    words = [name for one in faults for name in ([one.name] if one.is_planned else []) + [one.after]]
+    stems = {"eager", *(fault.stem for fault in faults)}
+    run = [
+        *("run", *words, "--kernels", str(folder / "kernels"), "--device", device.id),
+        *(word for stem in sorted(stems) for word in ("--implementation", stem)),
+        *("--preset", str(device.kind), "--out", str(folder / f"run{SUFFIX}")),
+    ]
+    command = [*module_command("roofscope.tests.faults.tapped_run"), str(folder / "tap"), *run]
+    [around] = [fault.around for fault in faults if fault.around] or [Around()]
+    [shot] = [fault.shot for fault in faults if fault.shot] or [None]
+    return _Watched(command, folder, around, shot, faults[0].name).until(limit_s)
+
+
+def keep_ceilings(cache: Path, device: Device) -> None:
+    """Spare each run the probe: the device is known from before."""
+    ceilings = [
+        Ceiling(Bound.DRAM, Source.MEASURED_BURST, 4e12, "test", device.uuid, "2026-01-01", Mix.COPY),
+        Ceiling(Bound.FP32, Source.MEASURED_BURST, 6e13, "test", device.uuid, "2026-01-01"),
+    ]
+    kept = CeilingCache(print, cache / "roofscope" / "ceilings")
+    kept.save(CacheKey.of(device, package_version("torch")), ceilings)
+
+
+class _Watched:
+    """A run under way: its reports, its processes, and what is to be done to it meanwhile."""
+
+    def __init__(
+        self, command: Sequence[str], folder: Path, around: Around, shot: Shot | None, kernel: str
+    ) -> None:
+        self._folder, self._around, self._shot, self._kernel = folder, around, shot, kernel
+        self._mark = secrets.token_hex(8)
+        self._sessions: set[int] = set()
+        self._log_bytes = 0
+        self._waits = shot is not None or around.act is not None
+        self._tap = folder / "tap"
+        self._began_s = time.monotonic()
+        self._out = folder / "output"
+        with self._out.open("wb") as output:
+            self._process = subprocess.Popen(
+                ["/bin/sh", "-c", f'{around.prefix}\nexec "$@" {around.redirect}', "sh", *command],
+                env=_environment(folder, self._mark),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+
+    def until(self, limit_s: float) -> Seen:
+        code: int | None = None
+        while time.monotonic() - self._began_s < limit_s:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = self._process.wait(_LOOK_S)
+                break
+            self._look()
+        ended_s = time.monotonic()
+        if code is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        left = left_after(self._mark, self._sessions, _GRACE_S)
+        points, unreadable = _points_of(self._folder / f"run{SUFFIX}")
+        return Seen(
+            tuple(self._lines()),
+            self._out.read_bytes().decode("utf-8", "replace"),
+            code,
+            self._began_s,
+            ended_s,
+            tuple(left),
+            tuple(locks_held(self._folder / "locks")),
+            bytes_in(self._folder / "tmp"),
+            self._log_bytes,
+            points,
+            unreadable,
+            is_shot=not self._waits,
+        )
+
+    def _look(self) -> None:
+        workers = children_of(self._process.pid)
+        self._sessions.update(workers)  # each leads its own
+        self._log_bytes = max([self._log_bytes, *map(hidden_bytes, (self._process.pid, *workers))])
+        if not self._waits:
+            return
+        stage = self._shot.stage if self._shot else self._around.at_stage
+        if any(line.kernel == self._kernel and line.stage == stage for line in self._lines()):
+            self._waits = not self._act()
+
+    def _act(self) -> bool:
+        """Whether it was done."""
+        if self._around.act is not None:
+            self._around.act(self._folder)
+        if self._shot is None:
+            return True
+        found = process_of(self._process.pid, self._shot.target)
+        if found is None:
+            return False
+        end = os.killpg if self._shot.whole_group else os.kill
+        with contextlib.suppress(ProcessLookupError):
+            end(found, self._shot.signal)
+        return True
+
+    def _lines(self) -> list[Line]:
+        try:
+            whole = self._tap.read_bytes().rpartition(b"\n")[0]
+        except FileNotFoundError:
+            return []
+        return [msgspec.json.decode(line, type=Line) for line in whole.splitlines()]
+
+
+def process_of(program: int, target: Target) -> int | None:
+    """The worker of a program, or the process below it; None where there is none now."""
+    found = program
+    for step, name in enumerate(Target):
+        children = children_of(found)
+        if not children:
+            return None
+        found = children[0] if step == 1 else children[-1]  # the worker's first child is the fork server
+        if name is target:
+            break
+    return found
+
+
+def _environment(folder: Path, mark: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    return {
+        **kept,
+        MARK: mark,
+        "TMPDIR": str(folder / "tmp"),
+        "ROOFSCOPE_LOCKS": str(folder / "locks"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "XDG_DATA_HOME": str(folder / "data"),
+        "XDG_CONFIG_HOME": str(folder / "data"),
+        "FAULT_FOLDER": str(folder),
+    }
+
+
+def _points_of(path: Path) -> tuple[int, str]:
+    try:
+        return len(load(path).points), ""
+    except (SessionError, OSError) as error:
+        return 0, str(error)
+
+
+def is_gpu(device: Device) -> bool:
+    return device.kind is DeviceKind.CUDA
