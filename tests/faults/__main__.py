@@ -25,16 +25,16 @@ def main(arguments: Sequence[str]) -> int:
     """Exit code 0 only where all survived in time, and nothing was left."""
     chosen = _parser().parse_args(arguments)
     device = _device(chosen.device)
-    faults = _chosen(chosen, device)
     if chosen.list:
-        for fault in faults:
-            sys.stdout.write(f"{fault.group:14} {fault.name:34} {fault.title}\n")
+        for fault in read_corpus():
+            sys.stdout.write(f"{fault.group:8} {fault.needs:7} {fault.name:34} {fault.title}\n")
         return 0
+    faults = _chosen(chosen, device)
     sys.stdout.write("| fault | class | what the user saw | survived | next point | end | left |\n")
     sys.stdout.write("|---|---|---|---|---:|---:|---|\n")
     rows: list[Row] = []
     began = time.monotonic()
-    for row in tried(faults, device, chosen.together, chosen.limit):
+    for row in tried(faults, device, chosen):
         rows.append(row)
         sys.stdout.write(f"{_line(row)}\n")
         sys.stdout.flush()
@@ -45,19 +45,21 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if broken or (slow and not chosen.unhurried) else 0
 
 
-def tried(faults: Sequence[Fault], device: Device, together: int, limit_s: float) -> Iterator[Row]:
+def tried(faults: Sequence[Fault], device: Device, chosen: argparse.Namespace) -> Iterator[Row]:
     """Those that may share a run do; each that does not come out right is then tried by itself."""
-    for group in _grouped(faults, together):
-        rows = _tried(group, device, limit_s)
+    for group in _grouped(faults, chosen.together):
+        rows = _tried(group, device, chosen)
         for fault, row in zip(group, rows, strict=True):
             again = len(group) > 1 and (row.is_slow or not row.is_right)
-            yield _tried([fault], device, limit_s)[0] if again else row
+            if again:
+                sys.stderr.write(f"{fault.name} is tried again by itself: {'; '.join(row.why) or 'slow'}\n")
+            yield _tried([fault], device, chosen)[0] if again else row
 
 
-def _tried(faults: Sequence[Fault], device: Device, limit_s: float) -> list[Row]:
+def _tried(faults: Sequence[Fault], device: Device, chosen: argparse.Namespace) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="roofscope-faults-", ignore_cleanup_errors=True) as folder:
-        seen = carry_out(faults, device, Path(folder), limit_s * len(faults))
-        return [judge(fault, seen) for fault in faults]
+        seen = carry_out(faults, device, Path(folder), chosen.limit * len(faults))
+        return [judge(fault, seen, is_busy=chosen.unhurried) for fault in faults]
 
 
 def _grouped(faults: Sequence[Fault], together: int) -> Iterator[list[Fault]]:
@@ -139,9 +141,12 @@ def _conclusion(device: Device, rows: list[Row], broken: list[Row], slow: list[R
         f"greatest {seconds[-1]:.1f} s, median {seconds[len(seconds) // 2]:.1f} s" if seconds else "none"
     )
     lines = [
-        f"{device.name}: {sum(row.survived for row in rows)} of {len(rows)} survived; "
-        f"{sum(bool(row.left) for row in rows)} left processes, {sum(bool(row.locks) for row in rows)} a lock; "
-        f"{len(slow)} were slow; to the next point {greatest}; {wall_s:.0f} s in all."
+        (
+            f"{device.name}: {sum(row.survived for row in rows)} of {len(rows)} survived; "
+            f"{sum(bool(row.left) for row in rows)} left processes, "
+            f"{sum(bool(row.locks) for row in rows)} a lock; {len(slow)} were slow; "
+            f"to the next point {greatest}; {wall_s:.0f} s in all."
+        )
     ]
     if names := [row.name for row in broken]:
         lines.append(f"Not survived, or not without a trace: {', '.join(names)}.")

@@ -58,7 +58,7 @@ class Shot(Struct, frozen=True):
 
 
 class Around(Struct, frozen=True):
-    """What is wrong with the surroundings of a run. ``prefix`` is shell code before it, ``$TMPDIR`` its folder."""
+    """What is wrong with the surroundings of a run. ``prefix`` is shell code before its command."""
 
     prefix: str = ""
     redirect: str = ""

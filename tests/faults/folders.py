@@ -113,6 +113,12 @@ def _left_out(name: str, title: str, make: Callable[[Path], None]) -> Fault:
     return Fault(f"folder_{name}", title, _GROUP, (LEFT_OUT,), (f"folder_{name}",), make=make)
 
 
+def _unreadable_fault() -> Fault:
+    """Root may read it all the same."""
+    right = MEASURED if os.geteuid() == 0 else LEFT_OUT
+    return _broken("unreadable", "eager.py may not be read.", _unreadable("eager.py"), right, says=("eager",))
+
+
 _TOLERANCE = "tolerance=Tolerance(float32=1e-6,"
 _WORK = 'flop_count="n"'
 _MAGNITUDE = "large_magnitude=100.0"
@@ -138,12 +144,10 @@ FAULTS = (
     _broken("odd_names", "Names that are no UTF-8, with a newline, an escape and a tag.", _odd_names),
     _broken("many_files", "Three thousand helpers lie in it.", _many_files),
     _broken("name_of_ours", "A kernel beside it is called as one of ours.", _name_of_ours, says=("gelu",)),
-    _broken(
-        "unreadable", "eager.py may not be read.", _unreadable("eager.py"), MEASURED, LEFT_OUT, says=("eager.py",)
-    ),
+    _unreadable_fault(),
     _broken("no_python", "eager.py is no Python.", _bytes_as("eager.py", b"def run(x)\n    return"), *_BUILD),
     _broken("nul_bytes", "eager.py has NUL bytes.", _bytes_as("eager.py", b"def run(x):\0\n"), *_BUILD),
-    _broken("no_utf8", "eager.py is not UTF-8.", _bytes_as("eager.py", b"# \xff\xfe\ndef run(x): ..."), *_BUILD),
+    _broken("no_utf8", "eager.py is not UTF-8.", _bytes_as("eager.py", b"# \xff\ndef run(x): ..."), *_BUILD),
     _broken("empty", "eager.py is empty.", _bytes_as("eager.py", b""), *_BUILD),
     _broken("deep_python", "eager.py is nested 5,000 deep.",
             _bytes_as("eager.py", b"x = " + b"(" * 5000 + b")" * 5000), *_BUILD),
@@ -163,5 +167,5 @@ FAULTS = (
     _left_out("spec_other_name", "The spec's name is another one.",
               _spec_with("name=Path(__file__).parent.name", 'name="other"')),
     _left_out("spec_not_ours", "SPEC is a class that answers everything.",
-              _bytes_as("spec.py", b"class Spec:\n    def __getattr__(self, name): return self\nSPEC = Spec()\n")),
+              _bytes_as("spec.py", b"class Any:\n    def __getattr__(self, _): return self\nSPEC = Any()\n")),
 )  # fmt: skip

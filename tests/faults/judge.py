@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from roofscope.profiling.results.outcome import FailureKind
 from roofscope.tests.faults.corpus import LEFT_OUT, MEASURED, Fault
 from roofscope.tests.faults.run import Seen
 from roofscope.tests.faults.tapped_run import Line
@@ -13,6 +14,8 @@ MOST_NEXT_S, MOST_STICKY_S = 25.0, 15.0  # from the beginning of a fault's last 
 MOST_END_S = 5.0  # from the last result to the program's end
 _MOST_LEFT_BYTES = 1 << 20
 _MOST_LOG_BYTES = 64 << 20
+# Frames of this program's own, in Python's tracebacks and in those that are drawn.
+_OUR_FRAME = re.compile(r"(?:main|/(?:app|supervision)/(?:\w+/)*\w+)\.py(?:\"|:\d)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -36,8 +39,11 @@ class Row(Struct, frozen=True):
         return self.survived and not (self.left or self.locks)
 
 
-def judge(fault: Fault, seen: Seen) -> Row:
-    """``seen`` may be of a run with other faults, too: what is wrong with the run is then said of each."""
+def judge(fault: Fault, seen: Seen, *, is_busy: bool = False) -> Row:
+    """``seen`` may be of a run with other faults, too: what is wrong with the run is then said of each.
+
+    ``is_busy``: other work has the cores, so that a true time may not agree with the referee's clock.
+    """
     outcomes = _outcomes(seen, fault.name, fault.stem)
     after = _outcomes(seen, fault.after, "eager")
     next_s = after[0].at_s - _begun(fault, seen, outcomes) if after else None
@@ -45,8 +51,8 @@ def judge(fault: Fault, seen: Seen) -> Row:
     end_s = seen.ended_s - last_s
     why = (
         *_of_the_run(fault, seen),
-        *_of_the_outcome(fault, seen, outcomes),
-        *_of_what_follows(fault, after, seen),
+        *_of_the_outcome(fault, seen, outcomes, is_busy=is_busy),
+        *_of_what_follows(fault, after, seen, is_busy=is_busy),
     )
     most_s = MOST_STICKY_S if fault.is_sticky else MOST_NEXT_S
     return Row(
@@ -74,7 +80,7 @@ def _outcomes(seen: Seen, kernel: str, stem: str) -> list[Line]:
 
 
 def _begun(fault: Fault, seen: Seen, outcomes: Sequence[Line]) -> float:
-    """When the stage began in which the fault happened; for a folder that is no kernel, the run's beginning."""
+    """When the stage began in which the fault happened; the run's beginning for what is no kernel."""
     until_s = outcomes[0].at_s if outcomes else float("inf")
     begun, last = seen.began_s, ("", "")
     for line in seen.lines:
@@ -96,7 +102,7 @@ def _of_the_run(fault: Fault, seen: Seen) -> list[str]:
         why.append(f"the run did not end in {seen.ended_s - seen.began_s:.0f} s")
     elif seen.code not in codes:
         why.append(f"exit code {seen.code}")
-    if "Traceback (most recent call last)" in _said_by_us(seen.output):
+    if _OUR_FRAME.search(seen.output):
         why.append("a traceback")
     if found := _CONTROL.search(seen.output):
         why.append(f"the control character {found[0]!r} on the terminal")
@@ -112,16 +118,11 @@ def _of_the_run(fault: Fault, seen: Seen) -> list[str]:
     return why
 
 
-def _said_by_us(output: str) -> str:
-    """Without the logs of workers and kernels, which are printed indented or below a sentence of their end."""
-    return "\n".join(line for line in output.splitlines() if not line.startswith((" ", "✗")))
-
-
 def _tells_of_the_file(fault: Fault, seen: Seen) -> bool:
     return _may_end_early(fault) and any(word in seen.output for word in fault.says)
 
 
-def _of_the_outcome(fault: Fault, seen: Seen, outcomes: Sequence[Line]) -> list[str]:
+def _of_the_outcome(fault: Fault, seen: Seen, outcomes: Sequence[Line], *, is_busy: bool) -> list[str]:
     if fault.right == (LEFT_OUT,):
         text = "\n".join(line for line in seen.output.splitlines() if fault.after not in line)
         if not any(word in text for word in fault.says):
@@ -134,22 +135,31 @@ def _of_the_outcome(fault: Fault, seen: Seen, outcomes: Sequence[Line]) -> list[
     if len(outcomes) != 1:
         return [f"{len(outcomes)} outcomes"]
     [outcome] = outcomes
-    if outcome.kind not in fault.right:
+    if outcome.kind not in fault.right and not (MEASURED in fault.right and is_busy and _is_timed(outcome)):
         return [f"{outcome.kind}: {outcome.text}"]
     text = f"{outcome.text}\n{seen.output}"
-    if fault.says and outcome.kind != MEASURED and not any(word in text for word in fault.says):
+    if (
+        fault.says
+        and (outcome.kind != MEASURED or fault.group == "folder")
+        and not any(word in text for word in fault.says)
+    ):
         return [f"none of {', '.join(fault.says)} in: {outcome.text}"]
     return []
 
 
-def _of_what_follows(fault: Fault, after: Sequence[Line], seen: Seen) -> list[str]:
+def _of_what_follows(fault: Fault, after: Sequence[Line], seen: Seen, *, is_busy: bool) -> list[str]:
     if not after:
         if _may_end_early(fault) and any(word in seen.output for word in fault.says):
             return []
         return ["the honest kernel after it has no outcome"]
-    if after[0].kind != MEASURED:
+    if after[0].kind != MEASURED and not (is_busy and _is_timed(after[0])):
         return [f"the honest kernel after it: {after[0].kind}: {after[0].text}"]
     return []
+
+
+def _is_timed(outcome: Line) -> bool:
+    """Whether it was right and was timed, but beside so much other work that the clocks disagree."""
+    return outcome.kind == FailureKind.TAMPERED and "referee's clock" in outcome.text
 
 
 def _saw(fault: Fault, seen: Seen, outcomes: Sequence[Line]) -> str:

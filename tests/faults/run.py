@@ -52,6 +52,32 @@ class Seen(Struct, frozen=True):
 
 def carry_out(faults: Sequence[Fault], device: Device, folder: Path, limit_s: float) -> Seen:
     """One run of these, each with its honest kernel after it, in a folder of its own."""
+    command = command_of(faults, device, folder)
+    [around] = [fault.around for fault in faults if fault.around] or [Around()]
+    [shot] = [fault.shot for fault in faults if fault.shot] or [None]
+    run = Watched(command, folder, around, shot, faults[0].name)
+    code = run.end(limit_s)
+    ended_s = time.monotonic()
+    left = left_after(run.mark, run.sessions, _GRACE_S)
+    points, unreadable = _points_of(folder / f"run{SUFFIX}")
+    return Seen(
+        lines=tuple(run.lines()),
+        output=run.output(),
+        code=code,
+        began_s=run.began_s,
+        ended_s=ended_s,
+        left=tuple(left),
+        locks=tuple(locks_held(folder / "locks")),
+        bytes_left=bytes_in(folder / "tmp"),
+        log_bytes=run.log_bytes,
+        readable_points=points,
+        unreadable=unreadable,
+        is_shot=not run.waits,
+    )
+
+
+def command_of(faults: Sequence[Fault], device: Device, folder: Path) -> list[str]:
+    """The command line of such a run, for which the folder is made ready."""
     for name in ("kernels", "tmp", "locks", "cache", "data"):
         (folder / name).mkdir(parents=True)
     for fault in faults:
@@ -59,15 +85,12 @@ def carry_out(faults: Sequence[Fault], device: Device, folder: Path, limit_s: fl
     keep_ceilings(folder / "cache", device)
     words = [name for one in faults for name in ([one.name] if one.is_planned else []) + [one.after]]
     stems = {"eager", *(fault.stem for fault in faults)}
-    run = [
-        *("run", *words, "--kernels", str(folder / "kernels"), "--device", device.id),
+    return [
+        *(*module_command("roofscope.tests.faults.tapped_run"), str(folder / "tap"), "run", *words),
+        *("--kernels", str(folder / "kernels"), "--device", device.id, "--preset", str(device.kind)),
         *(word for stem in sorted(stems) for word in ("--implementation", stem)),
-        *("--preset", str(device.kind), "--out", str(folder / f"run{SUFFIX}")),
+        *("--out", str(folder / f"run{SUFFIX}")),
     ]
-    command = [*module_command("roofscope.tests.faults.tapped_run"), str(folder / "tap"), *run]
-    [around] = [fault.around for fault in faults if fault.around] or [Around()]
-    [shot] = [fault.shot for fault in faults if fault.shot] or [None]
-    return _Watched(command, folder, around, shot, faults[0].name).until(limit_s)
 
 
 def keep_ceilings(cache: Path, device: Device) -> None:
@@ -80,68 +103,82 @@ def keep_ceilings(cache: Path, device: Device) -> None:
     kept.save(CacheKey.of(device, package_version("torch")), ceilings)
 
 
-class _Watched:
+class Watched:
     """A run under way: its reports, its processes, and what is to be done to it meanwhile."""
 
     def __init__(
-        self, command: Sequence[str], folder: Path, around: Around, shot: Shot | None, kernel: str
+        self,
+        command: Sequence[str],
+        folder: Path,
+        around: Around | None = None,
+        shot: Shot | None = None,
+        kernel: str = "",
     ) -> None:
-        self._folder, self._around, self._shot, self._kernel = folder, around, shot, kernel
-        self._mark = secrets.token_hex(8)
-        self._sessions: set[int] = set()
-        self._log_bytes = 0
-        self._waits = shot is not None or around.act is not None
-        self._tap = folder / "tap"
-        self._began_s = time.monotonic()
-        self._out = folder / "output"
-        with self._out.open("wb") as output:
+        self._folder, self._shot, self._kernel = folder, shot, kernel
+        self._around = around or Around()
+        self.mark = secrets.token_hex(8)
+        self.sessions: set[int] = set()  # that workers led
+        self.log_bytes = 0
+        self.waits = shot is not None or self._around.act is not None  # for its stage to come
+        self.began_s = time.monotonic()
+        with (folder / "output").open("wb") as output:
             self._process = subprocess.Popen(
-                ["/bin/sh", "-c", f'{around.prefix}\nexec "$@" {around.redirect}', "sh", *command],
-                env=_environment(folder, self._mark),
+                [
+                    "/bin/sh",
+                    "-c",
+                    f'{self._around.prefix}\nexec "$@" {self._around.redirect}',
+                    "sh",
+                    *command,
+                ],
+                env=_environment(folder, self.mark),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
             )
 
-    def until(self, limit_s: float) -> Seen:
-        code: int | None = None
-        while time.monotonic() - self._began_s < limit_s:
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def goes_on_for(self, seconds: float) -> bool:
+        """Whether it has not ended by then, counted from its beginning."""
+        while time.monotonic() - self.began_s < seconds:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                code = self._process.wait(_LOOK_S)
-                break
+                self._process.wait(_LOOK_S)
+                return False
             self._look()
-        ended_s = time.monotonic()
-        if code is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-        left = left_after(self._mark, self._sessions, _GRACE_S)
-        points, unreadable = _points_of(self._folder / f"run{SUFFIX}")
-        return Seen(
-            tuple(self._lines()),
-            self._out.read_bytes().decode("utf-8", "replace"),
-            code,
-            self._began_s,
-            ended_s,
-            tuple(left),
-            tuple(locks_held(self._folder / "locks")),
-            bytes_in(self._folder / "tmp"),
-            self._log_bytes,
-            points,
-            unreadable,
-            is_shot=not self._waits,
-        )
+        return True
+
+    def end(self, limit_s: float) -> int | None:
+        """Wait so long; its exit code, or None where it had to be ended."""
+        if not self.goes_on_for(time.monotonic() - self.began_s + limit_s):
+            return self._process.returncode
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        return None
+
+    def output(self) -> str:
+        return (self._folder / "output").read_bytes().decode("utf-8", "replace")
+
+    def lines(self) -> list[Line]:
+        """What was reported so far."""
+        try:
+            whole = (self._folder / "tap").read_bytes().rpartition(b"\n")[0]
+        except FileNotFoundError:
+            return []
+        return [msgspec.json.decode(line, type=Line) for line in whole.splitlines()]
 
     def _look(self) -> None:
         workers = children_of(self._process.pid)
-        self._sessions.update(workers)  # each leads its own
-        self._log_bytes = max([self._log_bytes, *map(hidden_bytes, (self._process.pid, *workers))])
-        if not self._waits:
+        self.sessions.update(workers)
+        self.log_bytes = max([self.log_bytes, *map(hidden_bytes, (self._process.pid, *workers))])
+        if not self.waits:
             return
         stage = self._shot.stage if self._shot else self._around.at_stage
-        if any(line.kernel == self._kernel and line.stage == stage for line in self._lines()):
-            self._waits = not self._act()
+        if any(line.kernel == self._kernel and line.stage == stage for line in self.lines()):
+            self.waits = not self._act()
 
     def _act(self) -> bool:
         """Whether it was done."""
@@ -156,13 +193,6 @@ class _Watched:
         with contextlib.suppress(ProcessLookupError):
             end(found, self._shot.signal)
         return True
-
-    def _lines(self) -> list[Line]:
-        try:
-            whole = self._tap.read_bytes().rpartition(b"\n")[0]
-        except FileNotFoundError:
-            return []
-        return [msgspec.json.decode(line, type=Line) for line in whole.splitlines()]
 
 
 def process_of(program: int, target: Target) -> int | None:

@@ -1,4 +1,4 @@
-"""Signals to the worker, to the server of candidates' processes and to a candidate's process, in each stage."""
+"""Signals to the worker, to the fork server and to a candidate's process, in each stage."""
 
 import signal
 

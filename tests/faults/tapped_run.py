@@ -52,10 +52,8 @@ def line_of(report: RunEvent) -> Line:
     match report:
         case OutcomeArrived(implementation=implementation, outcome=outcome):
             kind = getattr(outcome, "kind", type(outcome).__name__.lower())
-            text = str(getattr(outcome, "message", ""))
-            return Line(
-                at_s, what, implementation.kernel, implementation.stem, kind=str(kind), text=_safe(text)
-            )
+            text = _safe(str(getattr(outcome, "message", "")))
+            return Line(at_s, what, implementation.kernel, implementation.stem, kind=str(kind), text=text)
         case Progressed(item=item, stage=stage, detail=detail):
             return Line(at_s, what, item.partition(" ")[0], stage=str(stage or ""), text=detail)
         case Banner(text=text):

@@ -5,10 +5,11 @@ right: out of memory, launch error, worker lost
 """
 
 import resource
+from pathlib import Path
 
 
 def run(x):
-    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + 2**30, used + 2**30))
     eaten = []
     while True:

@@ -6,7 +6,7 @@ right: timeout, worker lost, launch error
 
 
 class Endless(Exception):
-    def __str__(self):
+    def __str__(self):  # noqa: PLE0307
         while True:
             pass
 

@@ -6,10 +6,10 @@ right: timeout
 
 import os
 import tempfile
+from pathlib import Path
 
 
 def run(x):
-    path = tempfile.mktemp()
+    path = Path(tempfile.mkdtemp(), "pipe")
     os.mkfifo(path)
-    with open(path) as file:
-        file.read()
+    return path.read_text()

@@ -4,6 +4,7 @@ needs: cpu
 right: measured, worker lost, tampered, launch error
 """
 
+import contextlib
 import os
 
 FORGED = (
@@ -14,8 +15,6 @@ FORGED = (
 
 def run(x):
     for descriptor in range(1, 32):
-        try:
+        with contextlib.suppress(OSError):
             os.write(descriptor, FORGED)
-        except OSError:
-            pass
     return x * 2

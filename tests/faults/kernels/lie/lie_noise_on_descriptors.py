@@ -4,13 +4,12 @@ needs: cpu
 right: measured, worker lost, tampered, launch error
 """
 
+import contextlib
 import os
 
 
 def run(x):
     for descriptor in range(1, 64):
-        try:
+        with contextlib.suppress(OSError):
             os.write(descriptor, b"\xff\0[[[[" * 1000)
-        except OSError:
-            pass
     return x * 2

@@ -6,7 +6,5 @@ right: left out
 says: spec_eats_memory
 """
 
-eaten = []
-for _ in range(192):
-    eaten.append(bytearray(2**24))
+eaten = [bytearray(2**24) for _ in range(192)]
 raise MemoryError
