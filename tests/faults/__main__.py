@@ -16,7 +16,7 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.discovery import local_devices
 from roofscope.tests.faults.corpus import Fault, Need, Role, read_corpus
 from roofscope.tests.faults.judge import Row, judge
-from roofscope.tests.faults.run import carry_out, is_gpu
+from roofscope.tests.faults.run import GRACE_S, carry_out, is_gpu
 
 _MOST_SHOWN = 110  # characters of what the user saw
 
@@ -58,7 +58,7 @@ def tried(faults: Sequence[Fault], device: Device, chosen: argparse.Namespace) -
 
 def _tried(faults: Sequence[Fault], device: Device, chosen: argparse.Namespace) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="roofscope-faults-", ignore_cleanup_errors=True) as folder:
-        seen = carry_out(faults, device, Path(folder), chosen.limit * len(faults))
+        seen = carry_out(faults, device, Path(folder), chosen.limit * len(faults), chosen.grace)
         return [judge(fault, seen, is_busy=chosen.unhurried) for fault in faults]
 
 
@@ -90,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--limit", type=float, default=120.0, help="seconds a fault, after which it is a hang"
     )
+    parser.add_argument("--grace", type=float, default=GRACE_S, help="seconds in which processes may end")
     parser.add_argument("--unhurried", action="store_true", help="judge no seconds: on a busy machine")
     parser.add_argument("--out", type=Path, help="where to write the rows as JSON")
     parser.add_argument("--list", action="store_true", help="name them, and try none")

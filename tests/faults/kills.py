@@ -26,11 +26,11 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.paths import SUFFIX
 from roofscope.profiling.results.session_reader import SessionError, load
-from roofscope.tests.faults.corpus import FOLDER, Fault, Target
-from roofscope.tests.faults.run import Watched, command_of, process_of
+from roofscope.tests.faults.corpus import Fault, Target
+from roofscope.tests.faults.run import GRACE_S, Watched, command_of, process_of
 from roofscope.tests.faults.traces_left import left_after, locks_held
 
-_KERNELS = 3  # and an honest one after each
+_KERNELS = 2  # and an honest one after each
 _PARENT, _PARENT_GROUP, _WORKER_GROUP, _ALL = (
     "parent",
     "parent's group",
@@ -38,7 +38,6 @@ _PARENT, _PARENT_GROUP, _WORKER_GROUP, _ALL = (
     "parent and worker",
 )
 _VICTIMS = (_PARENT, _PARENT, _PARENT_GROUP, _ALL, _WORKER_GROUP, *Target)
-_GRACE_S = 1.0
 
 
 class Killed(Struct, frozen=True):
@@ -60,6 +59,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds a run, after which it hangs")
+    parser.add_argument("--grace", type=float, default=GRACE_S, help="seconds in which processes may end")
     chosen = parser.parse_args(arguments)
     name = "cuda:0" if chosen.device == "cuda" else chosen.device
     device = next((device for device in local_devices() if device.id == name), None)
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
     for number in range(chosen.count):
         victim, after_s = _VICTIMS[number % len(_VICTIMS)], rolls.uniform(0.0, longest_s)
         with tempfile.TemporaryDirectory(prefix="roofscope-kills-", ignore_cleanup_errors=True) as folder:
-            results.append(killed(victim, after_s, device, Path(folder), chosen.limit))
+            results.append(killed(victim, after_s, device, Path(folder), chosen.limit, chosen.grace))
         one = results[-1]
         sys.stdout.write(
             f"{number + 1:4} {one.victim:18} after {one.after_s:5.1f} s: {one.acknowledged} acknowledged, "
@@ -85,7 +85,9 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if bad or lost else 0
 
 
-def killed(victim: str, after_s: float, device: Device, folder: Path, limit_s: float) -> Killed:
+def killed(
+    victim: str, after_s: float, device: Device, folder: Path, limit_s: float, grace_s: float
+) -> Killed:
     """One run, killed so many seconds after its beginning."""
     run = _started(device, folder)
     if not run.goes_on_for(after_s):
@@ -94,7 +96,7 @@ def killed(victim: str, after_s: float, device: Device, folder: Path, limit_s: f
         _kill(run.pid, victim)
     is_to_go_on = victim in (_WORKER_GROUP, *Target)
     code = run.end(limit_s if is_to_go_on else 10.0)
-    left = left_after(run.mark, run.sessions, _GRACE_S)
+    left = left_after(run.mark, run.sessions, grace_s)
     acknowledged = sum(line.what == "OutcomeArrived" for line in run.lines())
     problems: list[str] = []
     readable = 0
@@ -110,7 +112,7 @@ def killed(victim: str, after_s: float, device: Device, folder: Path, limit_s: f
     if is_to_go_on and code in (0, 1) and acknowledged != 2 * _KERNELS:
         problems.append(f"{acknowledged} of {2 * _KERNELS} outcomes")
     problems += [f"left: {one}" for one in left]
-    problems += [f"lock held: {name}" for name in locks_held(folder / "locks")]
+    problems += [f"lock held: {name}" for name in locks_held(folder / "locks", grace_s)]
     return Killed(victim, after_s, acknowledged, readable, "; ".join(problems))
 
 
@@ -123,10 +125,7 @@ def _length_of_a_run(device: Device, limit_s: float) -> float:
 
 
 def _started(device: Device, folder: Path) -> Watched:
-    kernels = [
-        Fault(f"kernel_{number}", "An honest kernel.", "kill", path=FOLDER / "slow_kernel.py")
-        for number in range(_KERNELS)
-    ]
+    kernels = [Fault(f"kernel_{number}", "An honest kernel.", "kill") for number in range(_KERNELS)]
     return Watched(command_of(kernels, device, folder), folder)
 
 

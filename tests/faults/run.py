@@ -30,7 +30,7 @@ from roofscope.tests.faults.traces_left import (
 )
 
 _LOOK_S = 0.05
-_GRACE_S = 1.0  # for processes after the program's end
+GRACE_S = 1.0  # for processes after the program's end
 
 
 class Seen(Struct, frozen=True):
@@ -50,7 +50,9 @@ class Seen(Struct, frozen=True):
     is_shot: bool = True  # the signal was sent, or the surroundings were changed
 
 
-def carry_out(faults: Sequence[Fault], device: Device, folder: Path, limit_s: float) -> Seen:
+def carry_out(
+    faults: Sequence[Fault], device: Device, folder: Path, limit_s: float, grace_s: float = GRACE_S
+) -> Seen:
     """One run of these, each with its honest kernel after it, in a folder of its own."""
     command = command_of(faults, device, folder)
     [around] = [fault.around for fault in faults if fault.around] or [Around()]
@@ -58,7 +60,7 @@ def carry_out(faults: Sequence[Fault], device: Device, folder: Path, limit_s: fl
     run = Watched(command, folder, around, shot, faults[0].name)
     code = run.end(limit_s)
     ended_s = time.monotonic()
-    left = left_after(run.mark, run.sessions, _GRACE_S)
+    left = left_after(run.mark, run.sessions, grace_s)
     points, unreadable = _points_of(folder / f"run{SUFFIX}")
     return Seen(
         lines=tuple(run.lines()),
@@ -67,7 +69,7 @@ def carry_out(faults: Sequence[Fault], device: Device, folder: Path, limit_s: fl
         began_s=run.began_s,
         ended_s=ended_s,
         left=tuple(left),
-        locks=tuple(locks_held(folder / "locks")),
+        locks=tuple(locks_held(folder / "locks", grace_s)),
         bytes_left=bytes_in(folder / "tmp"),
         log_bytes=run.log_bytes,
         readable_points=points,

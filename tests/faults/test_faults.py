@@ -29,7 +29,7 @@ LIMIT_S = 120.0
 def rows_of(*names: str) -> dict[str, Row]:
     faults = [CORPUS[name] for name in names]
     with tempfile.TemporaryDirectory(prefix="roofscope-faults-", ignore_cleanup_errors=True) as folder:
-        seen = carry_out(faults, cpu_device(), Path(folder), LIMIT_S)
+        seen = carry_out(faults, cpu_device(), Path(folder), LIMIT_S, grace_s=60.0)
         return {fault.name: judge(fault, seen, is_busy=True) for fault in faults}
 
 

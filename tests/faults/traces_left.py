@@ -29,8 +29,8 @@ def processes_of(mark: str, sessions: set[int]) -> dict[int, str]:
             continue
         with contextlib.suppress(OSError, IndexError):
             state, _, _, session = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
-            if state in _ENDED:
-                continue
+            if state in _ENDED and len(list((entry / "task").iterdir())) < 2:
+                continue  # else other threads of it are on their way out, and hold what it held
             is_ours = int(session) in sessions
             with contextlib.suppress(OSError):
                 is_ours = is_ours or word in (entry / "environ").read_bytes()
@@ -51,8 +51,15 @@ def left_after(mark: str, sessions: set[int], grace_s: float) -> list[str]:
     return [f"{pid}: {command[-100:]}" for pid, command in sorted(found.items())]
 
 
-def locks_held(folder: Path) -> list[str]:
-    """Locks of devices in this folder that some process still holds."""
+def locks_held(folder: Path, grace_s: float) -> list[str]:
+    """Locks of devices in this folder that some process still holds after so many seconds."""
+    until = time.monotonic() + grace_s
+    while (held := _held(folder)) and time.monotonic() < until:
+        time.sleep(0.05)
+    return held
+
+
+def _held(folder: Path) -> list[str]:
     held: list[str] = []
     for path in sorted(folder.iterdir()):
         with path.open() as file:
