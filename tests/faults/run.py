@@ -15,6 +15,7 @@ from msgspec import Struct
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.host import package_version
 from roofscope.profiling.paths import SUFFIX, module_command
+from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Source
@@ -98,8 +99,8 @@ def command_of(faults: Sequence[Fault], device: Device, folder: Path) -> list[st
 def keep_ceilings(cache: Path, device: Device) -> None:
     """Spare each run the probe: the device is known from before."""
     ceilings = [
-        Ceiling(Bound.DRAM, Source.MEASURED_BURST, 4e12, "test", device.uuid, "2026-01-01", Mix.COPY),
-        Ceiling(Bound.FP32, Source.MEASURED_BURST, 6e13, "test", device.uuid, "2026-01-01"),
+        Ceiling(Bound.DRAM, Source.MEASURED_BURST, 4e12, "test", device.uuid, timestamp(), Mix.COPY),
+        Ceiling(Bound.FP32, Source.MEASURED_BURST, 6e13, "test", device.uuid, timestamp()),
     ]
     kept = CeilingCache(print, cache / "roofscope" / "ceilings")
     kept.save(CacheKey.of(device, package_version("torch")), ceilings)
@@ -216,6 +217,7 @@ def _environment(folder: Path, mark: str) -> dict[str, str]:
         **kept,
         MARK: mark,
         "TMPDIR": str(folder / "tmp"),
+        "ROOFSCOPE_TRUST": str(folder / "kernels"),  # links in it lead to what others may write to
         "ROOFSCOPE_LOCKS": str(folder / "locks"),
         "XDG_CACHE_HOME": str(folder / "cache"),
         "XDG_DATA_HOME": str(folder / "data"),
