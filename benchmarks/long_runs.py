@@ -142,7 +142,7 @@ def window(folder: Path, points: int) -> list[Growth]:
                 sys.exit("The window hangs: ten minutes without what it is waited for.")
 
     until(lambda: application.panes.plan_bar.device() is not None)
-    _tick(application.library, points // RESTARTS, Qt)
+    _tick(application.library, max(points // RESTARTS, 50), Qt)
     growth = Growth("window")
     while application.table.rowCount() < points:
         before, number = application.table.rowCount(), application.table.rowCount() // 50
