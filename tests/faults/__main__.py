@@ -50,7 +50,7 @@ def tried(faults: Sequence[Fault], device: Device, chosen: argparse.Namespace) -
     for group in _grouped(faults, chosen.together):
         rows = _tried(group, device, chosen)
         for fault, row in zip(group, rows, strict=True):
-            again = len(group) > 1 and (row.is_slow or not row.is_right)
+            again = len(group) > 1 and ((row.is_slow and not chosen.unhurried) or not row.is_right)
             if again:
                 sys.stderr.write(f"{fault.name} is tried again by itself: {'; '.join(row.why) or 'slow'}\n")
             yield _tried([fault], device, chosen)[0] if again else row
@@ -63,8 +63,13 @@ def _tried(faults: Sequence[Fault], device: Device, chosen: argparse.Namespace) 
 
 
 def _grouped(faults: Sequence[Fault], together: int) -> Iterator[list[Fault]]:
+    left_out = [fault for fault in faults if not fault.is_planned] if together > 1 else []
+    if left_out:  # all folders are read before the run: one kernel follows all of these
+        yield [msgspec.structs.replace(fault, honest=left_out[0].after) for fault in left_out]
     group: list[Fault] = []
     for fault in faults:
+        if fault in left_out:
+            continue
         is_alone = fault.is_alone or fault.around or fault.shot or fault.role is Role.COMPILE
         if is_alone:
             yield [fault]

@@ -83,11 +83,12 @@ class Fault(Struct, frozen=True):
     around: Around | None = None
     is_sticky: bool = False  # an error of CUDA that stays until the process ends
     is_alone: bool = False  # not to be tried in one run with others
+    honest: str = ""  # the kernel after it, where others have the same one
 
     @property
     def after(self) -> str:
         """The honest kernel that is planned after it."""
-        return f"after_{self.name}"
+        return self.honest or f"after_{self.name}"
 
     @property
     def is_planned(self) -> bool:
@@ -112,6 +113,8 @@ def write_kernels(root: Path, fault: Fault) -> None:
     """The fault's folder, and that of the honest kernel after it."""
     for name in (fault.name, fault.after):
         folder = root / name
+        if folder.exists():
+            continue
         folder.mkdir(parents=True)
         for file in ("spec.py", "reference.py"):
             shutil.copyfile(_WORKLOAD / file, folder / file)

@@ -86,7 +86,8 @@ def command_of(faults: Sequence[Fault], device: Device, folder: Path) -> list[st
     for fault in faults:
         write_kernels(folder / "kernels", fault)
     keep_ceilings(folder / "cache", device)
-    words = [name for one in faults for name in ([one.name] if one.is_planned else []) + [one.after]]
+    names = [name for one in faults for name in ([one.name] if one.is_planned else []) + [one.after]]
+    words = dict.fromkeys(names)
     stems = {"eager", *(fault.stem for fault in faults)}
     return [
         *(*module_command("roofscope.tests.faults.tapped_run"), str(folder / "tap"), "run", *words),
