@@ -13,6 +13,7 @@ from roofscope.tests.faults.tapped_run import Line
 MOST_NEXT_S, MOST_STICKY_S = 25.0, 15.0  # from the beginning of a fault's last stage to the next point
 MOST_END_S = 5.0  # from the last result to the program's end
 _MOST_LEFT_BYTES = 1 << 20
+_MOST_OUTPUT = 4000  # characters
 _MOST_LOG_BYTES = 64 << 20
 # Frames of this program's own, in Python's tracebacks and in those that are drawn.
 _OUR_FRAME = re.compile(r"(?:main|/(?:app|supervision)/(?:\w+/)*\w+)\.py(?:\"|:\d)")
@@ -33,6 +34,7 @@ class Row(Struct, frozen=True):
     left: tuple[str, ...]
     locks: tuple[str, ...]
     why: tuple[str, ...]  # what was not as it must be, seconds apart
+    output: str = ""  # the end of all that was printed
 
     @property
     def is_right(self) -> bool:
@@ -68,6 +70,7 @@ def judge(fault: Fault, seen: Seen, *, is_busy: bool = False) -> Row:
         left=seen.left,
         locks=seen.locks,
         why=why,
+        output=seen.output[-_MOST_OUTPUT:],
     )
 
 
@@ -111,15 +114,18 @@ def _of_the_run(fault: Fault, seen: Seen) -> list[str]:
     if seen.bytes_left > _MOST_LEFT_BYTES and fault.group != "left":  # there the kernel's own files
         why.append(f"{seen.bytes_left >> 20} MiB left in TMPDIR")
     committed = sum(line.what == "OutcomeArrived" for line in seen.lines)
-    if seen.readable_points < committed and not _tells_of_the_file(fault, seen):
+    if seen.session not in seen.output and seen.lines and not _is_silent(fault):
+        why.append(f"the user does not read that the results are in {seen.session}")
+    if seen.readable_points < committed:
         why.append(f"{seen.readable_points} of {committed} points readable {seen.unreadable}".strip())
     if not seen.is_shot:
         why.append("it was not carried out: the stage never came")
     return why
 
 
-def _tells_of_the_file(fault: Fault, seen: Seen) -> bool:
-    return _may_end_early(fault) and any(word in seen.output for word in fault.says)
+def _is_silent(fault: Fault) -> bool:
+    """Whether what is printed goes nowhere."""
+    return fault.around is not None and ">" in fault.around.redirect
 
 
 def _of_the_outcome(fault: Fault, seen: Seen, outcomes: Sequence[Line], *, is_busy: bool) -> list[str]:

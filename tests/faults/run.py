@@ -46,8 +46,9 @@ class Seen(Struct, frozen=True):
     locks: tuple[str, ...]
     bytes_left: int  # in TMPDIR
     log_bytes: int  # the largest file without a name that the program or its worker held
-    readable_points: int  # of the session's file, by our reader
-    unreadable: str  # what the reader said of it
+    readable_points: int  # of the session's file that has most, by our reader
+    unreadable: str  # what the reader said of the one asked for
+    session: str = f"run{SUFFIX}"  # the name of the file that has most
     is_shot: bool = True  # the signal was sent, or the surroundings were changed
 
 
@@ -62,7 +63,7 @@ def carry_out(
     code = run.end(limit_s)
     ended_s = time.monotonic()
     left = left_after(run.mark, run.sessions, grace_s)
-    points, unreadable = _points_of(folder / f"run{SUFFIX}")
+    points, session, unreadable = _points_in(folder)
     return Seen(
         lines=tuple(run.lines()),
         output=run.output(),
@@ -75,6 +76,7 @@ def carry_out(
         log_bytes=run.log_bytes,
         readable_points=points,
         unreadable=unreadable,
+        session=session,
         is_shot=not run.waits,
     )
 
@@ -227,11 +229,16 @@ def _environment(folder: Path, mark: str) -> dict[str, str]:
     }
 
 
-def _points_of(path: Path) -> tuple[int, str]:
-    try:
-        return len(load(path).points), ""
-    except (SessionError, OSError) as error:
-        return 0, str(error)
+def _points_in(folder: Path) -> tuple[int, str, str]:
+    """How many points, in which file, and why the one asked for cannot be read."""
+    name = f"run{SUFFIX}"
+    most, unreadable = (0, name), ""
+    for path in [folder / name, *sorted(folder.rglob(f"*{SUFFIX}"))]:
+        try:
+            most = max(most, (len(load(path).points), path.name), key=lambda found: found[0])
+        except (SessionError, OSError) as error:
+            unreadable = unreadable or str(error)
+    return *most, unreadable
 
 
 def is_gpu(device: Device) -> bool:

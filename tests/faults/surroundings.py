@@ -78,7 +78,7 @@ def _of_the_file(name: str, title: str, act: Callable[[Path], None], stage: str 
         title,
         "session",
         (MEASURED,),
-        ("session", SUFFIX),
+        ("damaged", "cannot", "removed", "lost"),
         path=_SLOW,
         around=Around(at_stage=stage, act=act, is_told=True),
     )

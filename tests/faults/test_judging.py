@@ -16,7 +16,9 @@ from roofscope.tests.faults.tapped_run import Line
 from roofscope.tests.faults.traces_left import MARK, left_after, locks_held
 
 FAULT = Fault("bad", "A call crashes.", "crash", ("worker lost",), ("SIGSEGV",))
-OUTPUT = "✗ bad / eager PyTorch: worker lost: The worker was lost (killed by SIGSEGV).\n"
+OUTPUT = (
+    "Session: run.roofscope\n✗ bad / eager PyTorch: worker lost: The worker was lost (killed by SIGSEGV).\n"
+)
 LINES = (
     Line(10.0, "Progressed", "bad", stage="build"),
     Line(11.0, "Progressed", "bad", stage="verify"),
@@ -42,7 +44,7 @@ def test_what_was_survived_has_its_sentence_and_its_seconds() -> None:
     assert row.is_right, row.why
     assert not row.is_slow
     assert (row.next_s, row.end_s) == (9.0, 1.0)  # from the stage that it crashed in
-    assert row.saw == OUTPUT.strip()
+    assert row.saw == OUTPUT.splitlines()[1]
 
 
 @pytest.mark.parametrize(
@@ -55,6 +57,7 @@ def test_what_was_survived_has_its_sentence_and_its_seconds() -> None:
         (seen(log_bytes=1 << 30), "a log of 1024 MiB"),
         (seen(bytes_left=1 << 30), "left in TMPDIR"),
         (seen(readable_points=1), "1 of 2 points readable"),
+        (seen(session="run-rescued.roofscope"), "run-rescued.roofscope"),
         (seen(is_shot=False), "not carried out"),
         (with_line(2, kind="internal"), "internal"),
         (with_line(2, text="killed by SIGBUS", kernel="bad"), ""),  # the output has the word all the same
@@ -89,9 +92,11 @@ def test_slow_is_slow() -> None:
 def test_a_folder_that_is_left_out_must_be_named() -> None:
     fault = Fault("bad_spec", "It exits.", "spec", (LEFT_OUT,), ("bad_spec",))
     after = (Line(20.0, "OutcomeArrived", "after_bad_spec", "eager", kind="measured"),)
-    silent = seen(lines=after, output="✓ after_bad_spec\n")
+    silent = seen(lines=after, output="✓ after_bad_spec\nrun.roofscope")
     assert not judge(fault, silent).survived
-    assert judge(fault, seen(lines=after, output="bad_spec/spec.py cannot be used.\n", code=0)).survived
+    assert judge(
+        fault, seen(lines=after, output="bad_spec/spec.py cannot be used.\nrun.roofscope", code=0)
+    ).survived
 
 
 def test_a_run_that_ends_early_must_say_why() -> None:
