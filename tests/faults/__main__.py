@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from roofscope.profiling.devices.device import Device
+from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.discovery import local_devices
 from roofscope.tests.faults.corpus import Fault, Need, Role, read_corpus
 from roofscope.tests.faults.judge import Row, judge
-from roofscope.tests.faults.run import GRACE_S, carry_out, is_gpu
+from roofscope.tests.faults.run import GRACE_S, carry_out
 
 _MOST_SHOWN = 110  # characters of what the user saw
 
@@ -122,10 +122,9 @@ def _chosen(chosen: argparse.Namespace, device: Device) -> list[Fault]:
         or fault.name in chosen.names
         or fault.group in chosen.group
     ]
-    by_name = bool(chosen.names or chosen.group or chosen.every)
-    here = [
-        one for one in wanted if (one.needs is Need.CPU) is not is_gpu(device) or (is_gpu(device) and by_name)
-    ]
+    is_gpu = device.kind is DeviceKind.CUDA
+    all_of_them = is_gpu and (chosen.names or chosen.group or chosen.every)
+    here = [one for one in wanted if all_of_them or (one.needs is not Need.CPU) is is_gpu]
     number, count = (int(word) for word in chosen.part.split("/"))
     return here[number - 1 :: count]
 

@@ -64,7 +64,7 @@ class Around(Struct, frozen=True):
     redirect: str = ""
     at_stage: str = ""  # of the fault's kernel, at which ``act`` is called with the run's folder
     act: Callable[[Path], None] | None = None
-    is_told: bool = False  # the run may end early with a sentence; else it must go on
+    may_end: bool = False  # the run early, with one of the fault's words; else it must go on
 
 
 class Fault(Struct, frozen=True):

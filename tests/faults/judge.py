@@ -95,7 +95,7 @@ def _begun(fault: Fault, seen: Seen, outcomes: Sequence[Line]) -> float:
 
 
 def _may_end_early(fault: Fault) -> bool:
-    return fault.around is not None and fault.around.is_told
+    return fault.around is not None and fault.around.may_end
 
 
 def _of_the_run(fault: Fault, seen: Seen) -> list[str]:
@@ -172,6 +172,6 @@ def _saw(fault: Fault, seen: Seen, outcomes: Sequence[Line]) -> str:
     """The line with the outcome, as it was printed; else what names the fault, else the last line."""
     lines = [line for line in seen.output.splitlines() if line.strip()]
     named = [line for line in lines if fault.name in line.replace(fault.after, "")]
-    told = [line for line in lines if fault.says and any(word in line for word in fault.says)]
-    found = (named if outcomes else told or named) or told or lines[-1:] or ["(nothing)"]
+    said = [line for line in lines if fault.says and any(word in line for word in fault.says)]
+    found = (named if outcomes else said or named) or said or lines[-1:] or ["(nothing)"]
     return found[0][:300]

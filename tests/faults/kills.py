@@ -16,7 +16,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -145,10 +145,10 @@ def _kill(program: int, victim: str) -> None:
             _send(os.killpg, program)
 
 
-def _send(end: object, pid: int | None) -> None:
+def _send(end: Callable[[int, int], None], pid: int | None) -> None:
     if pid is not None:
         with suppress(ProcessLookupError):
-            end(pid, signal.SIGKILL)  # type: ignore[operator]
+            end(pid, signal.SIGKILL)
 
 
 if __name__ == "__main__":

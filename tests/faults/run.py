@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from roofscope.profiling.devices.device import Device, DeviceKind
+from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import package_version
 from roofscope.profiling.paths import SUFFIX, module_command
 from roofscope.profiling.results.session import timestamp
@@ -239,7 +239,3 @@ def _points_in(folder: Path) -> tuple[int, str, str]:
         except (SessionError, OSError) as error:
             unreadable = unreadable or str(error)
     return *most, unreadable
-
-
-def is_gpu(device: Device) -> bool:
-    return device.kind is DeviceKind.CUDA

@@ -80,14 +80,20 @@ def _of_the_file(name: str, title: str, act: Callable[[Path], None], stage: str 
         (MEASURED,),
         ("damaged", "cannot", "removed", "lost"),
         path=_SLOW,
-        around=Around(at_stage=stage, act=act, is_told=True),
+        around=Around(at_stage=stage, act=act, may_end=True),
     )
 
 
-def _around(name: str, title: str, prefix: str = "", redirect: str = "", *says: str) -> Fault:
-    """With ``says`` the run may end early, with one of these words."""
-    around = Around(prefix=prefix, redirect=redirect, is_told=bool(says))
-    return Fault(f"around_{name}", title, "around", (MEASURED,), says, around=around)
+def _around(name: str, title: str, prefix: str = "", redirect: str = "") -> Fault:
+    """The run must go on all the same."""
+    around = Around(prefix=prefix, redirect=redirect)
+    return Fault(f"around_{name}", title, "around", around=around)
+
+
+def _in_need(name: str, title: str, prefix: str, redirect: str, *says: str) -> Fault:
+    """The run may end early, and says why: with one of these words."""
+    around = Around(prefix=prefix, redirect=redirect, may_end=True)
+    return Fault(f"around_{name}", title, "around", says=says, around=around)
 
 
 def _meanwhile(name: str, title: str, act: Callable[[Path], None], *right: str) -> Fault:
@@ -113,17 +119,17 @@ FAULTS = (
     _around("stderr_closed", "Standard error is closed.", "", "2>&-"),
     _around("stdin_closed", "Standard input is closed.", "", "<&-"),
     _around("all_closed", "All three standard streams are closed.", "", "<&- >&- 2>&-"),
-    _around("stdout_full", "Standard output is full.", "", ">/dev/full", "No space left"),
-    _around("no_reader", "Nobody reads standard output.",
+    _in_need("stdout_full", "Standard output is full.", "", ">/dev/full", "No space left"),
+    _in_need("no_reader", "Nobody reads standard output.",
             "mkfifo \"$FAULT_FOLDER/pipe\"; head -c 1 \"$FAULT_FOLDER/pipe\" >/dev/null &",
             '>"$FAULT_FOLDER/pipe"', ""),
     _around("ascii", "The terminal takes ASCII only.", "export PYTHONIOENCODING=ascii LC_ALL=C PYTHONUTF8=0"),
     _around("unknown_locale", "The locale is none.", "export LC_ALL=xx_YY LANG=xx_YY PYTHONUTF8=0"),
-    _around("few_descriptors", "The program may open 40 files.", "ulimit -n 40", "", "open files",
+    _in_need("few_descriptors", "The program may open 40 files.", "ulimit -n 40", "", "open files",
             "descriptor"),
-    _around("small_files", "No file may be longer than 64 KiB: a full disk.", "ulimit -f 64", "",
+    _in_need("small_files", "No file may be longer than 64 KiB: a full disk.", "ulimit -f 64", "",
             "cannot be written", "written"),
-    _around("odd_umask", "New files may be read by nobody.", "umask 777", "", "cannot", "not be"),
+    _in_need("odd_umask", "New files may be read by nobody.", "umask 777", "", "cannot", "not be"),
     _around("interrupt_ignored", "SIGINT, SIGTERM and SIGHUP are ignored.", "trap '' INT TERM HUP"),
     _around("children_ignored", "SIGCHLD is ignored: children are reaped by nobody.", "trap '' CHLD"),
     _meanwhile("tmpdir_lost", "TMPDIR is deleted in mid-run.", _remove_temporary),

@@ -52,7 +52,7 @@ def test_the_corpus_is_large_and_says_what_is_right() -> None:
     assert sum(fault.needs is Need.CPU for fault in corpus) >= 80
     assert sum(fault.needs is not Need.CPU for fault in corpus) >= 20
     assert len(CORPUS) == len(read_corpus())  # a name stands for one
-    assert all(fault.title.endswith((".", "?")) or fault.group == "spec" for fault in corpus)
+    assert all(fault.title.endswith(".") and fault.right for fault in corpus)
 
 
 @pytest.mark.parametrize(

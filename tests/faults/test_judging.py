@@ -100,7 +100,7 @@ def test_a_folder_that_is_left_out_must_be_named() -> None:
 
 
 def test_a_run_that_ends_early_must_say_why() -> None:
-    fault = Fault("full", "Full.", "around", says=("No space",), around=Around(is_told=True))
+    fault = Fault("full", "Full.", "around", says=("No space",), around=Around(may_end=True))
     assert judge(fault, seen(lines=(), output="No space left on it.\n", code=2)).survived
     assert not judge(fault, seen(lines=(), output="", code=2)).survived
 
