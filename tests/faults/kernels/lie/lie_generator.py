@@ -6,5 +6,6 @@ right: wrong shape, timeout
 
 
 def run(x):
+    y = x * 2
     while True:
-        yield x * 2
+        yield y
