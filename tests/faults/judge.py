@@ -100,7 +100,7 @@ def _may_end_early(fault: Fault) -> bool:
 
 def _of_the_run(fault: Fault, seen: Seen) -> list[str]:
     why: list[str] = []
-    codes = (0, 1, 2, 141) if _may_end_early(fault) else (0, 1)
+    codes = (0, 1, 2, 74, 141) if _may_end_early(fault) else (0, 1)
     if seen.code is None:
         why.append(f"the run did not end in {seen.ended_s - seen.began_s:.0f} s")
     elif seen.code not in codes:

@@ -9,6 +9,7 @@ import time
 
 import msgspec
 
+from roofscope.main import main as program
 from roofscope.profiling.supervision.recorder import Gain, Recorder
 from roofscope.profiling.supervision.run_events import (
     Banner,
@@ -42,9 +43,7 @@ def main(tap: str, words: list[str]) -> None:
 
     Recorder.handle = tapped
     sys.argv[:] = ["roofscope", *words]
-    from roofscope.app.cli.commands import cli
-
-    cli(prog_name="roofscope")
+    program()
 
 
 def line_of(report: RunEvent) -> Line:
