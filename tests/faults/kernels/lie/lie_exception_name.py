@@ -4,7 +4,7 @@ needs: cpu
 right: launch error
 """
 
-Named = type("\x1b[31mred\n\ud800", (Exception,), {})
+Named = type("\x1b[31mred\nand another line", (Exception,), {})
 
 
 def run(x):
