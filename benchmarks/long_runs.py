@@ -256,7 +256,7 @@ def worker(folder: Path, jobs: int, device: Device) -> list[Growth]:
             kind = str(getattr(report.outcome, "kind", type(report.outcome).__name__.lower()))
             outcomes[kind] = outcomes.get(kind, 0) + 1
 
-    referee, server = Growth("referee"), Growth("fork server")
+    guard, referee, server = Growth("guard"), Growth("referee"), Growth("fork server")
     run = HeadlessRun(Supervisor([str(root)], catalog.hash), watch, LocalTarget())
     pids: set[int] = set()
     for number in range(jobs):
@@ -265,12 +265,14 @@ def worker(folder: Path, jobs: int, device: Device) -> list[Growth]:
         if pid is None:
             sys.exit("The worker is gone, although no job of these may cost it.")
         pids.add(pid)
-        referee.sample(pid)
-        server.sample(children_of(pid)[0])
+        worker_pid = children_of(pid)[0]  # below its guard
+        guard.sample(pid)
+        referee.sample(worker_pid)
+        server.sample(children_of(worker_pid)[0])
     run.close()
     counts = ", ".join(f"{count} {kind}" for kind, count in sorted(outcomes.items()))
     sys.stdout.write(f"{jobs} jobs by {len(pids)} worker(s): {counts}\n")
-    return [referee, server]
+    return [guard, referee, server]
 
 
 def _kill(pid: int | None) -> None:

@@ -43,6 +43,7 @@ class Role(StrEnum):
 class Target(StrEnum):
     """Whom a signal is for. The order is that of the processes: each is a child of the one before."""
 
+    GUARD = "guard"  # stands between the program and its worker
     WORKER = "worker"
     FORK_SERVER = "fork server"
     CANDIDATE = "candidate"

@@ -131,6 +131,7 @@ def _started(device: Device, folder: Path) -> Watched:
 
 def _kill(program: int, victim: str) -> None:
     worker = process_of(program, Target.WORKER)
+    group = os.getpgid(worker) if worker else None
     match victim:
         case Target():
             _send(os.kill, process_of(program, victim))
@@ -139,9 +140,9 @@ def _kill(program: int, victim: str) -> None:
         case _ if victim == _PARENT_GROUP:
             _send(os.killpg, program)
         case _ if victim == _WORKER_GROUP:
-            _send(os.killpg, worker)
+            _send(os.killpg, group)
         case _:
-            _send(os.killpg, worker)
+            _send(os.killpg, group)
             _send(os.killpg, program)
 
 

@@ -197,18 +197,19 @@ class Watched:
             return False
         end = os.killpg if self._shot.whole_group else os.kill
         with contextlib.suppress(ProcessLookupError):
-            end(found, self._shot.signal)
+            end(os.getpgid(found) if self._shot.whole_group else found, self._shot.signal)
         return True
 
 
 def process_of(program: int, target: Target) -> int | None:
-    """The worker of a program, or the process below it; None where there is none now."""
+    """The guard of a program's worker, or a process below it; None where there is none now."""
     found = program
-    for step, name in enumerate(Target):
+    for name in Target:
         children = children_of(found)
         if not children:
             return None
-        found = children[0] if step == 1 else children[-1]  # the worker's first child is the fork server
+        # The first child of the guard is the worker, and its first one the fork server; orphans come later.
+        found = children[0] if name in (Target.WORKER, Target.FORK_SERVER) else children[-1]
         if name is target:
             break
     return found

@@ -1,4 +1,4 @@
-"""Signals to the worker, to the fork server and to a candidate's process, in each stage."""
+"""Signals to the guard, the worker, to the fork server and to a candidate's process, in each stage."""
 
 import signal
 
@@ -16,8 +16,8 @@ def _fault(target: Target, number: signal.Signals, stage: str, *, whole_group: b
         f"signal_{name}",
         f"{number.name} to {whom} in the {stage} stage.",
         "signal",
-        # The fork server may be dead or stopped without harm to a candidate that is there.
-        right=(*_LOST, MEASURED) if target is Target.FORK_SERVER else _LOST,
+        # A guard may be stopped, the fork server dead as well, without harm to a candidate that is there.
+        right=(*_LOST, MEASURED) if target in (Target.GUARD, Target.FORK_SERVER) else _LOST,
         path=_SLOW,
         shot=Shot(target, number, stage, whole_group),
     )
@@ -26,7 +26,7 @@ def _fault(target: Target, number: signal.Signals, stage: str, *, whole_group: b
 FAULTS = (
     *(
         _fault(target, number, stage)
-        for target in Target
+        for target in (Target.WORKER, Target.FORK_SERVER, Target.CANDIDATE)
         for number in (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM)
         for stage in ("verify", "measure")
     ),
@@ -34,6 +34,9 @@ FAULTS = (
     _fault(Target.CANDIDATE, signal.SIGKILL, "check"),
     _fault(Target.CANDIDATE, signal.SIGSEGV, "check"),
     _fault(Target.WORKER, signal.SIGHUP, "measure"),
+    _fault(Target.GUARD, signal.SIGKILL, "measure"),
+    _fault(Target.GUARD, signal.SIGSTOP, "measure"),
+    _fault(Target.GUARD, signal.SIGTERM, "measure"),
     _fault(Target.WORKER, signal.SIGKILL, "measure", whole_group=True),
     _fault(Target.WORKER, signal.SIGSTOP, "measure", whole_group=True),
 )
