@@ -120,7 +120,7 @@ def main(arguments: Sequence[str]) -> int:
 def window(folder: Path, points: int) -> list[Growth]:
     """The window, its timers and its reactions to a worker that is lost; the points go into one session."""
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    from PySide6.QtCore import Qt
+    from PySide6.QtCore import QCoreApplication, QEvent, Qt
     from PySide6.QtWidgets import QApplication
 
     from roofscope.app.window.application import build_window
@@ -137,6 +137,8 @@ def window(folder: Path, points: int) -> list[Growth]:
         end = time.monotonic() + 600
         while not is_so():
             app.processEvents()
+            # Without exec() nobody else deletes what is to be deleted later.
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
             time.sleep(0.001)
             if time.monotonic() > end:
                 sys.exit("The window hangs: ten minutes without what it is waited for.")
