@@ -6,6 +6,8 @@ They are classified once, by exception type, CUDA error code and stage, never by
 import traceback
 from pathlib import Path
 
+import msgspec
+
 from roofscope.profiling.results.outcome import Failed, FailureKind, SkipKind, Skipped, Stage
 from roofscope.profiling.supervision.worker_log import WorkerLog
 
@@ -64,6 +66,13 @@ class CancelRequested(Exception):
 
 def classify(error: Exception, *, what: str, stage: Stage, device_is_sound: bool) -> Failed | Skipped:
     """The outcome for an exception in a stage. ``what`` names the implementation and sizes."""
+    outcome = _classify(error, what=what, stage=stage, device_is_sound=device_is_sound)
+    if isinstance(outcome, Skipped):
+        return msgspec.structs.replace(outcome, message=encodable(outcome.message))
+    return msgspec.structs.replace(outcome, message=encodable(outcome.message), log=encodable(outcome.log))
+
+
+def _classify(error: Exception, *, what: str, stage: Stage, device_is_sound: bool) -> Failed | Skipped:
     import torch  # here, so that importing Refusal stays cheap for launchers
 
     if isinstance(error, Refusal):
@@ -142,8 +151,16 @@ def _place(error: BaseException) -> str:
 
 def first_line(error: BaseException) -> str:
     """Of what the error says; its type where it says nothing."""
-    text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0][:300]
+    try:
+        text = str(error).strip()
+    except Exception:  # noqa: BLE001 - its class is a kernel's own, and so is what that does
+        text = f"{type(error).__name__}, which cannot be printed"
+    return encodable((text or type(error).__name__).splitlines()[0][:300])
+
+
+def encodable(text: str) -> str:
+    """As it is, but for lone surrogates, which no message takes."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _log(error: BaseException) -> str:

@@ -1,5 +1,6 @@
 """The item models, each alone."""
 
+import msgspec
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
@@ -127,6 +128,18 @@ def test_the_current_row_stays_with_its_point(table: PointTable):
     number = table.point_at(7).number
     table.sort(TITLES.index("Time"))
     assert table.point_at(kept.row()).number == number
+
+
+def test_a_large_session_does_not_make_all_rows_for_each_point(qtbot: QtBot):
+    session = make_session(full=True)
+    one = session.points[0]
+    session.points = tuple(msgspec.structs.replace(one, number=number) for number in range(1, 601))
+    model = SessionModel(session)
+    table = PointTable(model)
+    for number in range(601, 651):
+        model.add_point(msgspec.structs.replace(one, number=number))
+    assert table.rowCount() == 600  # fifty are there, and the rows are made once for all of them
+    qtbot.waitUntil(lambda: table.rowCount() == 650)
 
 
 def test_the_library_keeps_the_rules_of_models(library: LibraryModel):

@@ -4,7 +4,15 @@ from collections.abc import Sequence
 from enum import IntEnum
 
 import numpy as np
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    QTimer,
+    Signal,
+)
 
 from roofscope.app.presentation.comparison import speed_up_origin, speed_up_text
 from roofscope.app.presentation.point_columns import COLUMNS, Column
@@ -19,6 +27,7 @@ from roofscope.profiling.results.session import Point
 
 Index = QModelIndex | QPersistentModelIndex
 
+_MANY = 500  # points; making the rows of 5,000 takes about a second
 _DISPLAY = Qt.ItemDataRole.DisplayRole
 _ASCENDING = Qt.SortOrder.AscendingOrder
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -50,8 +59,10 @@ class PointTable(QAbstractTableModel):
         self._words: list[str] = []
         self._provider = Provider.EAGER
         self._pinned: int | None = None
+        self._waiting = QTimer(self, singleShot=True)
+        self._waiting.timeout.connect(self.refresh)
         model.replaced.connect(self._session_replaced)
-        model.point_added.connect(self.refresh)
+        model.point_added.connect(self._point_added)
         model.ceilings_changed.connect(self.refresh)
         self.refresh()
 
@@ -85,6 +96,7 @@ class PointTable(QAbstractTableModel):
 
     def refresh(self) -> None:
         """Read the session again, keeping order, filter and the views' current rows."""
+        self._waiting.stop()
         self.layoutAboutToBeChanged.emit()
         old_indexes = self.persistentIndexList()
         numbers = [self.point_at(index.row()).number for index in old_indexes]
@@ -172,6 +184,14 @@ class PointTable(QAbstractTableModel):
     def sort(self, column: int, order: Qt.SortOrder = _ASCENDING) -> None:
         self._sorted_by = (column, order) if 0 <= column < len(COLUMNS) else None
         self.refresh()
+
+    def _point_added(self) -> None:
+        """At once, or in a large session together with those that follow: each refresh makes all rows."""
+        count = len(self._model.session.points)
+        if count <= _MANY:
+            self.refresh()
+        elif not self._waiting.isActive():
+            self._waiting.start(count // 2)  # ms, so that a window that measures has time for its user
 
     def _session_replaced(self) -> None:
         self._pinned = None

@@ -1,0 +1,7 @@
+"""The file raises SystemExit when it is loaded.
+
+needs: cpu
+right: worker lost, build error
+"""
+
+raise SystemExit("not today")

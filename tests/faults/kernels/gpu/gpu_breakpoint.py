@@ -1,0 +1,16 @@
+"""A kernel meets a breakpoint with no debugger.
+
+needs: nvrtc
+right: device fault, worker lost, measured
+sticky: yes
+"""
+
+import torch
+
+from roofscope import CudaProgram
+
+
+def run(program: CudaProgram, x: torch.Tensor) -> torch.Tensor:
+    y = torch.empty_like(x)
+    program.launch("fault", -(-x.numel() // 256), 256, x, y, x.numel())
+    return y

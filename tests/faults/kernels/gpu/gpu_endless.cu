@@ -1,0 +1,5 @@
+extern "C" __global__ void fault(const float* x, float* y, long long n) {
+    const long long i = blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;
+    if (i < n) y[i] = 2 * x[i];
+    while (*reinterpret_cast<volatile const float*>(x) < 1e30f) y[i % n] += 1;
+}

@@ -1,0 +1,15 @@
+"""A kernel loops without end.
+
+needs: nvrtc
+right: timeout
+"""
+
+import torch
+
+from roofscope import CudaProgram
+
+
+def run(program: CudaProgram, x: torch.Tensor) -> torch.Tensor:
+    y = torch.empty_like(x)
+    program.launch("fault", -(-x.numel() // 256), 256, x, y, x.numel())
+    return y

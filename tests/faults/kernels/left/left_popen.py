@@ -1,0 +1,15 @@
+"""A call starts a program that sleeps.
+
+needs: cpu
+right: measured
+"""
+
+import subprocess
+
+started = []
+
+
+def run(x):
+    if not started:
+        started.append(subprocess.Popen(["sleep", "1000000"]))
+    return x * 2

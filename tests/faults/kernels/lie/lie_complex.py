@@ -1,0 +1,9 @@
+"""A result is complex.
+
+needs: cpu
+right: wrong dtype
+"""
+
+
+def run(x):
+    return (x * 2) * 1j

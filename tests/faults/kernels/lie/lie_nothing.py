@@ -1,0 +1,9 @@
+"""A call returns nothing.
+
+needs: cpu
+right: wrong shape
+"""
+
+
+def run(x):
+    x * 2

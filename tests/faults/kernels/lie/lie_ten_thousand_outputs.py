@@ -1,0 +1,9 @@
+"""A call returns ten thousand tensors.
+
+needs: cpu
+right: wrong shape
+"""
+
+
+def run(x):
+    return tuple(x * 2 for _ in range(10_000))

@@ -1,0 +1,45 @@
+"""Exceptions of foreign code become outcomes, whatever their classes and texts are."""
+
+import msgspec
+import pytest
+
+from roofscope.profiling.results.outcome import Failed, FailureKind, Skipped, Stage
+from roofscope.profiling.worker.failures import BuildError, Refusal, classify, first_line
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise ValueError("nor this")
+
+    __repr__ = __str__
+
+
+class Numbered(Exception):
+    def __str__(self) -> str:
+        return 5  # type: ignore[return-value]  # noqa: PLE0307
+
+
+HOSTILE = {
+    "a surrogate": (ValueError("lone \ud800"), "lone \\ud800"),
+    "unprintable": (Unprintable(), "Unprintable, which cannot be printed"),
+    "no text": (Numbered(), "Numbered, which cannot be printed"),
+    "nothing": (ValueError(), "ValueError"),
+    "only newlines": (ValueError("\n\n"), "ValueError"),
+}
+
+
+@pytest.mark.parametrize(("error", "said"), HOSTILE.values(), ids=HOSTILE)
+def test_what_cannot_be_printed_or_sent_is_said_all_the_same(error: Exception, said: str) -> None:
+    outcome = classify(error, what="toy", stage=Stage.VERIFY, device_is_sound=True)
+    assert isinstance(outcome, Failed)
+    assert outcome.kind is FailureKind.LAUNCH_ERROR
+    assert said in outcome.message
+    assert msgspec.msgpack.encode(outcome)
+    assert msgspec.json.encode(first_line(error))
+
+
+def test_a_kernels_own_refusal_and_build_error_can_be_sent() -> None:
+    refused = classify(Refusal("\udcff"), what="toy", stage=Stage.BUILD, device_is_sound=True)
+    assert isinstance(refused, Skipped)
+    failed = classify(BuildError("\udcff", "\ud800"), what="toy", stage=Stage.BUILD, device_is_sound=True)
+    assert msgspec.msgpack.encode([refused, failed])
