@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from roofscope.app.cli.errors import refuse
+from roofscope.app.cli.output import say
 from roofscope.app.cli.trusting import listing, survey_or_refuse
 from roofscope.profiling.paths import UserPaths
 from roofscope.profiling.planning.kernel_files import printable
@@ -43,19 +44,19 @@ def _add(trust: Trust, folder: Path) -> None:
         refuse(f"{printable(folder)} holds no kernel, and so nothing to trust.")
     trust.add(found)
     why = f" ({whose(found)})" if whose(found) else ""
-    typer.echo(f"{printable(found.folder)} is trusted{why}: {what_runs(found)}.\n{listing(found)}")
+    say(f"{printable(found.folder)} is trusted{why}: {what_runs(found)}.\n{listing(found)}")
 
 
 def _forget(trust: Trust, folder: Path) -> None:
     if not trust.remove(folder):
         refuse(f"{printable(folder)} was not trusted.")
-    typer.echo(f"{printable(folder)} is trusted no longer.")
+    say(f"{printable(folder)} is trusted no longer.")
 
 
 def _print_all(trust: Trust) -> None:
     known = trust.folders
     for folder in known:
         owners = ", ".join(map(user_name, folder.owners)) or "your own"
-        typer.echo(f"{printable(folder.path)} ({owners})")
+        say(f"{printable(folder.path)} ({owners})")
     if not known:
-        typer.echo("No folder from elsewhere is trusted.")
+        say("No folder from elsewhere is trusted.")

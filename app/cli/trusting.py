@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from roofscope.app.cli.errors import refuse
+from roofscope.app.cli.output import say
 from roofscope.profiling.paths import UserPaths
 from roofscope.profiling.planning.kernel_files import FileFault, printable
 from roofscope.profiling.planning.survey import Survey, survey
@@ -26,7 +27,7 @@ def trusted_folder(folder: Path, *, is_trusted: bool) -> Path:
     try:
         trust.add(found)
     except TrustError as error:  # it is trusted for this time
-        typer.secho(str(error), err=True, fg=typer.colors.YELLOW)
+        say(str(error), err=True, colour=typer.colors.YELLOW)
     return found.folder
 
 
@@ -54,7 +55,7 @@ def _ask(found: Survey) -> None:
             f"{name} was not run, because {why}; look at its {what_runs(found)}, then `{command}`, "
             f"give --trust, or name it in {VARIABLE}."
         )
-    typer.echo(f"{name}: {why}. It holds {what_runs(found)}, which would run with your rights:", err=True)
-    typer.echo(listing(found), err=True)
+    say(f"{name}: {why}. It holds {what_runs(found)}, which would run with your rights:", err=True)
+    say(listing(found), err=True)
     if not typer.confirm("Trust this folder from now on?", default=False, err=True):
         refuse(f"Nothing of {name} was run.")

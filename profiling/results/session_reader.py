@@ -114,6 +114,8 @@ class _Maker(Struct):
         session.is_damaged = self.contents.is_incomplete or any(
             len(self.kept[name]) + self.unknown[name] < len(self.contents.rows(name)) for name in self.kept
         )
+        if session.is_damaged and not (session.points or session.proofs or session.traces):
+            raise SessionError(f"{self.path} is damaged: no result in it is whole; restore it from a copy.")
         return Reading(session, self.kept, self.contents)
 
     def _each(self, table: str, make: Callable[[Row], Value]) -> tuple[Value, ...]:

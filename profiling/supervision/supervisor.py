@@ -139,7 +139,7 @@ class Supervisor:
     def catalog_changed(self, catalog_hash: str, kernel_roots: Iterable[str] | None = None) -> None:
         """Sources were edited, or the folders are others; the next worker must see these."""
         if kernel_roots is not None:
-            self._open = Open(PROTOCOL_VERSION, tuple(kernel_roots))
+            self._kernel_roots = tuple(kernel_roots)
         if catalog_hash != self._catalog_hash:
             self._pauses.clear()
         self._catalog_hash = catalog_hash

@@ -84,7 +84,7 @@ def _lines(chance: random.Random) -> tuple[bytes, int]:
 
 def _feed_lines(given: tuple[bytes, int]) -> str:
     data, size = given
-    for decoder in (event_decoder(), command_decoder()):
+    for decoder in (event_decoder("secret"), command_decoder()):
         for at in range(0, len(data), size):
             decoder.feed(data[at : at + size])
     return ""
@@ -290,7 +290,7 @@ def _feed_path(path: Path) -> str:
 
 def _is_told(session: Session) -> bool:
     """Whether the session says that something of it is damaged."""
-    return bool(getattr(session, "damage", None) or getattr(session, "problems", None))
+    return bool(session.problems)
 
 
 def _same(session: Session) -> bool:

@@ -48,8 +48,8 @@ def test_every_input_ends_in_a_value_or_a_named_error(name: str) -> None:
 @QUIET
 @given(plain_values(Event))
 def test_any_event_is_read_or_refused(plain: Any) -> None:
-    line = msgspec.json.encode(plain)
-    [found] = event_decoder().feed(line + b"\n")
+    line = msgspec.json.encode({"secret": "secret", "event": plain})
+    [found] = event_decoder("secret").feed(line + b"\n")
     if not isinstance(found, ProtocolError):
         assert decode(msgspec.json.encode(found), Event) == found  # type: ignore[arg-type]
 

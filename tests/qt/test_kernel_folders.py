@@ -35,7 +35,6 @@ def kernels(tmp_path: Path) -> Path:
 def record(paths: UserPaths, *folders: Path) -> None:
     settings = Settings(paths.settings)
     settings.kernel_folders = folders
-    settings.sync()
 
 
 def names(application: Application) -> set[str]:

@@ -80,8 +80,8 @@ def test_results_in_memory_can_be_saved(
     with qtbot.waitSignal(application.model.point_added):
         pass
     keeper = application.controller.keeper
-    assert keeper._recorder
-    keeper._recorder._rescue_folders = ()
+    assert keeper._safe
+    keeper._safe._rescue_folders = ()
     path = application.model.session.path
     path.unlink()
     path.parent.rmdir()

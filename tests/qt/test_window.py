@@ -383,10 +383,8 @@ def test_a_session_left_by_a_crash_shows_every_committed_point(
     point = make_session().points[0]
     store.add_outcome(point.job, point.implementation, point.outcome)
     left = tmp_path / "left.roofscope"
-    for suffix in ("", "-wal", "-shm"):
-        shutil.copy(f"{session_file}{suffix}", f"{left}{suffix}")
+    shutil.copy(session_file, left)
     store.close()
-    assert Path(f"{left}-wal").stat().st_size > 0
     assert open_window(left).table.rowCount() == 45
 
 

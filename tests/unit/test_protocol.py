@@ -63,7 +63,7 @@ BAD_LINES = {
 @pytest.mark.parametrize("line", BAD_LINES.values(), ids=BAD_LINES)
 def test_a_bad_line_costs_no_good_one(line: bytes) -> None:
     before, after = Notice("before"), Notice("after")
-    stream = msgspec.json.encode(before) + b"\n" + line + b"\n" + msgspec.json.encode(after)
+    stream = msgspec.json.encode(before) + b"\n" + line + b"\n" + msgspec.json.encode(after) + b"\n"
     for size in (7, 1 << 16, len(stream)):
         decoder = LineDecoder[Event](Event, most_line_bytes=200_000)  # type: ignore[arg-type]
         found = [e for at in range(0, len(stream), size) for e in decoder.feed(stream[at : at + size])]

@@ -83,7 +83,10 @@ def test_an_impossible_outcome_is_left_out_and_said(path: Path, place: str, valu
             "UPDATE job SET value = json_set(value, '$.work.flop_count', -1) WHERE id = 1",
             "4 of 8 points and 1",
         ),
-        ("UPDATE job SET value = json_set(value, '$.work.flop_count', 0.5)", "8 of 8 points and 2 of 2 jobs"),
+        (
+            "UPDATE job SET value = json_set(value, '$.work.flop_count', 0.5) WHERE id = 2",
+            "4 of 8 points and 1 of 2 jobs",
+        ),
         ("UPDATE outcome SET recorded_at = 'yesterday' WHERE id = 2", "1 of 8 points is"),
         ("UPDATE outcome SET recorded_at = 7 WHERE id = 2", "1 of 8 points is"),
         ("UPDATE outcome SET value = x'ff00' WHERE id = 2", "1 of 8 points is"),

@@ -1,7 +1,5 @@
 """The library: what can be measured, with check boxes and a search."""
 
-import html
-
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -115,7 +113,7 @@ class LibraryPane(QWidget):
         self._reasons.setText("\n".join([*self._distinct_reasons(), *self._problems()]))
         self._reasons.setVisible(bool(self._reasons.text()))
         problems = "\n".join(problem.message for problem in self._model.catalog.problems[:_MOST_IN_TIP])
-        self._reasons.setToolTip(as_tool_tip(problems))
+        self._reasons.setToolTip(tip_text(problems))
 
     def _distinct_reasons(self) -> list[str]:
         reasons: dict[str, None] = {}
@@ -151,11 +149,6 @@ class _MarkDelegate(QStyledItemDelegate):
             option.decorationSize = QSize(_MARK_SIZE, _MARK_SIZE)  # type: ignore[attr-defined]
         else:
             option.font.setBold(True)  # type: ignore[attr-defined]
-
-
-def as_tool_tip(text: str) -> str:
-    """Plain text, which Qt would otherwise take for rich where it looks like it."""
-    return f"<p>{html.escape(text).replace(chr(10), '<br>')}</p>" if text else ""
 
 
 def _matches(index: QModelIndex, words: list[str]) -> bool:
