@@ -1,6 +1,7 @@
 """Writes what a run reports into the session file; used alike by window and command line."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from roofscope.profiling.devices.device import Device
@@ -60,10 +61,12 @@ class Recorder:
         """
         if self._origin is None:
             self.add_environment(environment([self._device], []))
-        ceilings = (*nameplate(self._device, timestamp()), *self._cache.load(self._key()))
-        for ceiling in ceilings:
-            self._keep(lambda store, ceiling=ceiling: store.add_ceiling(ceiling))
-        return ceilings
+        kept: list[Ceiling] = []
+        for ceiling in (*nameplate(self._device, timestamp()), *self._cache.load(self._key())):
+            with suppress(NotStorable):  # of a damaged cache: as if it were not known
+                self._keep(lambda store, ceiling=ceiling: store.add_ceiling(ceiling))
+                kept.append(ceiling)
+        return tuple(kept)
 
     def handle(self, report: RunEvent) -> Gain | None:
         """Commit a report; returns what the session gained, if anything. Raises SessionError."""

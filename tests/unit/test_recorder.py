@@ -10,12 +10,14 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from roofscope.profiling.devices.host import package_version
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
-from roofscope.profiling.roofline.cache import CeilingCache
+from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
+from roofscope.profiling.roofline.roofline import Source
 from roofscope.profiling.supervision.recorder import Recorder
 from roofscope.profiling.supervision.run_events import CeilingArrived, CeilingsComplete, OutcomeArrived
 from roofscope.profiling.supervision.safe_store import SafeStore
@@ -127,3 +129,12 @@ def test_what_a_stopped_or_refused_probe_left_gives_way_to_the_next(store: Sessi
     kept = probing.known_ceilings()
     assert true in kept
     assert false not in kept
+
+
+def test_a_kept_ceiling_that_no_session_takes_is_as_unknown(store: SessionStore, tmp_path: Path) -> None:
+    cache = CeilingCache(print, tmp_path / "ceilings")
+    dated = msgspec.structs.replace(CEILINGS[0], source=Source.MEASURED_BURST, recorded_at="yesterday")
+    cache.save(CacheKey.of(DEVICE, package_version("torch")), [dated])
+    known = Recorder(SafeStore(store), scan([]), DEVICE, cache).known_ceilings()
+    assert all(ceiling.source is Source.NAMEPLATE for ceiling in known)
+    assert load(store.path).ceilings == known

@@ -14,6 +14,7 @@ from roofscope.app.cli.documents import RunDocument
 from roofscope.profiling.devices.device_lock import lock_device
 from roofscope.profiling.devices.host import cpu_device, package_version
 from roofscope.profiling.results.outcome import Failed, Measured, Skipped
+from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
@@ -27,8 +28,8 @@ def keep_ceilings(cache_home: Path) -> None:
     """Spare each test the probe: the device is known from before."""
     device = cpu_device()
     ceilings = [
-        Ceiling(Bound.DRAM, Source.MEASURED_BURST, 2e10, "test", device.uuid, "2026-01-01", Mix.COPY),
-        Ceiling(Bound.FP32, Source.MEASURED_BURST, 2e11, "test", device.uuid, "2026-01-01"),
+        Ceiling(Bound.DRAM, Source.MEASURED_BURST, 2e10, "test", device.uuid, timestamp(), Mix.COPY),
+        Ceiling(Bound.FP32, Source.MEASURED_BURST, 2e11, "test", device.uuid, timestamp()),
     ]
     cache = CeilingCache(print, cache_home / "roofscope" / "ceilings")
     cache.save(CacheKey.of(device, package_version("torch")), ceilings)
@@ -178,7 +179,7 @@ def test_a_picture_that_cannot_be_written_costs_no_result(tmp_path: Path) -> Non
     done = main(tmp_path, "run", "gelu", "--device", "cpu", "--provider", "eager",
                 "--size", "n=4096", "--svg", "--out", out)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "a.svg cannot be written: Is a directory." in done.stderr
+    assert "a.svg cannot be written: it is a folder." in done.stderr
     assert load(out).points
 
 
