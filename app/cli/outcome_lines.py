@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from rich.markup import escape
 
+from roofscope.app.presentation.failure_log import telling_lines
 from roofscope.app.presentation.formatting import (
     MISSING,
     bandwidth_text,
@@ -144,5 +145,5 @@ def _figures(figures: list[str], width: int, room: int) -> str:
 
 def _end_of(log: str) -> str:
     """What a compiler or Python said last, which is where it names the line at fault."""
-    lines = [line for line in log.splitlines() if line.strip()][-_LOG_LINES:]
+    lines = [line for line in telling_lines(log) if line.strip()][-_LOG_LINES:]
     return "".join(f"\n{_INDENT}[dim]{escape(line)}[/]" for line in lines)

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 
 from roofscope.app.presentation.detail_facts import sections
 from roofscope.app.presentation.fact import Section
+from roofscope.app.presentation.failure_log import telling_lines
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.presentation.verdict_text import verdict_sentence
@@ -125,7 +126,7 @@ class DetailPane(QWidget):
         measured = point.measured
         self._strip.show_time(measured.time if measured else None, point.implementation.provider)
         self._calls.show_calls(measured, point.implementation.provider)
-        log = point.outcome.log if isinstance(point.outcome, Failed) else ""
+        log = "\n".join(telling_lines(point.outcome.log)) if isinstance(point.outcome, Failed) else ""
         self._log.setPlainText(log)
         self._log.setVisible(bool(log))
         lines = min(_MOST_LOG_LINES, log.count("\n") + 2)
