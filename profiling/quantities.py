@@ -13,5 +13,7 @@ CallSeconds = Annotated[float, Meta(ge=1e-12, le=1e9)]  # of a call that was tim
 Hertz = Annotated[float, Meta(ge=0, le=1e13)]
 Rate = Annotated[float, Meta(ge=1, le=1e24)]  # byte/s or FLOP/s
 Figure = Annotated[float, Meta(ge=-1e30, le=1e30)]  # of any unit
-Amount = Annotated[int, Meta(ge=0, le=10**18)]  # bytes, FLOPs, elements
+LARGEST_AMOUNT = 10**18
+Amount = Annotated[int, Meta(ge=0, le=LARGEST_AMOUNT)]  # bytes, FLOPs, elements
+Element = Annotated[float, Meta(ge=-1e300, le=1e300)]  # of a kernel's output
 Count = Annotated[int, Meta(ge=0, le=2**62)]

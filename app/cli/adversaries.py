@@ -30,6 +30,7 @@ from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job, SizeChoice, plan_jobs
 from roofscope.profiling.supervision.protocol import Run
+from roofscope.profiling.supervision.readiness import refusal
 from roofscope.profiling.supervision.recording import Ending, carry_out
 from roofscope.profiling.supervision.run_events import OutcomeArrived, RunEvent
 
@@ -38,12 +39,15 @@ _NO_OUTCOME = "the run ended without an outcome for it"
 _CACHES = ("XDG_CACHE_HOME", "XDG_DATA_HOME", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TMPDIR")
 
 
-def run_adversaries(device: Device, names: Sequence[str] = (), *, as_json: bool = False) -> int:
+def run_adversaries(
+    device: Device, names: Sequence[str] = (), *, as_json: bool = False, may_share: bool = False
+) -> int:
     """Try what this device can run of the corpus, or those named; returns the exit code."""
     adversaries = _chosen(device, names)
     console = make_console(stderr=as_json)
     answers: list[Answer] = []
-    busy = ""
+    if busy := refusal([device], lambda text: console.print(text, markup=False), may_share=may_share):
+        adversaries = []
     with tempfile.TemporaryDirectory(prefix="roofscope-adversaries-") as folder, _caches_in(Path(folder)):
         for is_deadly, group in groupby(adversaries, key=lambda one: one.is_deadly):
             ending, found = _try(list(group), Path(folder, f"kernels-{is_deadly}"), device, console)
@@ -55,7 +59,7 @@ def run_adversaries(device: Device, names: Sequence[str] = (), *, as_json: bool 
                 break
     if busy:
         complain(busy)
-    passed = len(answers) == len(adversaries) and not any(answer.is_fooled for answer in answers)
+    passed = not busy and len(answers) == len(adversaries) and not any(answer.is_fooled for answer in answers)
     if as_json:
         rows = tuple(map(_row, answers))
         print_document(AdversariesDocument(device=device, passed=passed, adversaries=rows, problem=busy))

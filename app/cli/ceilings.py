@@ -10,7 +10,7 @@ from rich.table import Table
 
 from roofscope.app.cli.choice import choose_devices
 from roofscope.app.cli.documents import CeilingsDocument, print_document
-from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse
+from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, STOPPED, complain, refuse
 from roofscope.app.cli.options import AsJson, DeviceNames, SharedGpu
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.presentation.formatting import bandwidth_text, flop_rate_text
@@ -51,14 +51,19 @@ def command(
     chosen = choose_devices(local_devices(), device)
     if as_json and len(chosen) > 1:
         refuse("--json prints one document; name one device, and call this for each.")
-    codes = [show_ceilings(one, fresh=fresh, as_json=as_json, may_share=shared_gpu) for one in chosen]
+    codes: list[int] = []
+    for one in chosen:
+        codes.append(show_ceilings(one, fresh=fresh, as_json=as_json, may_share=shared_gpu))
+        if codes[-1] == STOPPED:  # the user's word for all of them
+            codes[-1] = SOME_FAILED
+            break
     raise typer.Exit(next((code for code in codes if code != DONE), DONE))
 
 
 def show_ceilings(
     device: Device, *, fresh: bool = False, as_json: bool = False, may_share: bool = False
 ) -> int:
-    """Print all ceilings of a device, measured now where none are kept; returns the exit code."""
+    """Print all ceilings of a device, measured now where none are kept; the exit code, or STOPPED."""
     console = make_console(stderr=as_json)
     cache = CeilingCache(console.print)
     key = CacheKey.of(device, package_version("torch"))
@@ -79,7 +84,9 @@ def show_ceilings(
         _print(console, device, found)
     if found.ending.busy:
         return BUSY
-    return DONE if found.ceilings and not found.ending.was_stopped else SOME_FAILED
+    if found.ending.was_stopped:
+        return STOPPED
+    return DONE if found.ceilings else SOME_FAILED
 
 
 def _measure(

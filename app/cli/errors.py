@@ -10,6 +10,7 @@ from roofscope.app.cli.output import say
 
 DONE, SOME_FAILED, USAGE = 0, 1, 2
 INCONCLUSIVE = 3  # nothing failed, but the host's noise forbids to say that all passed
+STOPPED = -1  # as SOME_FAILED, and by the user: what would come next is not begun; never an exit code
 BUSY = 75  # EX_TEMPFAIL of sysexits.h: the same command may work later
 OUTPUT_LOST = 74  # EX_IOERR: stdout is closed or its disk is full
 PIPE_CLOSED = 141  # as a shell reports a tool that SIGPIPE ended

@@ -18,7 +18,7 @@ from roofscope.app.cli.choice import (
     one_of,
 )
 from roofscope.app.cli.documents import SelftestDocument, print_document
-from roofscope.app.cli.errors import BUSY, DONE, INCONCLUSIVE, SOME_FAILED, complain, refuse
+from roofscope.app.cli.errors import BUSY, DONE, INCONCLUSIVE, SOME_FAILED, STOPPED, complain, refuse
 from roofscope.app.cli.options import AsJson, DeviceNames, NewSession, SharedGpu
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.presentation.formatting import duration_text
@@ -79,7 +79,7 @@ def command(
         from roofscope.app.cli.adversaries import run_adversaries
 
         one = choose_device(devices, device, default_device(devices))
-        raise typer.Exit(run_adversaries(one, adversary or [], as_json=as_json))
+        raise typer.Exit(run_adversaries(one, adversary or [], as_json=as_json, may_share=shared_gpu))
     path = choose_session(out)
     chosen = choose_devices(devices, device)
     if as_json and len(chosen) > 1:
@@ -88,13 +88,14 @@ def command(
         [path] if len(chosen) == 1 else [path.with_stem(f"{path.stem}-{file_word(one)}") for one in chosen]
     )
     try:
-        codes = [
-            run_selftest(one, own, proof or [], as_json=as_json, may_share=shared_gpu)
-            for one, own in zip(chosen, paths, strict=True)
-        ]
+        codes: list[int] = []
+        for one, own in zip(chosen, paths, strict=True):
+            codes.append(run_selftest(one, own, proof or [], as_json=as_json, may_share=shared_gpu))
+            if codes[-1] == STOPPED:  # the user's word for all of them
+                break
     except SessionError as error:
         refuse(str(error))
-    raise typer.Exit(worst_of(codes))
+    raise typer.Exit(worst_of([SOME_FAILED if code == STOPPED else code for code in codes]))
 
 
 def worst_of(codes: Sequence[int]) -> int:
@@ -110,7 +111,7 @@ def run_selftest(
     as_json: bool = False,
     may_share: bool = False,
 ) -> int:
-    """Prove on a device, into a new session file; returns the exit code. Raises SessionError."""
+    """Prove on a device, into a new session file; the exit code, or STOPPED. Raises SessionError."""
     console = make_console(stderr=as_json)
 
     def line_of(gained: Gain) -> str | None:
@@ -144,6 +145,8 @@ def run_selftest(
             _print_figures(console, proof)
         _print_conclusion(console, device, proofs, missing)
         console.print(f"Session: {session}", markup=False, highlight=False, soft_wrap=True)
+    if ending.was_stopped:
+        return STOPPED
     if ending.busy or passed:
         return BUSY if ending.busy else DONE
     failed = missing or any(proof.judgement is Judgement.FAILED for proof in proofs)

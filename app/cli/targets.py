@@ -1,5 +1,6 @@
 """Which files a command may write."""
 
+import os
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -52,6 +53,6 @@ def check_writable(target: Path) -> None:
     try:
         target.open("ab").close()
         if is_new:
-            target.unlink()
+            Path(os.path.realpath(target)).unlink()  # of a link, what it leads to
     except OSError as error:
         refuse(why_unwritable(target, error))

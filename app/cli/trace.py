@@ -11,7 +11,14 @@ from rich.table import Table
 from roofscope.app.cli.choice import choose_folders, scan_kernels, sizes_of
 from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, unknown
 from roofscope.app.cli.export import TRACE_SUFFIXES, write_trace
-from roofscope.app.cli.options import DtypeName, KernelFolders, SessionFile, SharedGpu, TrustFolders
+from roofscope.app.cli.options import (
+    DtypeName,
+    KernelFolders,
+    Patience,
+    SessionFile,
+    SharedGpu,
+    TrustFolders,
+)
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.cli.targets import STDOUT, check_target, check_writable
@@ -20,7 +27,7 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.spec import Dtype, size_text
-from roofscope.profiling.results.chrome_trace import read_trace
+from roofscope.profiling.results.chrome_trace import TraceError, read_trace
 from roofscope.profiling.results.session import Point, Session, TraceInfo
 from roofscope.profiling.results.session_reader import SessionError, load_trace
 from roofscope.profiling.roofline.cache import CeilingCache
@@ -48,6 +55,7 @@ def command(
         typer.Option(metavar="FILE", help="Also write the Chrome trace, .json or .json.gz; - for stdout."),
     ] = None,
     shared_gpu: SharedGpu = False,
+    patience: Patience = 1.0,
 ) -> None:
     """Record a torch.profiler trace of a measured point into its session.
 
@@ -55,7 +63,10 @@ def command(
     """
     wanted = Wanted(implementation, dtype, sizes_of(size or []))
     catalog = scan_kernels(folders := choose_folders(kernels or [], is_trusted=trust))
-    raise typer.Exit(record_trace(file, wanted, catalog, local_devices(), out, folders, may_share=shared_gpu))
+    code = record_trace(
+        file, wanted, catalog, local_devices(), out, folders, may_share=shared_gpu, patience=patience
+    )
+    raise typer.Exit(code)
 
 
 class Wanted(NamedTuple):
@@ -75,6 +86,7 @@ def record_trace(
     folders: Sequence[Path] = (),
     *,
     may_share: bool = False,
+    patience: float = 1.0,
 ) -> int:
     """Trace a measured point; returns the exit code."""
     session = load_or_refuse(path)
@@ -104,6 +116,7 @@ def record_trace(
                 kernel_roots=folders,
                 append=True,
                 may_share=may_share,
+                patience=patience,
             )
     except SessionError as error:
         refuse(str(error))
@@ -113,7 +126,11 @@ def record_trace(
     recorded = [gained for gained in ending.gains if isinstance(gained, TraceInfo)]
     if not recorded:
         return SOME_FAILED
-    _show(console, ending.path or path, recorded[0], out)
+    try:
+        _show(console, ending.path or path, recorded[0], out)
+    except (SessionError, TraceError) as error:
+        complain(str(error))
+        return SOME_FAILED
     return DONE
 
 

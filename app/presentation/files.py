@@ -29,6 +29,8 @@ def write_file(path: Path, content: bytes, *, may_wait: bool = True) -> None:
         if not os.access(path, os.W_OK):
             raise PermissionError(None, "it is write-protected")
         _replace(path, content, stat.S_IMODE(found.st_mode))
+    elif stat.S_ISBLK(found.st_mode):
+        raise OSError(None, "it is a disk")
     else:
         _write_into(path, content, may_wait)
 

@@ -72,6 +72,7 @@ class Controller(QObject):
         self._catalog = catalog
         self._device: Device | None = None  # of the run under way: of several the one that was heard last
         self._devices: tuple[Device, ...] = ()  # of the run under way
+        self._awaited_device: Device | None = None  # whose worker does not answer
         self._unfinished = Unfinished()
         self._is_running = False
         self._is_proving = False
@@ -286,14 +287,14 @@ class Controller(QObject):
         self._keeper.look()
         match report:
             case Progressed():
-                self.awaited.emit(None)
+                self._show_awaited(None)
                 self.progressed.emit(report)
             case Awaited():
-                self.awaited.emit(report)
+                self._show_awaited(report)
             case Banner(text=text):
                 self.noticed.emit(text)
             case WorkerLost():
-                self.awaited.emit(None)
+                self._show_awaited(None)
                 self.worker_lost.emit(report)
             case BecameIdle():
                 self._end_run()
@@ -333,9 +334,21 @@ class Controller(QObject):
         self.noticed.emit(sentence)
         self.session_changed.emit()
 
+    def _show_awaited(self, report: Awaited | None) -> None:
+        """A device that answers says nothing of another one that does not."""
+        if report is not None:
+            self._awaited_device = self._device
+        elif self._awaited_device not in (None, self._device):
+            return
+        else:
+            self._awaited_device = None
+        self.awaited.emit(report)
+
     def _end_run(self) -> None:
         if self._is_running:
             self._is_running = self._is_proving = False
+            self._awaited_device = None
+            self.awaited.emit(None)
             self.running_changed.emit(False)
 
     def _try(self, act: Callable[[], object]) -> bool:

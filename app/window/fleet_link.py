@@ -96,6 +96,7 @@ class FleetLink(QObject):
         assert self._dispatcher is not None
         for assignment in self._dispatcher.assign():
             self._links[assignment.device.uuid].submit([assignment.task])
-        if self._dispatcher.is_over:
+        # A link may answer within submit(), and end the run there.
+        if self._dispatcher and self._dispatcher.is_over:
             self._dispatcher = None
             self.reported.emit(device, BecameIdle())

@@ -167,6 +167,7 @@ class WorkerLink(QObject):
             return
         if self._pid and os.name == "posix":
             end_group(self._pid)
+        self._supervisor.ended()
         self._read()
         self._read_log()
         self._process, self._pid = None, 0

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.formula import FormulaError
@@ -17,6 +18,7 @@ from roofscope.profiling.planning.spec import (
     Workload,
     size_text,
 )
+from roofscope.profiling.quantities import LARGEST_AMOUNT
 
 _NAMED = 3  # kernels, in a sentence
 SWEEP = "sweep"  # in a preset's place: all sizes of a kernel's sweep
@@ -151,7 +153,7 @@ def _workloads(
 ) -> list[tuple[Workload, Work]]:
     spec = kernel.spec
     try:
-        return [
+        found = [
             (Workload(spec.name, dtype, sizes), spec.work_at(sizes, dtype))
             for choice in choices
             for sizes in _sizes(kernel, choice)
@@ -159,6 +161,13 @@ def _workloads(
         ]
     except FormulaError as error:
         raise PlanError(f"{spec.name} cannot be planned at these sizes: {error}") from error
+    for workload, work in found:
+        if not all(0 <= amount <= LARGEST_AMOUNT for amount in astuple(work)):
+            raise PlanError(
+                f"{workload.label} comes to {work.flop_count:.3g} FLOPs and {work.byte_count:.3g} bytes, "
+                "which no device does; choose smaller sizes."
+            )
+    return found
 
 
 def _nothing_to_run(kernels: Sequence[Kernel], wanted: Sequence[Dtype]) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
-from roofscope.profiling.quantities import CallSeconds, Count, Figure, Hertz, Seconds
+from roofscope.profiling.quantities import CallSeconds, Count, Element, Figure, Hertz, Seconds
 
 
 class Stage(StrEnum):
@@ -74,8 +74,8 @@ class Difference(Struct, frozen=True):
 
     output: str  # its name in the spec
     index: tuple[Count, ...]
-    found: Figure
-    expected: Figure
+    found: Element
+    expected: Element
 
     @property
     def absolute(self) -> float:
@@ -251,9 +251,8 @@ class Measured(Struct, frozen=True, tag="measured"):
     kernels: tuple[ProfiledKernel, ...] = ()  # from torch.profiler; empty on a CPU
     flags: tuple[Flag, ...] = ()
     discards: tuple[Discard, ...] = ()
-    calls_s: tuple[
-        CallSeconds, ...
-    ] = ()  # single calls, by events in a graph; their spread, not the headline
+    # Single calls, by events in a graph; their spread, not the headline. 0: shorter than what an event adds.
+    calls_s: tuple[Seconds, ...] = ()
     clock_elasticity: ClockElasticity | None = None  # of an exact run on a GPU
     clock_elasticity_missing: str = ""  # why an exact run has none, one sentence
     energy: Energy | None = None

@@ -115,6 +115,7 @@ class HeadlessRun:
     def _reap(self, process: WorkerProcess) -> None:
         """Take what it has said last, then its end."""
         code = process.let_go()
+        self._supervisor.ended()
         with contextlib.suppress(queue.Empty):
             while True:
                 if (message := process.inbox.get_nowait()) is not None:
@@ -153,5 +154,8 @@ def stopped_by_signals(run: Stoppable) -> Generator[None]:
 def describe_exit(code: int) -> str:
     """A subprocess return code in words."""
     if code < 0:
-        return f"killed by {signal.Signals(-code).name}"
+        try:
+            return f"killed by {signal.Signals(-code).name}"
+        except ValueError:  # a real-time signal
+            return f"killed by signal {-code}"
     return f"exit code {code}"

@@ -123,11 +123,11 @@ def carry_out(
 
     supervisor = Supervisor(map(str, kernel_roots), catalog.hash, patience)
     run = HeadlessRun(supervisor, on_report, LocalTarget())
-    try:
-        with stopped_by_signals(run):
+    with stopped_by_signals(run):  # while it ends, too
+        try:
             run.run(tasks)
-    finally:
-        run.close()
+        finally:
+            run.close()
     return Ending(was_stopped=run.was_stopped, busy=busy)
 
 
@@ -150,11 +150,11 @@ def share_out(
         watch(device, report)
 
     fleet = HeadlessFleet(members, map(str, kernel_roots), catalog.hash, on_report, patience)
-    try:
-        with stopped_by_signals(fleet):
+    with stopped_by_signals(fleet):  # while it ends, too
+        try:
             fleet.run(runs, own)
-    finally:
-        fleet.close()
+        finally:
+            fleet.close()
     return Ending(was_stopped=fleet.was_stopped, busy=busy)
 
 

@@ -128,6 +128,7 @@ class Supervisor:
         self._worker = _Worker.ABSENT
         self._wait = Wait(patience)
         self._silent_s: float | None = None  # it was killed for a missed deadline of so many seconds
+        self._is_dying = False  # killed, or gone with words that were not heard yet
         self._bye: Bye | None = None  # what it said of its own end
         self._was_killed_starting = False
         self._has_strayed = False  # it has spoken of what is not its task, which was said
@@ -225,8 +226,13 @@ class Supervisor:
             return self._worker is not _Worker.READY
         return self._flight.expects(event)
 
+    def ended(self) -> None:
+        """The worker's process has ended, and what it said last is fed next; then comes ``exited``."""
+        self._is_dying = True
+
     def exited(self, description: str, log_tail: str, now: float) -> list[Effect]:
         """The worker's process is gone. ``description`` is such as "killed by signal 9"."""
+        self._is_dying = False
         was, self._worker = self._worker, _Worker.ABSENT
         bye, self._bye = self._bye, None
         silent_s, self._silent_s = self._silent_s, None
@@ -277,6 +283,8 @@ class Supervisor:
             return []
         if not self._queue:
             return [BecameIdle()]
+        if self._is_dying:  # a worker that cannot take it; its end would be held against the task
+            return []
         if self._worker is _Worker.ABSENT:
             self._worker = _Worker.STARTING
             self._has_strayed = False
@@ -351,6 +359,7 @@ class Supervisor:
 
     def _kill(self) -> list[Effect]:
         self._wait.end()
+        self._is_dying = self._worker is not _Worker.ABSENT
         return [Kill()]
 
     def _progressed(self, now: float) -> Progressed:

@@ -6,11 +6,17 @@ import sys
 import threading
 from contextlib import suppress
 
+import msgspec
+from msgspec.structs import replace
+
+from roofscope.profiling.decoding import UnreadableError, decode
+from roofscope.profiling.results.outcome import Failed, FailureKind, Stage
 from roofscope.profiling.supervision.protocol import (
     Cancel,
     Command,
     Event,
     Open,
+    OutcomeReady,
     ProtocolError,
     Sealed,
     Task,
@@ -34,6 +40,8 @@ class Channel:
     def emit(self, event: Event) -> None:
         if os.getpid() != self._pid:
             os._exit(1)  # a child that a user's reference.py forked, and let return into our code
+        if isinstance(event, OutcomeReady):
+            event = _readable(event)
         data = encode(Sealed(self._secret, event))
         with self._lock:
             while data:
@@ -77,3 +85,13 @@ class Channel:
                 # An earlier task of the same name ("ceilings", "selftest") may have been cancelled.
                 self._cancelled.discard(task_id(command))
             self._commands.put(command)
+
+
+def _readable(event: OutcomeReady) -> OutcomeReady:
+    """As it is, or a failure that says why the program would refuse it: that would end the worker."""
+    try:
+        decode(msgspec.json.encode(event), OutcomeReady)
+    except UnreadableError as error:
+        message = f"What came of it cannot be kept: {error}."
+        return replace(event, outcome=Failed(FailureKind.INTERNAL, Stage.CHECK, message))
+    return event

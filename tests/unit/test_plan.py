@@ -131,3 +131,14 @@ def test_what_cannot_be_planned_gets_one_sentence(
 ) -> None:
     with pytest.raises(PlanError, match=words):
         plan_jobs([SOFTMAX], device="cpu", dtypes=[Dtype.FLOAT32], size_choices=[choice], providers=providers)
+
+
+def test_work_that_no_device_does_is_refused_when_it_is_planned() -> None:
+    """A worker could not read the job, and would be waited for in vain."""
+    with pytest.raises(PlanError, match="which no device does"):
+        plan_jobs(
+            [SOFTMAX],
+            device="cpu",
+            dtypes=[Dtype.FLOAT32],
+            size_choices=[SizeChoice(SMALL.preset, {"rows": 10**9, "cols": 10**9})],
+        )

@@ -475,3 +475,24 @@ def test_a_worker_closed_while_it_starts_is_given_nothing_when_it_says_hello() -
     assert supervisor.feed(hello(), now=1.0) == []
     assert supervisor.exited("exit code 0", "", now=2.0) == []
     assert supervisor.is_idle
+
+
+def test_a_worker_that_was_killed_is_given_nothing_more() -> None:
+    """Its answer came just then; its end would be held against the next task."""
+    supervisor = started(job(1, (EAGER,)), job(2, (TRITON,)))
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 10.0, EAGER), now=2.0)
+    assert of_kind(supervisor.tick(now=20.0), Kill)
+    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=20.1)
+    assert not sent(supervisor.feed(TaskDone("job-1"), now=20.2))
+    effects = supervisor.exited("killed by SIGKILL", "", now=20.3)
+    assert recorded(effects) == []
+    assert sent(supervisor.feed(hello(), now=21.0)) == [Run(job(2, (TRITON,)))]
+
+
+def test_the_last_words_of_a_worker_that_has_ended_bring_it_no_task() -> None:
+    supervisor = started(job(1, (EAGER,)), job(2, (TRITON,)))
+    supervisor.ended()
+    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=2.0)
+    assert not sent(supervisor.feed(TaskDone("job-1"), now=2.1))
+    assert recorded(supervisor.exited("exit code 1", "", now=2.2)) == []
+    assert sent(supervisor.feed(hello(), now=3.0)) == [Run(job(2, (TRITON,)))]

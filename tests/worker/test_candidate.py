@@ -185,7 +185,7 @@ def _state(pid: int) -> str:
 class Closed(OwnProcess):
     """A process that a device does not let in."""
 
-    def ask(self, asked: Asked, look: Look | None) -> Heard:
+    def ask(self, asked: Asked, look: Look | None, contents_bytes: int = 0) -> Heard:
         refused = Skipped(SkipKind.UNSUPPORTED, "This GPU lets one process in.")
         return Heard(Said(Trouble(refused, True, False)), 0.0)
 

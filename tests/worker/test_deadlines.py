@@ -10,7 +10,16 @@ from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Work, Workload
 from roofscope.profiling.results.outcome import Stage
 from roofscope.profiling.supervision.protocol import StageStarted
-from roofscope.profiling.worker.candidate.messages import Block, Build, Call, Collect, Get, RunPass, Settle
+from roofscope.profiling.worker.candidate.messages import (
+    Block,
+    Build,
+    Call,
+    Collect,
+    Get,
+    Record,
+    RunPass,
+    Settle,
+)
 from roofscope.profiling.worker.job import waiting
 from roofscope.profiling.worker.job.deadlines import Deadlines, roof_s
 from roofscope.profiling.worker.job.waiting import Waiting
@@ -75,8 +84,22 @@ def test_slow_calls_have_many_times_as_long_as_they_took() -> None:
     deadlines.learn(Settle(0, "sets", has_hot=False), 16.0)
     assert deadlines.of(Block(0)).seconds == 80.0
     deadlines.learn(Block(0), 1.0)
-    assert deadlines.of(Block(0)).seconds == 20.0
-    assert deadlines.of(RunPass(0, 8)).seconds == 160.0
+    assert deadlines.of(Block(0)).seconds == 80.0  # a hot block says nothing of a cold call
+    assert deadlines.of(RunPass(0, 2)).seconds == 160.0
+
+
+def test_on_a_gpu_the_wait_for_results_is_the_calls_time() -> None:
+    """The launch returns at once, and the odd sizes that are verified are small."""
+    deadlines = built(job(SMALL))
+    for waited_s in (6.0, 0.01):
+        deadlines.learn(Call(0, "verified"), 1e-3)
+        deadlines.learn(Collect(), waited_s)
+    assert deadlines.of(Settle(0, "sets", has_hot=False)).seconds == pytest.approx(120.0, rel=0.01)
+
+
+def test_a_trace_of_what_compiles_has_minutes() -> None:
+    assert built(job(SMALL, Provider.TRITON)).of(Record(0, "traced")).seconds == 240.0
+    assert built(job(SMALL)).of(Record(0, "traced")).seconds == 60.0
 
 
 class Clock:
@@ -120,3 +143,22 @@ def test_after_an_answer_the_referee_works_at_its_own_deadline(clock: Clock) -> 
     with wait.reference():
         assert (said[-1].deadline_s, said[-1].detail) == (15.0, "reference")
     assert (said[-1].deadline_s, said[-1].detail) == (240.0, "")
+
+
+def fail_in(wait: Waiting, request_: Call | Get) -> None:
+    with wait.answer(request_):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("request_", [Call(0, "verified"), Get(0)])
+def test_what_follows_a_failure_has_the_referees_own_deadline(clock: Clock, request_: Call | Get) -> None:
+    """Else the next implementation would be ended for the end of the one that failed."""
+    said: list[StageStarted] = []
+    toy = job(SMALL)
+    wait = Waiting(toy, GPU, said.append)
+    wait.begin(Stage.VERIFY, toy.implementations[0])
+    clock.now += 8.0
+    with pytest.raises(RuntimeError):
+        fail_in(wait, request_)
+    assert said[-2].deadline_s == 15.0
+    assert said[-1].deadline_s == 240.0

@@ -6,7 +6,7 @@ import struct
 import msgspec
 import pytest
 
-from roofscope.profiling.worker.candidate.messages import Said
+from roofscope.profiling.worker.candidate.messages import Contents, Said
 from roofscope.profiling.worker.candidate.wire import Wire
 
 FRAMES = {
@@ -26,3 +26,17 @@ def test_what_is_no_message_has_one_error(frame: bytes) -> None:
         theirs.sendall(frame)
         with pytest.raises(ValueError, match=r"."):
             Wire(ours, Said).receive()
+
+
+def test_contents_that_were_lent_are_as_long_as_they_are() -> None:
+    """Of every job on a CPU, and on GPUs that share no memory between processes."""
+    frame = msgspec.msgpack.encode(Said(Contents(b"x" * 3000)))
+    for allowed, is_taken in ((2000, False), (4000, True), (None, True)):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            theirs.sendall(struct.pack("!Q", len(frame)) + frame)
+            if is_taken:
+                assert Wire(ours, Said).receive(allowed) == Said(Contents(b"x" * 3000))
+            else:
+                with pytest.raises(ValueError, match="more than 2000"):
+                    Wire(ours, Said).receive(allowed)

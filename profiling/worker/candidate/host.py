@@ -338,6 +338,6 @@ def serve(connection: socket.socket) -> NoReturn:
     wire, host = Wire(connection, Asked), Host()
     try:
         while True:
-            wire.send(host.answer(wire.receive()))
+            wire.send(host.answer(wire.receive(most_bytes=None)))  # of the referee: contents of any size
     except (EOFError, OSError):
         os._exit(0)

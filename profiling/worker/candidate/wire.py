@@ -10,7 +10,7 @@ import msgspec
 
 from roofscope.profiling.worker.candidate.messages import Asked, Said
 
-MOST_BYTES = 256 << 20  # the longest is a trace, of some megabytes
+MOST_BYTES = 256 << 20  # beside contents, the longest is a trace, of some megabytes
 _LENGTH = struct.Struct("!Q")
 
 
@@ -28,11 +28,14 @@ class Wire:
         self._connection.sendall(_LENGTH.pack(len(data)))
         self._connection.sendall(data)
 
-    def receive(self) -> Any:
-        """The next message. Raises EOFError when the other side is gone, ValueError when it is none."""
+    def receive(self, most_bytes: int | None = MOST_BYTES) -> Any:
+        """The next message. Raises EOFError when the other side is gone, ValueError when it is none.
+
+        ``most_bytes``: None on the side that trusts the other one.
+        """
         (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
-        if length > MOST_BYTES:  # the length is the other side's word, and memory is taken for it
-            raise ValueError(f"a message of {length} bytes, more than {MOST_BYTES}")
+        if most_bytes is not None and length > most_bytes:  # it is the other side's word, and takes memory
+            raise ValueError(f"a message of {length} bytes, more than {most_bytes}")
         data = self._exactly(length)
         try:
             return self._decoder.decode(data)

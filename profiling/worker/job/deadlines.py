@@ -69,7 +69,9 @@ class Deadlines:
         self._roof_s = roof_s(job.work, device)
         self._providers: dict[int, Provider] = {}  # by the numbers of implementations that were built
         self._called: set[int] = set()
-        self._pace_s: dict[int, float] = {}  # a call or a block of each, as it was seen last
+        # The slowest call or block of each: odd sizes and hot caches are faster than what follows.
+        self._pace_s: dict[int, float] = {}
+        self._launch: tuple[int, float] | None = None  # a call whose results are awaited, and its time so far
 
     @property
     def reference_s(self) -> float:
@@ -97,6 +99,8 @@ class Deadlines:
                 return self._many(number, _QUICK_S, count)
             case Replay(number=number) | HostTime(number=number) | SingleCalls(number=number):
                 return self._many(number, _QUICK_S)
+            case Record(number=number) if self._compiles_at_call(number):  # in a process of its own
+                return Deadline(COMPILE_S, "compiling")
             case (
                 MeasureEnergy(number=number)
                 | HeatedBlocks(number=number)
@@ -112,14 +116,23 @@ class Deadlines:
         """How long it took."""
         match request:
             case Call(number=number):
+                # Of what compiles at its call, that is no pace; on a GPU a call returns before it has begun.
+                self._launch = (number, 0.0 if self._compiles_at_call(number) else wall_s)
                 self._called.add(number)
-                self._pace_s[number] = wall_s
-            case Settle(number=number):
-                self._pace_s[number] = wall_s / _SETTLED_CALLS
+                self._note(number, self._launch[1])
+            case Collect() if self._launch:
+                number, launched_s = self._launch
+                self._launch = None
+                self._note(number, launched_s + wall_s)
+            case Settle(number=number) if not self._compiles_at_call(number):
+                self._note(number, wall_s / _SETTLED_CALLS)
             case Block(number=number):
-                self._pace_s[number] = wall_s
+                self._note(number, wall_s)
             case _:
                 pass
+
+    def _note(self, number: int, wall_s: float) -> None:
+        self._pace_s[number] = max(self._pace_s.get(number, 0.0), wall_s)
 
     @property
     def _call_s(self) -> float:

@@ -35,7 +35,7 @@ from roofscope.profiling.worker.candidate.messages import (
     TimerFacts,
     Trouble,
 )
-from roofscope.profiling.worker.candidate.wire import Wire
+from roofscope.profiling.worker.candidate.wire import MOST_BYTES, Wire
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
 from roofscope.profiling.worker.job.second_clock import BlockSeen
 from roofscope.profiling.worker.job.waiting import Waiting
@@ -94,14 +94,14 @@ class ForkedProcess:
             raise CandidateLost(1) from None
         self._wire = Wire(connection, Said, _end_seen(self.pid))
 
-    def ask(self, asked: Asked, look: Look | None) -> Heard:
-        """Raises CandidateLost."""
+    def ask(self, asked: Asked, look: Look | None, contents_bytes: int = 0) -> Heard:
+        """Ask; contents of so many bytes are awaited. Raises CandidateLost."""
         try:
             self._wire.send(asked)
             if look and not self._wire.is_spoken_to(look.after_s):
                 look.act()
                 look = None
-            said: Said = self._wire.receive()
+            said: Said = self._wire.receive(MOST_BYTES + contents_bytes)
         except (EOFError, OSError):
             self._wire.close()
             raise CandidateLost(self._end()) from None
@@ -138,7 +138,7 @@ class OwnProcess:
         self.pid = os.getpid()
         self._host = Host()
 
-    def ask(self, asked: Asked, look: Look | None) -> Heard:
+    def ask(self, asked: Asked, look: Look | None, contents_bytes: int = 0) -> Heard:
         heard = Heard(self._host.answer(asked), time.perf_counter())
         if look:
             look.act()
@@ -169,6 +169,7 @@ class Link:
         self._outputs = Mapping(torch_device)
         self._sets: list[RemoteSets] = []
         self.what, self.stage = "", Stage.BUILD
+        self._most_lent_bytes = 0
         self.answered_at = 0.0  # the last answer, by time.perf_counter
         self.shares_memory = torch_device.type == "cuda"
         try:
@@ -180,7 +181,9 @@ class Link:
     def ask(self, request: Request, kind: type[Found], look: Look | None = None) -> Found:
         """Ask, look meanwhile, await the answer. Raises CandidateFailed, Tampered or CandidateLost."""
         with self._waiting.answer(request) if self._waiting else nullcontext():
-            said, self.answered_at = self._process.ask(Asked(request, self.what, self.stage), look)
+            contents_bytes = self._most_lent_bytes if isinstance(request, Get) else 0
+            asked = Asked(request, self.what, self.stage)
+            said, self.answered_at = self._process.ask(asked, look, contents_bytes)
         if said.replaced:
             raise Tampered(", ".join(said.replaced[:3]))
         if isinstance(said.answer, Trouble):
@@ -208,6 +211,7 @@ class Link:
 
     def borrow(self, lent: Lent, mapping: Mapping) -> Borrowed:
         borrowed = Borrowed(lent, mapping, self._fetch, self._store)
+        self._most_lent_bytes = max(self._most_lent_bytes, borrowed.tensor.nbytes)
         self.shares_memory = self.shares_memory and (borrowed.is_shared or not borrowed.tensor.numel())
         return borrowed
 

@@ -58,7 +58,11 @@ class Waiting:
         """While the candidate's process has a request."""
         self._expect(self._deadlines.of(request))
         started = time.monotonic()
-        yield
+        try:
+            yield
+        except BaseException:  # what is done about it is no work of the foreign code
+            self.own_work()
+            raise
         self._deadlines.learn(request, time.monotonic() - started)
         if not isinstance(request, _LIGHT):
             self.own_work()

@@ -1,7 +1,7 @@
 """A result is a sparse tensor.
 
 needs: cpu
-right: not a plain tensor, wrong shape, launch error
+right: not a plain tensor, wrong shape, launch error, aliased output
 """
 
 

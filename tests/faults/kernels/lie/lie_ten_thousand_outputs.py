@@ -1,7 +1,7 @@
 """A call returns ten thousand tensors.
 
 needs: cpu
-right: wrong shape
+right: wrong shape, timeout
 """
 
 
