@@ -50,13 +50,18 @@ def _of_medians(one: TimeStats, other: TimeStats, comparisons: int) -> Compariso
     Not known, from 0 to infinity, where one of the intervals is not.
     """
     ratio = one.median_s / other.median_s
-    if one.bounds_s is None or other.bounds_s is None or min(one.bounds_s[0], other.bounds_s[0]) <= 0:
+    if one.bounds_s is None or other.bounds_s is None:
         return Comparison(ratio, 0.0, math.inf)
     degrees = min(len(one.samples_s), len(other.samples_s)) - 1
     wider = student_t(degrees, _ALPHA / comparisons) / student_t(degrees, _ALPHA)
-    (low_s, high_s), (other_low_s, other_high_s) = one.bounds_s, other.bounds_s
-    down = math.hypot(math.log(low_s / one.median_s), math.log(other_high_s / other.median_s))
-    up = math.hypot(math.log(high_s / one.median_s), math.log(other_low_s / other.median_s))
+    (low, high), (other_low, other_high) = (
+        [bound_s / time.median_s for bound_s in bounds_s]
+        for time, bounds_s in ((one, one.bounds_s), (other, other.bounds_s))
+    )
+    if min(low, high, other_low, other_high) <= 0:  # of a file: a bound of 0, or one too small for a quotient
+        return Comparison(ratio, 0.0, math.inf)
+    down = math.hypot(math.log(low), math.log(other_high))
+    up = math.hypot(math.log(high), math.log(other_low))
     widest = math.log(_WIDEST)  # of few blocks far apart nothing is known, and math.exp of more is an error
     down, up = min(wider * down, widest), min(wider * up, widest)
     return Comparison(ratio, ratio * math.exp(-down), ratio * math.exp(up))

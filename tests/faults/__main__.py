@@ -15,7 +15,7 @@ import msgspec
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.discovery import local_devices
 from roofscope.tests.faults.corpus import Fault, Need, Role, read_corpus
-from roofscope.tests.faults.judge import Row, judge
+from roofscope.tests.faults.judge import MOST_COMPILING_S, Row, judge
 from roofscope.tests.faults.run import GRACE_S, carry_out
 
 _MOST_SHOWN = 110  # characters of what the user saw
@@ -58,7 +58,8 @@ def tried(faults: Sequence[Fault], device: Device, chosen: argparse.Namespace) -
 
 def _tried(faults: Sequence[Fault], device: Device, chosen: argparse.Namespace) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="roofscope-faults-", ignore_cleanup_errors=True) as folder:
-        seen = carry_out(faults, device, Path(folder), chosen.limit * len(faults), chosen.grace)
+        limit_s = chosen.limit * len(faults) + sum(MOST_COMPILING_S for fault in faults if fault.is_compiling)
+        seen = carry_out(faults, device, Path(folder), limit_s, chosen.grace)
         return [judge(fault, seen, is_busy=chosen.unhurried) for fault in faults]
 
 

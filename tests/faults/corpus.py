@@ -83,6 +83,7 @@ class Fault(Struct, frozen=True):
     shot: Shot | None = None
     around: Around | None = None
     is_sticky: bool = False  # an error of CUDA that stays until the process ends
+    is_compiling: bool = False  # which has minutes: from outside it looks like a kernel that never ends
     is_alone: bool = False  # not to be tried in one run with others
     honest: str = ""  # the kernel after it, where others have the same one
 
@@ -154,7 +155,8 @@ def _read(path: Path) -> Fault:
         role=Role(cells.get("as", default)),
         path=path,
         is_sticky="sticky" in cells,
-        is_alone="alone" in cells,
+        is_compiling="compiles" in cells,
+        is_alone="alone" in cells or "compiles" in cells,
     )
 
 

@@ -147,7 +147,7 @@ FAULTS = (
     _unreadable_fault(),
     _broken("no_python", "eager.py is no Python.", _bytes_as("eager.py", b"def run(x)\n    return"), *_BUILD),
     _broken("nul_bytes", "eager.py has NUL bytes.", _bytes_as("eager.py", b"def run(x):\0\n"), *_BUILD),
-    _broken("no_utf8", "eager.py is not UTF-8.", _bytes_as("eager.py", b"# \xff\ndef run(x): ..."), *_BUILD),
+    _broken("no_utf8", "eager.py is not UTF-8.", _bytes_as("eager.py", b"x = '\xff'"), *_BUILD),
     _broken("empty", "eager.py is empty.", _bytes_as("eager.py", b""), *_BUILD),
     _broken("deep_python", "eager.py is nested 5,000 deep.",
             _bytes_as("eager.py", b"x = " + b"(" * 5000 + b")" * 5000), *_BUILD),

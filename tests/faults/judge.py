@@ -11,6 +11,7 @@ from roofscope.tests.faults.run import Seen
 from roofscope.tests.faults.tapped_run import Line
 
 MOST_NEXT_S, MOST_STICKY_S = 25.0, 15.0  # from the beginning of a fault's last stage to the next point
+MOST_COMPILING_S = 255.0  # a compiler's own deadline, and the next point
 MOST_END_S = 5.0  # from the last result to the program's end
 _MOST_LEFT_BYTES = 1 << 20
 _MOST_OUTPUT = 4000  # characters
@@ -56,7 +57,7 @@ def judge(fault: Fault, seen: Seen, *, is_busy: bool = False) -> Row:
         *_of_the_outcome(fault, seen, outcomes, is_busy=is_busy),
         *_of_what_follows(fault, after, seen, is_busy=is_busy),
     )
-    most_s = MOST_STICKY_S if fault.is_sticky else MOST_NEXT_S
+    most_s = MOST_STICKY_S if fault.is_sticky else MOST_COMPILING_S if fault.is_compiling else MOST_NEXT_S
     return Row(
         fault.name,
         fault.group,

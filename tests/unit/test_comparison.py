@@ -11,7 +11,14 @@ from roofscope.app.presentation.comparison import speed_up_origin, speed_up_shor
 from roofscope.app.presentation.formatting import MISSING, break_even_text
 from roofscope.app.presentation.payback import payback_text
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
-from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, baseline_of, speed_up
+from roofscope.profiling.analysis.comparison import (
+    Baselines,
+    BreakEven,
+    Payback,
+    baseline_of,
+    compare,
+    speed_up,
+)
 from roofscope.profiling.analysis.verdict import own_flags
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
@@ -194,3 +201,12 @@ def test_a_speed_up_is_the_baselines_time_over_the_points() -> None:
     assert itself is not None
     assert itself.is_baseline
     assert speed_up(cuda, None) is None
+
+
+@pytest.mark.parametrize("bounds_s", [(0.0, 1.0), (1e-6, 0.0), (5e-324, 1.0)])
+def test_bounds_that_no_run_gives_make_the_ratio_unknown(bounds_s: tuple[float, float]) -> None:
+    """A file may hold them: 0, or so small that their share of the median is 0."""
+    odd = TimeStats(1e6, *bounds_s, (1e6,) * 5, 1)
+    other = TimeStats(1.0, 0.9, 1.1, (1.0,) * 5, 1)
+    comparison, rounds = compare(odd, other, in_turn=False)
+    assert (comparison.low, comparison.high, rounds) == (0.0, math.inf, 0)

@@ -2,6 +2,7 @@
 
 needs: nvrtc
 right: build error, timeout
+compiles: yes
 """
 
 import torch

@@ -2,6 +2,7 @@
 
 needs: triton
 right: timeout
+compiles: yes
 """
 
 import time

@@ -2,6 +2,7 @@
 
 needs: triton
 right: timeout, build error
+compiles: yes
 """
 
 import torch

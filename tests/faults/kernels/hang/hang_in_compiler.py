@@ -2,6 +2,7 @@
 
 needs: cpu
 right: timeout
+compiles: yes
 as: compile
 """
 
