@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from roofscope.profiling.worker.job import memoization
 from roofscope.profiling.worker.job.memoization import (
     Memory,
     NeverCalm,
@@ -71,3 +72,12 @@ def test_a_fingerprint_sees_one_changed_element(dtype: torch.dtype) -> None:
     assert fingerprint(inputs) == before
     inputs[0][7] += 1
     assert fingerprint(inputs) != before
+
+
+def test_disturbed_passes_are_not_tried_for_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass may take seconds, where a kernel's own threads have the cores."""
+    passes = FakePasses([6.0] * 100, [6.0] * 100, busy=100)
+    monkeypatch.setattr(memoization.time, "monotonic", lambda: 6.0 * passes.passes)
+    with pytest.raises(NeverCalm):
+        find_memory(passes)
+    assert passes.passes == 2

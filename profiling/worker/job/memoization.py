@@ -4,6 +4,7 @@ Calls may return a remembered result. A replayed graph launches the same kernels
 these may note in the GPU's memory which contents they have worked on.
 """
 
+import time
 from typing import NamedTuple, Protocol
 
 import torch
@@ -18,6 +19,7 @@ _LEAST_PAIRS = 2  # that accuse
 _MOST_DISTURBED = 20  # tries more, while other work has the cores
 _MOST_WAITED = 0.1  # of a pass: far less than what is looked for
 _PASS_S = 0.02
+_DISTURBED_S = 10.0  # after which no pair takes the place of a disturbed one
 
 
 def fingerprint(inputs: InputSet) -> tuple[int, ...]:
@@ -69,12 +71,15 @@ def find_memory(passes: Passes, ratio: float = REMEMBERED) -> Memory | None:
     """
     fresh_s: list[float] = []
     repeated_s: list[float] = []
+    until = time.monotonic() + _DISTURBED_S
     for _ in range(_MOST_TRIES + _MOST_DISTURBED):
         passes.refresh(seen=False)
         fresh = passes.run()
         passes.refresh(seen=True)
         repeated = passes.run()
         if not (fresh.is_calm and repeated.is_calm):
+            if time.monotonic() > until:
+                break
             continue
         fresh_s.append(fresh.seconds)
         repeated_s.append(repeated.seconds)
