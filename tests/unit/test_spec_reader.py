@@ -75,6 +75,22 @@ def test_a_spec_that_does_not_end_has_a_deadline(
     assert "it does not end within 2 s" in catalog.problems[0].message
 
 
+def test_parts_of_an_answer_bring_no_more_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spec_reader, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(spec_reader, "_GRACE_S", 0.5)
+    drip = """
+import os, signal, sys, time
+signal.signal(signal.SIGALRM, signal.SIG_IGN)
+for _ in range(20):
+    os.write(int(sys.argv[1]), b" ")
+    time.sleep(0.4)
+"""
+    write(tmp_path, "drips", drip)
+    catalog = scan([tmp_path])
+    assert names(catalog) == []
+    assert "it does not end within 1 s" in catalog.problems[0].message
+
+
 def test_where_many_do_not_end_the_rest_is_left_unread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
