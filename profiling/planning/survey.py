@@ -57,7 +57,8 @@ def survey(folder: Path) -> Survey:
         above = [parent.stat() for parent in root.parents]
     except FileFault:
         raise
-    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, up to Python 3.12
+    # RuntimeError: a loop of links, up to Python 3.12; ValueError: a name that no system takes.
+    except (OSError, RuntimeError, ValueError) as error:
         raise FileFault(str(error)) from error
     foreign: dict[int, int] = {}
     for status in (*statuses, *above):
