@@ -277,6 +277,22 @@ def test_on_a_terminal_it_is_asked_once(
     assert ("Nothing of" in said) is not answer
 
 
+def test_what_changes_while_it_is_asked_is_not_run(
+    foreign: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def confirm(*_: object, **__: object) -> bool:
+        (foreign / "mine" / "eager.py").chmod(0o666)
+        return True
+
+    monkeypatch.setattr(trusting.sys, "stdin", Terminal())
+    monkeypatch.setattr(trusting.sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(trusting.typer, "confirm", confirm)
+    with pytest.raises(typer.Exit):
+        choose_folders([foreign])
+    assert not Trust(UserPaths.of_user().trusted).remove(foreign)
+    assert "it has changed since it was looked at" in capsys.readouterr().err
+
+
 def test_the_command_adds_lists_and_forgets(foreign: Path, call: Call) -> None:
     assert "1 kernel in 4 files" in call("trust", foreign)[1]
     assert str(foreign) in call("trust")[1]
