@@ -9,6 +9,7 @@ from roofscope.app.cli.choice import choose_folders, choose_kernels, scan_kernel
 from roofscope.app.cli.documents import ListDocument, ListedImplementation, ListedKernel, print_document
 from roofscope.app.cli.options import AsJson, KernelFolders, TrustFolders
 from roofscope.app.cli.output import say
+from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.plan import by_default
 from roofscope.profiling.planning.spec import Implementation, Provider, size_text
@@ -31,7 +32,7 @@ def command(
     if as_json:
         print_document(ListDocument(kernels=tuple(listed), problems=catalog.problems))
     else:
-        say("\n\n".join(_text(found) for found in listed))
+        say("\n\n".join(list_text(found) for found in listed))
 
 
 def list_kernel(kernel: Kernel) -> ListedKernel:
@@ -69,9 +70,9 @@ def _why_left_out(kernel: Kernel, implementation: Implementation) -> str:
     return "a mode of torch.compile: only with --all-modes or its name"
 
 
-def _text(kernel: ListedKernel) -> str:
-    lines = [f"{kernel.name}: {kernel.title}, {kernel.formula}"]
-    axes = ", ".join(f"{axis.name} ({axis.meaning})" for axis in kernel.axes)
+def list_text(kernel: ListedKernel) -> str:
+    lines = [f"{kernel.name}: {one_line(kernel.title)}, {one_line(kernel.formula)}"]
+    axes = ", ".join(f"{axis.name} ({one_line(axis.meaning)})" for axis in kernel.axes)
     sizes = [f"{preset.name} {size_text(preset.sizes)}" for preset in kernel.presets]
     if kernel.sweep:
         sizes.append(f"sweep of {len(kernel.sweep)}")

@@ -11,7 +11,7 @@ from roofscope.app.cli.output import say
 from roofscope.profiling.paths import UserPaths
 from roofscope.profiling.planning.kernel_files import FileFault, printable
 from roofscope.profiling.planning.survey import Survey, survey
-from roofscope.profiling.planning.trust import VARIABLE, Trust, TrustError, what_runs, whose
+from roofscope.profiling.planning.trust import VARIABLE, Trust, TrustedFolder, TrustError, what_runs, whose
 
 _MOST_LINES = 12
 
@@ -24,11 +24,20 @@ def trusted_folder(folder: Path, *, is_trusted: bool) -> Path:
         return found.folder
     if not is_trusted:
         _ask(found)
+    _require_unchanged(found)
     try:
         trust.add(found)
     except TrustError as error:  # it is trusted for this time
         say(str(error), err=True, colour=typer.colors.YELLOW)
     return found.folder
+
+
+def _require_unchanged(found: Survey) -> None:
+    """Somebody may have changed the folder while its user looked at the question."""
+    fresh = survey_or_refuse(found.folder)
+    if not TrustedFolder.of(found).covers(fresh):
+        name = printable(found.folder)
+        refuse(f"Nothing of {name} was run, because it has changed since it was looked at: {whose(fresh)}.")
 
 
 def survey_or_refuse(folder: Path) -> Survey:

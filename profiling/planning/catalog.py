@@ -131,7 +131,8 @@ def _folders(roots: Sequence[Path], problems: list[CatalogProblem]) -> list[Path
         try:
             for folder in kernel_folders(root):
                 folders.setdefault(folder.resolve(), folder)
-        except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, up to Python 3.12
+        # RuntimeError: a loop of links, up to Python 3.12; ValueError: a name that no system takes.
+        except (OSError, RuntimeError, ValueError) as error:
             problems.append(_problem(root, f"{root} cannot be read: {error}."))
     return list(folders.values())
 

@@ -7,6 +7,7 @@ without end.
 import os
 import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -86,7 +87,9 @@ def is_text(name: str | Path) -> bool:
 
 def printable(name: str | Path) -> str:
     """A name, or what a foreign file says, with escapes for what must not reach a terminal."""
-    text = os.fsencode(str(name)).decode("utf-8", "backslashreplace")
+    text = str(name)
+    with suppress(UnicodeEncodeError):  # of half a character that stands for no byte
+        text = os.fsencode(text).decode("utf-8", "backslashreplace")
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 

@@ -4,7 +4,7 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
-from roofscope.profiling.planning.kernel_files import printable
+from roofscope.profiling.planning.kernel_files import printable, read_file
 
 _FORMER_PACKAGES = ("profiling", "kernels")  # as files from before the package roofscope import them
 _LONGEST = 300  # characters of a message that a foreign file words
@@ -13,14 +13,16 @@ _LONGEST = 300  # characters of a message that a foreign file words
 def load_module(path: Path) -> ModuleType:
     """Execute a kernel's Python file under the name ``<root>.<kernel>.<stem>``.
 
-    By location and not by import, so that a kernel folder may lie anywhere.
+    By location and not by import, so that a kernel folder may lie anywhere. Its text is compiled each time:
+    ``__pycache__`` may hold another program, which Python may take unchecked. Raises FileFault.
     """
     name = ".".join((path.parent.parent.name, path.parent.name, path.stem))
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no Python file.")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    code = compile(read_file(path), str(path), "exec", dont_inherit=True)
+    exec(code, module.__dict__)  # noqa: S102 - a kernel is a program
     return module
 
 

@@ -6,8 +6,11 @@ from typing import cast
 
 import msgspec
 
+from roofscope.profiling.plain_text import visible
 from roofscope.profiling.planning.formula import LARGEST, FormulaError
 from roofscope.profiling.planning.spec import Dtype, KernelSpec, size_text
+
+_PROSE = ("title", "formula", "meaning")  # may have lines; names and expressions are of one
 
 
 def spec_error(spec: KernelSpec) -> str | None:
@@ -24,7 +27,7 @@ def spec_error(spec: KernelSpec) -> str | None:
     except msgspec.MsgspecError as error:
         return str(error).replace("`", "").replace("$.", "")
     for name, value in _leaves("", data):
-        if fault := _fault(value):
+        if fault := _fault(value, is_prose=name.rpartition(".")[2] in _PROSE):
             return f"{name} {fault}"
     chosen = [*(preset.sizes for preset in spec.presets), *spec.odd_sizes[:1]]
     for sizes in (*chosen, *spec.odd_sizes, *spec.sweep):
@@ -51,7 +54,7 @@ def _leaves(name: str, data: object) -> Iterator[tuple[str, object]]:
         yield name, data
 
 
-def _fault(value: object) -> str:
+def _fault(value: object, *, is_prose: bool) -> str:
     """Why a value cannot be stored or shown, in a clause without its subject; "" where it can."""
     match value:
         case float() if not math.isfinite(value):
@@ -60,7 +63,7 @@ def _fault(value: object) -> str:
             return f"is {value}; it must not be negative"
         case int() if abs(value) > LARGEST:
             return "is beyond 64 bits"
-        case str() if not value.isprintable():
+        case str() if visible(value) != value or not (is_prose or value.isprintable()):
             return f"has a character that cannot be shown: {ascii(value)[:60]}"
         case _:
             return ""

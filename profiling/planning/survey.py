@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from roofscope.profiling.planning.kernel_files import (
     kernel_folders,
     printable,
 )
+
+_MOST_LINKS = 40  # on the way to a file, as Linux has it
 
 
 class ListedFolder(Struct, frozen=True):
@@ -53,21 +55,28 @@ def survey(folder: Path) -> Survey:
             raise FileFault("its name is not UTF-8")
         found = kernel_folders(root)
         owner = root.stat().st_uid
-        statuses = [*_statuses(root, MOST_ENTRIES)]
-        above = [parent.stat() for parent in root.parents]
+        inside, above = _statuses(root, MOST_ENTRIES)
     except FileFault:
         raise
-    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, up to Python 3.12
+    # RuntimeError: a loop of links, up to Python 3.12; ValueError: a name that no system takes.
+    except (OSError, RuntimeError, ValueError) as error:
         raise FileFault(str(error)) from error
     foreign: dict[int, int] = {}
-    for status in (*statuses, *above):
+    for status in (*inside, *above):
         if status.st_uid not in _own_users():
             foreign[status.st_uid] = foreign.get(status.st_uid, 0) + 1
-    is_open = any(map(_others_may_write, statuses)) or any(
-        _others_may_write(status) and not status.st_mode & stat.S_ISVTX for status in above
-    )
     kernels = tuple(ListedFolder(printable(one.name), _code_in(one)) for one in found)
-    return Survey(root, kernels, owner, foreign, is_open, len(statuses) <= MOST_ENTRIES)
+    return Survey(root, kernels, owner, foreign, _is_open(inside, above), len(inside) <= MOST_ENTRIES)
+
+
+def is_own(path: Path) -> bool:
+    """Whether nobody but the user and root has written a path, may write it or put another in its place."""
+    try:
+        statuses, above = [path.stat()], list(_way_to(path))
+    except (OSError, RuntimeError, ValueError):
+        return False
+    owners = {status.st_uid for status in (*statuses, *above)}
+    return owners <= _own_users() and not _is_open(statuses, above)
 
 
 def user_name(number: int) -> str:
@@ -87,39 +96,69 @@ def _own_users() -> set[int]:
     return own | {int(caller)} if os.geteuid() == 0 and caller.isdecimal() else own
 
 
-def _others_may_write(status: os.stat_result) -> bool:
-    """Through a group only where it is not the user's own: many systems give each user one."""
-    if stat.S_ISLNK(status.st_mode):
+def _is_open(inside: Iterable[os.stat_result], above: Iterable[os.stat_result]) -> bool:
+    """Whether others may write to what is inside, or to a folder above that is not sticky, as /tmp is."""
+    judged = [*inside, *(status for status in above if not status.st_mode & stat.S_ISVTX)]
+    judged = [status for status in judged if not stat.S_ISLNK(status.st_mode)]
+    groups = {status.st_gid for status in judged if status.st_mode & stat.S_IWGRP}
+    return any(status.st_mode & stat.S_IWOTH for status in judged) or not all(map(_is_own_group, groups))
+
+
+def _is_own_group(number: int) -> bool:
+    """Whether a group is the user's alone: many systems give each user one, of the user's name."""
+    try:
+        import grp
+        import pwd
+
+        group = grp.getgrgid(number)
+        own = {pwd.getpwuid(user).pw_name for user in _own_users()}
+        members = {*group.gr_mem, *(user.pw_name for user in pwd.getpwall() if user.pw_gid == number)}
+    except (ImportError, KeyError):
         return False
-    by_group = status.st_mode & stat.S_IWGRP and status.st_gid not in (os.getegid(), 0)
-    return bool(status.st_mode & stat.S_IWOTH or by_group)
+    return group.gr_name in own and members <= own
 
 
-def _statuses(root: Path, most: int) -> Iterator[os.stat_result]:
-    """Of a folder and all in it, links and what they lead to, but not what editors and git keep there.
+def _statuses(root: Path, most: int) -> tuple[list[os.stat_result], list[os.stat_result]]:
+    """Of a folder and all in it, with what links lead to, and of the folders on the way to each of these.
 
-    One more than ``most`` of them at the most.
+    Without what editors and git keep there. One more than ``most`` in it at the most.
     """
-    waiting, count = [root], 0
-    while waiting:
+    inside: list[os.stat_result] = []
+    above = {(status.st_dev, status.st_ino): status for status in _way_to(root)}
+    waiting, seen = [root], set[tuple[int, int]]()
+    while waiting and len(inside) <= most:
         path = waiting.pop()
-        for status in _both(path):
+        with suppress(OSError):  # it is gone, or leads nowhere
+            status = path.lstat()
+            inside.append(status)
+            if stat.S_ISLNK(status.st_mode):
+                above |= {(one.st_dev, one.st_ino): one for one in _way_to(path)}
+                inside.append(status := path.stat())
+            known = status.st_dev, status.st_ino  # links may lead round
+            if stat.S_ISDIR(status.st_mode) and known not in seen:
+                seen.add(known)
+                waiting += [path / name for name in _names(path) if not name.startswith(".")]
+    return inside[: most + 1], [*above.values()]
+
+
+def _way_to(path: Path) -> Iterator[os.stat_result]:
+    """Of each folder and link on the way to what a path leads to. Raises OSError."""
+    at, rest, links = Path("/"), [*path.absolute().parts[1:]], 0
+    while rest:
+        yield at.lstat()
+        name = rest.pop(0)
+        if name == "..":
+            at = at.parent
+        elif (status := (at / name).lstat()) and stat.S_ISLNK(status.st_mode):
             yield status
-            count += 1
-            if count > most:
-                return
-        is_inside = root in (path, path.parent) or not path.is_symlink()  # links do not lead round
-        if is_inside and path.is_dir():
-            waiting += [path / name for name in _names(path) if not name.startswith(".")]
-
-
-def _both(path: Path) -> Iterator[os.stat_result]:
-    """Of a path, and of what it leads to if it is a link; of what is gone, nothing."""
-    with suppress(OSError):
-        own = path.lstat()
-        yield own
-        if stat.S_ISLNK(own.st_mode):
-            yield path.stat()
+            links += 1
+            if links > _MOST_LINKS:
+                raise FileFault("its links lead round")
+            target = (at / name).readlink()
+            at, rest = (Path("/") if target.is_absolute() else at), [*target.parts, *rest]
+            rest = rest[1:] if target.is_absolute() else rest
+        else:
+            at = at / name
 
 
 def _names(folder: Path) -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from roofscope.profiling.planning.kernel_files import FileFault, printable, read_file
+from roofscope.profiling.planning.kernel_files import MOST_ENTRIES, FileFault, printable, read_file
 from roofscope.profiling.planning.survey import Survey, user_name
 
 VARIABLE = "ROOFSCOPE_TRUST"  # folders, as in PATH: for machines where nobody can be asked
@@ -21,13 +21,25 @@ _MOST = 1000  # folders that are remembered
 
 
 class TrustError(Exception):
-    """The file of trusted folders cannot be written; the text is one sentence."""
+    """A folder cannot be trusted for good; the text is one sentence."""
 
 
 class TrustedFolder(Struct, frozen=True):
     path: str
     owners: tuple[int, ...] = ()  # other than the user and root, when it was trusted
     is_open: bool = False  # others could write to it already
+
+    @classmethod
+    def of(cls, found: Survey) -> "TrustedFolder":
+        return cls(str(found.folder), tuple(sorted(found.foreign)), found.is_open)
+
+    def covers(self, found: Survey) -> bool:
+        """Whether a folder as it is now has nothing that was not there when it was trusted."""
+        return (
+            self.path == str(found.folder)
+            and set(found.foreign) <= set(self.owners)
+            and (self.is_open or not found.is_open)
+        )
 
 
 class _Trusted(Struct, frozen=True):
@@ -52,16 +64,16 @@ class Trust:
         """Whether a folder as it is now was trusted, or is named by the environment."""
         if str(found.folder) in self._by_variable:
             return True
-        return any(
-            known.path == str(found.folder)
-            and set(found.foreign) <= set(known.owners)
-            and (known.is_open or not found.is_open)
-            for known in self.folders
-        )
+        return found.is_whole and any(known.covers(found) for known in self.folders)
 
     def add(self, found: Survey) -> None:
-        """Trust a folder as it is now. Raises TrustError."""
-        added = TrustedFolder(str(found.folder), tuple(sorted(found.foreign)), found.is_open)
+        """Trust a folder as it is now. Raises TrustError, also where it is too large to be looked at."""
+        if not found.is_whole:
+            raise TrustError(
+                f"{printable(found.folder)} holds more than {MOST_ENTRIES} files, too many to be looked at, "
+                f"so it cannot be trusted for good; name a smaller folder, or name it in {VARIABLE}."
+            )
+        added = TrustedFolder.of(found)
         others = [known for known in self.folders if known.path != added.path]
         self._write([*others, added][-_MOST:])
 

@@ -12,6 +12,7 @@ import pytest
 from roofscope.profiling.planning import kernel_files
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.kernel_files import FileFault, printable, read_file
+from roofscope.profiling.planning.survey import survey
 from roofscope.tests.unit.test_catalog import EAGER, SPEC
 
 
@@ -210,3 +211,15 @@ def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
 
 def test_control_characters_are_shown_as_escapes() -> None:
     assert printable("a\x1b[31m\nb") == r"a\x1b[31m\nb"
+    assert printable("a\ud800b") == r"a\ud800b"
+    assert printable(os.fsdecode(b"a\xff")) == r"a\xff"
+
+
+def test_a_path_that_no_system_takes_is_a_problem_of_that_path(root: Path) -> None:
+    """As somebody may have written it into the settings."""
+    catalog = scan([Path("/nul\0"), Path("/half\ud800"), root])
+    assert names(catalog) == ["bad", "good"]
+    assert [problem.path for problem in catalog.problems] == [r"/nul\x00", r"/half\ud800"]
+    for path in ("/nul\0", "/half\ud800"):
+        with pytest.raises(FileFault):
+            survey(Path(path))

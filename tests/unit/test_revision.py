@@ -74,6 +74,47 @@ def test_another_repository_that_the_environment_names_is_not_taken(
     assert revision_labels(catalog) == {"git_mine": head}
 
 
+@pytest.mark.parametrize("name", [".git", ".git/config", "."])
+def test_a_checkout_that_others_may_write_to_is_not_asked(checkout: Path, name: str) -> None:
+    """Its configuration names programs that git runs."""
+    catalog = scan([checkout / "mine"])
+    (checkout / name).chmod(0o777)
+    assert revision_labels(catalog) == {}
+
+
+def test_filters_are_not_run(checkout: Path) -> None:
+    (checkout / ".gitattributes").write_text("*.py filter=odd=name\n")
+    git(checkout, "add", "-A")
+    git(checkout, "commit", "-qm", "b")
+    head = git(checkout, "rev-parse", "HEAD")
+    git(checkout, "config", "filter.odd=name.clean", f"touch {checkout / 'ran'}; cat")
+    git(checkout, "config", "filter.odd=name.required", "true")
+    os.utime(checkout / "mine" / "gelu" / "eager.py", (1, 1))  # git must read it
+    assert revision_labels(scan([checkout / "mine"])) == {"git_mine": head}
+    assert not (checkout / "ran").exists()
+    git(checkout, "status")
+    assert (checkout / "ran").exists()
+
+
+def test_a_folder_laid_out_as_gits_own_is_not_taken_for_it(checkout: Path) -> None:
+    head = git(checkout, "rev-parse", "HEAD")
+    git(checkout, "init", "-q", "--bare", "mine")
+    git(checkout / "mine", "config", "core.bare", "false")
+    git(checkout / "mine", "config", "core.worktree", str(checkout))
+    assert revision_labels(scan([checkout / "mine"])) == {"git_mine": f"{head}-dirty"}
+
+
+def test_a_linked_checkout_has_a_revision_too(
+    checkout: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = tmp_path_factory.mktemp("linked") / "other"
+    git(checkout, "worktree", "add", "-q", str(other))
+    head = git(checkout, "rev-parse", "HEAD")
+    assert revision_labels(scan([other / "mine"])) == {"git_mine": head}
+    (checkout / ".git" / "config").chmod(0o666)
+    assert revision_labels(scan([other / "mine"])) == {}
+
+
 def test_without_git_there_are_no_labels(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = scan([checkout / "mine"])
     monkeypatch.setenv("PATH", str(checkout))

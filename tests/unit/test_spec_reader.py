@@ -7,6 +7,7 @@ from unittest.mock import Mock
 import msgspec
 import pytest
 
+from roofscope.app.cli.list import list_kernel, list_text
 from roofscope.profiling.planning import spec_reader
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.spec import KernelSpec
@@ -73,6 +74,22 @@ def test_a_spec_that_does_not_end_has_a_deadline(
     catalog = scan([tmp_path])
     assert names(catalog) == ["b_good"]
     assert "it does not end within 2 s" in catalog.problems[0].message
+
+
+def test_parts_of_an_answer_bring_no_more_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spec_reader, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(spec_reader, "_GRACE_S", 0.5)
+    drip = """
+import os, signal, sys, time
+signal.signal(signal.SIGALRM, signal.SIG_IGN)
+for _ in range(20):
+    os.write(int(sys.argv[1]), b" ")
+    time.sleep(0.4)
+"""
+    write(tmp_path, "drips", drip)
+    catalog = scan([tmp_path])
+    assert names(catalog) == []
+    assert "it does not end within 1 s" in catalog.problems[0].message
 
 
 def test_where_many_do_not_end_the_rest_is_left_unread(
@@ -157,6 +174,13 @@ SPEC = Mine(**{name: getattr(SPEC, name) for name in SPEC.__struct_fields__})
 REPLACED = "import msgspec; SPEC = msgspec.structs.replace(SPEC, {})"
 
 
+def test_prose_may_have_lines_and_any_sign_that_can_be_shown(tmp_path: Path) -> None:
+    write(tmp_path, "prose", after=REPLACED.format(r"title='two\nlines', formula='2\u00a0x'"))
+    [kernel] = scan([tmp_path]).kernels
+    assert (kernel.spec.title, kernel.spec.formula) == ("two\nlines", "2\u00a0x")
+    assert list_text(list_kernel(kernel)).splitlines()[0] == "prose: two lines, 2 x"
+
+
 @pytest.mark.parametrize(
     ("after", "words"),
     [
@@ -166,6 +190,8 @@ REPLACED = "import msgspec; SPEC = msgspec.structs.replace(SPEC, {})"
         (REPLACED.format("title='x' * 10**6"), "holds more than 256 KiB"),
         (REPLACED.format("title='\\x1b[31m'"), "title has a character that cannot be shown"),
         (REPLACED.format("title='\\ud800'"), "title has a character that cannot be shown"),
+        (REPLACED.format("formula='\\u202e'"), "formula has a character that cannot be shown"),
+        (REPLACED.format("axes=(Axis('n\\n', '', 0),)"), "axes[0].name has a character that cannot be shown"),
         (REPLACED.format("large_magnitude=float('nan')"), "large_magnitude is nan"),
         (REPLACED.format("tolerance=Tolerance(float('inf'), 1, 1)"), "tolerance.float32 is inf"),
         (REPLACED.format("tolerance=Tolerance(1, -1.0, 1)"), "tolerance.float16 is -1.0"),

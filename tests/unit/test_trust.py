@@ -90,6 +90,78 @@ def test_a_link_counts_with_what_it_leads_to(kernels: Path, tmp_path: Path) -> N
     assert survey(kernels).is_open
 
 
+def test_the_way_to_what_a_link_leads_to_counts(kernels: Path, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    (shared / "mine" / "deep").mkdir(parents=True, mode=0o700)
+    (shared / "mine" / "deep" / "helper.py").touch()
+    (kernels / "mine" / "triton_a.py").symlink_to(shared / "mine" / "deep" / "helper.py")
+    assert survey(kernels).is_own
+    shared.chmod(0o777)  # another "mine" may be put there
+    assert survey(kernels).is_open
+    shared.chmod(0o1777)
+    assert not survey(kernels).is_open
+
+
+def test_the_way_through_another_link_counts(kernels: Path, tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "own.py").touch(mode=0o600)
+    (tmp_path / "shared" / "to_own.py").symlink_to("../own.py")
+    (kernels / "mine" / "triton_a.py").symlink_to(tmp_path / "shared" / "to_own.py")
+    assert survey(kernels).is_own
+    (tmp_path / "shared").chmod(0o777)  # another link may be put there
+    assert survey(kernels).is_open
+
+
+def test_what_lies_deep_in_a_linked_folder_counts(kernels: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere" / "deep").mkdir(parents=True, mode=0o700)
+    (tmp_path / "elsewhere" / "deep" / "helper.py").touch(mode=0o600)
+    (kernels / "mine" / "linked").symlink_to(tmp_path / "elsewhere")
+    assert survey(kernels).is_own
+    (tmp_path / "elsewhere" / "deep" / "helper.py").chmod(0o666)
+    assert survey(kernels).is_open
+
+
+@pytest.mark.parametrize(
+    ("name", "members", "others", "is_open"),
+    [
+        ("me", [], [], False),
+        ("me", ["me"], [], False),
+        ("me", ["me", "bob"], [], True),
+        ("me", [], ["bob"], True),  # whose primary group it is
+        ("staff", [], [], True),
+    ],
+)
+def test_a_group_is_the_users_own_where_nobody_else_is_in_it(
+    kernels: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    members: list[str],
+    others: list[str],
+    is_open: bool,
+) -> None:
+    own = Mock(pw_gid=os.getegid(), pw_name="me")
+    every = [own, *(Mock(pw_gid=os.getegid(), pw_name=other) for other in others)]
+    monkeypatch.setattr("grp.getgrgid", Mock(return_value=Mock(gr_name=name, gr_mem=members)))
+    monkeypatch.setattr("pwd.getpwuid", Mock(return_value=own))
+    monkeypatch.setattr("pwd.getpwall", Mock(return_value=every))
+    (kernels / "mine").chmod(0o775)
+    assert survey(kernels).is_open is is_open
+
+
+def test_a_folder_too_large_to_be_looked_at_is_not_trusted_for_good(
+    foreign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call
+) -> None:
+    trust = Trust(tmp_path / "trusted.json", {})
+    trust.add(survey(foreign))
+    monkeypatch.setattr(survey_module, "MOST_ENTRIES", 3)
+    assert not trust.covers(survey(foreign))
+    with pytest.raises(TrustError, match="cannot be trusted for good"):
+        trust.add(survey(foreign))
+    code, _, said = call("trust", foreign)
+    assert (code, said.count("\n")) == (2, 1)
+    assert Trust(tmp_path / "trusted.json", {VARIABLE: str(foreign)}).covers(survey(foreign))
+
+
 def test_a_folder_too_large_to_be_looked_at_is_not_simply_the_users_own(
     kernels: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +275,22 @@ def test_on_a_terminal_it_is_asked_once(
     said = capsys.readouterr().err
     assert "mine: __init__.py, eager.py, reference.py, spec.py" in said
     assert ("Nothing of" in said) is not answer
+
+
+def test_what_changes_while_it_is_asked_is_not_run(
+    foreign: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def confirm(*_: object, **__: object) -> bool:
+        (foreign / "mine" / "eager.py").chmod(0o666)
+        return True
+
+    monkeypatch.setattr(trusting.sys, "stdin", Terminal())
+    monkeypatch.setattr(trusting.sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(trusting.typer, "confirm", confirm)
+    with pytest.raises(typer.Exit):
+        choose_folders([foreign])
+    assert not Trust(UserPaths.of_user().trusted).remove(foreign)
+    assert "it has changed since it was looked at" in capsys.readouterr().err
 
 
 def test_the_command_adds_lists_and_forgets(foreign: Path, call: Call) -> None:
