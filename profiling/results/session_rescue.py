@@ -25,11 +25,14 @@ class Added(NamedTuple):
 
 
 def encoded(values: Mapping[str, object]) -> dict[str, Column]:
-    """The columns of a row, with structs as their JSON."""
-    return {
-        name: msgspec.json.encode(value).decode() if isinstance(value, msgspec.Struct) else value  # type: ignore[misc]
-        for name, value in values.items()
-    }
+    """The columns of a row as SQLite gives them back: structs as their JSON, true as 1."""
+    return {name: _column(value) for name, value in values.items()}
+
+
+def _column(value: object) -> Column:
+    if isinstance(value, msgspec.Struct):
+        return msgspec.json.encode(value).decode()
+    return int(value) if isinstance(value, bool) else value  # type: ignore[return-value]
 
 
 class FileWatch:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
@@ -16,7 +17,7 @@ from roofscope.profiling.supervision.recorder import Recorder
 from roofscope.profiling.supervision.run_events import BecameIdle, OutcomeArrived
 from roofscope.profiling.supervision.safe_store import SafeStore
 from roofscope.tests.children import python
-from roofscope.tests.sessions import DEVICE, make_session
+from roofscope.tests.sessions import DEVICE, RECORDED_AT, make_session
 
 POINTS = make_session().points
 NO_KERNELS = Catalog((), (), "")
@@ -106,6 +107,18 @@ def test_a_file_lost_after_the_last_report_is_told_at_the_end(tmp_path: Path) ->
     run.safe.close()
     assert len(run.said) == 1
     assert outcomes(tmp_path / "a-rescued.roofscope") == expected(3)
+
+
+@pytest.mark.parametrize("passed", [True, False, None])
+def test_a_proof_is_found_in_the_file_at_the_end(tmp_path: Path, passed: bool | None) -> None:
+    run = Run(tmp_path / "a.roofscope")
+    proof = Proof(ProofName.TRAPS, passed, "8 of 8.", "", recorded_at=RECORDED_AT)
+    run.safe.store.add_proof(proof)
+    assert run.safe.store.loss(at_the_end=True) == ""
+    run.safe.close()
+    assert run.said == []
+    assert load(run.path).proofs == (proof,)
+    assert list(tmp_path.glob("*.roofscope")) == [tmp_path / "a.roofscope"]
 
 
 def test_what_was_in_the_file_before_the_run_is_rescued_from_what_is_left_of_it(tmp_path: Path) -> None:
