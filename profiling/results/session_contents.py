@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -17,7 +18,7 @@ from roofscope.profiling.results.session_connection import (
     why_unreadable,
 )
 from roofscope.profiling.results.session_pages import rows_in
-from roofscope.profiling.results.session_rows import CHECKSUM, TALLY, Row, checksum_of
+from roofscope.profiling.results.session_rows import CHECKSUM, TALLY, Row, checksum_of, digest_of
 from roofscope.profiling.results.session_schema import FORMAT_VERSION, OUR_TABLES
 
 _SEALED_SINCE = 4
@@ -152,10 +153,18 @@ def _take(path: Path, contents: Contents, name: str, table: Table, row: dict[str
         if length is not None:
             row["byte_count"] = length
         table.rows[number] = row  # type: ignore[assignment]
-    elif row.get(CHECKSUM) == checksum_of(name, row) and row.get("byte_count") == length:  # type: ignore[arg-type]
+    elif _is_whole(name, row, length):
         table.rows[row[CHECKSUM]] = row  # type: ignore[assignment]
     elif table.is_whole:  # else counted already, or not known to be another one
         table.damaged += 1
+
+
+def _is_whole(name: str, row: dict[str, Any], length: object) -> bool:
+    """Whether a row is what its checksum says, and its trace, where that was read, what its digest says."""
+    trace = row.get(_TRACE)
+    if isinstance(trace, bytes) and row.get("digest") != digest_of(trace):
+        return False
+    return row.get(CHECKSUM) == checksum_of(name, row) and row.get("byte_count") == length
 
 
 def _salvage(contents: Contents, content: bytes) -> None:
