@@ -13,6 +13,7 @@ import pytest
 
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.results.session import Session
+from roofscope.profiling.results.session_connection import reading
 from roofscope.profiling.results.session_reader import SessionError, load, load_trace
 from roofscope.profiling.results.session_rows import checksum_of
 from roofscope.profiling.results.session_writer import SessionStore
@@ -251,6 +252,21 @@ def test_what_a_killed_run_left_is_read_from_a_read_only_place(
     path.with_name("a.roofscope-wal").write_bytes(b"")  # what is in a log would not be read so
     load(path)
     assert seen[1].endswith("?mode=ro")
+
+
+def test_a_session_in_a_read_only_place_is_read_under_a_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A colleague's run may be adding to it, and a file read without a lock in mid-commit looks damaged."""
+    path = tmp_path / "a.roofscope"
+    write(path, make_session())
+    monkeypatch.setattr("roofscope.profiling.results.session_connection.os.access", lambda *_: False)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as writer:
+        with reading(path) as connection:
+            connection.execute("SELECT * FROM session").fetchall()
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                writer.execute("BEGIN EXCLUSIVE")
+        writer.execute("BEGIN EXCLUSIVE")
 
 
 def test_a_session_that_another_program_holds_is_not_called_damaged(tmp_path: Path) -> None:
