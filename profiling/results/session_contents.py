@@ -129,7 +129,7 @@ def _read_table(
             ]
             columns = [f'"{column}"' for column in found if column != _TRACE or with_traces]
             if _TRACE in found:
-                columns.append(f"length({_TRACE}) AS [(length)]")
+                columns.append(f"iif(typeof({_TRACE}) = 'blob', length({_TRACE}), NULL) AS [(length)]")
             statement = f"SELECT rowid AS [(number)], {', '.join(columns)} FROM {name} NOT INDEXED{order}"
             cursor = connection.execute(statement)
             names = [column[0] for column in cursor.description]
@@ -149,7 +149,9 @@ def _take(path: Path, contents: Contents, name: str, table: Table, row: dict[str
     contents.byte_count += sum(len(value) for value in row.values() if isinstance(value, bytes))
     if len(table.rows) + table.damaged > _MOST_ROWS or contents.byte_count > _MOST_BYTES:
         raise SessionError(f"{path} holds more than a session does and was not read to its end.")
-    if not contents.is_sealed:
+    if name == "trace" and not isinstance(length, int):
+        table.damaged += table.is_whole  # no bytes, as every trace has
+    elif not contents.is_sealed:
         if length is not None:
             row["byte_count"] = length
         table.rows[number] = row  # type: ignore[assignment]
