@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import replace
 
 from roofscope.app.presentation.roofline.points import all_points
@@ -14,7 +15,7 @@ from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.spec import Tolerance, Work
 from roofscope.profiling.results.outcome import Failed, FailureKind, Measured, Stage
 from roofscope.profiling.results.session_reader import load
-from roofscope.profiling.results.session_storable import NotStorable
+from roofscope.profiling.results.session_storable import NotStorable, stored_text
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.recorder import Recorder
@@ -172,6 +173,17 @@ def test_text_that_is_no_unicode_makes_the_outcome_a_failure(tmp_path: Path) -> 
     with SessionStore.create(path) as store:
         kept = store.add_outcome(point.job, point.implementation, broken)
     assert load(path).points == (kept,)
+
+
+class Count(Struct):
+    value: int
+
+
+def test_a_count_of_65_bits_is_not_stored() -> None:
+    """JSON takes it, and no later opening does."""
+    assert stored_text(Count(2**63 - 1)) == '{"value":9223372036854775807}'
+    with pytest.raises(NotStorable, match=r"This count cannot be stored: .* longer than 64 bits"):
+        stored_text(Count(2**63))
 
 
 def test_a_ceiling_that_is_none_touches_no_file(tmp_path: Path) -> None:
