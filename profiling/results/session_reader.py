@@ -4,6 +4,7 @@ A file that is damaged gives what of it is whole, and a sentence that says what 
 decoded row by row, so that one that no Roofscope wrote costs itself and nothing else.
 """
 
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
+from roofscope import __version__
 from roofscope.profiling.decoding import UnreadableError, decode
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.catalog import SourceFile
@@ -31,6 +33,7 @@ from roofscope.profiling.results.session_schema import FORMAT_VERSION
 from roofscope.profiling.roofline.roofline import Ceiling
 
 Value = TypeVar("Value")
+_RELEASE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,5}")
 _WRONG = (UnreadableError, UnicodeDecodeError, TypeError, KeyError, check.Impossible)
 
 
@@ -88,11 +91,14 @@ class _Maker(Struct):
     contents: Contents
     kept: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
     unknown: Counter[str] = field(default_factory=Counter[str])  # whole rows that this version cannot read
+    writers: list[str] = field(default_factory=list[str])  # versions of Roofscope
 
     def make(self) -> Reading:
         session = Session(self.path, "")
         session.identity, session.created_at = self._identity()
+        self.writers.append(session.identity.roofscope_version or "")
         session.origins = self._each("environment", _origin)
+        self.writers += {origin.environment.roofscope_version or "" for origin in session.origins}
         session.specs = dict(self._each("kernel", _spec))
         for key, file in sorted(self._each("source", _source), key=lambda source: source[1].name):
             session.sources[key] = (*session.sources.get(key, ()), file)
@@ -131,8 +137,15 @@ class _Maker(Struct):
 
     def _is_newer(self, error: Exception) -> bool:
         """Whether it is no damage: a row whose checksum is right was written so, by a newer Roofscope."""
+        if not self.contents.is_sealed or not self._has_newer_writer():
+            return False
         misses_a_job = isinstance(error, KeyError) and not self.contents.is_incomplete
-        return self.contents.is_sealed and (isinstance(error, UnreadableError) or misses_a_job)
+        return isinstance(error, UnreadableError) or misses_a_job
+
+    def _has_newer_writer(self) -> bool:
+        """Whether a newer Roofscope wrote the file, or measured something in it."""
+        writers = map(_release, self.writers)
+        return self.contents.version > FORMAT_VERSION or max(writers, default=()) > _release(__version__)
 
     def _identity(self) -> tuple[Identity, str]:
         labels = dict(self._each("label", lambda row: (_text(row, "key"), _text(row, "value"))))
@@ -149,6 +162,12 @@ class _Maker(Struct):
             changed = datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
             return changed.isoformat(timespec="milliseconds")
         return timestamp()
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """The numbers of a version, to compare them: of 1.10rc1 the same as of 1.10."""
+    found = _RELEASE.match(version)
+    return tuple(map(int, found[0].split("."))) if found else ()
 
 
 def _beginning(row: Row) -> tuple[str | None, str | None, str]:
