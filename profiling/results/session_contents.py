@@ -23,6 +23,7 @@ from roofscope.profiling.results.session_schema import FORMAT_VERSION, OUR_TABLE
 
 _SEALED_SINCE = 4
 _MOST_ROWS = 200_000  # of a table
+_MOST_ROWS_OF = {"environment": 10_000, "ceiling": 10_000}  # which each point is compared with
 _MOST_BYTES = 1 << 30  # of all values but traces; also of a file that is searched page by page
 _TRACE = "chrome_json_gz"
 _GIVEN_UP = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_INTERRUPT)
@@ -147,7 +148,8 @@ def _take(path: Path, contents: Contents, name: str, table: Table, row: dict[str
     """Keep a row if it is what was written."""
     number, length = row.pop("(number)"), row.pop("(length)", None)
     contents.byte_count += sum(len(value) for value in row.values() if isinstance(value, bytes))
-    if len(table.rows) + table.damaged > _MOST_ROWS or contents.byte_count > _MOST_BYTES:
+    most = _MOST_ROWS_OF.get(name, _MOST_ROWS)
+    if len(table.rows) + table.damaged > most or contents.byte_count > _MOST_BYTES:
         raise SessionError(f"{path} holds more than a session does and was not read to its end.")
     if name == "trace" and not isinstance(length, int):
         table.damaged += table.is_whole  # no bytes, as every trace has

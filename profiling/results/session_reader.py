@@ -6,10 +6,12 @@ decoded row by row, so that one that no Roofscope wrote costs itself and nothing
 
 import re
 import sqlite3
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
 
@@ -84,6 +86,21 @@ def _stored_trace(path: Path, number: int) -> Row | None:
     return dict(zip(names, values, strict=True)) if values else None
 
 
+class _NewestOrigin:
+    """For a row of an older file, which names no environment: the one that was the newest then."""
+
+    def __init__(self, origins: Sequence[Origin]) -> None:
+        self._numbers = [origin.number for origin in origins]
+        dates = sorted((origin.recorded_at, place) for place, origin in enumerate(origins))
+        self._dates = [date for date, _ in dates]
+        self._places = list(accumulate((place for _, place in dates), max))  # the last one until each date
+
+    def at(self, recorded_at: str) -> int | None:
+        before = bisect_right(self._dates, recorded_at)
+        place = self._places[before - 1] if before else 0
+        return self._numbers[place] if self._numbers else None
+
+
 class _Maker(Struct):
     """Makes a session of rows, and counts those that make nothing."""
 
@@ -100,16 +117,19 @@ class _Maker(Struct):
         session.origins = self._each("environment", _origin)
         self.writers += {origin.environment.roofscope_version or "" for origin in session.origins}
         session.specs = dict(self._each("kernel", _spec))
+        files: dict[str, list[SourceFile]] = {}
         for key, file in sorted(self._each("source", _source), key=lambda source: source[1].name):
-            session.sources[key] = (*session.sources.get(key, ()), file)
+            files.setdefault(key, []).append(file)
+        session.sources = {key: tuple(found) for key, found in files.items()}
+        newest = _NewestOrigin(session.origins)
         ceilings = self._each("ceiling", _ceiling)
         session.ceilings = tuple(ceiling for ceiling, _ in ceilings)
         session.ceiling_origins = tuple(
-            number or _origin_at(ceiling.recorded_at, session.origins) for ceiling, number in ceilings
+            number or newest.at(ceiling.recorded_at) for ceiling, number in ceilings
         )
         session.proofs = self._each("proof", _proof)
         jobs = dict(self._each("job", _job))
-        session.points = self._each("outcome", lambda row: _point(row, jobs, session.origins))
+        session.points = self._each("outcome", lambda row: _point(row, jobs, newest))
         if session.origins:
             last = session.points[-1].origin if session.points else None
             session.know(session.origin(last) or session.origins[-1])
@@ -202,7 +222,7 @@ def _job(row: Row) -> tuple[int, Job]:
     return _number(row, "id"), check.check_job(_value(row, "value", Job))
 
 
-def _point(row: Row, jobs: dict[int, Job], origins: tuple[Origin, ...]) -> Point:
+def _point(row: Row, jobs: dict[int, Job], newest: _NewestOrigin) -> Point:
     recorded_at = _date(row, "recorded_at")
     return Point(
         _number(row, "id"),
@@ -210,7 +230,7 @@ def _point(row: Row, jobs: dict[int, Job], origins: tuple[Origin, ...]) -> Point
         _value(row, "implementation", Implementation),
         check.check_outcome(_value(row, "value", Outcome)),  # type: ignore[arg-type]
         recorded_at,
-        _origin_number(row) or _origin_at(recorded_at, origins),
+        _origin_number(row) or newest.at(recorded_at),
     )
 
 
@@ -222,12 +242,6 @@ def _trace(row: Row, jobs: dict[int, Job]) -> TraceInfo:
         _date(row, "recorded_at"),
         _number(row, "byte_count"),
     )
-
-
-def _origin_at(recorded_at: str, origins: tuple[Origin, ...]) -> int | None:
-    """For a row of an older file, which names none: the environment that was the newest then."""
-    before = [origin.number for origin in origins if origin.recorded_at <= recorded_at]
-    return before[-1] if before else origins[0].number if origins else None
 
 
 def _origin_number(row: Row) -> int | None:

@@ -14,7 +14,8 @@ from roofscope.profiling.analysis.verdict import limiting_roof
 from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.spec import Tolerance, Work
 from roofscope.profiling.results.outcome import Failed, FailureKind, Measured, Stage
-from roofscope.profiling.results.session_reader import load
+from roofscope.profiling.results.session import Origin
+from roofscope.profiling.results.session_reader import SessionError, _NewestOrigin, load
 from roofscope.profiling.results.session_storable import NotStorable, stored_text
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
@@ -106,6 +107,39 @@ def test_an_impossible_row_is_left_out_and_said(path: Path, statement: str, word
     session = load(path)
     assert words in session.problems[0]
     assert session.created_at
+
+
+@pytest.mark.parametrize("table", ["environment", "ceiling"])
+def test_a_file_with_more_environments_or_ceilings_than_a_session_has_is_refused(
+    path: Path, table: str
+) -> None:
+    rest = "device_id, value, recorded_at" if table == "environment" else "value, environment"
+    count = "WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 10100)"
+    as_a_stranger(
+        path, f"{count} INSERT INTO {table} (id, {rest}) SELECT i, {rest} FROM n, {table} WHERE id = 1"
+    )
+    with pytest.raises(SessionError, match="holds more than a session does"):
+        load(path)
+
+
+class CountedDate(str):
+    compared = 0
+
+    def __lt__(self, other: str) -> bool:
+        CountedDate.compared += 1
+        return super().__lt__(other)
+
+
+def test_the_environment_of_an_older_row_is_found_by_a_few_comparisons() -> None:
+    dates = [f"2026-01-01T00:{number * 7 % 60:02}:00+00:00" for number in range(1000)]
+    origins = [Origin(number, ENVIRONMENT, DEVICE.id, date) for number, date in enumerate(dates, start=1)]
+    newest = _NewestOrigin(origins)
+    for minute in range(0, 60, 7):
+        date = f"2026-01-01T00:{minute:02}:30+00:00"
+        assert newest.at(CountedDate(date)) == [one.number for one in origins if one.recorded_at <= date][-1]
+    assert 0 < CountedDate.compared < 200
+    assert newest.at("2025") == 1
+    assert _NewestOrigin([]).at("2025") is None
 
 
 def test_a_point_is_kept_without_its_kernels_specification_but_has_no_roof(path: Path) -> None:
