@@ -18,6 +18,7 @@ _STEPS = 20_000  # of SQLite's machine between two looks at the clock
 _WAIT_S = 5.0  # for another program's transaction
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _NEEDS_RECOVERY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+_LOG_AT, _HAS_LOG = 18, b"\2\2"  # in the header: the versions that write and read it
 _BESIDE = ("-journal", "-wal")  # where a transaction is kept that a killed program did not finish
 
 
@@ -124,9 +125,17 @@ def _guard(connection: sqlite3.Connection) -> None:
 
 
 def _lies_still(path: Path) -> bool:
-    """Whether no program writes it: SQLite cannot make its own files beside those that a killed run left."""
-    is_left = any(path.with_name(path.name + end).exists() for end in _BESIDE)
-    return not is_left and not os.access(path.parent, os.W_OK)
+    """Whether its header asks for a log that nobody has and that cannot be made here.
+
+    A file without one is read with locks, also where the folder is not ours: its owner may be adding to it.
+    """
+    if os.access(path.parent, os.W_OK) or any(path.with_name(path.name + end).exists() for end in _BESIDE):
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(_LOG_AT + 2)[_LOG_AT:] == _HAS_LOG
+    except OSError:
+        return False  # SQLite says why
 
 
 def _copied(path: Path, folder: Path) -> Path:

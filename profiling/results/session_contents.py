@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -17,11 +18,12 @@ from roofscope.profiling.results.session_connection import (
     why_unreadable,
 )
 from roofscope.profiling.results.session_pages import rows_in
-from roofscope.profiling.results.session_rows import CHECKSUM, TALLY, Row, checksum_of
+from roofscope.profiling.results.session_rows import CHECKSUM, TALLY, Row, checksum_of, digest_of
 from roofscope.profiling.results.session_schema import FORMAT_VERSION, OUR_TABLES
 
 _SEALED_SINCE = 4
 _MOST_ROWS = 200_000  # of a table
+_MOST_ROWS_OF = {"environment": 10_000, "ceiling": 10_000}  # which each point is compared with
 _MOST_BYTES = 1 << 30  # of all values but traces; also of a file that is searched page by page
 _TRACE = "chrome_json_gz"
 _GIVEN_UP = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_INTERRUPT)
@@ -128,7 +130,7 @@ def _read_table(
             ]
             columns = [f'"{column}"' for column in found if column != _TRACE or with_traces]
             if _TRACE in found:
-                columns.append(f"length({_TRACE}) AS [(length)]")
+                columns.append(f"iif(typeof({_TRACE}) = 'blob', length({_TRACE}), NULL) AS [(length)]")
             statement = f"SELECT rowid AS [(number)], {', '.join(columns)} FROM {name} NOT INDEXED{order}"
             cursor = connection.execute(statement)
             names = [column[0] for column in cursor.description]
@@ -146,16 +148,27 @@ def _take(path: Path, contents: Contents, name: str, table: Table, row: dict[str
     """Keep a row if it is what was written."""
     number, length = row.pop("(number)"), row.pop("(length)", None)
     contents.byte_count += sum(len(value) for value in row.values() if isinstance(value, bytes))
-    if len(table.rows) + table.damaged > _MOST_ROWS or contents.byte_count > _MOST_BYTES:
+    most = _MOST_ROWS_OF.get(name, _MOST_ROWS)
+    if len(table.rows) + table.damaged > most or contents.byte_count > _MOST_BYTES:
         raise SessionError(f"{path} holds more than a session does and was not read to its end.")
-    if not contents.is_sealed:
+    if name == "trace" and not isinstance(length, int):
+        table.damaged += table.is_whole  # no bytes, as every trace has
+    elif not contents.is_sealed:
         if length is not None:
             row["byte_count"] = length
         table.rows[number] = row  # type: ignore[assignment]
-    elif row.get(CHECKSUM) == checksum_of(name, row) and row.get("byte_count") == length:  # type: ignore[arg-type]
+    elif _is_whole(name, row, length):
         table.rows[row[CHECKSUM]] = row  # type: ignore[assignment]
     elif table.is_whole:  # else counted already, or not known to be another one
         table.damaged += 1
+
+
+def _is_whole(name: str, row: dict[str, Any], length: object) -> bool:
+    """Whether a row is what its checksum says, and its trace, where that was read, what its digest says."""
+    trace = row.get(_TRACE)
+    if isinstance(trace, bytes) and row.get("digest") != digest_of(trace):
+        return False
+    return row.get(CHECKSUM) == checksum_of(name, row) and row.get("byte_count") == length
 
 
 def _salvage(contents: Contents, content: bytes) -> None:

@@ -2,12 +2,17 @@
 
 A row proves by its checksum that it is whole and to which table it belongs, so every page is looked at by
 itself, and neither the header nor the tree of pages must be right. Layout: https://sqlite.org/fileformat2.html
+
+A page may be made to last: its rows may lie upon each other, and chains of pages run in a circle.
 """
 
 import struct
+import time
 from collections.abc import Generator
 from itertools import pairwise
+from typing import NamedTuple
 
+from roofscope.profiling.results.session_connection import LONGEST_READ_S
 from roofscope.profiling.results.session_rows import CHECKSUM, Column, Row, checksum_of, digest_of
 from roofscope.profiling.results.session_schema import PAGE_BYTES
 
@@ -39,22 +44,29 @@ _FILE_HEADER_BYTES = 100
 _PAGE_HEADER_BYTES = 8  # of a leaf
 _NO_LEAF = frozenset({0, 2, 5, 10})  # overflow pages (as a rule), inner pages and leaves of indexes
 _LARGEST_ROW_BYTES = 256 << 20
+_MOST_READ = 8  # times the file's bytes; rows that lie beside each other have fewer than the file
 
 
-def rows_in(content: bytes) -> Generator[tuple[str, Row]]:
-    """Every row in the file's pages whose checksum is right, with its table."""
+def rows_in(content: bytes, *, longest_s: float = LONGEST_READ_S) -> Generator[tuple[str, Row]]:
+    """Every row in the file's pages whose checksum is right, with its table; of a hostile file not all."""
+    deadline, left = time.monotonic() + longest_s, _MOST_READ * len(content)
     for start in range(0, len(content), PAGE_BYTES):
+        if time.monotonic() > deadline:
+            return
         for cell in _cells(content, start):
             try:
-                values, number = _record(content, start, cell)
+                record = _record(content, start, cell)
+                if (left := left - record.size) < 0:
+                    return
+                values = record.values(content)
             except (IndexError, ValueError):
                 continue
-            if found := _recognised(values, number):
+            if found := _recognised(values, record.number):
                 yield found
 
 
 def _cells(content: bytes, start: int) -> list[int]:
-    """Where in a leaf its rows begin; none where the page is no leaf."""
+    """Where in a leaf its rows begin, each once; none where the page is no leaf."""
     head = start + _FILE_HEADER_BYTES if start == 0 else start
     header = content[head : head + _PAGE_HEADER_BYTES]
     if len(header) < _PAGE_HEADER_BYTES or header[0] in _NO_LEAF:
@@ -64,34 +76,50 @@ def _cells(content: bytes, start: int) -> list[int]:
     if last > start + PAGE_BYTES:
         return []
     places = range(first, last, 2)
-    return [start + int.from_bytes(content[place : place + 2], "big") for place in places]
+    return list(dict.fromkeys(start + int.from_bytes(content[place : place + 2], "big") for place in places))
 
 
-def _record(content: bytes, start: int, cell: int) -> tuple[list[Column], int]:
-    """The columns of a row and its number. Raises IndexError or ValueError where there is none."""
+class _Record(NamedTuple):
+    """What a row says of itself; its columns may go on in other pages."""
+
+    number: int
+    size: int  # in bytes
+    local: bytes  # those in its own page
+    link: int  # where the number of the next page stands, if there is one
+    kinds: list[int]  # of its columns
+    header_bytes: int
+
+    def values(self, content: bytes) -> list[Column]:
+        """The columns. Raises ValueError where the chain of pages is broken."""
+        payload = _joined(content, self)
+        ends = [self.header_bytes]
+        for kind in self.kinds:
+            ends.append(ends[-1] + _length(kind))
+        pieces = (payload[begin:end] for begin, end in pairwise(ends))
+        return [_value(kind, piece) for kind, piece in zip(self.kinds, pieces, strict=True)]
+
+
+def _record(content: bytes, start: int, cell: int) -> _Record:
+    """A row by its header, which lies in its own page. Raises IndexError or ValueError where none is."""
     size, place = _varint(content, cell)
     number, place = _varint(content, place)
-    payload = _payload(content, start, place, size)
-    header_bytes, at = _varint(payload, 0)
+    local = _local(content, start, place, size)
+    header_bytes, at = _varint(local, 0)
     kinds: list[int] = []
     while at < header_bytes:
-        kind, at = _varint(payload, at)
+        kind, at = _varint(local, at)
         kinds.append(kind)
         if len(kinds) > max(_BY_LENGTH):
             raise ValueError("more columns than any table has")
     if len(kinds) not in _BY_LENGTH:
         raise ValueError("not as many columns as any table has")
-    ends = [header_bytes]
-    for kind in kinds:
-        ends.append(ends[-1] + _length(kind))
-    if ends[-1] > len(payload):
-        raise ValueError("columns longer than their row")
-    pieces = (payload[begin:end] for begin, end in pairwise(ends))
-    return [_value(kind, piece) for kind, piece in zip(kinds, pieces, strict=True)], number
+    if header_bytes + sum(_length(kind) for kind in kinds) != size:
+        raise ValueError("columns longer or shorter than their row")
+    return _Record(number, size, local, place + len(local), kinds, header_bytes)
 
 
-def _payload(content: bytes, start: int, place: int, size: int) -> bytes:
-    """A row's bytes, with those that a chain of overflow pages holds."""
+def _local(content: bytes, start: int, place: int, size: int) -> bytes:
+    """Those of a row's bytes that lie in its own page."""
     if size > min(_LARGEST_ROW_BYTES, len(content)):
         raise ValueError("longer than the file")
     most = PAGE_BYTES - 35
@@ -103,8 +131,13 @@ def _payload(content: bytes, start: int, place: int, size: int) -> bytes:
         local = local if local <= most else least
     if place + local > start + PAGE_BYTES:
         raise ValueError("beyond the page")
-    parts = [content[place : place + local]]
-    left, link = size - local, place + local
+    return content[place : place + local]
+
+
+def _joined(content: bytes, record: _Record) -> bytes:
+    """A row's bytes, with those that a chain of overflow pages holds. Raises ValueError if it is broken."""
+    parts = [record.local]
+    left, link = record.size - len(record.local), record.link
     while left > 0:
         page = int.from_bytes(content[link : link + 4], "big")
         if not 1 < page <= len(content) // PAGE_BYTES + 1:
@@ -112,7 +145,10 @@ def _payload(content: bytes, start: int, place: int, size: int) -> bytes:
         link = (page - 1) * PAGE_BYTES
         parts.append(content[link + 4 : link + 4 + min(left, PAGE_BYTES - 4)])
         left -= PAGE_BYTES - 4
-    return b"".join(parts)
+    payload = b"".join(parts)
+    if len(payload) != record.size:
+        raise ValueError("cut off with the file")
+    return payload
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:

@@ -4,16 +4,20 @@ A file that is damaged gives what of it is whole, and a sentence that says what 
 decoded row by row, so that one that no Roofscope wrote costs itself and nothing else.
 """
 
+import re
 import sqlite3
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct, field
 
+from roofscope import __version__
 from roofscope.profiling.decoding import UnreadableError, decode
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.catalog import SourceFile
@@ -31,6 +35,7 @@ from roofscope.profiling.results.session_schema import FORMAT_VERSION
 from roofscope.profiling.roofline.roofline import Ceiling
 
 Value = TypeVar("Value")
+_RELEASE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,5}")
 _WRONG = (UnreadableError, UnicodeDecodeError, TypeError, KeyError, check.Impossible)
 
 
@@ -81,6 +86,21 @@ def _stored_trace(path: Path, number: int) -> Row | None:
     return dict(zip(names, values, strict=True)) if values else None
 
 
+class _NewestOrigin:
+    """For a row of an older file, which names no environment: the one that was the newest then."""
+
+    def __init__(self, origins: Sequence[Origin]) -> None:
+        self._numbers = [origin.number for origin in origins]
+        dates = sorted((origin.recorded_at, place) for place, origin in enumerate(origins))
+        self._dates = [date for date, _ in dates]
+        self._places = list(accumulate((place for _, place in dates), max))  # the last one until each date
+
+    def at(self, recorded_at: str) -> int | None:
+        before = bisect_right(self._dates, recorded_at)
+        place = self._places[before - 1] if before else 0
+        return self._numbers[place] if self._numbers else None
+
+
 class _Maker(Struct):
     """Makes a session of rows, and counts those that make nothing."""
 
@@ -88,22 +108,28 @@ class _Maker(Struct):
     contents: Contents
     kept: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
     unknown: Counter[str] = field(default_factory=Counter[str])  # whole rows that this version cannot read
+    writers: list[str] = field(default_factory=list[str])  # versions of Roofscope
 
     def make(self) -> Reading:
         session = Session(self.path, "")
         session.identity, session.created_at = self._identity()
+        self.writers.append(session.identity.roofscope_version or "")
         session.origins = self._each("environment", _origin)
+        self.writers += {origin.environment.roofscope_version or "" for origin in session.origins}
         session.specs = dict(self._each("kernel", _spec))
+        files: dict[str, list[SourceFile]] = {}
         for key, file in sorted(self._each("source", _source), key=lambda source: source[1].name):
-            session.sources[key] = (*session.sources.get(key, ()), file)
+            files.setdefault(key, []).append(file)
+        session.sources = {key: tuple(found) for key, found in files.items()}
+        newest = _NewestOrigin(session.origins)
         ceilings = self._each("ceiling", _ceiling)
         session.ceilings = tuple(ceiling for ceiling, _ in ceilings)
         session.ceiling_origins = tuple(
-            number or _origin_at(ceiling.recorded_at, session.origins) for ceiling, number in ceilings
+            number or newest.at(ceiling.recorded_at) for ceiling, number in ceilings
         )
         session.proofs = self._each("proof", _proof)
         jobs = dict(self._each("job", _job))
-        session.points = self._each("outcome", lambda row: _point(row, jobs, session.origins))
+        session.points = self._each("outcome", lambda row: _point(row, jobs, newest))
         if session.origins:
             last = session.points[-1].origin if session.points else None
             session.know(session.origin(last) or session.origins[-1])
@@ -131,8 +157,15 @@ class _Maker(Struct):
 
     def _is_newer(self, error: Exception) -> bool:
         """Whether it is no damage: a row whose checksum is right was written so, by a newer Roofscope."""
+        if not self.contents.is_sealed or not self._has_newer_writer():
+            return False
         misses_a_job = isinstance(error, KeyError) and not self.contents.is_incomplete
-        return self.contents.is_sealed and (isinstance(error, UnreadableError) or misses_a_job)
+        return isinstance(error, UnreadableError) or misses_a_job
+
+    def _has_newer_writer(self) -> bool:
+        """Whether a newer Roofscope wrote the file, or measured something in it."""
+        writers = map(_release, self.writers)
+        return self.contents.version > FORMAT_VERSION or max(writers, default=()) > _release(__version__)
 
     def _identity(self) -> tuple[Identity, str]:
         labels = dict(self._each("label", lambda row: (_text(row, "key"), _text(row, "value"))))
@@ -149,6 +182,12 @@ class _Maker(Struct):
             changed = datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
             return changed.isoformat(timespec="milliseconds")
         return timestamp()
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """The numbers of a version, to compare them: of 1.10rc1 the same as of 1.10."""
+    found = _RELEASE.match(version)
+    return tuple(map(int, found[0].split("."))) if found else ()
 
 
 def _beginning(row: Row) -> tuple[str | None, str | None, str]:
@@ -183,7 +222,7 @@ def _job(row: Row) -> tuple[int, Job]:
     return _number(row, "id"), check.check_job(_value(row, "value", Job))
 
 
-def _point(row: Row, jobs: dict[int, Job], origins: tuple[Origin, ...]) -> Point:
+def _point(row: Row, jobs: dict[int, Job], newest: _NewestOrigin) -> Point:
     recorded_at = _date(row, "recorded_at")
     return Point(
         _number(row, "id"),
@@ -191,7 +230,7 @@ def _point(row: Row, jobs: dict[int, Job], origins: tuple[Origin, ...]) -> Point
         _value(row, "implementation", Implementation),
         check.check_outcome(_value(row, "value", Outcome)),  # type: ignore[arg-type]
         recorded_at,
-        _origin_number(row) or _origin_at(recorded_at, origins),
+        _origin_number(row) or newest.at(recorded_at),
     )
 
 
@@ -203,12 +242,6 @@ def _trace(row: Row, jobs: dict[int, Job]) -> TraceInfo:
         _date(row, "recorded_at"),
         _number(row, "byte_count"),
     )
-
-
-def _origin_at(recorded_at: str, origins: tuple[Origin, ...]) -> int | None:
-    """For a row of an older file, which names none: the environment that was the newest then."""
-    before = [origin.number for origin in origins if origin.recorded_at <= recorded_at]
-    return before[-1] if before else origins[0].number if origins else None
 
 
 def _origin_number(row: Row) -> int | None:

@@ -10,7 +10,7 @@ import msgspec
 from roofscope.profiling.results.session import Identity
 from roofscope.profiling.results.session_connection import InUse, SessionError
 from roofscope.profiling.results.session_contents import gather
-from roofscope.profiling.results.session_rows import Column, Row
+from roofscope.profiling.results.session_rows import CHECKSUM, Column, Row
 from roofscope.profiling.results.session_schema import OUR_TABLES
 
 _MOST_NAMES = 100
@@ -25,11 +25,14 @@ class Added(NamedTuple):
 
 
 def encoded(values: Mapping[str, object]) -> dict[str, Column]:
-    """The columns of a row, with structs as their JSON."""
-    return {
-        name: msgspec.json.encode(value).decode() if isinstance(value, msgspec.Struct) else value  # type: ignore[misc]
-        for name, value in values.items()
-    }
+    """The columns of a row as SQLite gives them back: structs as their JSON, true as 1."""
+    return {name: _column(value) for name, value in values.items()}
+
+
+def _column(value: object) -> Column:
+    if isinstance(value, msgspec.Struct):
+        return msgspec.json.encode(value).decode()
+    return int(value) if isinstance(value, bool) else value  # type: ignore[return-value]
 
 
 class FileWatch:
@@ -92,13 +95,16 @@ def rows_to_rescue(
         if table not in ("session", "label"):
             found[table].update({_key(table, row): row for row in rows})
     for table, values, _ in added:
-        row = encoded(values)
-        if table == "trace":  # too large to keep in memory as well
-            if _key(table, row) not in found[table]:
-                continue
-        else:
+        if table != "trace":  # too large to keep in memory as well: only the file has them
+            row = encoded(values)
             found[table][_key(table, row)] = row
     return {table: list(rows.values()) for table, rows in found.items()}
+
+
+def still_kept(added: Sequence[Added], rescued: Mapping[str, Sequence[Row]]) -> list[Added]:
+    """What was acknowledged, without the traces that were lost with the file."""
+    traces = {row[CHECKSUM] for row in rescued["trace"]}
+    return [row for row in added if row.table != "trace" or row.checksum in traces]
 
 
 def _left_in(path: Path, identity: Identity) -> dict[str, list[Row]]:

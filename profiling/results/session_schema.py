@@ -160,6 +160,8 @@ def lift_schema(connection: sqlite3.Connection) -> None:
         connection.executescript(f"BEGIN IMMEDIATE; {_steps_from(version)}")
         connection.execute("UPDATE session SET uuid = ? WHERE uuid IS NULL", (str(uuid4()),))
         for number, trace in connection.execute("SELECT id, chrome_json_gz FROM trace").fetchall():
+            if not isinstance(trace, bytes):
+                raise sqlite3.DatabaseError(f"trace {number} holds no bytes")
             connection.execute(
                 "UPDATE trace SET byte_count = ?, digest = ? WHERE id = ?",
                 (len(trace), digest_of(trace), number),
@@ -168,7 +170,7 @@ def lift_schema(connection: sqlite3.Connection) -> None:
         recount_all(connection)
         connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
         connection.execute("COMMIT")
-    except sqlite3.Error:
+    except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from roofscope.profiling.decoding import decode
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec, Work
@@ -25,6 +26,8 @@ _CHECKS: dict[type, Any] = {
     Ceiling: check.check_ceiling,
     Proof: check.check_proof,
 }
+# UnreadableError and Impossible are ValueErrors; the others are of writing JSON.
+_WRONG = (msgspec.MsgspecError, ValueError, RecursionError, OverflowError, TypeError)
 _NO_WORK = Work(0, 0, 0)
 
 
@@ -42,14 +45,12 @@ def stored_text(value: msgspec.Struct, kind: Any = None) -> str:
             raise NotStorable(
                 f"This {name} takes {len(content) >> 20} MiB, more than a session holds of one."
             )
-        found = msgspec.json.decode(content, type=kind)
+        found: Any = decode(content, kind)
         if kind is Outcome:
             check.check_outcome(found)
         elif kind in _CHECKS:
             _CHECKS[kind](found)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError, TypeError) as error:
-        raise NotStorable(f"This {name} cannot be stored: {error}.") from error
-    except check.Impossible as error:
+    except _WRONG as error:
         raise NotStorable(f"This {name} cannot be stored: {error}.") from error
     return content.decode()
 

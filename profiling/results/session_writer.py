@@ -22,7 +22,14 @@ from roofscope.profiling.results.session import Identity, Origin, Point, TraceIn
 from roofscope.profiling.results.session_connection import InUse, SessionError, connect, reading
 from roofscope.profiling.results.session_file import fill_with, make_file, save_whole
 from roofscope.profiling.results.session_reader import load
-from roofscope.profiling.results.session_rescue import Added, FileWatch, encoded, rescue_names, rows_to_rescue
+from roofscope.profiling.results.session_rescue import (
+    Added,
+    FileWatch,
+    encoded,
+    rescue_names,
+    rows_to_rescue,
+    still_kept,
+)
 from roofscope.profiling.results.session_rows import add_row, checksum_of, count_added, digest_of, next_id
 from roofscope.profiling.results.session_schema import create_schema, lift_schema
 from roofscope.profiling.results.session_storable import storable, stored_text
@@ -45,6 +52,7 @@ class SessionStore:
         self._job_rows: dict[bytes, int] = {}  # by the digest of their JSON
         self._origin: int | None = None  # of what is added next
         self._added: list[Added] = []  # what this process has acknowledged
+        self.lost_trace_count = 0  # of what was acknowledged: lost with a file
         self._watch = FileWatch(path)
 
     @classmethod
@@ -167,7 +175,7 @@ class SessionStore:
     def rescued(self, folders: Sequence[Path]) -> Self:
         """A store of another file, in the first folder that takes it, with every row that there is.
 
-        Where none does, the store is in memory.
+        Where none does, the store is in memory. Traces that were in the file alone may be lost with it.
         """
         fill = self._copy_to if self.is_in_memory else self._fill_rescued()
         for path in rescue_names(self.path, folders):
@@ -183,7 +191,11 @@ class SessionStore:
         return store
 
     def _fill_rescued(self) -> Callable[[sqlite3.Connection], None]:
-        return fill_with(rows_to_rescue(self.path, self.identity, self.created_at, self._added))
+        rows = rows_to_rescue(self.path, self.identity, self.created_at, self._added)
+        kept = still_kept(self._added, rows)
+        self.lost_trace_count += len(self._added) - len(kept)
+        self._added = kept
+        return fill_with(rows)
 
     def _copy_to(self, made: sqlite3.Connection) -> None:
         self._connection.backup(made)
@@ -192,11 +204,12 @@ class SessionStore:
         with contextlib.suppress(sqlite3.Error):
             self._connection.close()
         store._origin, store._job_rows, store._added = self._origin, self._job_rows, self._added
+        store.lost_trace_count = self.lost_trace_count
         return store
 
     @property
     def result_count(self) -> int:
-        """Results that this process has added."""
+        """Results that this process has added and that are left."""
         return sum(row.table in ("outcome", "proof", "trace") for row in self._added)
 
     def close(self) -> None:

@@ -30,6 +30,7 @@ class SafeStore:
         self.store = store
         self._say = say
         self._rescue_folders = rescue_folders
+        self._said_lost_count = 0  # of traces
 
     @property
     def kept_path(self) -> Path | None:
@@ -92,8 +93,22 @@ class SafeStore:
 
     def _tell(self, why: str) -> None:
         count = self.store.result_count
-        kept = f"the {count} results so far" if count > 1 else "all results so far"
+        lost_count = self.store.lost_trace_count - self._said_lost_count
+        self._said_lost_count += lost_count
+        kept = (
+            f"the {count} results so far" if count > 1 else f"all {'other ' * bool(lost_count)}results so far"
+        )
         if self.store.is_in_memory:
-            self._say(f"{why} No folder takes another file: {kept} are in memory only; save them elsewhere.")
+            text = f"{why} No folder takes another file: {kept} are in memory only; save them elsewhere."
         else:
-            self._say(f"{why} The run goes on in {self.store.path}, which has {kept}.")
+            text = f"{why} The run goes on in {self.store.path}, which has {kept}."
+        self._say(text + _lost_words(lost_count))
+
+
+def _lost_words(count: int) -> str:
+    """Traces were in the file alone."""
+    if not count:
+        return ""
+    return (
+        f" {count} traces are lost; record them again." if count > 1 else " 1 trace is lost; record it again."
+    )

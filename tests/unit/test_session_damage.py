@@ -11,6 +11,7 @@ import pytest
 from roofscope.app.cli.salvage import command as salvage
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.catalog import SourceFile
+from roofscope.profiling.results import session_pages
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_file import save_whole
 from roofscope.profiling.results.session_pages import LAYOUTS, rows_in
@@ -126,6 +127,66 @@ def test_every_row_is_found_in_the_pages_of_a_whole_file(path: Path) -> None:
             assert tuple(column[0] for column in cursor.description) == LAYOUTS[table]
             rows = [dict(zip(LAYOUTS[table], row, strict=True)) for row in cursor]
             assert [row for name, row in found if name == table] == rows
+
+
+def hostile(page_count: int, pointers: list[int], *, columns: int) -> bytes:
+    """Leaves whose rows claim to be as long as the file: their chain of pages runs in a circle, to page 2."""
+    size = page_count * 4096
+    least = (4096 - 12) * 32 // 255 - 23
+    local = least + (size - least) % 4092
+    local = local if local <= 4061 else least
+    blob = 2 * (size - columns - 4) + 12  # the last column: all that is left
+    header = bytes([columns + 4, *[0] * (columns - 1), *varint(blob)])
+    cell = varint(size) + b"\1" + header.ljust(local, b"x") + (2).to_bytes(4, "big")
+    page = bytearray(b"\r\0\0" + len(pointers).to_bytes(2, "big") + b"\0\0\0").ljust(4096, b"\0")
+    page[8 : 8 + 2 * len(pointers)] = b"".join(at.to_bytes(2, "big") for at in pointers)
+    for at in dict.fromkeys(pointers):
+        page[at : at + len(cell)] = cell
+    assert len(page) == 4096
+    circle = (2).to_bytes(4, "big").ljust(4096, b"y")
+    return b"\0" * 4096 + circle + bytes(page) * (page_count - 2)
+
+
+def varint(value: int) -> bytes:
+    """Of four bytes at most, as SQLite writes numbers."""
+    groups = [value >> shift & 0x7F for shift in (21, 14, 7, 0)]
+    return bytes([*(0x80 | group for group in groups[:-1]), groups[-1]])
+
+
+@pytest.fixture
+def joined(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many bytes each row had that was put together."""
+    sizes: list[int] = []
+    real = session_pages._joined
+
+    def counted(content: bytes, record: session_pages._Record) -> bytes:
+        sizes.append(record.size)
+        return real(content, record)
+
+    monkeypatch.setattr(session_pages, "_joined", counted)
+    return sizes
+
+
+def test_rows_of_pages_that_run_in_a_circle_are_read_a_few_times_only(joined: list[int]) -> None:
+    content = hostile(32, [1000], columns=5)
+    assert list(rows_in(content)) == []
+    assert sum(joined) == 8 * len(content)  # of the thirty pages that each ask for all of it
+
+
+def test_a_row_that_a_page_names_often_is_read_once(joined: list[int]) -> None:
+    assert list(rows_in(hostile(3, [1000] * 400, columns=5))) == []
+    assert len(joined) == 1
+
+
+def test_rows_with_columns_as_no_table_has_are_not_put_together(joined: list[int]) -> None:
+    assert list(rows_in(hostile(32, [1000], columns=7))) == []
+    assert list(rows_in(hostile(32, [1000], columns=2))) == []
+    assert joined == []
+
+
+def test_the_search_of_pages_ends_in_time(path: Path) -> None:
+    assert list(rows_in(path.read_bytes()))
+    assert list(rows_in(path.read_bytes(), longest_s=-1)) == []
 
 
 def test_a_lifted_file_has_the_layout_that_pages_are_searched_for(tmp_path: Path) -> None:

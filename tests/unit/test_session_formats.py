@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from roofscope.profiling.paths import ASSETS
-from roofscope.profiling.results.session_reader import load, load_trace
-from roofscope.profiling.results.session_schema import FORMAT_VERSION
-from roofscope.profiling.results.session_writer import SessionStore
+from roofscope.profiling.results.session_reader import SessionError, load, load_trace
+from roofscope.profiling.results.session_schema import FORMAT_VERSION, lift_schema
+from roofscope.profiling.results.session_writer import SessionStore, copy
 from roofscope.tests.children import python
 from roofscope.tests.sessions import make_session
 
@@ -75,6 +75,27 @@ def test_a_damaged_row_of_an_older_session_is_left_out_and_said(tmp_path: Path) 
     assert session.is_damaged
     assert session.problems[0].startswith("3 of 6 points, 1 of 2 jobs and the session's date and UUID are")
     assert session.created_at == session.origins[0].recorded_at
+
+
+@pytest.mark.parametrize("value", ["7", "'text'", "0.5"])
+def test_a_trace_of_an_older_session_that_holds_no_bytes_is_left_out_and_not_lifted(
+    tmp_path: Path, value: str
+) -> None:
+    path = recorded(3, tmp_path)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(f"UPDATE trace SET chrome_json_gz = {value}")
+        session = load(path)
+        assert session.traces == ()
+        assert session.problems[0].startswith("1 of 1 trace is damaged and left out")
+        assert len(session.points) == 6
+        with pytest.raises(SessionError, match=r"Nothing can be added to .* is damaged"):
+            SessionStore.append(path)
+        with pytest.raises(sqlite3.DatabaseError, match="trace 1 holds no bytes"):
+            lift_schema(connection)
+        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+        assert not connection.in_transaction
+    copy(path, tmp_path / "whole.roofscope")
+    assert load(tmp_path / "whole.roofscope").problems == ()
 
 
 _WRITE_WITH_A_LOG_AND_DIE = """

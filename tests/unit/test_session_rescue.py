@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from roofscope.profiling.planning.catalog import Catalog
-from roofscope.profiling.results.session_reader import SessionError, load
+from roofscope.profiling.results.proof import Proof, ProofName
+from roofscope.profiling.results.session_reader import SessionError, load, load_trace
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.recorder import Recorder
 from roofscope.profiling.supervision.run_events import BecameIdle, OutcomeArrived
 from roofscope.profiling.supervision.safe_store import SafeStore
 from roofscope.tests.children import python
-from roofscope.tests.sessions import DEVICE, make_session
+from roofscope.tests.sessions import DEVICE, RECORDED_AT, make_session
 
 POINTS = make_session().points
 NO_KERNELS = Catalog((), (), "")
@@ -108,6 +109,18 @@ def test_a_file_lost_after_the_last_report_is_told_at_the_end(tmp_path: Path) ->
     assert outcomes(tmp_path / "a-rescued.roofscope") == expected(3)
 
 
+@pytest.mark.parametrize("passed", [True, False, None])
+def test_a_proof_is_found_in_the_file_at_the_end(tmp_path: Path, passed: bool | None) -> None:
+    run = Run(tmp_path / "a.roofscope")
+    proof = Proof(ProofName.TRAPS, passed, "8 of 8.", "", recorded_at=RECORDED_AT)
+    run.safe.store.add_proof(proof)
+    assert run.safe.store.loss(at_the_end=True) == ""
+    run.safe.close()
+    assert run.said == []
+    assert load(run.path).proofs == (proof,)
+    assert list(tmp_path.glob("*.roofscope")) == [tmp_path / "a.roofscope"]
+
+
 def test_what_was_in_the_file_before_the_run_is_rescued_from_what_is_left_of_it(tmp_path: Path) -> None:
     path = tmp_path / "a.roofscope"
     with SessionStore.create(path, {"commit": "abc"}) as store:
@@ -125,6 +138,44 @@ def test_what_was_in_the_file_before_the_run_is_rescued_from_what_is_left_of_it(
     assert outcomes(run.path) == expected(9)
     assert [found.number for found in rescued.traces] == [trace.number]
     assert rescued.identity == load(path).identity
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(1, " 1 trace is lost; record it again."), (3, " 3 traces are lost; record them again.")],
+)
+def test_traces_that_were_lost_with_the_file_are_said_and_not_counted(
+    tmp_path: Path, count: int, words: str
+) -> None:
+    run = Run(tmp_path / "a.roofscope")
+    run.add(0, 4)
+    for _ in range(count):
+        run.safe.store.add_trace(POINTS[0].job, POINTS[0].implementation, b"gzip")
+    run.path.unlink()
+    run.recorder.handle(BecameIdle())
+    assert run.said[0].endswith(f"which has the 4 results so far.{words}")
+    run.add(4, 5)
+    kept = run.safe.store.add_trace(POINTS[0].job, POINTS[0].implementation, b"again")
+    os.utime(run.path)  # the rescued file is looked at, too
+    run.safe.close()
+    assert len(run.said) == 1
+    assert outcomes(tmp_path / "a-rescued.roofscope") == expected(5)
+    assert load_trace(run.path, kept.number) == b"again"
+
+
+def test_a_damaged_trace_is_not_rescued_as_a_whole_one(tmp_path: Path) -> None:
+    path, trace = tmp_path / "a.roofscope", bytes(range(256)) * 40
+    run = Run(path)
+    run.safe.store.add_trace(POINTS[0].job, POINTS[0].implementation, trace)
+    whole = path.read_bytes()
+    place = whole.index(trace[:200])
+    path.write_bytes(whole[:place] + b"x" + whole[place + 1 :])
+    run.safe.store._connection.execute("PRAGMA max_page_count = 1")  # full
+    run.add(0, 12)
+    run.safe.close()
+    assert run.said[0].endswith(" 1 trace is lost; record it again.")
+    assert load(run.path).traces == ()
+    assert outcomes(run.path) == expected(12)
 
 
 def test_where_no_folder_takes_a_file_results_stay_in_memory_until_they_are_saved(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import replace
 
 from roofscope.app.presentation.roofline.points import all_points
@@ -13,8 +14,9 @@ from roofscope.profiling.analysis.verdict import limiting_roof
 from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.spec import Tolerance, Work
 from roofscope.profiling.results.outcome import Failed, FailureKind, Measured, Stage
-from roofscope.profiling.results.session_reader import load
-from roofscope.profiling.results.session_storable import NotStorable
+from roofscope.profiling.results.session import Origin
+from roofscope.profiling.results.session_reader import SessionError, _NewestOrigin, load
+from roofscope.profiling.results.session_storable import NotStorable, stored_text
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.recorder import Recorder
@@ -107,6 +109,39 @@ def test_an_impossible_row_is_left_out_and_said(path: Path, statement: str, word
     assert session.created_at
 
 
+@pytest.mark.parametrize("table", ["environment", "ceiling"])
+def test_a_file_with_more_environments_or_ceilings_than_a_session_has_is_refused(
+    path: Path, table: str
+) -> None:
+    rest = "device_id, value, recorded_at" if table == "environment" else "value, environment"
+    count = "WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 10100)"
+    as_a_stranger(
+        path, f"{count} INSERT INTO {table} (id, {rest}) SELECT i, {rest} FROM n, {table} WHERE id = 1"
+    )
+    with pytest.raises(SessionError, match="holds more than a session does"):
+        load(path)
+
+
+class CountedDate(str):
+    compared = 0
+
+    def __lt__(self, other: str) -> bool:
+        CountedDate.compared += 1
+        return super().__lt__(other)
+
+
+def test_the_environment_of_an_older_row_is_found_by_a_few_comparisons() -> None:
+    dates = [f"2026-01-01T00:{number * 7 % 60:02}:00+00:00" for number in range(1000)]
+    origins = [Origin(number, ENVIRONMENT, DEVICE.id, date) for number, date in enumerate(dates, start=1)]
+    newest = _NewestOrigin(origins)
+    for minute in range(0, 60, 7):
+        date = f"2026-01-01T00:{minute:02}:30+00:00"
+        assert newest.at(CountedDate(date)) == [one.number for one in origins if one.recorded_at <= date][-1]
+    assert 0 < CountedDate.compared < 200
+    assert newest.at("2025") == 1
+    assert _NewestOrigin([]).at("2025") is None
+
+
 def test_a_point_is_kept_without_its_kernels_specification_but_has_no_roof(path: Path) -> None:
     as_a_stranger(path, "DELETE FROM kernel")
     session = load(path)
@@ -172,6 +207,17 @@ def test_text_that_is_no_unicode_makes_the_outcome_a_failure(tmp_path: Path) -> 
     with SessionStore.create(path) as store:
         kept = store.add_outcome(point.job, point.implementation, broken)
     assert load(path).points == (kept,)
+
+
+class Count(Struct):
+    value: int
+
+
+def test_a_count_of_65_bits_is_not_stored() -> None:
+    """JSON takes it, and no later opening does."""
+    assert stored_text(Count(2**63 - 1)) == '{"value":9223372036854775807}'
+    with pytest.raises(NotStorable, match=r"This count cannot be stored: .* longer than 64 bits"):
+        stored_text(Count(2**63))
 
 
 def test_a_ceiling_that_is_none_touches_no_file(tmp_path: Path) -> None:
