@@ -174,7 +174,7 @@ class Watched:
             whole = (self._folder / "tap").read_bytes().rpartition(b"\n")[0]
         except FileNotFoundError:
             return []
-        return [msgspec.json.decode(line, type=Line) for line in whole.splitlines()]
+        return [msgspec.json.decode(line, type=Line) for line in whole.splitlines() if b"\0" not in line]
 
     def _look(self) -> None:
         workers = children_of(self._process.pid)

@@ -16,6 +16,7 @@ from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.plan import SizeChoice, plan_jobs
 from roofscope.profiling.planning.spec import Dtype, Provider, Workload
 from roofscope.profiling.results.outcome import Failed, SkipKind, Skipped, Stage
+from roofscope.profiling.worker.candidate import fork_server
 from roofscope.profiling.worker.candidate.fork_server import ForkServer
 from roofscope.profiling.worker.candidate.memory import Mapping, make_block, sets_of
 from roofscope.profiling.worker.candidate.messages import (
@@ -158,6 +159,23 @@ def test_a_process_that_hangs_is_ended(server: ForkServer) -> None:
     os.kill(pid, signal.SIGSTOP)
     connection.close()
     assert server.end_of(pid) == -signal.SIGKILL
+
+
+def test_a_server_that_foreign_code_has_stopped_is_waited_for_only_so_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fork_server, "_REAP_S", 0.2)
+    stopped = ForkServer.spawned()
+    held, pid = stopped.new(with_compiler=False)
+    assert stopped._process
+    os.kill(stopped._process.pid, signal.SIGSTOP)
+    held.close()
+    with pytest.raises(TimeoutError):
+        stopped.end_of(pid)
+    with pytest.raises(OSError, match="descriptor"):  # a late answer is not taken for another one
+        stopped.new(with_compiler=False)
+    stopped._process.kill()
+    stopped.close()
 
 
 def test_nothing_outlives_the_referee() -> None:

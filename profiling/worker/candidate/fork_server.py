@@ -25,6 +25,8 @@ _NUMBER = struct.Struct("!i")
 _FORK, _FORK_WITH_COMPILER, _REAP = b"F", b"C", b"R"
 _GRACE_S = 1.0  # for a process whose connection was closed to end by itself
 _ORPHANS_S = 1.0  # for what it left to end once it is killed
+_FORK_S = 90.0  # imports torch's compiler, once
+_REAP_S = 30.0  # a driver may take seconds to give the memory of a process back
 
 
 class ForkServer:
@@ -55,17 +57,27 @@ class ForkServer:
         return cls(ours, process)
 
     def new(self, *, with_compiler: bool) -> tuple[socket.socket, int]:
-        """A candidate's process: the connection to it and its number. Raises EOFError without a server."""
+        """A candidate's process: the connection to it and its number.
+
+        Raises EOFError or OSError without a server, or with one that foreign code has stopped.
+        """
         ours, theirs = socket.socketpair()
-        with theirs:
-            word = _FORK_WITH_COMPILER if with_compiler else _FORK
-            socket.send_fds(self._control, [word + _NUMBER.pack(0)], [theirs.fileno()])
-            return ours, self._number()
+        try:
+            with theirs:
+                word = _FORK_WITH_COMPILER if with_compiler else _FORK
+                socket.send_fds(self._control, [word + _NUMBER.pack(0)], [theirs.fileno()])
+                return ours, self._number(_FORK_S)
+        except BaseException:
+            ours.close()
+            raise
 
     def end_of(self, pid: int) -> int:
-        """Wait for the end of a process whose connection is closed, or bring it about; as Popen's code."""
+        """Wait for the end of a process whose connection is closed, or bring it about; as Popen's code.
+
+        Raises as ``new`` does.
+        """
         self._control.sendall(_REAP + _NUMBER.pack(pid))
-        return self._number()
+        return self._number(_REAP_S)
 
     def close(self) -> None:
         """End the server."""
@@ -73,8 +85,13 @@ class ForkServer:
         if self._process is not None:
             self._process.wait()
 
-    def _number(self) -> int:
-        data = self._control.recv(_NUMBER.size, socket.MSG_WAITALL)
+    def _number(self, within_s: float) -> int:
+        self._control.settimeout(within_s)
+        try:
+            data = self._control.recv(_NUMBER.size, socket.MSG_WAITALL)
+        except TimeoutError:
+            self._control.close()  # a late answer would be taken for that to the next question
+            raise
         if len(data) < _NUMBER.size:
             raise EOFError("The server of candidates' processes is gone.")
         return _NUMBER.unpack(data)[0]
