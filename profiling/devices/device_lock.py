@@ -24,6 +24,7 @@ from roofscope.profiling.paths import lock_folder
 
 _KERNELS_LIST = Path("/proc/locks")
 _MOST_WRITTEN = 200  # bytes of a note; anything longer is none of ours
+_PAUSE_S = 0.1
 _ATTEMPTS = 5  # at a file that others make or remove meanwhile
 
 
@@ -87,6 +88,21 @@ def lock_device(uuid: str, name: str) -> DeviceLock:
             return DeviceLock(descriptor)
         os.close(descriptor)
     raise OSError(f"{path}, which locks the device, is removed again and again; find out by what.")
+
+
+def lock_when_free(uuid: str, name: str, within_s: float) -> DeviceLock:
+    """As ``lock_device``, for a worker that follows another one: a driver takes seconds to end a process.
+
+    Whoever asks whether the device is busy has the lock for a moment, too.
+    """
+    until = time.monotonic() + within_s
+    while True:
+        try:
+            return lock_device(uuid, name)
+        except DeviceBusy:
+            if time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE_S)
 
 
 def why_busy(uuid: str, name: str) -> str:

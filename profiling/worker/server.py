@@ -11,7 +11,7 @@ from typing import NoReturn
 import torch
 
 from roofscope.profiling.devices.device import Device, DeviceKind
-from roofscope.profiling.devices.device_lock import DeviceBusy, DeviceLock, lock_device
+from roofscope.profiling.devices.device_lock import DeviceBusy, DeviceLock, lock_when_free
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.results.outcome import Stage
@@ -45,6 +45,8 @@ from roofscope.profiling.worker.job.link import CandidateLost, ForkedProcess
 from roofscope.profiling.worker.selftest.runner import carry_out
 from roofscope.profiling.worker.soundness import require_sound
 from roofscope.profiling.worker.timing.instruments import Instruments
+
+_PREDECESSOR_S = 10.0  # that a worker before this one may take to end
 
 
 class Server:
@@ -142,7 +144,7 @@ class Server:
             known = ", ".join(device.id for device in self._environment.devices)
             raise ValueError(f"there is no device {device_id!r}; there are {known}.")
         if device.uuid not in self._locks:
-            self._locks[device.uuid] = lock_device(device.uuid, device.name)
+            self._locks[device.uuid] = lock_when_free(device.uuid, device.name, _PREDECESSOR_S)
         return device
 
     def _let_go_of_locks(self) -> None:

@@ -7,13 +7,14 @@ import re
 import signal
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
 
 from roofscope.profiling import paths
 from roofscope.profiling.devices import device_lock
-from roofscope.profiling.devices.device_lock import DeviceBusy, lock_device, why_busy
+from roofscope.profiling.devices.device_lock import DeviceBusy, lock_device, lock_when_free, why_busy
 from roofscope.profiling.paths import LOCKS, lock_folder
 from roofscope.tests.children import python
 
@@ -82,6 +83,14 @@ def test_two_workers_with_two_temporary_folders_share_one_lock(locks: Path, tmp_
         )
         holder.communicate()
     lock_device("GPU-1", "a GPU").close()
+
+
+def test_a_worker_waits_for_the_one_before_it_but_not_for_ever(locks: Path) -> None:
+    before = lock_device("GPU-1", "a GPU")
+    with pytest.raises(DeviceBusy):
+        lock_when_free("GPU-1", "a GPU", within_s=0.0)
+    threading.Timer(0.2, before.close).start()
+    lock_when_free("GPU-1", "a GPU", within_s=60.0).close()
 
 
 def test_devices_do_not_wait_for_each_other(locks: Path) -> None:
