@@ -130,6 +130,11 @@ class WindowCommands(QObject):
         )
 
     def export(self, path: Path) -> None:
+        if self._parts.controller.keeper.is_open_file(path):
+            self._parts.panes.cards.notice(
+                f"{path} is the open session and would be lost; choose another name."
+            )
+            return
         try:
             export(self._parts.model.session, self._parts.panes.chart, path)
         except ExportError as error:

@@ -388,6 +388,17 @@ def test_a_session_left_by_a_crash_shows_every_committed_point(
     assert open_window(left).table.rowCount() == 45
 
 
+def test_an_export_does_not_replace_the_open_session(open_window: OpenWindow, tmp_path: Path):
+    """Which may have any name."""
+    named = tmp_path / "points.csv"
+    write_session(named)
+    kept = named.read_bytes()
+    application = open_window(named)
+    application.commands.export(named)
+    assert named.read_bytes() == kept
+    assert "would be lost" in notices(application)[0]
+
+
 def test_themes_change_at_once_and_are_remembered(open_window: OpenWindow):
     application = open_window()
     actions = application.window.actions_of

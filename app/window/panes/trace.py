@@ -24,6 +24,7 @@ from roofscope.app.window.tables.trace_table import TraceTable
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.labels import action_button, as_pane, placeholder
 from roofscope.app.window.widgets.plain_table import make_plain
+from roofscope.profiling.paths import SUFFIX
 from roofscope.profiling.results.chrome_trace import TraceError, TraceSummary, read_trace, unpack
 from roofscope.profiling.results.session import TraceInfo
 from roofscope.profiling.results.session_reader import SessionError, load_trace
@@ -75,6 +76,9 @@ class TracePane(QWidget):
     def export(self, path: Path) -> None:
         """Write the shown trace; packed when the name ends in ``.gz``."""
         if self._shown is None:
+            return
+        if path.suffix == SUFFIX:  # the open one, or one that is worth as much
+            self.failed.emit(f"{path} is the name of a session; end the trace's in .json or .json.gz.")
             return
         try:
             packed = load_trace(self._model.session.path, self._shown.number)
