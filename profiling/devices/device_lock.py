@@ -93,7 +93,7 @@ def lock_device(uuid: str, name: str) -> DeviceLock:
 def lock_when_free(uuid: str, name: str, within_s: float) -> DeviceLock:
     """As ``lock_device``, for a worker that follows another one: a driver takes seconds to end a process.
 
-    Whoever asks whether the device is busy has the lock for a moment, too.
+    A program that asks whether the device is busy has the lock for a moment, too.
     """
     until = time.monotonic() + within_s
     while True:
