@@ -1,6 +1,7 @@
 """``ceilings``: measures a device's ceilings and prints them, each with where it comes from."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -10,7 +11,7 @@ from rich.table import Table
 
 from roofscope.app.cli.choice import choose_devices
 from roofscope.app.cli.documents import CeilingsDocument, print_document
-from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, STOPPED, complain, refuse
+from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, STOPPED, codes_of_each, complain, refuse
 from roofscope.app.cli.options import AsJson, DeviceNames, SharedGpu
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.presentation.formatting import bandwidth_text, flop_rate_text
@@ -51,12 +52,8 @@ def command(
     chosen = choose_devices(local_devices(), device)
     if as_json and len(chosen) > 1:
         refuse("--json prints one document; name one device, and call this for each.")
-    codes: list[int] = []
-    for one in chosen:
-        codes.append(show_ceilings(one, fresh=fresh, as_json=as_json, may_share=shared_gpu))
-        if codes[-1] == STOPPED:  # the user's word for all of them
-            codes[-1] = SOME_FAILED
-            break
+    measure = partial(show_ceilings, fresh=fresh, as_json=as_json, may_share=shared_gpu)
+    codes = codes_of_each(chosen, measure)
     raise typer.Exit(next((code for code in codes if code != DONE), DONE))
 
 

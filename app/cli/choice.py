@@ -116,9 +116,11 @@ def choose_devices(devices: tuple[Device, ...], names: str | None) -> tuple[Devi
     return chosen
 
 
-def file_word(device: Device) -> str:
-    """``cuda0``, in a file's name."""
-    return device.id.replace(":", "")
+def file_of_each(devices: Sequence[Device], path: Path) -> dict[Device, Path]:
+    """Where what is written of each device goes: of several each into a file of its own (``a-cuda0.svg``)."""
+    if len(devices) == 1:
+        return {devices[0]: path}
+    return {device: path.with_stem(f"{path.stem}-{device.id.replace(':', '')}") for device in devices}
 
 
 def choose_sizes(words: Iterable[str], presets: Sequence[str], device: Device) -> list[SizeChoice]:

@@ -1,12 +1,15 @@
 """How a command ends: its exit codes, and a user's mistake as one sentence."""
 
 import difflib
-from collections.abc import Iterable
-from typing import NoReturn
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
 from roofscope.app.cli.output import say
+
+if TYPE_CHECKING:  # help loads nothing of the engine
+    from roofscope.profiling.devices.device import Device
 
 DONE, SOME_FAILED, USAGE = 0, 1, 2
 INCONCLUSIVE = 3  # nothing failed, but the host's noise forbids to say that all passed
@@ -14,6 +17,17 @@ STOPPED = -1  # as SOME_FAILED, and by the user: what would come next is not beg
 BUSY = 75  # EX_TEMPFAIL of sysexits.h: the same command may work later
 OUTPUT_LOST = 74  # EX_IOERR: stdout is closed or its disk is full
 PIPE_CLOSED = 141  # as a shell reports a tool that SIGPIPE ended
+
+
+def codes_of_each(devices: "Iterable[Device]", command: "Callable[[Device], int]") -> list[int]:
+    """The exit code of each device in turn. A user who stops one means all of them."""
+    codes: list[int] = []
+    for device in devices:
+        code = command(device)
+        codes.append(SOME_FAILED if code == STOPPED else code)
+        if code == STOPPED:
+            break
+    return codes
 
 
 def refuse(message: str) -> NoReturn:

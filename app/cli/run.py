@@ -16,7 +16,7 @@ from roofscope.app.cli.choice import (
     choose_labels,
     choose_session,
     choose_sizes,
-    file_word,
+    file_of_each,
     make_jobs,
     one_of,
     scan_kernels,
@@ -157,7 +157,7 @@ def run(options: RunOptions) -> int:
     folders = choose_folders(options.folders, is_trusted=options.trust)
     catalog = scan_kernels(folders)
     devices = choose_devices(local_devices(), options.device)
-    pictures = pictures_of(devices, path.with_suffix(".svg")) if options.svg else {}
+    pictures = file_of_each(devices, path.with_suffix(".svg")) if options.svg else {}
     for picture in filter(is_file, pictures.values()):
         refuse(f"{picture}, where the roofline of this run would go, exists already; choose another name.")
     device = devices[0]  # several are of one kind, and the plan is the same for each
@@ -211,7 +211,7 @@ def run(options: RunOptions) -> int:
         return BUSY if ending.busy else SOME_FAILED
     code = _report(console, session, options, planned=sum(len(job.implementations) for job in jobs))
     if session.path != path:  # the file was lost, and the run went on in another one
-        pictures = pictures_of(devices, session.path.with_suffix(".svg")) if options.svg else {}
+        pictures = file_of_each(devices, session.path.with_suffix(".svg")) if options.svg else {}
     _draw(console, session, pictures)
     return BUSY if ending.busy else code
 
@@ -248,13 +248,6 @@ def _flagged(session: Session) -> str:
     if not names:
         return ""
     return f"--strict: {len(names)} of {len(session.points)} flagged: {'; '.join(names)}."
-
-
-def pictures_of(devices: Sequence[Device], picture: Path) -> dict[Device, Path]:
-    """Where the roofline of each device goes: of several each into a file of its own."""
-    if len(devices) == 1:
-        return {devices[0]: picture}
-    return {device: picture.with_stem(f"{picture.stem}-{file_word(device)}") for device in devices}
 
 
 def _draw(console: Console, session: Session, pictures: Mapping[Device, Path]) -> None:

@@ -13,12 +13,21 @@ from roofscope.app.cli.choice import (
     choose_device,
     choose_devices,
     choose_session,
-    file_word,
+    file_of_each,
     hyphenated,
     one_of,
 )
 from roofscope.app.cli.documents import SelftestDocument, print_document
-from roofscope.app.cli.errors import BUSY, DONE, INCONCLUSIVE, SOME_FAILED, STOPPED, complain, refuse
+from roofscope.app.cli.errors import (
+    BUSY,
+    DONE,
+    INCONCLUSIVE,
+    SOME_FAILED,
+    STOPPED,
+    codes_of_each,
+    complain,
+    refuse,
+)
 from roofscope.app.cli.options import AsJson, DeviceNames, NewSession, SharedGpu
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.presentation.formatting import duration_text
@@ -84,18 +93,16 @@ def command(
     chosen = choose_devices(devices, device)
     if as_json and len(chosen) > 1:
         refuse("--json prints one document; name one device, and call this for each.")
-    paths = (
-        [path] if len(chosen) == 1 else [path.with_stem(f"{path.stem}-{file_word(one)}") for one in chosen]
-    )
+    paths = file_of_each(chosen, path)
+
+    def prove(one: Device) -> int:
+        return run_selftest(one, paths[one], proof or [], as_json=as_json, may_share=shared_gpu)
+
     try:
-        codes: list[int] = []
-        for one, own in zip(chosen, paths, strict=True):
-            codes.append(run_selftest(one, own, proof or [], as_json=as_json, may_share=shared_gpu))
-            if codes[-1] == STOPPED:  # the user's word for all of them
-                break
+        codes = codes_of_each(chosen, prove)
     except SessionError as error:
         refuse(str(error))
-    raise typer.Exit(worst_of([SOME_FAILED if code == STOPPED else code for code in codes]))
+    raise typer.Exit(worst_of(codes))
 
 
 def worst_of(codes: Sequence[int]) -> int:

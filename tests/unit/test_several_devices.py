@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from roofscope.app.cli.choice import choose_devices
+from roofscope.app.cli.choice import choose_devices, file_of_each
 from roofscope.app.cli.pivot import export_pivot
-from roofscope.app.cli.run import pictures_of
 from roofscope.app.cli.selftest import worst_of
 from roofscope.app.presentation.roofline.caption import title_text
 from roofscope.app.presentation.roofline.points import all_points
@@ -149,8 +148,8 @@ def test_devices_that_do_not_go_together(words: str, says: str, capsys: pytest.C
 
 
 def test_each_device_has_a_picture_of_its_own() -> None:
-    assert list(pictures_of([DEVICE], Path("a.svg")).values()) == [Path("a.svg")]
-    names = [path.name for path in pictures_of([DEVICE, TWIN], Path("a.svg")).values()]
+    assert list(file_of_each([DEVICE], Path("a.svg")).values()) == [Path("a.svg")]
+    names = [path.name for path in file_of_each([DEVICE, TWIN], Path("a.svg")).values()]
     assert names == ["a-cuda0.svg", "a-cuda1.svg"]
 
 
