@@ -19,9 +19,14 @@ test: PURPOSE = test
 test: .venv/.ready
 	@$(PYTEST) $(ARGS)
 
-test-all: PURPOSE = test
-test-all: test .tools/triton-$(OLDEST_TRITON)
+test-all: test test-exhaustive test-oldest-triton
+
+test-exhaustive: PURPOSE = test
+test-exhaustive: .venv/.ready
 	@$(PYTEST) -m exhaustive $(ARGS)
+
+test-oldest-triton: PURPOSE = test
+test-oldest-triton: .tools/triton-$(OLDEST_TRITON)
 	@ROOFSCOPE_TRITON=$(OLDEST_TRITON) $(PYTEST) -m "not gpu" tests/kernels -k triton $(ARGS)
 
 # The stamp is written only when nothing is missing, so a second call starts at once.
@@ -36,4 +41,4 @@ test-all: test .tools/triton-$(OLDEST_TRITON)
 		--target $@.part "triton==$(OLDEST_TRITON)" "numpy<2.4"
 	@mv $@.part $@
 
-.PHONY: run test test-all
+.PHONY: run test test-all test-exhaustive test-oldest-triton
