@@ -10,8 +10,8 @@ from roofscope.profiling.results.session import Point
 class ViewFilter(Struct, frozen=True):
     """Nothing chosen (None or "") lets everything through; what is chosen must all hold.
 
-    ``hidden`` are providers that the legend has switched off. ``text`` is what the user typed: every word of it
-    must be somewhere in the point's names, sizes or data type.
+    ``hidden`` are providers that the legend has switched off. ``text`` is what the user typed: every word of
+    it must be somewhere in the point's names, sizes or data type.
     """
 
     kernels: frozenset[str] | None = None
