@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
 from roofscope.profiling.devices.affinity import kept_to
+from roofscope.profiling.process_tree import end_group, end_tree
 from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn
 from roofscope.profiling.supervision.headless import describe_exit
-from roofscope.profiling.supervision.process_tree import end_group, end_tree
 from roofscope.profiling.supervision.protocol import (
     EventDecoder,
     ProtocolError,
@@ -100,6 +100,10 @@ class WorkerLink(QObject):
             process.waitForFinished(_CLOSE_GRACE_MS)
 
     def _tick(self) -> None:
+        """What has arrived counts before the time does: a window that stood still must end no worker."""
+        if self._process:
+            self._process.waitForReadyRead(0)  # the pipe's bytes, which Qt may not have fetched
+        self._read()
         self._apply(self._supervisor.tick(time.monotonic()))
 
     def _apply(self, effects: Iterable[Effect]) -> None:

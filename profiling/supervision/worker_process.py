@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from roofscope.profiling.supervision.process_tree import end_group, end_tree
+from roofscope.profiling.process_tree import end_group, end_tree
 from roofscope.profiling.supervision.protocol import Event, ProtocolError, event_decoder
 from roofscope.profiling.supervision.target import LocalTarget
 from roofscope.profiling.supervision.worker_log import WorkerLog

@@ -25,6 +25,14 @@ def children_of(pid: int) -> list[int]:
     return [child for child in tree.children[pid] if child in tree.running]
 
 
+def may_have_children(pid: int) -> bool:
+    """Quick, of a process with one thread; true also where the system does not say."""
+    try:
+        return bool((_PROC / str(pid) / "task" / str(pid) / "children").read_bytes())
+    except OSError:
+        return True
+
+
 def descendants_of(pid: int) -> list[int]:
     """All processes below one that run, parents before their children."""
     return _Tree().below(pid)
