@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signa
 
 from roofscope.profiling.devices.affinity import kept_to
 from roofscope.profiling.process_tree import end_group, end_tree
+from roofscope.profiling.supervision.core_waits import CoreWaits
 from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn
 from roofscope.profiling.supervision.headless import describe_exit
 from roofscope.profiling.supervision.protocol import (
@@ -39,6 +40,7 @@ class WorkerLink(QObject):
         self._pid = 0  # which is also its group's; Qt forgets it when the process ends
         self._decoder: EventDecoder = event_decoder("")
         self._log = WorkerLog()
+        self._core_waits: CoreWaits | None = None
         self._timer = QTimer(self)
         self._timer.setInterval(_TICK_MS)
         self._timer.timeout.connect(self._tick)
@@ -104,7 +106,9 @@ class WorkerLink(QObject):
         if self._process:
             self._process.waitForReadyRead(0)  # the pipe's bytes, which Qt may not have fetched
         self._read()
-        self._apply(self._supervisor.tick(time.monotonic()))
+        now = time.monotonic()
+        waited_s = self._core_waits.since_last(now) if self._core_waits else 0.0
+        self._apply(self._supervisor.tick(now, waited_s))
 
     def _apply(self, effects: Iterable[Effect]) -> None:
         for effect in effects:
@@ -143,6 +147,7 @@ class WorkerLink(QObject):
         with kept_to(self._target.cpus):
             process.start()
         self._pid = process.processId()
+        self._core_waits = CoreWaits(self._pid, time.monotonic())
 
     def _read(self) -> None:
         if self._process is None:

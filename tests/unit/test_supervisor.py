@@ -258,6 +258,33 @@ def test_patience_multiplies_deadlines_but_not_the_grace_of_a_stop() -> None:
     assert of_kind(supervisor.tick(now=72.0), Kill)
 
 
+def test_time_without_a_core_does_not_count_but_not_without_end() -> None:
+    supervisor = Supervisor([], "catalog")
+    supervisor.submit([Run(job())], now=0.0)
+    supervisor.feed(hello(), now=1.0)
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 20.0, TRITON), now=10.0)
+    assert not of_kind(supervisor.tick(now=25.0, waited_s=12.0), Kill)
+    assert not of_kind(supervisor.tick(now=41.0), Kill)
+    assert of_kind(supervisor.tick(now=42.0), Kill)
+
+    supervisor = Supervisor([], "catalog")
+    supervisor.submit([Run(job())], now=0.0)
+    supervisor.feed(hello(), now=1.0)
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 20.0, TRITON), now=10.0)
+    for now in range(11, 90):
+        assert not of_kind(supervisor.tick(float(now), waited_s=1.0), Kill)
+    assert of_kind(supervisor.tick(now=90.0, waited_s=1.0), Kill)
+
+
+def test_what_was_waited_before_a_stage_began_does_not_prolong_it() -> None:
+    supervisor = Supervisor([], "catalog")
+    supervisor.submit([Run(job())], now=0.0)
+    supervisor.feed(hello(), now=1.0)
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 20.0, TRITON), now=100.0)
+    assert not of_kind(supervisor.tick(now=101.0, waited_s=60.0), Kill)
+    assert of_kind(supervisor.tick(now=121.0), Kill)
+
+
 OTHER = Implementation("softmax", Provider.EAGER, "", "hash-other")
 
 
