@@ -96,7 +96,7 @@ def highlighted(source: SourceText) -> tuple[tuple[Run, ...], ...]:
     if source.language is Language.SASS:
         found = [_of_sass(line) for line in lines[:MOST_LINES]]
     else:
-        found = _of_pygments("\n".join(lines[:MOST_LINES]), source.language)
+        found = _of_pygments("\n".join((*lines[:MOST_LINES], "")), source.language)[:-1]
     return tuple(found) + tuple(() for _ in lines[len(found) :])
 
 
