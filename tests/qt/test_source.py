@@ -15,6 +15,7 @@ from roofscope.app.presentation.source.sheet import Ground, aligned_sheets, shee
 from roofscope.app.presentation.source.texts import shown_text
 from roofscope.app.presentation.tokens import DARK, LIGHT, Theme
 from roofscope.app.window.application import Application
+from roofscope.app.window.commands import CommandId
 from roofscope.app.window.panes.source import SourcePane
 from roofscope.app.window.widgets.code_view import CodeView
 from roofscope.profiling.paths import ASSETS
@@ -297,3 +298,26 @@ def test_both_sides_of_a_difference_have_as_many_lines() -> None:
     one, other = aligned_sheets(left, right)
     assert len(one.lines) == len(other.lines)
     assert [line.text for line in other.lines if line.ground is Ground.HEADING] == ["b.py", "nothing"]
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_run_keeps_generated_code_where_it_is_asked_to(
+    open_window: OpenWindow, qtbot: QtBot, is_asked: bool
+) -> None:
+    application = open_window()
+    action = application.window.actions_of[CommandId.KEEP_CODE]
+    assert action.isCheckable()
+    assert not action.isChecked()
+    if is_asked:
+        action.trigger()
+    library = application.library
+    library.set_all(False)
+    for row in range(library.rowCount()):
+        index = library.index(row, 0)
+        if index.data() == "gelu":
+            library.setData(index, Qt.CheckState.Checked, Qt.ItemDataRole.CheckStateRole)
+    application.commands.run()
+    qtbot.waitUntil(lambda: bool(application.model.session.points) and not application.controller.is_running)
+    session = application.model.session
+    assert len(session.codes) == (len(session.points) if is_asked else 0)
+    assert all(point.job.keeps_code is is_asked for point in session.points)
