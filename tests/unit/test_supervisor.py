@@ -2,10 +2,12 @@
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Work, Workload
+from roofscope.profiling.results.generated import Code, CodeKind
 from roofscope.profiling.results.outcome import (
     BuildInfo,
     Cancelled,
@@ -28,6 +30,7 @@ from roofscope.profiling.supervision.protocol import (
     Bye,
     Cancel,
     CeilingReady,
+    CodeReady,
     Event,
     Hello,
     Open,
@@ -44,6 +47,7 @@ from roofscope.profiling.supervision.run_events import (
     Banner,
     BecameIdle,
     CeilingsComplete,
+    CodeArrived,
     OutcomeArrived,
     Progressed,
     WorkerLost,
@@ -285,6 +289,7 @@ def test_what_was_waited_before_a_stage_began_does_not_prolong_it() -> None:
     assert of_kind(supervisor.tick(now=121.0), Kill)
 
 
+CODES = (Code(CodeKind.PTX, "kernel", "ret;"),)
 OTHER = Implementation("softmax", Provider.EAGER, "", "hash-other")
 
 
@@ -299,6 +304,7 @@ OTHER = Implementation("softmax", Provider.EAGER, "", "hash-other")
         CeilingReady("job-1", CEILINGS[0]),
         ProofReady("job-1", Proof(ProofName.PROFILER, True, "forged", "")),
         TraceReady("job-1", EAGER, b""),
+        CodeReady("job-1", EAGER, CODES),  # the job does not ask for it
         hello(),
     ],
 )
@@ -309,6 +315,16 @@ def test_what_is_not_of_the_task_in_flight_is_not_recorded(event: Event) -> None
     assert isinstance(banner, Banner)
     assert supervisor.feed(event, now=4.0) == []  # said once
     assert of_kind(supervisor.tick(now=23.0), Kill)  # its deadline stands
+
+
+def test_code_that_a_job_asks_for_is_passed_on_until_its_outcome() -> None:
+    asking = replace(job(1), keeps_code=True)
+    supervisor = started(asking)
+    [arrived] = supervisor.feed(CodeReady("job-1", EAGER, CODES), now=2.0)
+    assert arrived == CodeArrived(asking, EAGER, CODES)
+    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=2.0)
+    [banner] = supervisor.feed(CodeReady("job-1", EAGER, CODES), now=3.0)
+    assert isinstance(banner, Banner)
 
 
 def test_a_second_outcome_of_the_same_implementation_is_not_recorded() -> None:
