@@ -34,6 +34,7 @@ from roofscope.app.window.settings import Settings
 from roofscope.app.window.shared_gpu import SharedGpu
 from roofscope.app.window.shell.file_dialogs import FileDialogs
 from roofscope.app.window.shell.main_window import MainWindow, Panes
+from roofscope.app.window.shown_points import ShownPoints
 from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.app.window.tables.point_table import PointTable
 from roofscope.app.window.theme import ThemeSwitch
@@ -102,6 +103,7 @@ class Application(QObject):
         self.background = Background(self)
         self.model = SessionModel(Session(paths.sessions / "none.roofscope", timestamp()), self)
         self.selection = Selection(self)
+        self.shown = ShownPoints(self.model, self)
         self.theme_switch = ThemeSwitch(app, self.settings.scheme)
         self.folders = KernelFolders(self.settings, Trust(paths.trusted), kernel_roots)
         catalog = scan((LIBRARY, *self.folders.roots))  # those recorded come when the window is there
@@ -128,6 +130,8 @@ class Application(QObject):
         )
         self.window = MainWindow()
         self.panes = self._make_panes(self.window.actions_of)
+        self.panes.results.share_filter(self.shown)
+        self.panes.library.share_filter(self.shown, self.model)
         self.window.style_with(self.theme_switch.theme)
         self.window.place(self.panes)
         self.watch = PlanWatch(
@@ -184,7 +188,7 @@ class Application(QObject):
         return Panes(
             plan_bar=PlanBar(actions[CommandId.RUN], actions[CommandId.STOP], actions[CommandId.MORE_TIME]),
             cards=CardColumn(theme),
-            chart=RooflineChart(model, selection, theme, table.speed_up_of),
+            chart=RooflineChart(model, selection, theme, table.speed_up_of, self.shown),
             library=LibraryPane(self.library, theme),
             results=ResultsPane(
                 model,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 
 import numpy as np
+from msgspec.structs import replace
 from PySide6.QtCore import (
     QAbstractTableModel,
     QModelIndex,
@@ -17,7 +18,7 @@ from PySide6.QtCore import (
 from roofscope.app.presentation.comparison import speed_up_origin, speed_up_text
 from roofscope.app.presentation.point_columns import COLUMNS, Column
 from roofscope.app.presentation.point_row import PointRow, point_rows, reason_text
-from roofscope.app.presentation.search_text import implementation_text, is_found, workload_text
+from roofscope.app.presentation.view_filter import ViewFilter, search_text
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.analysis.comparison import SpeedUp
@@ -56,7 +57,7 @@ class PointTable(QAbstractTableModel):
         self._rows: list[PointRow] = []
         self._order: list[int] = []  # visible rows, as indices into _rows
         self._sorted_by: tuple[int, Qt.SortOrder] | None = None
-        self._words: list[str] = []
+        self._view = ViewFilter()
         self._provider = Provider.EAGER
         self._pinned: int | None = None
         self._waiting = QTimer(self, singleShot=True)
@@ -90,8 +91,12 @@ class PointTable(QAbstractTableModel):
         self.refresh()
 
     def set_filter(self, text: str) -> None:
-        """Show rows that have every word of the text in a column, or in another spelling of their names."""
-        self._words = text.lower().split()
+        """Show rows that have every word of the text in what is known of the point."""
+        self.set_view_filter(replace(self._view, text=text))
+
+    def set_view_filter(self, view: ViewFilter) -> None:
+        """Show the rows of the points that it keeps."""
+        self._view = view
         self.refresh()
 
     def refresh(self) -> None:
@@ -206,7 +211,7 @@ class PointTable(QAbstractTableModel):
         return [matching[place] for place in _sorted_places(keys, descending=order is not _ASCENDING)]
 
     def _matches(self, row: PointRow) -> bool:
-        return not self._words or is_found(self._words, _search_text(row))
+        return self._view.keeps(row.point, lambda _: search_text(row.point, row.verdict))
 
 
 def _sorted_places(keys: Sequence[float | str | None], *, descending: bool) -> list[int]:
@@ -217,12 +222,6 @@ def _sorted_places(keys: Sequence[float | str | None], *, descending: bool) -> l
     _, ranks = np.unique(values, return_inverse=True)
     order = np.argsort(-ranks if descending else ranks, kind="stable")
     return [known[place] for place in order] + unknown
-
-
-def _search_text(row: PointRow) -> str:
-    shown = " ".join(column.text(row) for column in COLUMNS).lower()
-    names = implementation_text(row.point.implementation)
-    return f"{shown} {names} {workload_text(row.point.job.workload)} {row.verdict.kind}"
 
 
 def _tool_tip(row: PointRow, column: Column) -> str:
