@@ -227,9 +227,15 @@ class RooflineChart(QWidget):
         self._follows = False
         self.card.hide()
 
-    def _hover(self, found: ChartPoint | Ceiling | None, at: QPointF) -> None:
-        if isinstance(found, ChartPoint):
-            self._show_card(found.number, self.plot.viewport_place(found.number))
+    def _hover(self, found: tuple[ChartPoint, ...] | ChartPoint | Ceiling | None, at: QPointF) -> None:
+        points = (found,) if isinstance(found, ChartPoint) else found
+        if isinstance(points, tuple) and len(points) > 1:
+            numbers = {point.number: rank for rank, point in enumerate(points)}
+            within = [point for point in self._model.session.points if point.number in numbers]
+            within.sort(key=lambda point: numbers[point.number])
+            self.card.show_points(within, self._model.session, self.plot.viewport_place(points[0].number))
+        elif isinstance(points, tuple) and points:
+            self._show_card(points[0].number, self.plot.viewport_place(points[0].number))
         elif isinstance(found, Ceiling):
             self.card.show_ceiling(found, at)
         else:
