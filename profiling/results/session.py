@@ -12,6 +12,7 @@ from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
+from roofscope.profiling.results.generated import CodeInfo
 from roofscope.profiling.results.outcome import Measured, Outcome
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Roofline, compute_bound
@@ -120,6 +121,7 @@ class Session(Struct):
     ceilings: tuple[Ceiling, ...] = ()
     points: tuple[Point, ...] = ()
     traces: tuple[TraceInfo, ...] = ()
+    codes: tuple[CodeInfo, ...] = ()
     proofs: tuple[Proof, ...] = ()  # in the order carried out; the newest of a name counts
     identity: Identity = Identity()
     origins: tuple[Origin, ...] = ()
