@@ -11,7 +11,10 @@ from roofscope.app.presentation.search_text import implementation_text, is_found
 from roofscope.app.presentation.tokens import PROVIDER_NAMES
 from roofscope.profiling.analysis.verdict import Verdict, verdict
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
+from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.session import Point, Session
+
+_NO_MARK = Mark()
 
 
 class ViewFilter(Struct, frozen=True):
@@ -52,7 +55,7 @@ class ViewFilter(Struct, frozen=True):
             return None
 
         def text_of(point: Point) -> str:
-            return search_text(point, verdict(point, session))
+            return search_text(point, verdict(point, session), session.marks.get(point.number, _NO_MARK))
 
         return frozenset(point.number for point in session.points if self.keeps(point, text_of))
 
@@ -75,12 +78,12 @@ class ViewFilter(Struct, frozen=True):
         return replace(self, kernels=kernels or self.kernels)
 
 
-def search_text(point: Point, judged: Verdict) -> str:
+def search_text(point: Point, judged: Verdict, mark: Mark = _NO_MARK) -> str:
     """What typed words are looked for in, in lower case."""
     found = (
         *(implementation_text(point.implementation), workload_text(point.job.workload)),
         *(PROVIDER_NAMES[point.implementation.provider], point.job.regime, judged.kind, *judged.flags),
-        *(status_text(point), reason_text(point)),
+        *(status_text(point), reason_text(point), mark.note, *mark.tags),
     )
     return " ".join(found).lower()
 

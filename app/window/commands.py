@@ -35,6 +35,7 @@ class CommandId(StrEnum):
     PROBE = "probe"
     TRACE = "trace"
     PIN = "pin"
+    NOTE = "note"
     THEME_SYSTEM = "theme_system"
     THEME_LIGHT = "theme_light"
     THEME_DARK = "theme_dark"
@@ -154,10 +155,17 @@ COMMANDS = (
     Command(
         CommandId.PIN,
         Menu.RUN,
-        "Pin as &baseline",
-        "Compare others of the same workload with the selected point",
+        "&Pin",
+        "Keep the selected point in sight: the first one pinned is the baseline of its workload",
         "Ctrl+B",
         "pin",
+    ),
+    Command(
+        CommandId.NOTE,
+        Menu.RUN,
+        "&Note and tags...",
+        "Write down what is to be remembered of the selected point",
+        "Ctrl+M",
     ),
     Command(CommandId.THEME_SYSTEM, Menu.VIEW, "Theme of the s&ystem", "Follow the desktop", is_choice=True),
     Command(CommandId.THEME_LIGHT, Menu.VIEW, "&Light theme", "Dark text on light", is_choice=True),

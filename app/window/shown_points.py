@@ -27,6 +27,7 @@ class ShownPoints(QObject):
         self._texts: dict[int, str] = {}  # what words are looked for in, by the point's number
         model.replaced.connect(self.forget)
         model.ceilings_changed.connect(self._judge_again)
+        model.marks_changed.connect(self._judge_again)
         model.point_added.connect(self._add)
 
     @property
@@ -83,12 +84,14 @@ class ShownPoints(QObject):
             self._numbers |= {point.number}
 
     def _judge_again(self) -> None:
-        """Verdicts are among what words are looked for in, and rest on the ceilings."""
+        """Words are looked for in verdicts, which rest on the ceilings, and in notes and tags."""
         self._texts.clear()
         if self._filter.text:
             self._find()
 
     def _text_of(self, point: Point) -> str:
         if point.number not in self._texts:
-            self._texts[point.number] = search_text(point, verdict(point, self._model.session))
+            self._texts[point.number] = search_text(
+                point, verdict(point, self._model.session), self._model.mark(point.number)
+            )
         return self._texts[point.number]

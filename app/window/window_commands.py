@@ -22,6 +22,7 @@ from roofscope.app.window.shared_gpu import SharedGpu
 from roofscope.app.window.shell.doctor_dialog import DoctorDialog
 from roofscope.app.window.shell.file_dialogs import FileDialogs
 from roofscope.app.window.shell.main_window import SCHEME_COMMANDS, MainWindow, Panes
+from roofscope.app.window.shell.mark_dialog import MarkDialog
 from roofscope.app.window.shell.shortcuts_dialog import ShortcutsDialog
 from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.app.window.tables.point_table import PointTable
@@ -29,7 +30,8 @@ from roofscope.app.window.theme import ThemeSwitch
 from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.doctor import examine
 from roofscope.profiling.planning.plan import PlanError
-from roofscope.profiling.results.session import Point
+from roofscope.profiling.results.marks import tags_of
+from roofscope.profiling.results.session import Point, timestamp
 
 
 class Parts(Protocol):
@@ -66,6 +68,7 @@ class WindowCommands(QObject):
         parts.model.replaced.connect(self._forget_selection)
         parts.model.environment_changed.connect(self._session_changed)
         parts.model.point_added.connect(self._refresh)
+        parts.model.marks_changed.connect(self._refresh)
         parts.selection.changed.connect(self._refresh)
         parts.panes.plan_bar.device_changed.connect(self._refresh)
         self._session_changed()
@@ -121,6 +124,7 @@ class WindowCommands(QObject):
                 CommandId.PROBE: self._probe,
                 CommandId.TRACE: self._trace,
                 CommandId.PIN: self._pin,
+                CommandId.NOTE: self._note,
                 CommandId.RESET_LAYOUT: window.reset_layout,
                 CommandId.DOCTOR: self._show_doctor,
                 CommandId.SHORTCUTS: lambda: ShortcutsDialog(window).open(),
@@ -198,10 +202,19 @@ class WindowCommands(QObject):
             self._parts.controller.trace(point, self._parts.panes.plan_bar.devices)
 
     def _pin(self) -> None:
-        table, point = self._parts.table, self._selected()
-        if point:
-            table.pin(None if table.pinned == point.number else point.number)
-            self._refresh()
+        if point := self._selected():
+            mark = self._parts.model.mark(point.number)
+            self._parts.controller.mark(
+                point.number, mark.unpinned() if mark.is_pinned else mark.pinned(timestamp())
+            )
+
+    def _note(self) -> None:
+        if point := self._selected():
+            model = self._parts.model
+            known = tags_of(model.session.marks.values())
+            dialog = MarkDialog(point.label, model.mark(point.number), known, self._parts.window)
+            dialog.accepted.connect(lambda: self._parts.controller.mark(point.number, dialog.mark))
+            dialog.open()
 
     def _show_doctor(self) -> None:
         parts = self._parts
@@ -276,7 +289,8 @@ class WindowCommands(QObject):
         self._actions[CommandId.TRACE].setEnabled(measured and not why_not and not running)
         self._actions[CommandId.TRACE].setToolTip(tip_text(why_not or self._trace_tip))
         self._actions[CommandId.PIN].setEnabled(measured)
-        is_pinned = point is not None and self._parts.table.pinned == point.number
-        self._actions[CommandId.PIN].setText("Unpin &baseline" if is_pinned else self._pin_text)
+        self._actions[CommandId.NOTE].setEnabled(point is not None)
+        is_pinned = point is not None and self._parts.model.mark(point.number).is_pinned
+        self._actions[CommandId.PIN].setText("Un&pin" if is_pinned else self._pin_text)
         if running:
             self._actions[CommandId.RUN].setEnabled(False)

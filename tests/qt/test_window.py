@@ -539,15 +539,13 @@ def test_the_button_that_unpins_says_so(open_window: OpenWindow, session_file: P
     first, second = (application.table.point_at(row) for row in (0, 1))
     application.selection.select(first.number)
     pin.trigger()
-    assert pin.text() == "Unpin &baseline"
-    assert any(
-        button.text() == "Unpin baseline" for button in application.panes.details.findChildren(QPushButton)
-    )
+    assert pin.text() == "Un&pin"
+    assert any(button.text() == "Unpin" for button in application.panes.details.findChildren(QPushButton))
     application.selection.select(second.number)
-    assert pin.text() == "Pin as &baseline"
+    assert pin.text() == "&Pin"
     application.selection.select(first.number)
     pin.trigger()
-    assert pin.text() == "Pin as &baseline"
+    assert pin.text() == "&Pin"
     assert application.table.pinned is None
 
 

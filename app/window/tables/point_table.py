@@ -23,6 +23,7 @@ from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.analysis.comparison import SpeedUp
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.marks import pins_of
 from roofscope.profiling.results.outcome import Failed
 from roofscope.profiling.results.session import Point
 
@@ -59,12 +60,13 @@ class PointTable(QAbstractTableModel):
         self._sorted_by: tuple[int, Qt.SortOrder] | None = None
         self._view = ViewFilter()
         self._provider = Provider.EAGER
-        self._pinned: int | None = None
+        self._pinned: tuple[int, ...] = ()
         self._waiting = QTimer(self, singleShot=True)
         self._waiting.timeout.connect(self.refresh)
         model.replaced.connect(self._session_replaced)
         model.point_added.connect(self._point_added)
         model.ceilings_changed.connect(self.refresh)
+        model.marks_changed.connect(lambda: self.pin(*pins_of(model.session.marks)))
         self.refresh()
 
     @property
@@ -73,8 +75,8 @@ class PointTable(QAbstractTableModel):
 
     @property
     def pinned(self) -> int | None:
-        """Number of the point pinned as baseline."""
-        return self._pinned
+        """Number of the point pinned as baseline: of several the first."""
+        return next(iter(self._pinned), None)
 
     @property
     def baseline_provider(self) -> Provider:
@@ -82,12 +84,12 @@ class PointTable(QAbstractTableModel):
 
     def set_baseline(self, provider: Provider) -> None:
         """Compare every point with this provider's on the same workload."""
-        self._provider, self._pinned = provider, None
+        self._provider, self._pinned = provider, ()
         self.refresh()
 
-    def pin(self, number: int | None) -> None:
-        """Compare points of this point's workload with it."""
-        self._pinned = number
+    def pin(self, *numbers: int) -> None:
+        """Compare points of these points' workloads with them: of several in a workload with the first."""
+        self._pinned = numbers
         self.refresh()
 
     def set_filter(self, text: str) -> None:
@@ -199,7 +201,7 @@ class PointTable(QAbstractTableModel):
             self._waiting.start(count // 2)  # ms, so that a window that measures has time for its user
 
     def _session_replaced(self) -> None:
-        self._pinned = None
+        self._pinned = pins_of(self._model.session.marks)
         self.refresh()
 
     def _visible(self) -> list[int]:
@@ -211,7 +213,9 @@ class PointTable(QAbstractTableModel):
         return [matching[place] for place in _sorted_places(keys, descending=order is not _ASCENDING)]
 
     def _matches(self, row: PointRow) -> bool:
-        return self._view.keeps(row.point, lambda _: search_text(row.point, row.verdict))
+        return self._view.keeps(
+            row.point, lambda _: search_text(row.point, row.verdict, self._model.mark(row.point.number))
+        )
 
 
 def _sorted_places(keys: Sequence[float | str | None], *, descending: bool) -> list[int]:
