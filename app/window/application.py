@@ -19,6 +19,7 @@ from roofscope.app.window.fleet_link import FleetLink
 from roofscope.app.window.folder_commands import FolderCommands
 from roofscope.app.window.kernel_folders import KernelFolders
 from roofscope.app.window.panes.cards import CardColumn
+from roofscope.app.window.panes.compare import ComparePane
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
@@ -201,6 +202,7 @@ class Application(QObject):
                 model, table, selection, (actions[CommandId.TRACE], actions[CommandId.PIN]), theme
             ),
             trace=TracePane(model, selection, self.background, actions[CommandId.TRACE]),
+            compare=ComparePane(model, selection, actions[CommandId.COMPARE], theme),
             strip=DeviceStrip(self._source),
         )
 
@@ -222,6 +224,7 @@ class Application(QObject):
         panes.trace.exported.connect(self.window.say)
         self.background.failed.connect(panes.cards.notice)
         self.window.file_dropped.connect(controller.open)
+        self.window.file_dropped_to_compare.connect(self.commands.compare_with)
         self.window.closing.connect(self.close)
         self.theme_switch.changed.connect(self._restyle)
         controller.session_changed.connect(self._tell_device)
@@ -234,7 +237,7 @@ class Application(QObject):
         self.window.style_with(theme)
         self.window.show_scheme(self.theme_switch.scheme)
         panes = self.panes
-        for pane in (panes.chart, panes.library, panes.results, panes.details, panes.cards):
+        for pane in (panes.chart, panes.library, panes.results, panes.details, panes.compare, panes.cards):
             pane.set_theme(theme)
 
     def _devices_found(self, devices: object) -> None:

@@ -20,6 +20,7 @@ class Menu(StrEnum):
 
 class CommandId(StrEnum):
     OPEN = "open"
+    COMPARE = "compare"
     SAVE = "save"
     SAVE_AS = "save_as"
     NEW = "new"
@@ -67,6 +68,13 @@ COMMANDS = (
         "Start an empty session on the chosen device",
         "Ctrl+N",
         "file-plus",
+    ),
+    Command(
+        CommandId.COMPARE,
+        Menu.FILE,
+        "&Compare with...",
+        "Set another session beside this one, point by point",
+        "Ctrl+Shift+O",
     ),
     Command(
         CommandId.SAVE,

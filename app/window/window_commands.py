@@ -31,7 +31,8 @@ from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.doctor import examine
 from roofscope.profiling.planning.plan import PlanError
 from roofscope.profiling.results.marks import tags_of
-from roofscope.profiling.results.session import Point, timestamp
+from roofscope.profiling.results.session import Point, Session, timestamp
+from roofscope.profiling.results.session_reader import SessionError, load
 
 
 class Parts(Protocol):
@@ -108,6 +109,7 @@ class WindowCommands(QObject):
             {
                 CommandId.OPEN: lambda: self._dialogs.ask_open(parts.controller.open),
                 CommandId.NEW: lambda: parts.controller.new_session(parts.panes.plan_bar.device()),
+                CommandId.COMPARE: lambda: self._dialogs.ask_open(self.compare_with),
                 CommandId.SAVE: self._save,
                 CommandId.SAVE_AS: self._save_as,
                 CommandId.EXPORT: lambda: self._dialogs.ask_export(
@@ -132,6 +134,28 @@ class WindowCommands(QObject):
                 **{command: self._scheme_setter(command) for command in SCHEME_COMMANDS},
             }
         )
+
+    def compare_with(self, path: Path) -> None:
+        """Set this session beside the one shown; on trouble say so."""
+
+        def read() -> Session | str:
+            try:
+                return load(path.absolute())
+            except SessionError as error:
+                return str(error)
+
+        self._parts.background.ask(read, self._compare)
+
+    def _compare(self, other: Session | str) -> None:
+        if isinstance(other, str):
+            self._parts.panes.cards.notice(other)
+            return
+        if other.problems:
+            self._parts.panes.cards.notice(" ".join(other.problems))
+        dock = self._parts.window.docks["Compare"]
+        dock.show()
+        dock.raise_()
+        self._parts.panes.compare.compare_with(other)
 
     def export(self, path: Path) -> None:
         if self._parts.controller.keeper.is_open_file(path):

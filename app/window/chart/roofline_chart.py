@@ -7,6 +7,7 @@ from PySide6.QtCore import QPoint, QPointF, QSize, Qt, QTimer
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
+from roofscope.app.presentation.compare.arrows import pins_on_chart
 from roofscope.app.presentation.roofline.caption import summary
 from roofscope.app.presentation.roofline.points import ChartPoint, all_points, chart_point
 from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, build_scene
@@ -17,6 +18,7 @@ from roofscope.app.window.chart.bandwidth_strip import ChartStripView
 from roofscope.app.window.chart.files import ChartPicture, copy_chart, png_bytes
 from roofscope.app.window.chart.filter_bar import ChartBar
 from roofscope.app.window.chart.hover_card import HoverCard
+from roofscope.app.window.chart.pins import PinsLayer
 from roofscope.app.window.chart.plot import RooflinePlot
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
@@ -56,6 +58,7 @@ class RooflineChart(QWidget):
         self._scene = build_scene(model.session, self._points, self._options)
         self.bar = ChartBar(theme, self._shown)
         self.plot = RooflinePlot(theme)
+        self.pins = PinsLayer(self.plot, theme)
         self.strip = ChartStripView(theme)
         self.card = HoverCard(self.plot.viewport(), theme)
         self._refresh_soon = self._timer(_FRAME_MS, self._refresh)
@@ -90,7 +93,7 @@ class RooflineChart(QWidget):
         palette = self.palette()
         palette.setColor(self.backgroundRole(), theme.surface)
         self.setPalette(palette)
-        for part in (self.bar, self.plot, self.strip, self.card):
+        for part in (self.bar, self.plot, self.pins, self.strip, self.card):
             part.set_theme(theme)
         self._refresh()
 
@@ -152,6 +155,7 @@ class RooflineChart(QWidget):
         self._model.point_added.connect(self._add_point)
         self._selection.changed.connect(self._select)
         self._shown.changed.connect(self._refresh)
+        self._model.marks_changed.connect(self._refresh)
         self.bar.options_changed.connect(self.set_options)
         self.bar.device_chosen.connect(self._model.show_device)
         self.bar.fit_wanted.connect(self.fit)
@@ -203,6 +207,7 @@ class RooflineChart(QWidget):
         if self._follows:
             self.plot.fit(self._scene)
         self.plot.show_scene(self._scene)
+        self.pins.show_pins(pins_on_chart(session, self._scene))
         self.bar.show_scene(self._scene, session, self._options, self._providers())
         self.strip.show_strip(strip_of(self._scene), self._options.selected)
         self._labels_soon.start()

@@ -12,6 +12,7 @@ from roofscope.app.presentation.tokens import Scheme, Theme
 from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.commands import COMMANDS, Actions, CommandId, Menu
 from roofscope.app.window.panes.cards import CardColumn
+from roofscope.app.window.panes.compare import ComparePane
 from roofscope.app.window.panes.detail import LEAST_WIDTH, DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
@@ -44,11 +45,13 @@ class Panes(Struct, frozen=True):
     results: ResultsPane
     details: DetailPane
     trace: TracePane
+    compare: ComparePane
     strip: DeviceStrip
 
 
 class MainWindow(QMainWindow):
     file_dropped = Signal(object)  # Path
+    file_dropped_to_compare = Signal(object)  # Path, with Ctrl held down
     closing = Signal()
 
     def __init__(self) -> None:
@@ -88,12 +91,14 @@ class MainWindow(QMainWindow):
         self._dock("Details", panes.details, _RIGHT)
         self._dock("Results", panes.results, _BOTTOM)
         self._dock("Trace", panes.trace, _BOTTOM)
+        self._dock("Compare", panes.compare, _BOTTOM)
         self.setCorner(Qt.Corner.BottomRightCorner, _RIGHT)
         self.setCorner(Qt.Corner.BottomLeftCorner, _BOTTOM)
         self.setTabPosition(_BOTTOM, self.tabPosition(_RIGHT).North)
-        for title in ("Results", "Trace"):
+        for title in ("Results", "Trace", "Compare"):
             self.docks[title].setTitleBarWidget(QWidget())  # its tab says it already
         self.tabifyDockWidget(self.docks["Results"], self.docks["Trace"])
+        self.tabifyDockWidget(self.docks["Trace"], self.docks["Compare"])
         self.docks["Results"].raise_()
         self._fill_menus()
         status = self.statusBar()
@@ -183,7 +188,8 @@ class MainWindow(QMainWindow):
         files = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         if files:
             event.acceptProposedAction()
-            self.file_dropped.emit(Path(files[0]))
+            beside = event.modifiers() & Qt.KeyboardModifier.ControlModifier
+            (self.file_dropped_to_compare if beside else self.file_dropped).emit(Path(files[0]))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self.hide()  # ending the worker may take a moment: nobody should look at a dead window
