@@ -22,6 +22,8 @@ COMMANDS = {
     "source": "Print a point's source, what compilers made of it, or how two differ.",
     "list": "Say which kernels there are, in which implementations, types and sizes.",
     "export": "Write a session's points, roofline or traces in another format.",
+    "compare": "Set two sessions side by side, or the pins or the edits of one.",
+    "pin": "Pin a point of a session, or note and tag it.",
     "salvage": "Write what is whole of a damaged session to a new one.",
     "trace": "Record a profiler trace of a measured point into its session.",
     "ceilings": "Measure the most a device can do, beside what its data sheet says.",

@@ -149,8 +149,51 @@ class SourceDocument(Document, frozen=True, kw_only=True, tag="source"):
     code: tuple[Code, ...]
 
 
+class ComparedSession(Struct, frozen=True, kw_only=True):
+    session: str
+    device: Device | None
+    created_at: str
+
+
+class ComparedPoint(Struct, frozen=True, kw_only=True):
+    number: int  # in its session
+    implementation: str
+    dtype: Dtype
+    sizes: dict[str, int]
+    regime: str
+    median_s: float | None
+    low_s: float | None
+    high_s: float | None
+    fraction_of_roof: float | None
+    source_sha256: str
+
+
+class ComparedPair(Struct, frozen=True, kw_only=True):
+    """``ratio`` above 1 is in favour of b; its ends are null where too few blocks were kept."""
+
+    a: ComparedPoint
+    b: ComparedPoint | None
+    by: str  # time, or fraction of roof
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    change: str
+    common_rounds: int  # 0: measured apart
+
+
+class CompareDocument(Document, frozen=True, kw_only=True, tag="compare"):
+    """Of ``compare``. ``b`` null: of one session its pins, or the history of an implementation."""
+
+    a: ComparedSession
+    b: ComparedSession | None
+    pairs: tuple[ComparedPair, ...]
+    notes: tuple[str, ...]
+    problem: str = ""  # what --fail-slower found
+
+
 AnyDocument = (
     RunDocument
+    | CompareDocument
     | SourceDocument
     | CeilingsDocument
     | SelftestDocument

@@ -20,6 +20,7 @@ from roofscope.app.window.fleet_link import FleetLink
 from roofscope.app.window.folder_commands import FolderCommands
 from roofscope.app.window.kernel_folders import KernelFolders
 from roofscope.app.window.panes.cards import CardColumn
+from roofscope.app.window.panes.compare import ComparePane
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
@@ -36,6 +37,7 @@ from roofscope.app.window.settings import Settings
 from roofscope.app.window.shared_gpu import SharedGpu
 from roofscope.app.window.shell.file_dialogs import FileDialogs
 from roofscope.app.window.shell.main_window import MainWindow, Panes
+from roofscope.app.window.shown_points import ShownPoints
 from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.app.window.tables.point_table import PointTable
 from roofscope.app.window.theme import ThemeSwitch
@@ -104,6 +106,7 @@ class Application(QObject):
         self.background = Background(self)
         self.model = SessionModel(Session(paths.sessions / "none.roofscope", timestamp()), self)
         self.selection = Selection(self)
+        self.shown = ShownPoints(self.model, self)
         self.theme_switch = ThemeSwitch(app, self.settings.scheme)
         self.folders = KernelFolders(self.settings, Trust(paths.trusted), kernel_roots)
         catalog = scan((LIBRARY, *self.folders.roots))  # those recorded come when the window is there
@@ -130,6 +133,8 @@ class Application(QObject):
         )
         self.window = MainWindow()
         self.panes = self._make_panes(self.window.actions_of)
+        self.panes.results.share_filter(self.shown)
+        self.panes.library.share_filter(self.shown, self.model)
         self.window.style_with(self.theme_switch.theme)
         self.window.place(self.panes)
         self.watch = PlanWatch(
@@ -186,7 +191,7 @@ class Application(QObject):
         return Panes(
             plan_bar=PlanBar(actions[CommandId.RUN], actions[CommandId.STOP], actions[CommandId.MORE_TIME]),
             cards=CardColumn(theme),
-            chart=RooflineChart(model, selection, theme, table.speed_up_of),
+            chart=RooflineChart(model, selection, theme, table.speed_up_of, self.shown),
             library=LibraryPane(self.library, theme),
             results=ResultsPane(
                 model,
@@ -200,6 +205,7 @@ class Application(QObject):
             ),
             trace=TracePane(model, selection, self.background, actions[CommandId.TRACE]),
             source=SourcePane(model, selection, self.background, self._own_files, theme),
+            compare=ComparePane(model, selection, actions[CommandId.COMPARE], theme),
             strip=DeviceStrip(self._source),
         )
 
@@ -222,6 +228,7 @@ class Application(QObject):
         panes.source.open_asked.connect(open_in_editor)
         self.background.failed.connect(panes.cards.notice)
         self.window.file_dropped.connect(controller.open)
+        self.window.file_dropped_to_compare.connect(self.commands.compare_with)
         self.window.closing.connect(self.close)
         self.theme_switch.changed.connect(self._restyle)
         controller.session_changed.connect(self._tell_device)
@@ -234,7 +241,8 @@ class Application(QObject):
         self.window.style_with(theme)
         self.window.show_scheme(self.theme_switch.scheme)
         panes = self.panes
-        for pane in (panes.chart, panes.library, panes.results, panes.details, panes.cards, panes.source):
+        themed = (panes.chart, panes.library, panes.results, panes.details, panes.cards)
+        for pane in (*themed, panes.source, panes.compare):
             pane.set_theme(theme)
 
     def _own_files(self, point: Point) -> tuple[Path, ...]:

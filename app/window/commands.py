@@ -20,6 +20,7 @@ class Menu(StrEnum):
 
 class CommandId(StrEnum):
     OPEN = "open"
+    COMPARE = "compare"
     SAVE = "save"
     SAVE_AS = "save_as"
     NEW = "new"
@@ -36,6 +37,7 @@ class CommandId(StrEnum):
     PROBE = "probe"
     TRACE = "trace"
     PIN = "pin"
+    NOTE = "note"
     THEME_SYSTEM = "theme_system"
     THEME_LIGHT = "theme_light"
     THEME_DARK = "theme_dark"
@@ -68,6 +70,13 @@ COMMANDS = (
         "Start an empty session on the chosen device",
         "Ctrl+N",
         "file-plus",
+    ),
+    Command(
+        CommandId.COMPARE,
+        Menu.FILE,
+        "&Compare with...",
+        "Set another session beside this one, point by point",
+        "Ctrl+Shift+O",
     ),
     Command(
         CommandId.SAVE,
@@ -163,10 +172,17 @@ COMMANDS = (
     Command(
         CommandId.PIN,
         Menu.RUN,
-        "Pin as &baseline",
-        "Compare others of the same workload with the selected point",
+        "&Pin",
+        "Keep the selected point in sight: the first one pinned is the baseline of its workload",
         "Ctrl+B",
         "pin",
+    ),
+    Command(
+        CommandId.NOTE,
+        Menu.RUN,
+        "&Note and tags...",
+        "Write down what is to be remembered of the selected point",
+        "Ctrl+M",
     ),
     Command(CommandId.THEME_SYSTEM, Menu.VIEW, "Theme of the s&ystem", "Follow the desktop", is_choice=True),
     Command(CommandId.THEME_LIGHT, Menu.VIEW, "&Light theme", "Dark text on light", is_choice=True),

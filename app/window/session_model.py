@@ -6,6 +6,7 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import KernelSpec
 from roofscope.profiling.results.generated import CodeInfo
+from roofscope.profiling.results.marks import Mark, with_mark
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Origin, Point, Session, TraceInfo
 from roofscope.profiling.roofline.roofline import Ceiling
@@ -25,6 +26,7 @@ class SessionModel(QObject):
     trace_added = Signal(object)  # TraceInfo
     proof_added = Signal(object)  # Proof
     code_added = Signal(object)  # CodeInfo
+    marks_changed = Signal()
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -73,6 +75,14 @@ class SessionModel(QObject):
     def add_code(self, code: CodeInfo) -> None:
         self._session.codes = (*self._session.codes, code)
         self.code_added.emit(code)
+
+    def set_mark(self, number: int, mark: Mark) -> None:
+        """What the user says of a point from now on."""
+        self._session.marks = with_mark(self._session.marks, number, mark)
+        self.marks_changed.emit()
+
+    def mark(self, number: int) -> Mark:
+        return self._session.marks.get(number, Mark())
 
     def point(self, number: int) -> Point | None:
         return next((point for point in self._session.points if point.number == number), None)

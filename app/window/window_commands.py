@@ -23,6 +23,7 @@ from roofscope.app.window.shared_gpu import SharedGpu
 from roofscope.app.window.shell.doctor_dialog import DoctorDialog
 from roofscope.app.window.shell.file_dialogs import FileDialogs
 from roofscope.app.window.shell.main_window import SCHEME_COMMANDS, MainWindow, Panes
+from roofscope.app.window.shell.mark_dialog import MarkDialog
 from roofscope.app.window.shell.shortcuts_dialog import ShortcutsDialog
 from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.app.window.tables.point_table import PointTable
@@ -30,7 +31,9 @@ from roofscope.app.window.theme import ThemeSwitch
 from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.doctor import examine
 from roofscope.profiling.planning.plan import PlanError
-from roofscope.profiling.results.session import Point
+from roofscope.profiling.results.marks import tags_of
+from roofscope.profiling.results.session import Point, Session, timestamp
+from roofscope.profiling.results.session_reader import SessionError, load
 
 
 class Parts(Protocol):
@@ -67,6 +70,7 @@ class WindowCommands(QObject):
         parts.model.replaced.connect(self._forget_selection)
         parts.model.environment_changed.connect(self._session_changed)
         parts.model.point_added.connect(self._refresh)
+        parts.model.marks_changed.connect(self._refresh)
         parts.selection.changed.connect(self._refresh)
         parts.panes.plan_bar.device_changed.connect(self._refresh)
         self._session_changed()
@@ -108,6 +112,7 @@ class WindowCommands(QObject):
             {
                 CommandId.OPEN: lambda: self._dialogs.ask_open(parts.controller.open),
                 CommandId.NEW: lambda: parts.controller.new_session(parts.panes.plan_bar.device()),
+                CommandId.COMPARE: lambda: self._dialogs.ask_open(self.compare_with),
                 CommandId.SAVE: self._save,
                 CommandId.SAVE_AS: self._save_as,
                 CommandId.EXPORT: lambda: self._dialogs.ask_export(
@@ -124,6 +129,7 @@ class WindowCommands(QObject):
                 CommandId.PROBE: self._probe,
                 CommandId.TRACE: self._trace,
                 CommandId.PIN: self._pin,
+                CommandId.NOTE: self._note,
                 CommandId.RESET_LAYOUT: window.reset_layout,
                 CommandId.DOCTOR: self._show_doctor,
                 CommandId.SHORTCUTS: lambda: ShortcutsDialog(window).open(),
@@ -131,6 +137,28 @@ class WindowCommands(QObject):
                 **{command: self._scheme_setter(command) for command in SCHEME_COMMANDS},
             }
         )
+
+    def compare_with(self, path: Path) -> None:
+        """Set this session beside the one shown; on trouble say so."""
+
+        def read() -> Session | str:
+            try:
+                return load(path.absolute())
+            except SessionError as error:
+                return str(error)
+
+        self._parts.background.ask(read, self._compare)
+
+    def _compare(self, other: Session | str) -> None:
+        if isinstance(other, str):
+            self._parts.panes.cards.notice(other)
+            return
+        if other.problems:
+            self._parts.panes.cards.notice(" ".join(other.problems))
+        dock = self._parts.window.docks["Compare"]
+        dock.show()
+        dock.raise_()
+        self._parts.panes.compare.compare_with(other)
 
     def export(self, path: Path) -> None:
         if self._parts.controller.keeper.is_open_file(path):
@@ -201,10 +229,19 @@ class WindowCommands(QObject):
             self._parts.controller.trace(point, self._parts.panes.plan_bar.devices)
 
     def _pin(self) -> None:
-        table, point = self._parts.table, self._selected()
-        if point:
-            table.pin(None if table.pinned == point.number else point.number)
-            self._refresh()
+        if point := self._selected():
+            mark = self._parts.model.mark(point.number)
+            self._parts.controller.mark(
+                point.number, mark.unpinned() if mark.is_pinned else mark.pinned(timestamp())
+            )
+
+    def _note(self) -> None:
+        if point := self._selected():
+            model = self._parts.model
+            known = tags_of(model.session.marks.values())
+            dialog = MarkDialog(point.label, model.mark(point.number), known, self._parts.window)
+            dialog.accepted.connect(lambda: self._parts.controller.mark(point.number, dialog.mark))
+            dialog.open()
 
     def _show_doctor(self) -> None:
         parts = self._parts
@@ -279,7 +316,8 @@ class WindowCommands(QObject):
         self._actions[CommandId.TRACE].setEnabled(measured and not why_not and not running)
         self._actions[CommandId.TRACE].setToolTip(tip_text(why_not or self._trace_tip))
         self._actions[CommandId.PIN].setEnabled(measured)
-        is_pinned = point is not None and self._parts.table.pinned == point.number
-        self._actions[CommandId.PIN].setText("Unpin &baseline" if is_pinned else self._pin_text)
+        self._actions[CommandId.NOTE].setEnabled(point is not None)
+        is_pinned = point is not None and self._parts.model.mark(point.number).is_pinned
+        self._actions[CommandId.PIN].setText("Un&pin" if is_pinned else self._pin_text)
         if running:
             self._actions[CommandId.RUN].setEnabled(False)

@@ -38,6 +38,7 @@ LAYOUTS: dict[str, tuple[str, ...]] = {
         *("id", "job", "implementation", "recorded_at", "byte_count", "digest", CHECKSUM),
         "codes_json_gz",
     ),
+    "mark": ("id", "outcome", "value", "recorded_at", CHECKSUM),
     "tally": ("name", "row_count", CHECKSUM),
 }
 _BY_LENGTH = {

@@ -13,6 +13,7 @@ _NOUNS = {
     "outcome": ("point", "points"),
     "trace": ("trace", "traces"),
     "code": ("generated code", "generated codes"),
+    "mark": ("pin, note or tag", "pins, notes and tags"),
     "proof": ("proof", "proofs"),
     "job": ("job", "jobs"),
     "kernel": ("kernel's specification", "kernels' specifications"),

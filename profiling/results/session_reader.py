@@ -25,6 +25,7 @@ from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.results import session_check as check
 from roofscope.profiling.results.generated import Code, CodeError, CodeInfo, unpack
+from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.outcome import Outcome
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Identity, Origin, Point, Session, TraceInfo, timestamp
@@ -149,6 +150,9 @@ class _Maker(Struct):
             session.know(session.origin(last) or session.origins[-1])
         session.traces = self._each("trace", lambda row: _trace(row, jobs))
         session.codes = self._each("code", lambda row: _code(row, jobs))
+        numbers = {point.number for point in session.points}
+        marks = dict(self._each("mark", lambda row: _mark(row, numbers)))
+        session.marks = {number: mark for number, mark in marks.items() if not mark.is_empty}
         session.created_at = session.created_at or self._first_date(session)
         session.problems = problems_of(self.path, self.contents, self.kept, self.unknown)
         session.is_newer = self.contents.version > FORMAT_VERSION
@@ -267,6 +271,14 @@ def _code(row: Row, jobs: dict[int, Job]) -> CodeInfo:
         _date(row, "recorded_at"),
         _number(row, "byte_count"),
     )
+
+
+def _mark(row: Row, numbers: set[int]) -> tuple[int, Mark]:
+    """Raises KeyError where its point is lost: a later one may get that number."""
+    number = _number(row, "outcome")
+    if number not in numbers:
+        raise KeyError(number)
+    return number, check.check_mark(_value(row, "value", Mark))
 
 
 def _origin_number(row: Row) -> int | None:

@@ -98,13 +98,22 @@ def rows_to_rescue(
         if table not in PACKED:  # too large to keep in memory as well: only the file has them
             row = encoded(values)
             found[table][_key(table, row)] = row
+    points = {row["id"] for row in found["outcome"].values()}  # of others a mark would say nothing
+    found["mark"] = {key: row for key, row in found["mark"].items() if row["outcome"] in points}
     return {table: list(rows.values()) for table, rows in found.items()}
 
 
 def still_kept(added: Sequence[Added], rescued: Mapping[str, Sequence[Row]]) -> list[Added]:
     """What was acknowledged, without the traces and the generated code that were lost with the file."""
     found = {row[CHECKSUM] for table in PACKED for row in rescued[table]}
-    return [row for row in added if row.table not in PACKED or row.checksum in found]
+    points = {row["id"] for row in rescued["outcome"]}
+
+    def is_kept(row: Added) -> bool:
+        if row.table == "mark":
+            return row.values["outcome"] in points
+        return row.table not in PACKED or row.checksum in found
+
+    return list(filter(is_kept, added))
 
 
 def _left_in(path: Path, identity: Identity) -> dict[str, list[Row]]:

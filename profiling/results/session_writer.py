@@ -17,6 +17,7 @@ from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.results.generated import Code, CodeInfo, pack
+from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.outcome import Measured, Outcome
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Identity, Origin, Point, TraceInfo, timestamp
@@ -45,7 +46,7 @@ from roofscope.profiling.roofline.roofline import Ceiling
 
 SYNCHRONOUS = "EXTRA"
 _WAIT_S = 2.0  # for a reader: longer, and the results go to another file
-_NUMBERED = frozenset({"environment", "ceiling", "proof", "job", "outcome", "trace", "code"})
+_NUMBERED = frozenset({"environment", "ceiling", "proof", "job", "outcome", "trace", "code", "mark"})
 
 
 class SessionStore:
@@ -178,6 +179,12 @@ class SessionStore:
         with self._transaction() as add:
             number = add("code", {"job": self._job_row(job, add), **row, **code})
         return CodeInfo(number, job, implementation, recorded_at, len(packed))
+
+    def add_mark(self, number: int, mark: Mark) -> None:
+        """What the user says of the point of this number from now on; an empty one takes all back."""
+        stored_text(mark)
+        with self._transaction() as add:
+            add("mark", {"outcome": number, "value": mark, "recorded_at": timestamp()})
 
     def save_as(self, path: Path) -> None:
         """Write a complete copy to another file, replacing it. Raises SessionError."""

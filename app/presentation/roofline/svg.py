@@ -6,6 +6,7 @@ Text stays text, and nothing is fetched when the file is opened.
 import math
 from functools import partial
 
+from roofscope.app.presentation.compare.svg_pins import svg_pins
 from roofscope.app.presentation.roofline import caption
 from roofscope.app.presentation.roofline.caption import target_text
 from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, Text, View
@@ -66,6 +67,7 @@ def roofline_svg(
         f'<rect width="{width}" height="{height}" fill="{theme.surface}"/>',
         *_head(scene, session, width, theme),
         *_chart(scene, view, theme),
+        *svg_pins(session, scene, view, theme),
         *(
             _strip(strip, Box(78, plot.bottom + 74, plot.width, LANE * len(strip.kernels)), theme)
             if strip

@@ -12,6 +12,7 @@ from roofscope.app.presentation.tokens import Scheme, Theme
 from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.commands import COMMANDS, Actions, CommandId, Menu
 from roofscope.app.window.panes.cards import CardColumn
+from roofscope.app.window.panes.compare import ComparePane
 from roofscope.app.window.panes.detail import LEAST_WIDTH, DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
@@ -46,11 +47,13 @@ class Panes(Struct, frozen=True):
     details: DetailPane
     trace: TracePane
     source: SourcePane
+    compare: ComparePane
     strip: DeviceStrip
 
 
 class MainWindow(QMainWindow):
     file_dropped = Signal(object)  # Path
+    file_dropped_to_compare = Signal(object)  # Path, with Ctrl held down
     closing = Signal()
 
     def __init__(self) -> None:
@@ -89,15 +92,18 @@ class MainWindow(QMainWindow):
         self._dock("Library", panes.library, _LEFT)
         self._dock("Details", panes.details, _RIGHT)
         self._dock("Results", panes.results, _BOTTOM)
-        self._dock("Trace", panes.trace, _BOTTOM)
-        self._dock("Source", panes.source, _BOTTOM)
+        below = {"Trace": panes.trace, "Source": panes.source, "Compare": panes.compare}
+        for title, pane in below.items():
+            self._dock(title, pane, _BOTTOM)
         self.setCorner(Qt.Corner.BottomRightCorner, _RIGHT)
         self.setCorner(Qt.Corner.BottomLeftCorner, _BOTTOM)
         self.setTabPosition(_BOTTOM, self.tabPosition(_RIGHT).North)
-        for title in ("Results", "Trace", "Source"):
-            self.docks[title].setTitleBarWidget(QWidget())  # its tab says it already
-        self.tabifyDockWidget(self.docks["Results"], self.docks["Trace"])
-        self.tabifyDockWidget(self.docks["Trace"], self.docks["Source"])
+        before = self.docks["Results"]
+        before.setTitleBarWidget(QWidget())  # its tab says it already
+        for title in below:
+            self.docks[title].setTitleBarWidget(QWidget())
+            self.tabifyDockWidget(before, self.docks[title])
+            before = self.docks[title]
         self.docks["Results"].raise_()
         self._fill_menus()
         status = self.statusBar()
@@ -187,7 +193,8 @@ class MainWindow(QMainWindow):
         files = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         if files:
             event.acceptProposedAction()
-            self.file_dropped.emit(Path(files[0]))
+            beside = event.modifiers() & Qt.KeyboardModifier.ControlModifier
+            (self.file_dropped_to_compare if beside else self.file_dropped).emit(Path(files[0]))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self.hide()  # ending the worker may take a moment: nobody should look at a dead window

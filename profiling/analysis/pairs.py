@@ -1,0 +1,191 @@
+"""Two points beside each other: pins of a session, points of two sessions, edits of one implementation.
+
+Points that one job timed in turn are compared round by round. All others were measured apart: the ratio is
+that of their medians with both intervals, which hold neither another clock nor another temperature.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from itertools import pairwise
+
+from msgspec import Struct
+
+from roofscope.profiling.analysis.comparison import compare
+from roofscope.profiling.analysis.statistics import Comparison
+from roofscope.profiling.analysis.verdict import verdict
+from roofscope.profiling.results.marks import pins_of
+from roofscope.profiling.results.outcome import Failed
+from roofscope.profiling.results.session import Point, Session
+
+Key = tuple[str, str, str]
+
+
+class Change(StrEnum):
+    """What B is beside A."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    NEARER = "nearer its roof"
+    FARTHER = "farther from its roof"
+    ALIKE = "not distinguishable"
+    SAME = "the same measurement"
+    FAILS = "failed in B"
+    UNKNOWN = "not known"
+
+
+class Side(Struct, frozen=True):
+    """A point as one side of a pair; the share of its own roof, None where that is not known."""
+
+    point: Point
+    fraction_of_roof: float | None
+
+
+class Pair(Struct, frozen=True):
+    """``ratio`` above 1 is in favour of B: A's time over B's, or B's share of its roof over A's.
+
+    None where one of the two has no time, or by roof no roof.
+    """
+
+    a: Side
+    b: Side | None  # None: nothing is there to compare A with
+    ratio: Comparison | None
+    is_by_roof: bool  # the two are of different work or of different kinds of GPU
+    common_rounds: int  # 0: measured apart
+
+    @property
+    def change(self) -> Change:
+        if self.b is None:
+            return Change.UNKNOWN
+        if isinstance(self.b.point.outcome, Failed):
+            return Change.FAILS
+        if is_same_measurement(self.a.point, self.b.point):
+            return Change.SAME
+        if self.ratio is None or not self.ratio.is_known:
+            return Change.UNKNOWN
+        if not self.ratio.distinguishable:
+            return Change.ALIKE
+        if self.is_by_roof:
+            return Change.NEARER if self.ratio.ratio > 1 else Change.FARTHER
+        return Change.FASTER if self.ratio.ratio > 1 else Change.SLOWER
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether the two are of different sources."""
+        mine, other = self.a.point.implementation, self.b.point.implementation if self.b else None
+        return other is not None and mine.source_hash != other.source_hash
+
+
+class SessionPairs(Struct, frozen=True):
+    """Points of two sessions that are of one implementation and workload; how many are in one only."""
+
+    pairs: tuple[Pair, ...]
+    only_a: int
+    only_b: int
+
+
+def pairs_of_sessions(a: Session, b: Session) -> SessionPairs:
+    """The newest of each implementation, workload and regime; all intervals hold 95 % together."""
+    of_a, of_b = _newest(a), _newest(b)
+    common = [key for key in of_a if key in of_b and of_a[key].measured]
+    make = _maker(a, b, is_apart=True)
+    pairs = tuple(make(of_a[key], of_b[key], len(common)) for key in common)
+    return SessionPairs(pairs, len(of_a.keys() - of_b.keys()), len(of_b.keys() - of_a.keys()))
+
+
+def pairs_of_pins(session: Session) -> tuple[Pair, ...]:
+    """Each pin with the first one of its kernel; a kernel's only pin alone."""
+    points = {point.number: point for point in session.points}
+    first: dict[str, Point] = {}
+    joined: list[tuple[Point, Point | None]] = []
+    for number in pins_of(session.marks):
+        if (point := points.get(number)) is None or point.measured is None:
+            continue
+        baseline = first.setdefault(point.implementation.kernel, point)
+        if baseline is not point:
+            joined.append((baseline, point))
+    count = max(len(joined), 1)
+    paired = {baseline.implementation.kernel for baseline, _ in joined}
+    joined += [(point, None) for kernel, point in first.items() if kernel not in paired]
+    make = _maker(session, session)
+    return tuple(make(one, other, count) for one, other in joined)
+
+
+def history_of(session: Session, point: Point) -> tuple[Pair, ...]:
+    """Each measurement of the point's implementation and workload with the one before, the first alone."""
+    setup = _key(point), device_of(session, point)
+    same = [p for p in session.points if p.measured and (_key(p), device_of(session, p)) == setup]
+    make = _maker(session, session)
+    count = max(len(same) - 1, 1)
+    alone = [make(same[0], None, count)] if same else []
+    return (*alone, *(make(one, other, count) for one, other in pairwise(same)))
+
+
+def is_same_measurement(one: Point, other: Point) -> bool:
+    """As in a session and its copy."""
+    return (one.recorded_at, one.outcome) == (other.recorded_at, other.outcome)
+
+
+def device_of(session: Session, point: Point) -> str | None:
+    device = session.device_of(point)
+    return device.name if device else None
+
+
+def _maker(a: Session, b: Session, *, is_apart: bool = False) -> Callable[[Point, Point | None, int], Pair]:
+    def side(session: Session, point: Point) -> Side:
+        return Side(point, verdict(point, session).fraction_of_roof)
+
+    def make(one: Point, other: Point | None, comparisons: int) -> Pair:
+        mine = side(a, one)
+        if other is None:
+            return Pair(mine, None, None, False, 0)
+        its = side(b, other)
+        is_by_roof = one.job.workload != other.job.workload or device_of(a, one) != device_of(b, other)
+        if one.measured is None or other.measured is None:
+            return Pair(mine, its, None, is_by_roof, 0)
+        in_turn = not is_apart and one.job == other.job
+        found, rounds = compare(
+            one.measured.time, other.measured.time, in_turn=in_turn, comparisons=comparisons
+        )
+        if not is_by_roof:
+            return Pair(mine, its, found, False, rounds)
+        return Pair(mine, its, _by_roof(mine, its, found), True, rounds)
+
+    return make
+
+
+def _by_roof(a: Side, b: Side, times: Comparison) -> Comparison | None:
+    """B's share over A's: the ceilings are taken as exact, so that the interval is that of the times."""
+    if not (a.fraction_of_roof and b.fraction_of_roof) or times.ratio <= 0:
+        return None
+    ratio = b.fraction_of_roof / a.fraction_of_roof
+    scale = ratio / times.ratio
+    return Comparison(ratio, times.low * scale, times.high * scale)
+
+
+def _newest(session: Session) -> dict[Key, Point]:
+    """Of each implementation, workload and regime the newest that was measured, else that failed."""
+    found: dict[Key, Point] = {}
+    for point in session.points:
+        known = found.get(_key(point))
+        if point.measured or (isinstance(point.outcome, Failed) and not (known and known.measured)):
+            found[_key(point)] = point
+    return found
+
+
+def _key(point: Point) -> Key:
+    return point.implementation.key, point.job.workload.label, point.job.regime
+
+
+def regressions(pairs: Iterable[Pair], percent: float) -> Sequence[Pair]:
+    """Those certainly slower by B's median, and by more than this; and those that fail in B."""
+    limit = 1 + percent / 100
+    return [
+        pair
+        for pair in pairs
+        if pair.change is Change.FAILS
+        or (
+            pair.change in (Change.SLOWER, Change.FARTHER)
+            and pair.ratio is not None
+            and 1 / pair.ratio.ratio > limit
+        )
+    ]
