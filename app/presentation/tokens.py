@@ -14,6 +14,7 @@ class Scheme(StrEnum):
     SYSTEM = "system"
     LIGHT = "light"
     DARK = "dark"
+    CONTRAST = "contrast"
 
 
 class Marker(StrEnum):

@@ -46,6 +46,8 @@ def apply_theme(app: QApplication, scheme: Scheme | str) -> Theme:
     """Style the whole application; returns the colours for views that paint themselves."""
     theme = _resolve(app, Scheme(scheme))
     if not app.property(_HAS_STYLE):  # setting it again polishes every widget: a fifth of a second
+        # Else a style sheet keeps fonts and palettes from reaching the widgets within a widget.
+        app.setAttribute(Qt.ApplicationAttribute.AA_UseStyleSheetPropagationInWidgetStyles)
         app.setStyle("Fusion")
         app.setProperty(_HAS_STYLE, True)
     app.setPalette(palette_of(theme))
