@@ -3,6 +3,7 @@
 import signal
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer
@@ -133,7 +134,6 @@ class Application(QObject):
         )
         self.window = MainWindow()
         self.panes = self._make_panes(self.window.actions_of)
-        self.window.style_with(self.theme_switch.theme)
         self.window.place(self.panes)
         self.watch = PlanWatch(
             self.library,
@@ -237,11 +237,10 @@ class Application(QObject):
 
     def _restyle(self) -> None:
         theme = self.theme_switch.theme
-        self.window.style_with(theme)
         self.window.show_scheme(self.theme_switch.scheme)
         panes = self.panes
-        for pane in (panes.chart, panes.library, panes.results, panes.details, panes.cards):
-            pane.set_theme(theme)
+        painters = (panes.chart, panes.library, panes.results, panes.details, panes.cards)
+        self.window.style_with(theme, *(partial(pane.set_theme, theme) for pane in painters))
 
     def _text_resized(self, percent: int) -> None:
         self.settings.text_percent = percent

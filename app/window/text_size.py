@@ -1,7 +1,7 @@
 """How large text is: a share of the desktop's, for the whole window."""
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QFont
+from PySide6.QtGui import QFont, QFontDatabase
 from PySide6.QtWidgets import QApplication
 
 STEPS = (80, 90, 100, 110, 125, 150, 175, 200)  # per cent
@@ -15,7 +15,8 @@ class TextSize(QObject):
     def __init__(self, app: QApplication, percent: int) -> None:
         super().__init__(app)
         self._app = app
-        self._usual = QFont(app.font())
+        # The application's own font: another window may have enlarged what the application has now.
+        self._usual = QFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont))
         self._percent = 100
         self.choose(percent)
 

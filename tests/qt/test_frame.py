@@ -67,6 +67,7 @@ def test_the_table_shows_on_a_screen_at_twice_the_size(open_window: OpenWindow, 
     assert status.mapTo(application.window, QPoint(0, status.height())).y() <= 720
 
 
+@pytest.mark.qt_log_ignore("This plugin does not support raise", extend=True)
 def test_a_floating_pane_comes_back_above_the_window(
     open_window: OpenWindow, session_file: Path, qapp: QApplication
 ) -> None:

@@ -1,7 +1,7 @@
 """Details of the selected point: the verdict first, then what it rests on."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QFont
 from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
@@ -84,6 +84,11 @@ class DetailPane(QWidget):
     def set_theme(self, theme: Theme) -> None:
         self._strip.set_theme(theme)
         self._calls.set_theme(theme)
+
+    def title_font(self) -> QFont:
+        """How the title looks, style sheet and all."""
+        self._title.ensurePolished()
+        return self._title.font()
 
     def _content(self, actions: tuple[QAction, QAction]) -> QWidget:
         buttons = QHBoxLayout()

@@ -1,10 +1,11 @@
 """The main window: places the panes, remembers where they are, takes dropped files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
-from PySide6.QtCore import QByteArray, QChildEvent, QEvent, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QByteArray, QChildEvent, QEvent, QObject, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
     QActionGroup,
     QCloseEvent,
@@ -14,7 +15,16 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QToolBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QDockWidget,
+    QMainWindow,
+    QMenu,
+    QTabBar,
+    QToolBar,
+    QVBoxLayout,
+    QWidget,
+)
 
 from roofscope.app.presentation.tokens import Scheme, Theme
 from roofscope.app.window.chart.roofline_chart import RooflineChart
@@ -26,10 +36,11 @@ from roofscope.app.window.panes.library import LibraryPane
 from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.panes.results import ResultsPane
 from roofscope.app.window.panes.trace import TracePane
+from roofscope.app.window.restyling import Restyling
 from roofscope.app.window.shell.details_fold import DetailsFold
 from roofscope.app.window.shell.docks import BOTTOM, LEFT, RIGHT, Docks, Layout
 from roofscope.app.window.shell.pane_cycle import cycle
-from roofscope.app.window.style_sheet import window_style
+from roofscope.app.window.style_sheet import style_sheet
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.icons import application_icon, icon
 from roofscope.app.window.widgets.labels import as_pane, tip_text
@@ -79,6 +90,7 @@ class MainWindow(QMainWindow):
         self._plan_bar = QToolBar("Plan", self)
         self._edge = QToolBar("Edge", self)
         self._layout = Docks(self, self._edge)
+        self.restyling = Restyling(self)
         self._said = ElidedLabel("muted")
         self.recent_menu = QMenu("Open &recent", self)
 
@@ -121,8 +133,13 @@ class MainWindow(QMainWindow):
     def said(self) -> str:
         return self._said.whole_text
 
-    def style_with(self, theme: Theme) -> None:
-        self.setStyleSheet(window_style(theme))
+    def style_with(self, theme: Theme, *steps: Callable[[], object]) -> None:
+        """Bring every part to this theme; ``steps`` do what a style sheet cannot, each between two frames."""
+        self.restyling.begin(
+            style_sheet(theme, QApplication.font()), [partial(self._show_icons, theme), *steps]
+        )
+
+    def _show_icons(self, theme: Theme) -> None:
         for command in COMMANDS:
             if command.icon:
                 colour = theme.on_accent if command.id is CommandId.RUN else ""
@@ -188,13 +205,15 @@ class MainWindow(QMainWindow):
         if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonPress:
             if self.isSeparator(event.position().toPoint()):
                 self._layout.note_arranged()
-        elif (
-            isinstance(event, QChildEvent)
-            and event.type() == QEvent.Type.ChildPolished
-            and isinstance(bar := event.child(), QTabBar)  # Qt makes it where panes share a place
-        ):
-            bar.setAccessibleName("Panes that share this place")
+        elif isinstance(event, QChildEvent) and event.type() == QEvent.Type.ChildPolished:
+            self._take_in(event.child())
         return super().event(event)
+
+    def _take_in(self, child: QObject) -> None:
+        if isinstance(child, QTabBar):  # Qt makes it where panes share a place
+            child.setAccessibleName("Panes that share this place")
+        if isinstance(child, QWidget):
+            self.restyling.join(child)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
