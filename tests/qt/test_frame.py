@@ -1,15 +1,22 @@
 """The window's frame: its first size, where panes stand, what is remembered of that, and layouts by name."""
 
+from itertools import combinations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize
-from PySide6.QtWidgets import QApplication, QTabBar, QWidget
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QFont
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QTabBar, QWidget
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.shell.details_fold import Fold
 from roofscope.app.window.shell.main_window import first_size
+from roofscope.app.window.widgets.elided_label import ElidedLabel
+from roofscope.profiling.planning.plan import Regime
+from roofscope.profiling.results.outcome import Stage
+from roofscope.profiling.supervision.run_events import Progressed
 from roofscope.tests.qt.conftest import OpenWindow
 
 
@@ -195,3 +202,71 @@ def test_the_tabs_of_panes_have_a_name(open_window: OpenWindow) -> None:
     bars = [bar for bar in open_window().window.findChildren(QTabBar) if bar.isVisible()]
     assert bars
     assert all(bar.accessibleName() for bar in bars)
+
+
+@pytest.mark.parametrize("points", [9, 12, 16, 20])
+def test_the_window_suits_every_font(
+    open_window: OpenWindow, session_file: Path, qapp: QApplication, points: int
+) -> None:
+    usual = qapp.font()
+    font = QFont(usual)
+    font.setPointSize(points)
+    qapp.setFont(font)
+    try:
+        application = open_window(session_file)
+        application.selection.select(application.table.point_at(0).number)
+        window, panes = application.window, application.panes
+        QApplication.processEvents()
+        assert (window.width(), window.height()) == (1280, 800)
+        bar = panes.plan_bar
+        shown = [bar._run_button, bar._stop_button, bar.device_box, bar.choices.more, bar._message]
+        places = [QRect(one.mapTo(bar, QPoint()), one.size()) for one in shown if one.isVisible()]
+        assert all(bar.rect().contains(place) for place in places)
+        assert not any(a.intersects(b) for a, b in combinations(places, 2))
+        assert panes.details.title_font().pointSizeF() > points
+        for label in panes.details.findChildren(QLabel):
+            if label.isVisible() and label.wordWrap():
+                assert label.height() >= label.heightForWidth(label.width()) - 1, label.text()
+        for cell in panes.strip.findChildren(QLabel):
+            if cell.isVisible() and not isinstance(cell, ElidedLabel):
+                assert cell.width() >= cell.sizeHint().width(), cell.text()
+        row = panes.results.view.verticalHeader().defaultSectionSize()
+        assert row >= panes.results.view.fontMetrics().height()
+    finally:
+        qapp.setFont(usual)
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support (raise|grabbing)", extend=True)
+def test_what_the_bar_has_no_room_for_is_behind_one_button(open_window: OpenWindow) -> None:
+    application = open_window()
+    window, bar = application.window, application.panes.plan_bar
+    window.resize(2560, 1440)
+    QApplication.processEvents()
+    assert not bar.choices.folded
+    assert not bar.choices.more.isVisible()
+    window.resize(1024, 700)
+    QApplication.processEvents()
+    assert "Regime" in bar.choices.folded
+    assert bar.choices.more.text() == "Options"
+    bar.choices.open_popup()
+    sustained = bar.regimes[Regime.SUSTAINED]
+    assert sustained.isVisible()
+    QTest.mouseClick(sustained, Qt.MouseButton.LeftButton)
+    assert "sustained" in bar.choices.more.text()
+    choice = bar.choice()
+    assert choice is not None
+    assert choice.regime is Regime.SUSTAINED
+    QTest.keyClick(bar.choices.popup, Qt.Key.Key_Escape)
+    assert not bar.choices.popup.isVisible()
+
+
+def test_the_progress_takes_the_choices_room(open_window: OpenWindow) -> None:
+    bar = open_window().panes.plan_bar
+    height, stop = bar.height(), bar._stop_button.pos()
+    bar.set_running(True)
+    bar.show_progress(Progressed(12, 48, "softmax / triton online", "", Stage.BUILD, 120.0))
+    QApplication.processEvents()
+    assert bar._message.text() == bar._message.whole_text  # all of it can be read
+    assert (bar.height(), bar._stop_button.pos()) == (height, stop)
+    bar.set_running(False)
+    assert bar.device_box.isVisible()

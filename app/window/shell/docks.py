@@ -143,10 +143,10 @@ class Docks(QObject):
 
     def fit(self, *, more_rows: bool = False) -> None:
         width, height = self._window.width(), self._window.height()
-        sides = [max(192, min(300, width * 15 // 100)), max(LEAST_WIDTH, min(460, width * 22 // 100))]
+        sides = [max(200, min(300, width * 15 // 100)), max(LEAST_WIDTH, min(460, width * 22 // 100))]
         self._window.resizeDocks([self.of["Library"], self.of["Details"]], sides, _HORIZONTAL)
         # Three rows in a small window: the chart gets the most.
-        bottom = max(172, min(420, height * (35 if more_rows else 22) // 100))
+        bottom = max(168, min(420, height * (35 if more_rows else 21) // 100))
         self._window.resizeDocks([self.of["Results"]], [bottom], _VERTICAL)
 
     def _fit_unless_arranged(self) -> None:
