@@ -14,6 +14,9 @@ def style_sheet(theme: Theme, font: QFont) -> str:
     return f"""
 QToolTip {{ background: {theme.raised}; color: {theme.text}; border: 1px solid {theme.border}; padding: 5px }}
 QDockWidget::title {{ background: {theme.window}; padding: 5px 10px; }}
+QDockWidget {{
+  titlebar-close-icon: url({_image("close", theme)}); titlebar-normal-icon: url({_image("float", theme)});
+}}
 QHeaderView::section {{
   background: {theme.surface}; color: {theme.text_muted}; border: none;
   border-bottom: 1px solid {theme.border}; padding: 6px 8px;

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -106,12 +106,19 @@ class PlanBar(QFrame):
         self._connect()
         self.show_awaited(None)
 
-    def event(self, event: QEvent) -> bool:
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.Polish):
-            # The message is what Run is about: choices that are seldom made give way to it.
-            least = _LEAST_MESSAGE * self.fontMetrics().averageCharWidth()
-            self._message.setMinimumWidth(least)
-        return super().event(event)
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._give_message_room()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange:
+            self._give_message_room()
+
+    def _give_message_room(self) -> None:
+        """The message is what Run is about: choices that are seldom made give way to it."""
+        letters = _LEAST_MESSAGE * self.fontMetrics().averageCharWidth()
+        self._message.setMinimumWidth(min(letters, self.width() // 4))
 
     @property
     def devices(self) -> tuple[Device, ...]:

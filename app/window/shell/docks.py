@@ -6,12 +6,12 @@ from itertools import pairwise
 from PySide6.QtCore import QByteArray, QObject, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QToolBar, QWidget
 
-from roofscope.app.window.panes.detail import LEAST_WIDTH
 from roofscope.app.window.shell.details_fold import DetailsFold
 
 LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
 BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
+_USUAL_TEXT = 15  # pixels of a line at 9 points
 _HORIZONTAL, _VERTICAL = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 
 
@@ -143,7 +143,10 @@ class Docks(QObject):
 
     def fit(self, *, more_rows: bool = False) -> None:
         width, height = self._window.width(), self._window.height()
-        sides = [max(200, min(300, width * 15 // 100)), max(LEAST_WIDTH, min(460, width * 22 // 100))]
+        larger = max(0, self._window.fontMetrics().height() - _USUAL_TEXT)  # the user's text, in pixels
+        library = max(200 + 5 * larger, min(300, width * 15 // 100))
+        details = max(self.of["Details"].widget().minimumWidth(), min(460, width * 22 // 100))
+        sides = [library, details]
         self._window.resizeDocks([self.of["Library"], self.of["Details"]], sides, _HORIZONTAL)
         # Three rows in a small window: the chart gets the most.
         bottom = max(168, min(420, height * (35 if more_rows else 21) // 100))

@@ -34,5 +34,7 @@ class EdgeButton(QToolButton):
         painter.setPen(self.palette().color(role.WindowText if is_met else role.PlaceholderText))
         painter.rotate(90)
         turned = QRect(_AROUND * 2, -self.width(), self.height(), self.width())
-        painter.drawText(turned, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, self.text())
+        painter.drawText(
+            turned, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, f"▴  {self.text()}"
+        )
         painter.end()

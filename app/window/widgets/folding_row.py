@@ -7,10 +7,11 @@ from PySide6.QtCore import QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
-from roofscope.app.window.widgets.labels import label
+from roofscope.app.window.widgets.labels import label, tip_text
 
 _GAP = 12
 _WITHIN = 2
+_MOST_SAID = 16  # letters
 
 
 class Group(Struct, frozen=True):
@@ -61,9 +62,10 @@ class FoldingRow(QWidget):
     def tell(self) -> None:
         """Say on the button what is chosen behind it: nothing that counts is hidden."""
         said = self._tell_folded(self._folded)
-        self.more.setText(f"Options: {said}" if said else "Options")
+        short = said if len(said) <= _MOST_SAID else f"{said[: _MOST_SAID - 1]}…"
+        self.more.setText(f"Options: {short}" if said else "Options")
         self.more.setAccessibleName("Options that the bar has no room for")
-        self.more.setToolTip(", ".join(sorted(self._folded)))
+        self.more.setToolTip(tip_text(". ".join(filter(None, [", ".join(sorted(self._folded)), said]))))
 
     def open_popup(self) -> None:
         self.popup.adjustSize()
