@@ -19,6 +19,7 @@ from roofscope.app.window.device_source import DeviceSource
 from roofscope.app.window.fleet_link import FleetLink
 from roofscope.app.window.folder_commands import FolderCommands
 from roofscope.app.window.kernel_folders import KernelFolders
+from roofscope.app.window.opening import Opening
 from roofscope.app.window.panes.cards import CardColumn
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
@@ -44,10 +45,11 @@ from roofscope.app.window.window_commands import WindowCommands
 from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.devices.discovery import LocalDevices, default_device
-from roofscope.profiling.paths import LIBRARY, UserPaths, is_file
-from roofscope.profiling.planning.catalog import scan
+from roofscope.profiling.paths import UserPaths, is_file
+from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.trust import Trust
 from roofscope.profiling.results.session import Session, timestamp
+from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.fleet import members_of
 from roofscope.profiling.supervision.supervisor import Supervisor
@@ -110,7 +112,7 @@ class Application(QObject):
         self.text_size = TextSize(app, self.settings.text_percent)
         self.theme_switch = ThemeSwitch(app, self.settings.scheme)
         self.folders = KernelFolders(self.settings, Trust(paths.trusted), kernel_roots)
-        catalog = scan((LIBRARY, *self.folders.roots))  # those recorded come when the window is there
+        catalog = Catalog((), (), "")  # the kernels come when the window is there
         self.library = LibraryModel(catalog, self)
         self.table = PointTable(self.model, self)
         self.link = WorkerLink(Supervisor(self.folders.root_names, catalog.hash), target, self)
@@ -150,6 +152,7 @@ class Application(QObject):
         self.shared_gpu = SharedGpu(
             source, self.background, lambda: (self.link.worker_pid, *self.fleet.worker_pids), self.window
         )
+        self.opening = Opening(self.background, source.find, self)
         self.commands = WindowCommands(self, dialogs, paths.example)
         self._join()
 
@@ -167,11 +170,8 @@ class Application(QObject):
         recent = [path for path in self.settings.recent_sessions if is_file(path)]
         example = [self._paths.example] if is_file(self._paths.example) else []
         candidates = [Path(file) for file in files] or [*recent[:1], *example[:1]][:1]
-        if not (candidates and self.controller.open(candidates[0])):
-            self.controller.new_session(None)
-        self.panes.chart.setFocus()
-        self.background.ask(self._source.find, self._devices_found)
-        self.folder_commands.start()
+        self.panes.chart.hide()  # a calm frame, rather than a chart that says it is empty
+        self.opening.start(candidates[0] if candidates else None)
 
     def close(self) -> None:
         """End the worker, close the file, remember the window. Called when the window closes."""
@@ -179,6 +179,7 @@ class Application(QObject):
         self.settings.save_layout(self.window.saveGeometry(), self.window.arrangement)
         self.settings.details = self.window.details.wish
         self.controller.close()
+        self.folders.give_up()
         self.background.finish()
         self._source.close()
 
@@ -220,6 +221,11 @@ class Application(QObject):
         panes.cards.restart_asked.connect(self.commands.restart)
         panes.cards.measure_asked.connect(self.commands.measure_here)
         panes.plan_bar.device_changed.connect(self._device_chosen)
+        self.window.painted.connect(self.opening.begin)
+        self.opening.session_loaded.connect(self._open_first)
+        self.opening.kernels_wanted.connect(self.folder_commands.start)
+        self.opening.devices_found.connect(self._devices_found)
+        self.folder_commands.looked.connect(self.opening.take_kernels)
         self.folder_commands.noticed.connect(panes.cards.notice)
         panes.trace.failed.connect(panes.cards.notice)
         panes.trace.exported.connect(self.window.say)
@@ -252,6 +258,12 @@ class Application(QObject):
         chart = self.panes.chart
         chart.setFont(enlarged(QApplication.font(), factor))
         chart.set_theme(self.theme_switch.theme)
+
+    def _open_first(self, path: Path | None, loaded: Session | SessionError | None) -> None:
+        if not (path and self.controller.open(path, loaded)):
+            self.controller.new_session(None)
+        self.panes.chart.show()
+        self.panes.chart.setFocus()
 
     def _devices_found(self, devices: object) -> None:
         assert isinstance(devices, tuple)

@@ -17,7 +17,7 @@ from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.plan import PlanError, next_job_number
-from roofscope.profiling.results.session import Point
+from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Task, Trace
 from roofscope.profiling.supervision.recorder import Recorder
@@ -99,12 +99,12 @@ class Controller(QObject):
 
     # Files
 
-    def open(self, path: Path) -> bool:
-        """Show a session file; on trouble say so and keep what is shown."""
+    def open(self, path: Path, loaded: Session | SessionError | None = None) -> bool:
+        """Show a session file, or what was read of it; on trouble say so and keep what is shown."""
         if self._is_running:
             self.noticed.emit("A run is under way; stop it before opening another session.")
             return False
-        if not self._try(lambda: self._keeper.open(path)):
+        if not self._try(lambda: self._keeper.open(path, loaded)):
             return False
         self.session_changed.emit()
         if problems := self._model.session.problems:

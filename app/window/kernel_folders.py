@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Event
 
 from msgspec import Struct
 
@@ -29,6 +30,7 @@ class KernelFolders:
         self._settings = settings
         self._trust = trust
         self._given = [folder.resolve() for folder in given]
+        self._given_up = Event()
         self.states: tuple[FolderState, ...] = ()
 
     @property
@@ -50,12 +52,17 @@ class KernelFolders:
     ) -> tuple[tuple[FolderState, ...], Catalog]:
         """The folders and all kernels that may run, as they are now; takes as long as a slow disk does."""
         states = tuple(map(self._state, recorded))
-        return states, scan((LIBRARY, *self._roots(states)), known)
+        known = known if known and known.folders else None  # the first scan's is empty
+        return states, scan((LIBRARY, *self._roots(states)), known, self._given_up)
 
     def scan(self, known: Catalog) -> Catalog:
         """The same at once."""
         self.states, catalog = self.looked(self.recorded, known)
         return catalog
+
+    def give_up(self) -> None:
+        """End what is under way in a thread: nobody waits for it any more."""
+        self._given_up.set()
 
     def trust(self, found: Survey) -> None:
         """Record a folder, and use it from now on. Raises TrustError, and then nothing has changed."""

@@ -404,6 +404,7 @@ def test_themes_change_at_once_and_are_remembered(open_window: OpenWindow):
     actions = application.window.actions_of
     actions[CommandId.THEME_DARK].trigger()
     assert application.theme_switch.theme == DARK
+    QApplication.processEvents()
     assert application.window.palette().window().color().name() == DARK.window
     assert actions[CommandId.THEME_DARK].isChecked()
     application.window.close()
