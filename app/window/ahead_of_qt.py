@@ -1,4 +1,4 @@
-"""What the window needs besides Qt, imported first: PySide6 reads the source of every module imported after it.
+"""What the window needs besides Qt, imported first: PySide6 reads the source of all that comes after it.
 
 It looks for its own name in each of five hundred files, which is a tenth of the start.
 """

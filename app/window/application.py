@@ -111,7 +111,7 @@ class Application(QObject):
         self.selection = Selection(self)
         self.text_size = TextSize(app, self.settings.text_percent)
         self.theme_switch = ThemeSwitch(app, self.settings.scheme)
-        self.folders = KernelFolders(self.settings, Trust(paths.trusted), kernel_roots)
+        self.folders = KernelFolders(self.settings, Trust(paths.trusted), self.background, kernel_roots)
         catalog = Catalog((), (), "")  # the kernels come when the window is there
         self.library = LibraryModel(catalog, self)
         self.table = PointTable(self.model, self)
@@ -150,7 +150,11 @@ class Application(QObject):
             self.window, self.folders, self.controller, self.background, dialogs
         )
         self.shared_gpu = SharedGpu(
-            source, self.background, lambda: (self.link.worker_pid, *self.fleet.worker_pids), self.window
+            source,
+            self.background,
+            lambda: (self.link.worker_pid, *self.fleet.worker_pids),
+            self.controller.renew_workers,
+            self.window,
         )
         self.opening = Opening(self.background, source.find, self)
         self.commands = WindowCommands(self, dialogs, paths.example)

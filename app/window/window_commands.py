@@ -90,17 +90,18 @@ class WindowCommands(QObject):
             parts.window.say("Still looking for devices; press Run again in a moment.")
             return
 
-        def measure(is_shared: bool) -> None:
-            if is_shared:
-                parts.controller.renew_workers()
+        def measure() -> None:
             parts.panes.cards.forget_worker()
             parts.controller.run(choice, devices, parts.library.checked())
 
         parts.shared_gpu.ask(devices, measure)
 
     def restart(self) -> None:
-        self._parts.panes.cards.forget_worker()
-        self._parts.controller.restart()
+        def restart() -> None:
+            self._parts.panes.cards.forget_worker()
+            self._parts.controller.restart()
+
+        self._parts.shared_gpu.ask(self._parts.controller.devices, restart)
 
     def _connect(self) -> None:
         parts, window = self._parts, self._parts.window
@@ -195,17 +196,26 @@ class WindowCommands(QObject):
 
     def _stop(self) -> None:
         self._parts.controller.stop()
-        self._parts.window.say("Stopping after the current block; press Stop again to end the worker.")
+        if self._parts.controller.is_running:
+            self._parts.window.say("Stopping after the current block; press Stop again to end the worker.")
 
     def _probe(self) -> None:
         if device := self._parts.panes.plan_bar.device():
-            self._parts.shared_gpu.ask([device], lambda _: self._parts.controller.probe(device))
+            self._parts.shared_gpu.ask([device], lambda: self._parts.controller.probe(device))
 
     def _trace(self) -> None:
-        if point := self._selected():
-            self._parts.window.docks["Trace"].show()
-            self._parts.window.docks["Trace"].raise_()
-            self._parts.controller.trace(point, self._parts.panes.plan_bar.devices)
+        parts, point = self._parts, self._selected()
+        if not point:
+            return
+        devices = parts.panes.plan_bar.devices
+        device = parts.model.session.own_device(devices, point)
+
+        def trace() -> None:
+            parts.window.docks["Trace"].show()
+            parts.window.docks["Trace"].raise_()
+            parts.controller.trace(point, devices)
+
+        parts.shared_gpu.ask([device] if device else [], trace)
 
     def _pin(self) -> None:
         table, point = self._parts.table, self._selected()
