@@ -214,6 +214,7 @@ class Application(QObject):
 
     def _join(self) -> None:
         panes, controller = self.panes, self.controller
+        panes.chart.ask = self.background.ask
         controller.noticed.connect(panes.cards.notice)
         controller.said.connect(self.window.say)
         controller.progressed.connect(panes.plan_bar.show_progress)

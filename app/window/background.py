@@ -43,7 +43,9 @@ class Background(QObject):
         self._is_closed = True
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _deliver(self, callbacks: tuple[Callable[..., object], ...], future: Future[Any]) -> None:
+    def _deliver(
+        self, callbacks: tuple[Callable[[object], object], Callable[[], object] | None], future: Future[Any]
+    ) -> None:
         if self._is_closed:
             return
         deliver, give_up = callbacks

@@ -146,12 +146,22 @@ class WindowCommands(QObject):
                 f"{path} is the open session and would be lost; choose another name."
             )
             return
-        try:
-            export(self._parts.model.session, self._parts.panes.chart, path)
-        except ExportError as error:
-            self._parts.panes.cards.notice(str(error))
-            return
-        self._parts.window.say(f"Written to {path}")
+        session, chart = self._parts.model.session, self._parts.panes.chart.picture()
+
+        def question() -> str:
+            try:
+                export(session, chart, path)
+            except ExportError as error:
+                return str(error)
+            return ""
+
+        self._parts.window.say(f"Writing {path.name}...")
+        self._parts.background.ask(question, partial(self._exported, path))
+
+    def _exported(self, path: Path, problem: str) -> None:
+        self._parts.window.say("" if problem else f"Written to {path}")
+        if problem:
+            self._parts.panes.cards.notice(problem)
 
     def _scheme_setter(self, command: CommandId) -> Callable[[], None]:
         def choose() -> None:
