@@ -3,9 +3,10 @@
 import signal
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QObject, QTimer
+from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from roofscope.app.presentation.roofline.caption import device_text
@@ -19,6 +20,7 @@ from roofscope.app.window.editor import open_in_editor
 from roofscope.app.window.fleet_link import FleetLink
 from roofscope.app.window.folder_commands import FolderCommands
 from roofscope.app.window.kernel_folders import KernelFolders
+from roofscope.app.window.opening import Opening
 from roofscope.app.window.panes.cards import CardColumn
 from roofscope.app.window.panes.compare import ComparePane
 from roofscope.app.window.panes.detail import DetailPane
@@ -35,24 +37,29 @@ from roofscope.app.window.session_keeper import SessionKeeper
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.settings import Settings
 from roofscope.app.window.shared_gpu import SharedGpu
+from roofscope.app.window.shell.docks import Layout
 from roofscope.app.window.shell.file_dialogs import FileDialogs
-from roofscope.app.window.shell.main_window import MainWindow, Panes
+from roofscope.app.window.shell.main_window import MainWindow, Panes, first_size
 from roofscope.app.window.shown_points import ShownPoints
 from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.app.window.tables.point_table import PointTable
+from roofscope.app.window.text_size import TextSize, enlarged
 from roofscope.app.window.theme import ThemeSwitch
 from roofscope.app.window.window_commands import WindowCommands
 from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.devices.discovery import LocalDevices, default_device
-from roofscope.profiling.paths import LIBRARY, UserPaths, is_file
-from roofscope.profiling.planning.catalog import scan
+from roofscope.profiling.paths import UserPaths, is_file
+from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.trust import Trust
 from roofscope.profiling.results.session import Point, Session, timestamp
+from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.fleet import members_of
 from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.profiling.supervision.target import LocalTarget
+
+_PRESENTED = 1.5  # how much larger the chart's text is when it is presented
 
 
 def run_window(argv_files: Sequence[Path] = ()) -> int:
@@ -107,9 +114,10 @@ class Application(QObject):
         self.model = SessionModel(Session(paths.sessions / "none.roofscope", timestamp()), self)
         self.selection = Selection(self)
         self.shown = ShownPoints(self.model, self)
+        self.text_size = TextSize(app, self.settings.text_percent)
         self.theme_switch = ThemeSwitch(app, self.settings.scheme)
-        self.folders = KernelFolders(self.settings, Trust(paths.trusted), kernel_roots)
-        catalog = scan((LIBRARY, *self.folders.roots))  # those recorded come when the window is there
+        self.folders = KernelFolders(self.settings, Trust(paths.trusted), self.background, kernel_roots)
+        catalog = Catalog((), (), "")  # the kernels come when the window is there
         self.library = LibraryModel(catalog, self)
         self.table = PointTable(self.model, self)
         self.link = WorkerLink(Supervisor(self.folders.root_names, catalog.hash), target, self)
@@ -135,7 +143,6 @@ class Application(QObject):
         self.panes = self._make_panes(self.window.actions_of)
         self.panes.results.share_filter(self.shown)
         self.panes.library.share_filter(self.shown, self.model)
-        self.window.style_with(self.theme_switch.theme)
         self.window.place(self.panes)
         self.watch = PlanWatch(
             self.library,
@@ -150,8 +157,13 @@ class Application(QObject):
             self.window, self.folders, self.controller, self.background, dialogs
         )
         self.shared_gpu = SharedGpu(
-            source, self.background, lambda: (self.link.worker_pid, *self.fleet.worker_pids), self.window
+            source,
+            self.background,
+            lambda: (self.link.worker_pid, *self.fleet.worker_pids),
+            self.controller.renew_workers,
+            self.window,
         )
+        self.opening = Opening(self.background, source.find, self)
         self.commands = WindowCommands(self, dialogs, paths.example)
         self._join()
 
@@ -165,20 +177,20 @@ class Application(QObject):
         self._restore_layout()
         for problem in self.settings.problems:
             self._notice(problem)
+        self.settings.on_problem = self._notice
         recent = [path for path in self.settings.recent_sessions if is_file(path)]
         example = [self._paths.example] if is_file(self._paths.example) else []
         candidates = [Path(file) for file in files] or [*recent[:1], *example[:1]][:1]
-        if not (candidates and self.controller.open(candidates[0])):
-            self.controller.new_session(None)
-        self.panes.chart.setFocus()
-        self.background.ask(self._source.find, self._devices_found)
-        self.folder_commands.start()
+        self.panes.chart.hide()  # a calm frame, rather than a chart that says it is empty
+        self.opening.start(candidates[0] if candidates else None)
 
     def close(self) -> None:
         """End the worker, close the file, remember the window. Called when the window closes."""
         self.panes.strip.stop()
         self.settings.save_layout(self.window.saveGeometry(), self.window.arrangement)
+        self.settings.details = self.window.details.wish
         self.controller.close()
+        self.folders.give_up()
         self.background.finish()
         self._source.close()
 
@@ -211,6 +223,7 @@ class Application(QObject):
 
     def _join(self) -> None:
         panes, controller = self.panes, self.controller
+        panes.chart.ask = self.background.ask
         controller.noticed.connect(panes.cards.notice)
         controller.said.connect(self.window.say)
         controller.progressed.connect(panes.plan_bar.show_progress)
@@ -222,6 +235,11 @@ class Application(QObject):
         panes.cards.restart_asked.connect(self.commands.restart)
         panes.cards.measure_asked.connect(self.commands.measure_here)
         panes.plan_bar.device_changed.connect(self._device_chosen)
+        self.window.painted.connect(self.opening.begin)
+        self.opening.session_loaded.connect(self._open_first)
+        self.opening.kernels_wanted.connect(self.folder_commands.start)
+        self.opening.devices_found.connect(self._devices_found)
+        self.folder_commands.looked.connect(self.opening.take_kernels)
         self.folder_commands.noticed.connect(panes.cards.notice)
         panes.trace.failed.connect(panes.cards.notice)
         panes.trace.exported.connect(self.window.say)
@@ -230,7 +248,10 @@ class Application(QObject):
         self.window.file_dropped.connect(controller.open)
         self.window.file_dropped_to_compare.connect(self.commands.compare_with)
         self.window.closing.connect(self.close)
+        self.selection.changed.connect(self._follow_selection)
         self.theme_switch.changed.connect(self._restyle)
+        self.text_size.changed.connect(self._text_resized)
+        self.window.layout_chosen.connect(self._layout_chosen)
         controller.session_changed.connect(self._tell_device)
         self.model.environment_changed.connect(self._tell_device)
         self._restyle()
@@ -238,12 +259,28 @@ class Application(QObject):
 
     def _restyle(self) -> None:
         theme = self.theme_switch.theme
-        self.window.style_with(theme)
         self.window.show_scheme(self.theme_switch.scheme)
         panes = self.panes
-        themed = (panes.chart, panes.library, panes.results, panes.details, panes.cards)
-        for pane in (*themed, panes.source, panes.compare):
-            pane.set_theme(theme)
+        first = (panes.chart, panes.library, panes.results, panes.details, panes.cards)
+        painters = (*first, panes.source, panes.compare)
+        self.window.style_with(theme, *(partial(pane.set_theme, theme) for pane in painters))
+
+    def _text_resized(self, percent: int) -> None:
+        self.settings.text_percent = percent
+        self._restyle()
+
+    def _layout_chosen(self, layout: Layout) -> None:
+        """A presented chart is read from afar: its text is larger."""
+        factor = _PRESENTED if layout is Layout.PRESENT else 1.0
+        chart = self.panes.chart
+        chart.setFont(enlarged(QApplication.font(), factor))
+        chart.set_theme(self.theme_switch.theme)
+
+    def _open_first(self, path: Path | None, loaded: Session | SessionError | None) -> None:
+        if not (path and self.controller.open(path, loaded)):
+            self.controller.new_session(None)
+        self.panes.chart.show()
+        self.panes.chart.setFocus()
 
     def _own_files(self, point: Point) -> tuple[Path, ...]:
         """Where the files of a point's implementation lie, if its kernel is among those of today."""
@@ -278,7 +315,15 @@ class Application(QObject):
         self.library.set_reasons(lambda implementation: self.availability.reason(implementation, device))
 
     def _restore_layout(self) -> None:
-        self.window.resize(1280, 800)
+        screen = self.window.screen()
+        if size := first_size(screen.availableGeometry()):
+            self.window.resize(size)
+        else:
+            self.window.setWindowState(Qt.WindowState.WindowMaximized)
         geometry, arrangement = self.settings.layout
         self.window.restoreGeometry(geometry)
+        self.window.details.wish = self.settings.details
         self.window.arrange(arrangement)
+
+    def _follow_selection(self, number: int | None) -> None:
+        self.window.details.follow(number is not None, by_click=self.panes.chart.underMouse())

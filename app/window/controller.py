@@ -18,7 +18,7 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.plan import PlanError, next_job_number
 from roofscope.profiling.results.marks import Mark, why_unfit
-from roofscope.profiling.results.session import Point
+from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Task, Trace
 from roofscope.profiling.supervision.recorder import Recorder
@@ -78,6 +78,8 @@ class Controller(QObject):
         self._unfinished = Unfinished()
         self._is_running = False
         self._is_proving = False
+        self._looking: object | None = None  # at the kernels, before a run
+        self._has_begun = False  # whether the workers have got tasks since
         link.reported.connect(self._hear)
         keeper.on_moved = self._session_moved
         fleet.reported.connect(self._hear_from)
@@ -99,14 +101,19 @@ class Controller(QObject):
         """Whether the run under way is the self-test."""
         return self._is_proving
 
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """Of the run under way, or of the last one."""
+        return self._devices
+
     # Files
 
-    def open(self, path: Path) -> bool:
-        """Show a session file; on trouble say so and keep what is shown."""
+    def open(self, path: Path, loaded: Session | SessionError | None = None) -> bool:
+        """Show a session file, or what was read of it; on trouble say so and keep what is shown."""
         if self._is_running:
             self.noticed.emit("A run is under way; stop it before opening another session.")
             return False
-        if not self._try(lambda: self._keeper.open(path)):
+        if not self._try(lambda: self._keeper.open(path, loaded)):
             return False
         self.session_changed.emit()
         if problems := self._model.session.problems:
@@ -156,9 +163,10 @@ class Controller(QObject):
 
     def run(self, choice: PlanChoice, devices: Sequence[Device], checked: Checked) -> None:
         """Measure the choice; its results go to the open session if that belongs to one of the devices."""
-        if self._is_running:
-            return
-        self._rescan()
+        if not self._is_running:
+            self._after_look(lambda: self._run(choice, devices, checked))
+
+    def _run(self, choice: PlanChoice, devices: Sequence[Device], checked: Checked) -> None:
         try:
             jobs = plan(choice, self._catalog.kernels, newest(self._catalog, checked), self._next_job())
         except PlanError as error:
@@ -169,14 +177,14 @@ class Controller(QObject):
 
     def probe(self, device: Device) -> None:
         """Measure the device's ceilings again."""
-        if self._begin_with_new_catalog(device):
-            self._submit([Probe("ceilings", device.id)])
+        if not self._is_running:
+            self._after_look(lambda: self._begin(device) and self._submit([Probe("ceilings", device.id)]))
 
     def prove(self, device: Device) -> None:
         """Carry the self-test out on the device; its proofs go into the session."""
-        if self._begin_with_new_catalog(device):
+        if not self._is_running:
             self._is_proving = True
-            self._submit([SelfTest("selftest", device.id)])
+            self._after_look(lambda: self._begin(device) and self._submit([SelfTest("selftest", device.id)]))
 
     def why_no_trace(self, devices: Sequence[Device]) -> str:
         """Why no point of the session can be traced on these devices; "" when they can."""
@@ -184,9 +192,10 @@ class Controller(QObject):
 
     def trace(self, point: Point, devices: Sequence[Device]) -> None:
         """Record a profiler trace of a point's implementation on its workload."""
-        if self._is_running:
-            return
-        self._rescan()
+        if not self._is_running:
+            self._after_look(lambda: self._trace(point, devices))
+
+    def _trace(self, point: Point, devices: Sequence[Device]) -> None:
         session = self._model.session
         try:
             job = trace_job(session, point, self._catalog, devices, self._next_job())
@@ -198,11 +207,13 @@ class Controller(QObject):
             self._submit([Trace(job)])
 
     def stop(self) -> None:
-        if self._is_running:
+        if self._looking:
+            self._end_run()
+        elif self._is_running:
             self._workers.stop()
 
     def give_more_time(self) -> None:
-        if self._is_running:
+        if self._is_running and not self._looking:
             self._workers.give_more_time()
 
     def restart(self) -> None:
@@ -223,16 +234,29 @@ class Controller(QObject):
 
     def close(self) -> None:
         """End the worker, close the file. What was measured is in it."""
+        self._looking = None
         self._link.close()
         self._fleet.close()
         self._keeper.close()
 
-    def _begin_with_new_catalog(self, device: Device) -> bool:
-        """With the kernels as they are now; not while a run is under way."""
-        if self._is_running:
-            return False
-        self._rescan()
-        return self._begin(device)
+    def _after_look(self, begin: Callable[[], object]) -> None:
+        """Begin with the kernels as they are now. Looking at them is part of the run: Stop ends it."""
+        looking = self._looking = object()
+
+        def take(catalog: Catalog) -> None:
+            if self._looking is not looking:  # stopped meanwhile
+                return
+            self._looking = None
+            self._take_catalog(catalog)
+            self._has_begun = False
+            begin()
+            if not self._has_begun:
+                self._end_run()
+
+        self._is_running = True
+        self.running_changed.emit(True)
+        self.said.emit("Looking at the kernels...")
+        self._folders.look(self._catalog, take, self._end_run)
 
     def _begin(self, *devices: Device) -> bool:
         def prepare() -> None:
@@ -267,7 +291,7 @@ class Controller(QObject):
 
     def _set_running(self, tasks: Sequence[Task]) -> None:
         self._unfinished = Unfinished(tasks)
-        self._is_running = True
+        self._is_running = self._has_begun = True
         self.running_changed.emit(True)
 
     @property
@@ -275,11 +299,8 @@ class Controller(QObject):
         """Of the run under way."""
         return self._link if len(self._devices) == 1 else self._fleet
 
-    def _rescan(self) -> None:
-        """Take edited kernels; a worker started from here on knows only these."""
-        self._take_catalog(self._folders.scan(self._catalog))
-
     def _take_catalog(self, catalog: Catalog) -> None:
+        """Take edited kernels; a worker started from here on knows only these."""
         if catalog is not self._catalog:  # a scan gives back what is known where nothing has changed
             self._catalog = catalog
             self._link.catalog_changed(catalog.hash, self._folders.root_names)
@@ -372,7 +393,8 @@ class Controller(QObject):
 
     def _end_run(self) -> None:
         if self._is_running:
-            self._is_running = self._is_proving = False
+            self._is_running = self._is_proving = self._has_begun = False
+            self._looking = None
             self._awaited_device = None
             self.awaited.emit(None)
             self.running_changed.emit(False)
@@ -383,7 +405,7 @@ class Controller(QObject):
             act()
         except SessionError as error:
             self.noticed.emit(str(error))
-            if self._is_running:
+            if self._has_begun:
                 self._workers.stop()
             return False
         return True

@@ -18,6 +18,7 @@ from roofscope.profiling.planning.trust import TrustError
 
 class FolderCommands(QObject):
     noticed = Signal(str)  # one sentence
+    looked = Signal()  # the kernels are as they are on disk
 
     def __init__(
         self,
@@ -39,9 +40,8 @@ class FolderCommands(QObject):
         controller.running_changed.connect(self._take_up)
 
     def start(self) -> None:
-        """Take in the recorded folders, while the window is there already: a disk may be slow."""
-        if self._folders.recorded:
-            self._refresh(tells=True)
+        """Take in all kernels, while the window is there already: a disk may be slow."""
+        self._refresh(tells=True)
 
     def show(self) -> None:
         dialog = KernelFoldersDialog(self._window)
@@ -109,6 +109,7 @@ class FolderCommands(QObject):
                 return
             self._folders.states, catalog = answer
             self._controller.take_catalog(catalog)
+            self.looked.emit()
             self._show_states()
             for state in self._folders.states if tells else ():
                 if state.why_not:

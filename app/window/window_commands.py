@@ -1,6 +1,7 @@
 """What each command does, and which of them can be given right now."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -22,11 +23,12 @@ from roofscope.app.window.settings import Settings
 from roofscope.app.window.shared_gpu import SharedGpu
 from roofscope.app.window.shell.doctor_dialog import DoctorDialog
 from roofscope.app.window.shell.file_dialogs import FileDialogs
-from roofscope.app.window.shell.main_window import SCHEME_COMMANDS, MainWindow, Panes
+from roofscope.app.window.shell.main_window import LAYOUT_COMMANDS, SCHEME_COMMANDS, MainWindow, Panes
 from roofscope.app.window.shell.mark_dialog import MarkDialog
 from roofscope.app.window.shell.shortcuts_dialog import ShortcutsDialog
 from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.app.window.tables.point_table import PointTable
+from roofscope.app.window.text_size import TextSize
 from roofscope.app.window.theme import ThemeSwitch
 from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.doctor import examine
@@ -45,6 +47,7 @@ class Parts(Protocol):
     model: SessionModel
     selection: Selection
     theme_switch: ThemeSwitch
+    text_size: TextSize
     library: LibraryModel
     table: PointTable
     controller: Controller
@@ -94,17 +97,18 @@ class WindowCommands(QObject):
             parts.window.say("Still looking for devices; press Run again in a moment.")
             return
 
-        def measure(is_shared: bool) -> None:
-            if is_shared:
-                parts.controller.renew_workers()
+        def measure() -> None:
             parts.panes.cards.forget_worker()
             parts.controller.run(choice, devices, parts.library.checked())
 
         parts.shared_gpu.ask(devices, measure)
 
     def restart(self) -> None:
-        self._parts.panes.cards.forget_worker()
-        self._parts.controller.restart()
+        def restart() -> None:
+            self._parts.panes.cards.forget_worker()
+            self._parts.controller.restart()
+
+        self._parts.shared_gpu.ask(self._parts.controller.devices, restart)
 
     def _connect(self) -> None:
         parts, window = self._parts, self._parts.window
@@ -130,11 +134,18 @@ class WindowCommands(QObject):
                 CommandId.TRACE: self._trace,
                 CommandId.PIN: self._pin,
                 CommandId.NOTE: self._note,
+                CommandId.LARGER: parts.text_size.larger,
+                CommandId.SMALLER: parts.text_size.smaller,
+                CommandId.USUAL_SIZE: lambda: parts.text_size.choose(100),
                 CommandId.RESET_LAYOUT: window.reset_layout,
+                CommandId.FULL_SCREEN: window.toggle_full_screen,
+                CommandId.NEXT_PANE: lambda: window.cycle_panes(1),
+                CommandId.PREVIOUS_PANE: lambda: window.cycle_panes(-1),
                 CommandId.DOCTOR: self._show_doctor,
                 CommandId.SHORTCUTS: lambda: ShortcutsDialog(window).open(),
                 CommandId.ABOUT: self._show_about,
                 **{command: self._scheme_setter(command) for command in SCHEME_COMMANDS},
+                **{command: partial(window.choose_layout, one) for command, one in LAYOUT_COMMANDS.items()},
             }
         )
 
@@ -166,12 +177,22 @@ class WindowCommands(QObject):
                 f"{path} is the open session and would be lost; choose another name."
             )
             return
-        try:
-            export(self._parts.model.session, self._parts.panes.chart, path)
-        except ExportError as error:
-            self._parts.panes.cards.notice(str(error))
-            return
-        self._parts.window.say(f"Written to {path}")
+        session, chart = self._parts.model.session, self._parts.panes.chart.picture()
+
+        def question() -> str:
+            try:
+                export(session, chart, path)
+            except ExportError as error:
+                return str(error)
+            return ""
+
+        self._parts.window.say(f"Writing {path.name}...")
+        self._parts.background.ask(question, partial(self._exported, path))
+
+    def _exported(self, path: Path, problem: str) -> None:
+        self._parts.window.say("" if problem else f"Written to {path}")
+        if problem:
+            self._parts.panes.cards.notice(problem)
 
     def _scheme_setter(self, command: CommandId) -> Callable[[], None]:
         def choose() -> None:
@@ -216,17 +237,26 @@ class WindowCommands(QObject):
 
     def _stop(self) -> None:
         self._parts.controller.stop()
-        self._parts.window.say("Stopping after the current block; press Stop again to end the worker.")
+        if self._parts.controller.is_running:
+            self._parts.window.say("Stopping after the current block; press Stop again to end the worker.")
 
     def _probe(self) -> None:
         if device := self._parts.panes.plan_bar.device():
-            self._parts.shared_gpu.ask([device], lambda _: self._parts.controller.probe(device))
+            self._parts.shared_gpu.ask([device], lambda: self._parts.controller.probe(device))
 
     def _trace(self) -> None:
-        if point := self._selected():
-            self._parts.window.docks["Trace"].show()
-            self._parts.window.docks["Trace"].raise_()
-            self._parts.controller.trace(point, self._parts.panes.plan_bar.devices)
+        parts, point = self._parts, self._selected()
+        if not point:
+            return
+        devices = parts.panes.plan_bar.devices
+        device = parts.model.session.own_device(devices, point)
+
+        def trace() -> None:
+            parts.window.docks["Trace"].show()
+            parts.window.docks["Trace"].raise_()
+            parts.controller.trace(point, devices)
+
+        parts.shared_gpu.ask([device] if device else [], trace)
 
     def _pin(self) -> None:
         if point := self._selected():

@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from threading import Event
 from unittest.mock import Mock
 
 import msgspec
@@ -263,3 +264,12 @@ def test_what_a_spec_starts_in_a_session_of_its_own_ends_with_the_scan(tmp_path:
     while psutil.pid_exists(int(note.read_text())):
         assert time.monotonic() < until
         time.sleep(0.01)
+
+
+def test_a_scan_that_nobody_waits_for_ends_though_a_spec_hangs(tmp_path: Path) -> None:
+    folders = [write(tmp_path, name, "import time; time.sleep(600)") for name in ("one", "other")]
+    given_up = Event()
+    given_up.set()
+    with SpecReader(folders, given_up) as reader:
+        reader.start()
+        assert [answer.text for answer in reader.answers()] == ["the program ends", "the program ends"]

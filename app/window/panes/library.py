@@ -21,6 +21,7 @@ from roofscope.app.presentation.view_filter import hidden_implementations
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.shown_points import ShownPoints
 from roofscope.app.window.tables.library_model import LibraryModel, LibraryRole
+from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.icons import provider_icon
 from roofscope.app.window.widgets.labels import NothingFound, as_pane, label, tip_text
 from roofscope.profiling.planning.spec import Implementation, Provider
@@ -53,7 +54,8 @@ class LibraryPane(QWidget):
         self._nothing = NothingFound("kernel", self._search.clear)
         self._all = _button("All", "Tick what a plan takes by default", lambda: model.set_all(True))
         self._none = _button("None", "Untick everything", lambda: model.set_all(False))
-        self._count = label("", "muted")
+        self._count = ElidedLabel("muted")
+        self._count.setAccessibleName("Implementations chosen")
         self._reasons = label("", "muted", wraps=True)
         self._arrange()
         model.modelReset.connect(self._show_all)
@@ -125,11 +127,15 @@ class LibraryPane(QWidget):
     def _tell(self) -> None:
         count = sum(len(found) for found in self._model.checked().values())
         total = sum(len(kernel.implementations) for kernel in self._model.kernels)
-        self._count.setText(f"{count} of {total} chosen" if total else "No kernels found")
+        self._count.set_text(f"{count} of {total}" if total else self._no_kernels)
         self._reasons.setText("\n".join([*self._distinct_reasons(), *self._problems()]))
         self._reasons.setVisible(bool(self._reasons.text()))
         problems = "\n".join(problem.message for problem in self._model.catalog.problems[:_MOST_IN_TIP])
         self._reasons.setToolTip(tip_text(problems))
+
+    @property
+    def _no_kernels(self) -> str:
+        return "No kernels found" if self._model.catalog.folders else "Looking..."
 
     def _distinct_reasons(self) -> list[str]:
         reasons: dict[str, None] = {}
