@@ -22,7 +22,7 @@ from roofscope.app.cli.choice import (
     scan_kernels,
 )
 from roofscope.app.cli.documents import RunDocument, print_document, run_document
-from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse
+from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, refuse_unusable
 from roofscope.app.cli.options import (
     AsJson,
     DeviceNames,
@@ -203,6 +203,7 @@ def run(options: RunOptions) -> int:
         session = load(ending.path) if ending.path else None
     except SessionError as error:
         refuse(str(error))
+    refuse_unusable(ending)
     if ending.busy:
         complain(ending.busy)
     if session is None:

@@ -11,7 +11,7 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.supervision.dispatcher import Dispatcher
 from roofscope.profiling.supervision.fleet import Member
 from roofscope.profiling.supervision.protocol import Run, Task
-from roofscope.profiling.supervision.run_events import BecameIdle, RunEvent
+from roofscope.profiling.supervision.run_events import Banner, BecameIdle, RunEvent
 from roofscope.profiling.supervision.target import LocalTarget
 
 
@@ -98,5 +98,7 @@ class FleetLink(QObject):
             self._links[assignment.device.uuid].submit([assignment.task])
         # A link may answer within submit(), and end the run there.
         if self._dispatcher and self._dispatcher.is_over:
-            self._dispatcher = None
+            text, self._dispatcher = self._dispatcher.left_text, None
+            if text:
+                self.reported.emit(device, Banner(text))
             self.reported.emit(device, BecameIdle())

@@ -6,6 +6,7 @@ from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from roofscope.profiling.devices.device import Device
@@ -17,7 +18,7 @@ from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.fleet import HeadlessFleet, Member, members_of
 from roofscope.profiling.supervision.headless import HeadlessRun, stopped_by_signals
 from roofscope.profiling.supervision.protocol import Probe, Run, Task
-from roofscope.profiling.supervision.readiness import refusal
+from roofscope.profiling.supervision.readiness import Refusal, refusal
 from roofscope.profiling.supervision.recorder import Gain, Recorder
 from roofscope.profiling.supervision.run_events import Banner, RunEvent
 from roofscope.profiling.supervision.safe_store import SafeStore
@@ -42,7 +43,13 @@ class Ending(Struct, frozen=True):
     gains: tuple[Gain, ...] = ()
     was_stopped: bool = False
     busy: str = ""  # one sentence where the device was not free
+    unusable: str = ""  # one sentence where it cannot be measured on, and waiting changes nothing
+    left: tuple[Run, ...] = ()  # what was not run, because the devices for it gave up
     path: Path | None = None  # the file that holds the results; None where there is none
+
+    @classmethod
+    def refused(cls, reason: Refusal) -> "Ending":
+        return cls(busy=reason.text) if reason.is_busy else cls(unusable=reason.text)
 
 
 def record(
@@ -71,7 +78,7 @@ def record(
     """
     devices = (devices,) if isinstance(devices, Device) else tuple(devices)
     if reason := refusal(devices, lambda text: watch(Banner(text), None), may_share=may_share):
-        return Ending(busy=reason)
+        return Ending.refused(reason)
     gains: list[Gain] = []
     if append:
         opened = SessionStore.append(path)
@@ -102,7 +109,7 @@ def record(
     if ending.busy and not gains and not append:
         path.unlink(missing_ok=True)
         kept = None
-    return Ending(tuple(gains), ending.was_stopped, ending.busy, kept)
+    return msgspec.structs.replace(ending, gains=tuple(gains), path=kept)
 
 
 def carry_out(
@@ -152,10 +159,10 @@ def share_out(
     fleet = HeadlessFleet(members, map(str, kernel_roots), catalog.hash, on_report, patience)
     with stopped_by_signals(fleet):  # while it ends, too
         try:
-            fleet.run(runs, own)
+            left = fleet.run(runs, own)
         finally:
             fleet.close()
-    return Ending(was_stopped=fleet.was_stopped, busy=busy)
+    return Ending(was_stopped=fleet.was_stopped, busy=busy, left=() if fleet.was_stopped else left)
 
 
 def _probe(recorder: Recorder, device: Device, ceilings: Ceilings) -> list[Task]:
