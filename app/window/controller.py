@@ -9,6 +9,7 @@ from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.window.availability import Availability
 from roofscope.app.window.fleet_link import FleetLink
 from roofscope.app.window.kernel_folders import KernelFolders
+from roofscope.app.window.notices import Topic
 from roofscope.app.window.plan_choice import Checked, PlanChoice, newest, plan
 from roofscope.app.window.session_keeper import SessionKeeper
 from roofscope.app.window.session_model import SessionModel
@@ -20,6 +21,7 @@ from roofscope.profiling.planning.plan import PlanError, next_job_number
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Task, Trace
+from roofscope.profiling.supervision.readiness import Refusal, lock_refusal
 from roofscope.profiling.supervision.recorder import Recorder
 from roofscope.profiling.supervision.run_events import (
     Awaited,
@@ -41,7 +43,7 @@ from roofscope.profiling.supervision.tracing import CannotTrace, trace_job, why_
 class Controller(QObject):
     """The only writer to the session file. Views call it and listen to its signals."""
 
-    noticed = Signal(str)  # one sentence for the banner
+    noticed = Signal(str, object)  # one sentence for the line of notices, and its Topic
     said = Signal(str)  # one sentence for the status line
     running_changed = Signal(bool)
     progressed = Signal(object)  # Progressed
@@ -61,8 +63,10 @@ class Controller(QObject):
         catalog: Catalog,
         folders: KernelFolders,
         parent: QObject | None = None,
+        why_refused: Callable[[Device], Refusal | None] = lock_refusal,
     ) -> None:
         super().__init__(parent)
+        self._why_refused = why_refused
         self._model = model
         self._keeper = keeper
         self._link = link
@@ -102,20 +106,20 @@ class Controller(QObject):
     def open(self, path: Path) -> bool:
         """Show a session file; on trouble say so and keep what is shown."""
         if self._is_running:
-            self.noticed.emit("A run is under way; stop it before opening another session.")
+            self.noticed.emit("A run is under way; stop it before opening another session.", Topic.UNDER_WAY)
             return False
         if not self._try(lambda: self._keeper.open(path)):
             return False
         self.session_changed.emit()
         if problems := self._model.session.problems:
-            self.noticed.emit(" ".join(problems))
+            self.noticed.emit(" ".join(problems), Topic.SESSION)
         count = len(self._model.session.points)
         self.said.emit(f"{path.name}: {counted_text(count, 'result')}")
         return True
 
     def new_session(self, device: Device | None) -> None:
         if self._is_running:
-            self.noticed.emit("A run is under way; stop it before starting a new session.")
+            self.noticed.emit("A run is under way; stop it before starting a new session.", Topic.UNDER_WAY)
             return
         self._keeper.show_empty(device)
         self.session_changed.emit()
@@ -145,7 +149,7 @@ class Controller(QObject):
         try:
             jobs = plan(choice, self._catalog.kernels, newest(self._catalog, checked), self._next_job())
         except PlanError as error:
-            self.noticed.emit(str(error))
+            self.noticed.emit(str(error), Topic.PLAN)
             return
         if self._begin(*devices):
             self._submit_runs([Run(job) for job in jobs])
@@ -174,7 +178,7 @@ class Controller(QObject):
         try:
             job = trace_job(session, point, self._catalog, devices, self._next_job())
         except CannotTrace as error:
-            self.noticed.emit(str(error))
+            self.noticed.emit(str(error), Topic.RUN)
             return
         device = session.own_device(devices, point)
         if device and self._begin(device):
@@ -218,6 +222,11 @@ class Controller(QObject):
         return self._begin(device)
 
     def _begin(self, *devices: Device) -> bool:
+        """Open the session for the results of these devices; not where one of them is refused."""
+        if reason := self._refusal(devices):
+            self.noticed.emit(reason, Topic.RUN)
+            return False
+
         def prepare() -> None:
             old = self._model.session.path
             whys = [self._keeper.recorder_for(device, devices)[1] for device in devices]
@@ -229,6 +238,16 @@ class Controller(QObject):
 
         self._device, self._devices = devices[0], devices
         return self._try(prepare)
+
+    def _refusal(self, devices: Sequence[Device]) -> str:
+        """Why one of them cannot be measured on, known at once where a worker would need its start to say so.
+
+        A worker of our own may hold a device: then it is asked, as one that starts would be.
+        """
+        if any((self._link.worker_pid, *self._fleet.worker_pids)):
+            return ""
+        found = (self._why_refused(device) for device in devices)
+        return next((refusal.text for refusal in found if refusal), "")
 
     def _probe_if_needed(self, device: Device) -> list[Task]:
         return [] if self._keeper.has_measured_ceilings(device) else [Probe("ceilings", device.id)]
@@ -292,7 +311,7 @@ class Controller(QObject):
             case Awaited():
                 self._show_awaited(report)
             case Banner(text=text):
-                self.noticed.emit(text)
+                self.noticed.emit(text, Topic.RUN)
             case WorkerLost():
                 self._show_awaited(None)
                 self.worker_lost.emit(report)
@@ -304,13 +323,16 @@ class Controller(QObject):
                 self._take_outcome(report)
             case CeilingArrived(ceiling=ceiling):
                 self._recorder().add_ceiling(ceiling)
+                self._keeper.note_gain()
                 self._model.add_ceiling(ceiling, self._recorder().origin)
             case CeilingsComplete():
                 self._recorder().complete_ceilings()
             case ProofArrived(proof=proof):
                 self._recorder().add_proof(proof)
+                self._keeper.note_gain()
                 self._model.add_proof(proof)
             case TraceArrived():
+                self._keeper.note_gain()
                 self._model.add_trace(self._recorder().add_trace(report))
 
     def _take_outcome(self, report: OutcomeArrived) -> None:
@@ -318,6 +340,7 @@ class Controller(QObject):
         if self._availability.learn(self._device_in_use(), report.implementation, report.outcome):
             self.refused.emit()
         point = self._recorder().add_outcome(report)
+        self._keeper.note_gain()
         if kernel := self._catalog.kernel(point.implementation.kernel):
             self._model.add_kernel(kernel.spec)
         self._model.add_point(point)
@@ -331,7 +354,7 @@ class Controller(QObject):
 
     def _session_moved(self, sentence: str) -> None:
         """The file was lost; the run goes on in another one, or in memory."""
-        self.noticed.emit(sentence)
+        self.noticed.emit(sentence, Topic.SESSION)
         self.session_changed.emit()
 
     def _show_awaited(self, report: Awaited | None) -> None:
@@ -349,6 +372,8 @@ class Controller(QObject):
             self._is_running = self._is_proving = False
             self._awaited_device = None
             self.awaited.emit(None)
+            if self._keeper.take_back():
+                self.session_changed.emit()
             self.running_changed.emit(False)
 
     def _try(self, act: Callable[[], object]) -> bool:
@@ -356,7 +381,7 @@ class Controller(QObject):
         try:
             act()
         except SessionError as error:
-            self.noticed.emit(str(error))
+            self.noticed.emit(str(error), Topic.FILE)
             if self._is_running:
                 self._workers.stop()
             return False

@@ -7,7 +7,7 @@ from pathlib import Path
 from roofscope.app.window.session_model import SessionModel
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import environment
-from roofscope.profiling.paths import new_session_path, rescue_folders
+from roofscope.profiling.paths import is_file, new_session_path, rescue_folders
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.revision import revision_labels
 from roofscope.profiling.results import session_writer
@@ -36,6 +36,8 @@ class SessionKeeper:
         self._folder = folder
         self._assets = assets
         self._safe: SafeStore | None = None
+        self._is_bare = False  # the file was made for a run that has brought nothing yet
+        self._before: Session | None = None  # what was shown until that run
         self._recorders: dict[str, Recorder] = {}  # one a device, by its UUID
         # Hears that the file was lost, and that the run goes on elsewhere.
         self.on_moved: Callable[[str], None] = lambda _: None
@@ -44,7 +46,7 @@ class SessionKeeper:
     def path(self) -> Path | None:
         """The file shown; None for a session that is not written yet."""
         path = self._model.session.path
-        return path if path.is_file() else None
+        return path if is_file(path) else None
 
     @property
     def is_in_memory(self) -> bool:
@@ -54,7 +56,14 @@ class SessionKeeper:
     @property
     def is_example(self) -> bool:
         """Whether the session came with the program: for viewing only."""
-        return self._model.session.path.is_relative_to(self._assets)
+        return self.is_shipped(self._model.session.path)
+
+    def is_shipped(self, path: Path) -> bool:
+        """Whether a file came with the program, by whatever way it was come to."""
+        return any(
+            one.is_relative_to(folder)
+            for one, folder in ((path, self._assets), (_resolved(path), _resolved(self._assets)))
+        )
 
     @property
     def is_autosaved(self) -> bool:
@@ -73,15 +82,17 @@ class SessionKeeper:
 
     def open(self, path: Path) -> None:
         """Show another session. Raises SessionError, and then the one shown stays."""
-        if path.is_dir():
+        if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where a folder is closed to us
             raise SessionError(f"{path} is a folder; open a .roofscope file.")
         session = load(path.absolute())
         self.close()
+        self._before = None
         self._model.replace(session)
 
     def show_empty(self, device: Device | None) -> None:
         """Show a session without points; its file is made when something comes in."""
         self.close()
+        self._before = None
         path = new_session_path(self._folder)
         self._model.replace(Session(path, timestamp(), device=device))
 
@@ -94,7 +105,9 @@ class SessionKeeper:
         if (known := self._recorders.get(device.uuid)) and not why_new:
             return known, ""
         if why_new:
+            before = self._model.session
             self.show_empty(device)
+            self._before = before
         safe = self._safe = self._safe or self._open_store()
         self._model.session.identity = safe.store.identity
         recorder = self._recorders[device.uuid] = Recorder(safe, self._catalog(), device, self._cache)
@@ -114,6 +127,7 @@ class SessionKeeper:
             store = SessionStore.append(path)
         else:
             store = SessionStore.create(path, revision_labels(self._catalog()))
+            self._is_bare = True
         return SafeStore(store, self._moved, (self._folder, *rescue_folders()))
 
     def look(self) -> None:
@@ -156,9 +170,35 @@ class SessionKeeper:
         if self._safe:
             self._safe.store.save_as(target)
 
+    def note_gain(self) -> None:
+        """A result has come in: the file is worth keeping, and stays what is shown."""
+        self._is_bare, self._before = False, None
+
+    def take_back(self) -> bool:
+        """After a run that brought nothing: remove the file made for it, and show what was shown before.
+
+        Tells whether anything else is shown now.
+        """
+        if not self._is_bare:
+            return False
+        before, device = self._before, self._model.session.device
+        self.close()
+        if before is None:
+            self.show_empty(device)
+        else:
+            self._before = None
+            self._model.replace(before)
+        return True
+
     def close(self) -> None:
-        """Leave one plain file behind."""
+        """Leave one plain file behind, or none where nothing has come in."""
         self._recorders.clear()
+        if self._safe and self._is_bare:
+            self._is_bare = False
+            store, self._safe = self._safe.store, None
+            store.close()
+            if not store.is_in_memory:
+                store.path.unlink(missing_ok=True)
         if self._safe:
             self._safe.close()
             self._safe = None
@@ -179,3 +219,10 @@ class SessionKeeper:
         if self.path and not self._safe and not os.access(self.path, os.W_OK):
             return f"{self.path.name} is read-only"
         return ""
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # a loop of links, or a folder closed to us
+        return path

@@ -16,6 +16,7 @@ from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation
+from roofscope.profiling.supervision.progress import Progress, item_count
 from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Task
 from roofscope.profiling.supervision.run_events import (
     Banner,
@@ -23,12 +24,10 @@ from roofscope.profiling.supervision.run_events import (
     CeilingsComplete,
     EnvironmentKnown,
     OutcomeArrived,
-    Progress,
     Progressed,
     RunEvent,
     TraceArrived,
     WorkerLost,
-    item_count,
 )
 
 _NAMED = 3  # kernels, in a sentence
@@ -120,6 +119,8 @@ class Dispatcher:
             case WorkerLost():
                 return msgspec.structs.replace(report, restarting=report.restarting or self._has_work(uuid))
             case Progressed():
+                if report.stage:
+                    self._progress.begin(now)
                 whole = self._progress.report(now, "", None)
                 item = f"{device.id}: {report.item}" if report.item and task else report.item
                 return msgspec.structs.replace(
@@ -128,6 +129,7 @@ class Dispatcher:
                     total=whole.total,
                     item=item,
                     remaining_s=whole.remaining_s,
+                    remaining_range_s=whole.remaining_range_s,
                 )
             case Banner(is_busy=True) if len(self._devices) - len(self._retired) > 1:
                 return Banner(report.text)  # the others go on

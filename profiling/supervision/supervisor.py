@@ -60,6 +60,7 @@ from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn
 from roofscope.profiling.supervision.in_flight import InFlight
 from roofscope.profiling.supervision.lost_worker import WorkerEnd, loss_of
 from roofscope.profiling.supervision.pauses import Pauses
+from roofscope.profiling.supervision.progress import Progress, item_count
 from roofscope.profiling.supervision.protocol import (
     PROTOCOL_VERSION,
     Bye,
@@ -85,10 +86,8 @@ from roofscope.profiling.supervision.run_events import (
     CeilingsComplete,
     EnvironmentKnown,
     OutcomeArrived,
-    Progress,
     Progressed,
     WorkerLost,
-    item_count,
 )
 from roofscope.profiling.supervision.wait import Wait
 

@@ -141,4 +141,6 @@ def test_progress_is_that_of_all() -> None:
     shared.hear(TWIN.uuid, outcome_of(JOBS[1]), now=1.0)
     said = shared.hear(DEVICE.uuid, Progressed(0, 1, "gelu", None, "", None), now=10.0)
     count = len(JOBS[0].job.implementations)
-    assert said == Progressed(1, 2 * count, "cuda:0: gelu", None, "", 10.0 * (2 * count - 1))
+    rest_s = 10.0 * (2 * count - 1)
+    wide = (rest_s / 2, rest_s * 2)  # after one of them
+    assert said == Progressed(1, 2 * count, "cuda:0: gelu", None, "", rest_s, wide)
