@@ -75,6 +75,7 @@ class RunOptions(Struct, frozen=True):
     strict: bool = False
     as_json: bool = False
     patience: float = 1.0
+    retry_paused: bool = False
     shared_gpu: bool = False
 
 
@@ -119,6 +120,12 @@ def command(
     shared_gpu: SharedGpu = False,
     as_json: AsJson = False,
     patience: Patience = 1.0,
+    retry_paused: Annotated[
+        bool,
+        typer.Option(
+            "--retry-paused", help="Try a version that cost a worker again at its other sizes and types."
+        ),
+    ] = False,
 ) -> None:
     """Verify and time kernels; print a table and write a session file.
 
@@ -145,6 +152,7 @@ def command(
         strict=strict,
         as_json=as_json,
         patience=patience,
+        retry_paused=retry_paused,
         shared_gpu=shared_gpu,
     )
     raise typer.Exit(run(options))
@@ -199,6 +207,7 @@ def run(options: RunOptions) -> int:
                 labels=labels,
                 patience=options.patience,
                 may_share=options.shared_gpu,
+                pauses=not options.retry_paused,
             )
         session = load(ending.path) if ending.path else None
     except SessionError as error:

@@ -18,6 +18,7 @@ from roofscope.app.window.device_source import DeviceSource
 from roofscope.app.window.fleet_link import FleetLink
 from roofscope.app.window.folder_commands import FolderCommands
 from roofscope.app.window.kernel_folders import KernelFolders
+from roofscope.app.window.notices import Topic
 from roofscope.app.window.panes.cards import CardColumn
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
@@ -96,7 +97,7 @@ class Application(QObject):
     ) -> None:
         super().__init__()
         self._paths = paths
-        self._source = source
+        self.source = self._source = source
         self.availability = Availability()
         self.settings = Settings(paths.settings)
         self.background = Background(self)
@@ -160,7 +161,8 @@ class Application(QObject):
             self._notice(problem)
         recent = [path for path in self.settings.recent_sessions if is_file(path)]
         example = [self._paths.example] if is_file(self._paths.example) else []
-        candidates = [Path(file) for file in files] or [*recent[:1], *example[:1]][:1]
+        last = recent[:1] if self.settings.habits.reopens_last else []
+        candidates = [Path(file) for file in files] or [*last, *example][:1]
         if not (candidates and self.controller.open(candidates[0])):
             self.controller.new_session(None)
         self.panes.chart.setFocus()
@@ -209,12 +211,12 @@ class Application(QObject):
         controller.worker_lost.connect(panes.cards.worker_lost)
         controller.catalog_changed.connect(self.library.set_catalog)
         controller.refused.connect(self._tell_reasons)
-        self.shared_gpu.noticed.connect(panes.cards.notice)
+        self.shared_gpu.noticed.connect(lambda text: panes.cards.notice(text, Topic.RUN))
         panes.cards.restart_asked.connect(self.commands.restart)
         panes.cards.measure_asked.connect(self.commands.measure_here)
         panes.plan_bar.device_changed.connect(self._device_chosen)
-        self.folder_commands.noticed.connect(panes.cards.notice)
-        panes.trace.failed.connect(panes.cards.notice)
+        self.folder_commands.noticed.connect(lambda text: panes.cards.notice(text, Topic.FOLDERS))
+        panes.trace.failed.connect(lambda text: panes.cards.notice(text, Topic.FILE))
         panes.trace.exported.connect(self.window.say)
         self.background.failed.connect(panes.cards.notice)
         self.window.file_dropped.connect(controller.open)

@@ -13,6 +13,7 @@ from roofscope.app.window.notices import Topic
 from roofscope.app.window.plan_choice import Checked, PlanChoice, newest, plan
 from roofscope.app.window.session_keeper import SessionKeeper
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.trash import Trashed, take_from_trash
 from roofscope.app.window.unfinished import Unfinished
 from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import Device
@@ -23,6 +24,7 @@ from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Task, Trace
 from roofscope.profiling.supervision.readiness import Refusal, lock_refusal
 from roofscope.profiling.supervision.recorder import Recorder
+from roofscope.profiling.supervision.retrying import CannotRetry, retry_jobs
 from roofscope.profiling.supervision.run_events import (
     Awaited,
     Banner,
@@ -44,6 +46,7 @@ class Controller(QObject):
     """The only writer to the session file. Views call it and listen to its signals."""
 
     noticed = Signal(str, object)  # one sentence for the line of notices, and its Topic
+    settled = Signal(object)  # a Topic of which all notices are out of date
     said = Signal(str)  # one sentence for the status line
     running_changed = Signal(bool)
     progressed = Signal(object)  # Progressed
@@ -80,6 +83,7 @@ class Controller(QObject):
         self._unfinished = Unfinished()
         self._is_running = False
         self._is_proving = False
+        self.patience = 1.0  # a factor on the deadlines of foreign code
         link.reported.connect(self._hear)
         keeper.on_moved = self._session_moved
         fleet.reported.connect(self._hear_from)
@@ -110,6 +114,7 @@ class Controller(QObject):
             return False
         if not self._try(lambda: self._keeper.open(path)):
             return False
+        self.settled.emit(Topic.FILE)
         self.session_changed.emit()
         if problems := self._model.session.problems:
             self.noticed.emit(" ".join(problems), Topic.SESSION)
@@ -131,8 +136,42 @@ class Controller(QObject):
             return
         save = self._keeper.save_copy if self._is_running else self._keeper.save_as
         if self._try(lambda: save(target)):
+            if not self._is_running:
+                self.settled.emit(Topic.SESSION)
             self.session_changed.emit()
             self.said.emit(f"Saved as {target}")
+
+    def rename(self, target: Path) -> bool:
+        """Give the session's file another name."""
+        return self._change_file(lambda: self._keeper.rename(target), f"Renamed to {target.name}")
+
+    def put_away(self) -> Trashed | None:
+        """Put the session's file into the trash; what can bring it back."""
+        found: list[Trashed] = []
+        if not self._change_file(lambda: found.append(self._keeper.put_away()), ""):
+            return None
+        self.said.emit(f"{found[0].path.name} is {found[0].place}; Undo brings it back.")
+        return found[0]
+
+    def bring_back(self, trashed: Trashed) -> bool:
+        """Show a session that was put away."""
+        try:
+            take_from_trash(trashed)
+        except OSError as error:
+            text = f"{trashed.path} does not come back: {error.strerror or error}."
+            self.noticed.emit(text, Topic.FILE)
+            return False
+        return self.open(trashed.path)
+
+    def _change_file(self, change: Callable[[], object], said: str) -> bool:
+        if self._is_running:
+            self.noticed.emit("A run is under way, which writes this file; stop it first.", Topic.UNDER_WAY)
+            return False
+        if not self._try(change):
+            return False
+        self.session_changed.emit()
+        self.said.emit(said)
+        return True
 
     def take_catalog(self, catalog: Catalog) -> None:
         """Go on with these kernels, unless a run is under way: the next one looks for itself."""
@@ -183,6 +222,26 @@ class Controller(QObject):
         device = session.own_device(devices, point)
         if device and self._begin(device):
             self._submit([Trace(job)])
+
+    def try_again(self, points: Sequence[Point], devices: Sequence[Device]) -> None:
+        """Measure these points once more, also those that are paused because they cost a worker."""
+        if self._is_running:
+            return
+        self._rescan()
+        session = self._model.session
+        try:
+            jobs = retry_jobs(session, points, self._catalog, devices, self._next_job())
+        except CannotRetry as error:
+            self.noticed.emit(str(error), Topic.RUN)
+            return
+        again = [implementation for job in jobs for implementation in job.implementations]
+        self._availability.forget(again)
+        self.refused.emit()
+        own = {device.id: device for device in devices}
+        if jobs and self._begin(*(own[name] for name in dict.fromkeys(job.device for job in jobs))):
+            for workers in (self._link, self._fleet):
+                workers.lift_pauses(again)
+            self._submit_runs([Run(job) for job in jobs])
 
     def stop(self) -> None:
         if self._is_running:
@@ -261,10 +320,12 @@ class Controller(QObject):
         self._link.end_worker()
         self._set_running(runs)
         self._fleet.submit(self._devices, runs, probes)
+        self._fleet.be_patient(self.patience)
 
     def _submit(self, tasks: Sequence[Task]) -> None:
         self._fleet.end_workers()
         self._set_running(tasks)
+        self._link.be_patient(self.patience)
         self._link.submit(tasks)
 
     def _set_running(self, tasks: Sequence[Task]) -> None:

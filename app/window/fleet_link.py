@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 
 from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import Device
+from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.supervision.dispatcher import Dispatcher
 from roofscope.profiling.supervision.fleet import Member
 from roofscope.profiling.supervision.protocol import Run, Task
@@ -56,6 +57,16 @@ class FleetLink(QObject):
         """To each device, for what its worker is waiting for."""
         for link in self._links.values():
             link.give_more_time()
+
+    def lift_pauses(self, implementations: Sequence[Implementation]) -> None:
+        """Try these again although they cost a worker."""
+        for link in self._links.values():
+            link.lift_pauses(implementations)
+
+    def be_patient(self, patience: float) -> None:
+        """Wait so many times as long for foreign code."""
+        for link in self._links.values():
+            link.be_patient(patience)
 
     def catalog_changed(self, catalog_hash: str, kernel_roots: Sequence[str]) -> None:
         for link in self._links.values():

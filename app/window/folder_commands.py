@@ -18,6 +18,7 @@ from roofscope.profiling.planning.trust import TrustError
 
 class FolderCommands(QObject):
     noticed = Signal(str)  # one sentence
+    looked = Signal()  # the folders were looked at again: what was said of them is out of date
 
     def __init__(
         self,
@@ -107,6 +108,7 @@ class FolderCommands(QObject):
                 self._is_late = True
                 self._take_up()
                 return
+            self.looked.emit()
             self._folders.states, catalog = answer
             self._controller.take_catalog(catalog)
             self._show_states()

@@ -4,7 +4,9 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from roofscope.app.presentation.device_sheet import known_ceilings
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.trash import Trashed, put_into_trash
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import environment
 from roofscope.profiling.paths import is_file, new_session_path, rescue_folders
@@ -15,6 +17,7 @@ from roofscope.profiling.results.session import Session, timestamp
 from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
+from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.supervision.recorder import Recorder
 from roofscope.profiling.supervision.safe_store import SafeStore
 
@@ -47,6 +50,11 @@ class SessionKeeper:
         """The file shown; None for a session that is not written yet."""
         path = self._model.session.path
         return path if is_file(path) else None
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether the file was made for a run that has brought nothing yet."""
+        return self._is_bare
 
     @property
     def is_in_memory(self) -> bool:
@@ -144,6 +152,12 @@ class SessionKeeper:
         origin = self._recorders[device.uuid].add_environment(environment([device], []))
         self._model.know_environment(origin)
 
+    def known_ceilings(self, device: Device) -> tuple[Ceiling, ...]:
+        """Of the session shown where it has some of the device, else those kept; the newest last."""
+        session = self._model.session
+        found = tuple(ceiling for ceiling in session.ceilings if ceiling.device_uuid == device.uuid)
+        return found or known_ceilings(device, self._cache)
+
     def has_measured_ceilings(self, device: Device) -> bool:
         """Whether the session has ceilings of the device as it is now, or as the worker sees it."""
         if (recorder := self._recorders.get(device.uuid)) is None:
@@ -169,6 +183,42 @@ class SessionKeeper:
         """Copy the session and carry on in the file that is open. Raises SessionError."""
         if self._safe:
             self._safe.store.save_as(target)
+
+    def rename(self, target: Path) -> None:
+        """Give the file another name. Raises SessionError, and then it has its own."""
+        path = self._own_path()
+        if os.path.lexists(target):
+            raise SessionError(f"{target} exists already; choose another name.")
+        self.close()
+        try:
+            path.rename(target)
+        except (OSError, ValueError) as error:
+            raise SessionError(f"{path} cannot be renamed: {_why(error)}.") from error
+        self._model.session.path = target
+
+    def put_away(self) -> Trashed:
+        """Put the file into the trash and show an empty session. Raises SessionError."""
+        path = self._own_path()
+        self.close()
+        try:
+            trashed = put_into_trash(path)
+        except OSError as error:
+            raise SessionError(f"{path} cannot be put into the trash: {_why(error)}.") from error
+        self.show_empty(self._model.session.device)
+        return trashed
+
+    @property
+    def why_not_own(self) -> str:
+        """Why the file shown is not one to rename or to put away, as a sentence; "" where it is."""
+        if self.is_example:
+            return "The example came with the program and stays as it is."
+        return "" if self.path else "There is no file yet: nothing was measured."
+
+    def _own_path(self) -> Path:
+        path = self.path
+        if self.why_not_own or path is None:
+            raise SessionError(self.why_not_own)
+        return path
 
     def note_gain(self) -> None:
         """A result has come in: the file is worth keeping, and stays what is shown."""
@@ -219,6 +269,10 @@ class SessionKeeper:
         if self.path and not self._safe and not os.access(self.path, os.W_OK):
             return f"{self.path.name} is read-only"
         return ""
+
+
+def _why(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _resolved(path: Path) -> Path:

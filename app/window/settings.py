@@ -14,6 +14,7 @@ from msgspec import Struct
 from PySide6.QtCore import QByteArray
 
 from roofscope.app.presentation.tokens import Scheme
+from roofscope.app.window.habits import Habits
 from roofscope.profiling.decoding import UnreadableError, decode
 
 _LAYOUT_VERSION = 1  # raise when docks are renamed or rearranged: an older layout is then forgotten
@@ -48,6 +49,7 @@ class _Remembered(Struct, frozen=True):
     kernel_folders: tuple[_Line, ...] = ()
     folder: _Line = ""
     layout: _Layout | None = None
+    habits: Habits = Habits()
 
 
 class Settings:
@@ -58,6 +60,10 @@ class Settings:
         self.problems: list[str] = []
         self._is_kept = True  # until it cannot be written, which is said once
         self._values = self._first_read()
+
+    @property
+    def path(self) -> Path:
+        return self._path
 
     @property
     def scheme(self) -> Scheme:
@@ -72,6 +78,11 @@ class Settings:
         """Newest first."""
         return tuple(map(Path, self._values.recent_sessions))
 
+    @recent_sessions.setter
+    def recent_sessions(self, paths: Sequence[Path]) -> None:
+        lines = tuple(map(_line, paths))
+        self._change(lambda values: msgspec.structs.replace(values, recent_sessions=lines))
+
     def remember_session(self, path: Path) -> None:
         def with_it(values: _Remembered) -> _Remembered:
             others = [recent for recent in values.recent_sessions if recent != _line(path)]
@@ -79,6 +90,15 @@ class Settings:
             return msgspec.structs.replace(values, recent_sessions=recent)
 
         self._change(with_it)
+
+    @property
+    def habits(self) -> Habits:
+        """What the user is used to: the plan, and what the settings dialog asks for."""
+        return self._values.habits
+
+    @habits.setter
+    def habits(self, habits: Habits) -> None:
+        self._change(lambda values: msgspec.structs.replace(values, habits=habits))
 
     @property
     def kernel_folders(self) -> tuple[Path, ...]:

@@ -1,35 +1,39 @@
 """What each command does, and which of them can be given right now."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QMessageBox
 
-from roofscope.app.presentation.export import ExportError, export
 from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.window.background import Background
-from roofscope.app.window.commands import CommandId
+from roofscope.app.window.commands import COMMAND_OF, CommandId, tool_tip
 from roofscope.app.window.controller import Controller
+from roofscope.app.window.device_source import DeviceSource
 from roofscope.app.window.folder_commands import FolderCommands
-from roofscope.app.window.panes.proof import ProofPane
+from roofscope.app.window.help_commands import HelpCommands
+from roofscope.app.window.notices import Topic
+from roofscope.app.window.plan_habits import PlanHabits
 from roofscope.app.window.plan_watch import PlanWatch
 from roofscope.app.window.selection import Selection
+from roofscope.app.window.session_commands import SessionCommands
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.settings import Settings
 from roofscope.app.window.shared_gpu import SharedGpu
-from roofscope.app.window.shell.doctor_dialog import DoctorDialog
 from roofscope.app.window.shell.file_dialogs import FileDialogs
 from roofscope.app.window.shell.main_window import SCHEME_COMMANDS, MainWindow, Panes
-from roofscope.app.window.shell.shortcuts_dialog import ShortcutsDialog
 from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.app.window.tables.point_table import PointTable
 from roofscope.app.window.theme import ThemeSwitch
+from roofscope.app.window.undo import UndoSteps
 from roofscope.app.window.widgets.labels import tip_text
-from roofscope.profiling.doctor import examine
 from roofscope.profiling.planning.plan import PlanError
 from roofscope.profiling.results.session import Point
+from roofscope.profiling.supervision.retrying import is_paused
+
+# What the context menu of a row offers beside copying.
+_OF_A_POINT = (CommandId.PIN, CommandId.TRACE, CommandId.TRY_AGAIN)
 
 
 class Parts(Protocol):
@@ -49,26 +53,48 @@ class Parts(Protocol):
     watch: PlanWatch
     shared_gpu: SharedGpu
 
+    @property
+    def source(self) -> DeviceSource: ...
+
 
 class WindowCommands(QObject):
     def __init__(self, parts: Parts, dialogs: FileDialogs, example: Path) -> None:
         super().__init__(parts.window)
         self._parts = parts
-        self._dialogs = dialogs
-        self._example = example
         self._points_before = 0  # of the run under way
         self._actions = parts.window.actions_of
-        self._trace_tip = self._actions[CommandId.TRACE].toolTip()
         self._pin_text = self._actions[CommandId.PIN].text()
+        self._why_not: dict[CommandId, str] = {}
+        self.steps = UndoSteps(self)
+        self.sessions = SessionCommands(parts, dialogs, self.steps, example)
+        self.help = HelpCommands(parts, self.why_not)
+        self.plan_habits = PlanHabits(parts)
         self._connect()
+        parts.panes.results.view.addActions([self._actions[command] for command in _OF_A_POINT])
+        self.steps.changed.connect(self._refresh)
+        parts.panes.cards.retry_asked.connect(self._try_paused_again)
+        for signal in (parts.library.checks_changed, parts.panes.plan_bar.changed):
+            signal.connect(lambda: self._settle(Topic.PLAN))
         parts.controller.running_changed.connect(self._running_changed)
-        parts.controller.session_changed.connect(self._session_changed)
+        parts.controller.session_changed.connect(self._refresh)
         parts.model.replaced.connect(self._forget_selection)
-        parts.model.environment_changed.connect(self._session_changed)
         parts.model.point_added.connect(self._refresh)
         parts.selection.changed.connect(self._refresh)
         parts.panes.plan_bar.device_changed.connect(self._refresh)
-        self._session_changed()
+        parts.controller.settled.connect(self._settle)
+        parts.shared_gpu.asked.connect(lambda: self._settle(Topic.RUN))
+        parts.folder_commands.looked.connect(lambda: self._settle(Topic.FOLDERS))
+        self._refresh()
+
+    @property
+    def export(self) -> Callable[[Path], None]:
+        return self.sessions.export
+
+    def why_not(self, command: CommandId) -> str:
+        """Why it cannot be given now, as a sentence; "" where it can."""
+        if command is CommandId.RUN and not self._actions[command].isEnabled():
+            return self._why_not.get(command) or self._parts.watch.problem
+        return self._why_not.get(command, "")
 
     def measure_here(self) -> None:
         """From the example's card: everything, on this machine's best device."""
@@ -81,7 +107,7 @@ class WindowCommands(QObject):
         try:
             choice = parts.panes.plan_bar.choice()
         except PlanError as error:
-            parts.panes.cards.notice(str(error))
+            parts.panes.cards.notice(str(error), Topic.PLAN)
             return
         if choice is None or not devices:
             parts.window.say("Still looking for devices; press Run again in a moment.")
@@ -96,6 +122,7 @@ class WindowCommands(QObject):
         parts.shared_gpu.ask(devices, measure)
 
     def restart(self) -> None:
+        self._settle(Topic.RUN)
         self._parts.panes.cards.forget_worker()
         self._parts.controller.restart()
 
@@ -103,44 +130,26 @@ class WindowCommands(QObject):
         parts, window = self._parts, self._parts.window
         self._actions.connect(
             {
-                CommandId.OPEN: lambda: self._dialogs.ask_open(parts.controller.open),
-                CommandId.NEW: lambda: parts.controller.new_session(parts.panes.plan_bar.device()),
-                CommandId.SAVE: self._save,
-                CommandId.SAVE_AS: self._save_as,
-                CommandId.EXPORT: lambda: self._dialogs.ask_export(
-                    parts.model.session.path.stem, self.export
-                ),
+                **self.sessions.handlers,
+                **self.help.handlers,
                 CommandId.KERNELS: parts.folder_commands.show,
                 CommandId.QUIT: window.close,
                 CommandId.COPY: parts.panes.results.copy,
                 CommandId.COPY_MARKDOWN: parts.panes.results.copy_markdown,
                 CommandId.FIND: self._find,
+                CommandId.UNDO: self.steps.undo,
+                CommandId.REDO: self.steps.redo,
                 CommandId.RUN: self.run,
                 CommandId.STOP: self._stop,
                 CommandId.MORE_TIME: parts.controller.give_more_time,
                 CommandId.PROBE: self._probe,
                 CommandId.TRACE: self._trace,
                 CommandId.PIN: self._pin,
+                CommandId.TRY_AGAIN: self._try_again,
                 CommandId.RESET_LAYOUT: window.reset_layout,
-                CommandId.DOCTOR: self._show_doctor,
-                CommandId.SHORTCUTS: lambda: ShortcutsDialog(window).open(),
-                CommandId.ABOUT: self._show_about,
                 **{command: self._scheme_setter(command) for command in SCHEME_COMMANDS},
             }
         )
-
-    def export(self, path: Path) -> None:
-        if self._parts.controller.keeper.is_open_file(path):
-            self._parts.panes.cards.notice(
-                f"{path} is the open session and would be lost; choose another name."
-            )
-            return
-        try:
-            export(self._parts.model.session, self._parts.panes.chart, path)
-        except ExportError as error:
-            self._parts.panes.cards.notice(str(error))
-            return
-        self._parts.window.say(f"Written to {path}")
 
     def _scheme_setter(self, command: CommandId) -> Callable[[], None]:
         def choose() -> None:
@@ -158,21 +167,6 @@ class WindowCommands(QObject):
     def _selected(self) -> Point | None:
         number = self._parts.selection.number
         return self._parts.model.point(number) if number is not None else None
-
-    def _save(self) -> None:
-        keeper = self._parts.controller.keeper
-        is_kept = keeper.path and not keeper.is_in_memory and not self._parts.model.session.is_damaged
-        if is_kept and not keeper.is_autosaved and not keeper.is_example:
-            self._parts.window.say(f"Every result is already in {keeper.path}")
-        else:
-            self._save_as()
-
-    def _save_as(self) -> None:
-        keeper = self._parts.controller.keeper
-        if keeper.path is None and not keeper.is_in_memory:
-            self._parts.panes.cards.notice("There is nothing to save yet; run something first.")
-            return
-        self._dialogs.ask_save(self._parts.model.session.path.name, self._parts.controller.save_as)
 
     def _find(self) -> None:
         """The results if they have the focus, else the library."""
@@ -193,35 +187,54 @@ class WindowCommands(QObject):
 
     def _trace(self) -> None:
         if point := self._selected():
+            self._settle(Topic.RUN)
             self._parts.window.docks["Trace"].show()
             self._parts.window.docks["Trace"].raise_()
             self._parts.controller.trace(point, self._parts.panes.plan_bar.devices)
 
     def _pin(self) -> None:
-        table, point = self._parts.table, self._selected()
-        if point:
-            table.pin(None if table.pinned == point.number else point.number)
+        """Or unpin; a step that can be taken back while the same session is shown."""
+        if (point := self._selected()) is None:
+            return
+        table, path = self._parts.table, self._parts.model.session.path
+        before = table.pinned
+        wanted = None if before == point.number else point.number
+
+        def pin(number: int | None) -> bool:
+            if self._parts.model.session.path != path:
+                return False
+            table.pin(number)
             self._refresh()
+            return True
 
-    def _show_doctor(self) -> None:
-        parts = self._parts
-        theme = parts.theme_switch.theme
-        proofs = ProofPane(
-            parts.model, parts.controller, parts.panes.plan_bar.device(), theme, parts.shared_gpu.ask
-        )
-        dialog = DoctorDialog(theme, proofs, parts.window)
-        dialog.show()
-        parts.background.ask(examine, dialog.show_checks)
+        text = "pin of the baseline" if wanted is not None else "unpin of the baseline"
+        self.steps.take(text, lambda: pin(wanted), lambda: pin(before))
 
-    def _show_about(self) -> None:
-        box = QMessageBox(self._parts.window)
-        box.setWindowTitle("About Roofscope")
-        box.setText(
-            "Roofscope measures CUDA, Triton, eager and compiled versions of a kernel"
-            " and sets them on a measured roofline."
-        )
-        box.setInformativeText("MIT licence. Icons by Lucide, ISC licence.")
-        box.open()
+    def _try_again(self) -> None:
+        if point := self._selected():
+            self._retry([point])
+
+    def _try_paused_again(self) -> None:
+        """What cost a worker in the run that ended, and what was left out because of it."""
+        self._retry([point for point in self._new_points if is_paused(point)])
+
+    def _retry(self, points: Sequence[Point]) -> None:
+        devices = self._parts.panes.plan_bar.devices
+        own = [self._parts.model.session.own_device(devices, point) for point in points]
+
+        def measure(_is_shared: bool) -> None:
+            self._parts.panes.cards.forget_worker()
+            self._parts.controller.try_again(points, devices)
+
+        self._parts.shared_gpu.ask([device for device in dict.fromkeys(own) if device], measure)
+
+    @property
+    def _new_points(self) -> Sequence[Point]:
+        """Of the run under way, or of the last one."""
+        return self._parts.model.session.points[self._points_before :]
+
+    def _settle(self, topic: Topic) -> None:
+        self._parts.panes.cards.board.settle(topic)
 
     def _running_changed(self, running: bool) -> None:
         panes = self._parts.panes
@@ -231,33 +244,22 @@ class WindowCommands(QObject):
             self._points_before = len(self._parts.model.session.points)
         self._refresh()
         if not running:
+            self._settle(Topic.UNDER_WAY)
+            if any(map(is_paused, self._new_points)):
+                panes.cards.offer_retry()
             self._parts.watch.refresh()
             stopped = self._parts.window.said.startswith("Stopping")
             self._parts.window.say("Stopped; what was measured is kept." if stopped else self._tally())
 
     def _tally(self) -> str:
         """What the run that just ended brought; "" for one without points."""
-        new = self._parts.model.session.points[self._points_before :]
+        new = self._new_points
         if not new:
             return ""
         measured = sum(point.measured is not None for point in new)
         rest = len(new) - measured
         more = f", {rest} not: see Reason in the results" if rest else ""
         return f"Done: {measured} of {counted_text(len(new), 'point')} measured{more}."
-
-    def _session_changed(self) -> None:
-        parts = self._parts
-        keeper, session = parts.controller.keeper, parts.model.session
-        name = keeper.path.stem if keeper.path else "new session"
-        where = f" - {session.device.name}" if session.device else ""
-        parts.window.setWindowTitle(f"{name}{where} - Roofscope")
-        if keeper.path and not keeper.is_example:
-            parts.settings.remember_session(keeper.path)
-        parts.window.show_recent(parts.settings.recent_sessions)
-        device = session.device.name if session.device else "another machine"
-        text = f"This is an example recorded on {device}, not on this machine."
-        parts.panes.cards.show_example(text if keeper.is_example else None)
-        self._refresh()
 
     def _why_no_trace(self, point: Point | None) -> str:
         devices = self._parts.panes.plan_bar.devices
@@ -266,17 +268,37 @@ class WindowCommands(QObject):
         return self._parts.controller.why_no_trace(devices)
 
     def _refresh(self) -> None:
-        running = self._parts.controller.is_running
+        parts = self._parts
+        self._why_not = self._reasons()
+        for command, why_not in self._why_not.items():
+            action = self._actions[command]
+            action.setEnabled(not why_not)
+            action.setToolTip(tip_text(why_not or tool_tip(COMMAND_OF[command])))
+        if not parts.controller.is_running:
+            self._actions[CommandId.RUN].setEnabled(not parts.watch.problem)
         point = self._selected()
-        measured = point is not None and point.measured is not None
-        has_device = self._parts.panes.plan_bar.device() is not None
-        why_not = self._why_no_trace(point)
-        self._actions[CommandId.STOP].setEnabled(running)
-        self._actions[CommandId.PROBE].setEnabled(has_device and not running)
-        self._actions[CommandId.TRACE].setEnabled(measured and not why_not and not running)
-        self._actions[CommandId.TRACE].setToolTip(tip_text(why_not or self._trace_tip))
-        self._actions[CommandId.PIN].setEnabled(measured)
-        is_pinned = point is not None and self._parts.table.pinned == point.number
+        is_pinned = point is not None and parts.table.pinned == point.number
         self._actions[CommandId.PIN].setText("Unpin &baseline" if is_pinned else self._pin_text)
-        if running:
-            self._actions[CommandId.RUN].setEnabled(False)
+        for command, text in ((CommandId.UNDO, self.steps.undo_text), (CommandId.REDO, self.steps.redo_text)):
+            self._actions[command].setText(f"{COMMAND_OF[command].text} {text}".rstrip())
+
+    def _reasons(self) -> dict[CommandId, str]:
+        """Why commands that cannot always be given cannot be given now."""
+        parts, point = self._parts, self._selected()
+        running = "A run is under way." if parts.controller.is_running else ""
+        looking = "" if parts.panes.plan_bar.device() else "Still looking for devices."
+        unselected = "" if point else "Select a point first."
+        unmeasured = unselected or ("" if point and point.measured else "This point has no time.")
+        keeper = parts.controller.keeper
+        return {
+            CommandId.RUN: running or looking,
+            CommandId.STOP: "" if running else "No run is under way.",
+            CommandId.PROBE: running or looking,
+            CommandId.TRACE: running or unmeasured or self._why_no_trace(point),
+            CommandId.PIN: unmeasured,
+            CommandId.TRY_AGAIN: running or unselected or self._why_no_trace(point),
+            CommandId.RENAME: running or keeper.why_not_own,
+            CommandId.TRASH: running or keeper.why_not_own,
+            CommandId.UNDO: "" if self.steps.undo_text else "There is nothing to undo.",
+            CommandId.REDO: "" if self.steps.redo_text else "There is nothing to redo.",
+        }

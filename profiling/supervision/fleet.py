@@ -56,13 +56,16 @@ class HeadlessFleet:
         catalog_hash: str,
         on_report: OnReport,
         patience: float = 1.0,
+        *,
+        pauses: bool = True,
     ) -> None:
         self._reports: queue.Queue[tuple[Device, RunEvent | BaseException]] = queue.Queue()
         self._on_report = on_report
         self._presses = 0
         roots = tuple(kernel_roots)
         self._seats = [
-            _Seat(member, Supervisor(roots, catalog_hash, patience), self._reports) for member in members
+            _Seat(member, Supervisor(roots, catalog_hash, patience, pauses=pauses), self._reports)
+            for member in members
         ]
         self.was_stopped = False
 

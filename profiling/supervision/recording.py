@@ -66,6 +66,7 @@ def record(
     append: bool = False,
     patience: float = 1.0,
     may_share: bool = False,
+    pauses: bool = True,
     members_of: MembersOf = members_of,
 ) -> Ending:
     """Carry the tasks out and keep what they yield in a new session file, or in one that is there.
@@ -73,7 +74,8 @@ def record(
     Where the file is lost or full meanwhile, the watch gets a banner and the results go to another file.
     Several devices share runs out among them, a job at a time. A new file has the revisions of the kernels'
     folders among its labels, and stays only where it was worth making: not where the device was busy, or
-    others compute on it, unless it may be shared. ``patience`` is a factor on the deadlines of foreign code.
+    others compute on it, unless it may be shared. ``patience`` is a factor on the deadlines of foreign code;
+    without ``pauses`` what cost a worker is tried at its other workloads all the same.
     Raises SessionError.
     """
     devices = (devices,) if isinstance(devices, Device) else tuple(devices)
@@ -101,10 +103,12 @@ def record(
         if len(devices) == 1:
             (device,) = devices
             queue = [*tasks, *probes[device.uuid]]
-            ending = carry_out(queue, catalog, kernel_roots, partial(handle, device), patience)
+            ending = carry_out(queue, catalog, kernel_roots, partial(handle, device), patience, pauses=pauses)
         else:
             runs = [task for task in tasks if isinstance(task, Run)]
-            ending = share_out(members_of(devices), runs, probes, catalog, kernel_roots, handle, patience)
+            ending = share_out(
+                members_of(devices), runs, probes, catalog, kernel_roots, handle, patience, pauses=pauses
+            )
     kept = safe.kept_path
     if ending.busy and not gains and not append:
         path.unlink(missing_ok=True)
@@ -118,6 +122,8 @@ def carry_out(
     kernel_roots: Sequence[Path],
     watch: Callable[[RunEvent], None],
     patience: float = 1.0,
+    *,
+    pauses: bool = True,
 ) -> Ending:
     """Work until the tasks are done, or stopped by Ctrl+C, SIGTERM or SIGHUP; keeps nothing."""
     busy = ""
@@ -128,7 +134,7 @@ def carry_out(
             busy = report.text
         watch(report)
 
-    supervisor = Supervisor(map(str, kernel_roots), catalog.hash, patience)
+    supervisor = Supervisor(map(str, kernel_roots), catalog.hash, patience, pauses=pauses)
     run = HeadlessRun(supervisor, on_report, LocalTarget())
     with stopped_by_signals(run):  # while it ends, too
         try:
@@ -146,6 +152,8 @@ def share_out(
     kernel_roots: Sequence[Path],
     watch: Callable[[Device, RunEvent], None],
     patience: float = 1.0,
+    *,
+    pauses: bool = True,
 ) -> Ending:
     """As ``carry_out``, on several devices at once. ``own``: what each does by itself, by UUID."""
     busy = ""
@@ -156,7 +164,7 @@ def share_out(
             busy = report.text
         watch(device, report)
 
-    fleet = HeadlessFleet(members, map(str, kernel_roots), catalog.hash, on_report, patience)
+    fleet = HeadlessFleet(members, map(str, kernel_roots), catalog.hash, on_report, patience, pauses=pauses)
     with stopped_by_signals(fleet):  # while it ends, too
         try:
             left = fleet.run(runs, own)

@@ -104,7 +104,10 @@ class _Worker(Enum):
 
 
 class Supervisor:
-    """The parent's half of the conversation. ``patience`` is a factor on the deadlines of foreign code."""
+    """The parent's half of the conversation. ``patience`` is a factor on the deadlines of foreign code.
+
+    Without ``pauses`` an implementation that cost a worker is given to the next one all the same.
+    """
 
     def __init__(
         self,
@@ -112,6 +115,8 @@ class Supervisor:
         catalog_hash: str,
         patience: float = 1.0,
         make_secret: Callable[[], str] = secrets.token_hex,
+        *,
+        pauses: bool = True,
     ) -> None:
         self._kernel_roots = tuple(kernel_roots)
         self._catalog_hash = catalog_hash
@@ -119,7 +124,7 @@ class Supervisor:
         # What is to be done.
         self._queue: deque[Task] = deque()
         self._begun: set[str] = set()  # ids of jobs that a worker was given; what a loss left is queued again
-        self._pauses = Pauses()
+        self._pauses = Pauses(are_kept=pauses)
         self._stopping = 0  # presses of Stop since the queue was last filled
         self._progress = Progress()
         self._flight = InFlight()
@@ -143,6 +148,14 @@ class Supervisor:
         if catalog_hash != self._catalog_hash:
             self._pauses.clear()
         self._catalog_hash = catalog_hash
+
+    def lift_pauses(self, implementations: Iterable[Implementation]) -> None:
+        """Try these again although they cost a worker."""
+        self._pauses.lift(implementations)
+
+    def be_patient(self, patience: float) -> None:
+        """From the next thing on that is waited for."""
+        self._wait.patience = patience
 
     def submit(self, tasks: Iterable[Task], now: float) -> list[Effect]:
         """Queue tasks and start working on them."""

@@ -1,6 +1,5 @@
 """The main window: places the panes, remembers where they are, takes dropped files."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -21,8 +20,7 @@ from roofscope.app.window.panes.trace import TracePane
 from roofscope.app.window.style_sheet import window_style
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.icons import application_icon, icon
-from roofscope.app.window.widgets.labels import as_pane, tip_text
-from roofscope.profiling.plain_text import one_line
+from roofscope.app.window.widgets.labels import as_pane
 
 SCHEME_COMMANDS = {
     CommandId.THEME_SYSTEM: Scheme.SYSTEM,
@@ -125,14 +123,6 @@ class MainWindow(QMainWindow):
         for command, its_scheme in SCHEME_COMMANDS.items():
             self.actions_of[command].setChecked(its_scheme is scheme)
 
-    def show_recent(self, paths: Sequence[Path]) -> None:
-        self.recent_menu.clear()
-        for path in paths:
-            action = self.recent_menu.addAction(one_line(path.name).replace("&", "&&"))
-            action.setToolTip(tip_text(str(path)))
-            action.triggered.connect(lambda _checked=False, path=path: self.file_dropped.emit(path))
-        self.recent_menu.setEnabled(bool(paths))
-
     def reset_layout(self) -> None:
         """Every pane back in its first place, at sizes that suit the window, whatever size it gets."""
         self.restoreState(self._default_state)
@@ -206,6 +196,8 @@ class MainWindow(QMainWindow):
             if command.starts_group:
                 menus[command.menu].addSeparator()
             menus[command.menu].addAction(action)
+            if command.also_in:
+                menus[command.also_in].addAction(action)
             if command.is_choice:
                 schemes.addAction(action)
             if command.id is CommandId.OPEN:

@@ -50,7 +50,7 @@ class NoticesDialog(QDialog):
         line.setSpacing(12)
         at = label(f"{notice.at:%H:%M}", "muted")
         line.addWidget(at, 0, Qt.AlignmentFlag.AlignTop)
-        line.addWidget(label(counted(notice), wraps=True), 1)
+        line.addWidget(label(counted(notice), wraps=True), 1, Qt.AlignmentFlag.AlignTop)
         close = _button("Close", lambda: self._board.close(notice.text))
         close.setAccessibleName(f"Close: {notice.text[:60]}")
         line.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
