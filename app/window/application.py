@@ -9,6 +9,7 @@ from PySide6.QtCore import QCoreApplication, QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
 from roofscope.app.presentation.roofline.caption import device_text
+from roofscope.app.window.activity_log import ActivityLog
 from roofscope.app.window.availability import Availability
 from roofscope.app.window.background import Background
 from roofscope.app.window.chart.roofline_chart import RooflineChart
@@ -23,6 +24,7 @@ from roofscope.app.window.panes.cards import CardColumn
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
+from roofscope.app.window.panes.log import LogPane
 from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.panes.results import ResultsPane
 from roofscope.app.window.panes.trace import TracePane
@@ -108,6 +110,7 @@ class Application(QObject):
         catalog = scan((LIBRARY, *self.folders.roots))  # those recorded come when the window is there
         self.library = LibraryModel(catalog, self)
         self.table = PointTable(self.model, self)
+        self.log = ActivityLog(self)
         self.link = WorkerLink(Supervisor(self.folders.root_names, catalog.hash), target, self)
         self.fleet = FleetLink(self._new_link, lambda devices: members_of(devices, target), self)
         keeper = SessionKeeper(
@@ -200,10 +203,13 @@ class Application(QObject):
             ),
             trace=TracePane(model, selection, self.background, actions[CommandId.TRACE]),
             strip=DeviceStrip(self._source),
+            log=LogPane(self.log),
         )
 
     def _join(self) -> None:
         panes, controller = self.panes, self.controller
+        self.log.listen(self)
+        panes.cards.board.added.connect(self.log.add_notice)
         controller.noticed.connect(panes.cards.notice)
         controller.said.connect(self.window.say)
         controller.progressed.connect(panes.plan_bar.show_progress)

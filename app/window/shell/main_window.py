@@ -14,6 +14,7 @@ from roofscope.app.window.panes.cards import CardColumn
 from roofscope.app.window.panes.detail import LEAST_WIDTH, DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
+from roofscope.app.window.panes.log import LogPane
 from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.panes.results import ResultsPane
 from roofscope.app.window.panes.trace import TracePane
@@ -43,6 +44,7 @@ class Panes(Struct, frozen=True):
     details: DetailPane
     trace: TracePane
     strip: DeviceStrip
+    log: LogPane
 
 
 class MainWindow(QMainWindow):
@@ -86,12 +88,14 @@ class MainWindow(QMainWindow):
         self._dock("Details", panes.details, _RIGHT)
         self._dock("Results", panes.results, _BOTTOM)
         self._dock("Trace", panes.trace, _BOTTOM)
+        self._dock("Log", panes.log, _BOTTOM)
         self.setCorner(Qt.Corner.BottomRightCorner, _RIGHT)
         self.setCorner(Qt.Corner.BottomLeftCorner, _BOTTOM)
         self.setTabPosition(_BOTTOM, self.tabPosition(_RIGHT).North)
-        for title in ("Results", "Trace"):
+        for title in ("Results", "Trace", "Log"):
             self.docks[title].setTitleBarWidget(QWidget())  # its tab says it already
         self.tabifyDockWidget(self.docks["Results"], self.docks["Trace"])
+        self.tabifyDockWidget(self.docks["Trace"], self.docks["Log"])
         self.docks["Results"].raise_()
         self._fill_menus()
         status = self.statusBar()
