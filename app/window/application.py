@@ -3,9 +3,10 @@
 import signal
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QObject, QTimer
+from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from roofscope.app.presentation.roofline.caption import device_text
@@ -35,10 +36,12 @@ from roofscope.app.window.session_keeper import SessionKeeper
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.settings import Settings
 from roofscope.app.window.shared_gpu import SharedGpu
+from roofscope.app.window.shell.docks import Layout
 from roofscope.app.window.shell.file_dialogs import FileDialogs
-from roofscope.app.window.shell.main_window import MainWindow, Panes
+from roofscope.app.window.shell.main_window import MainWindow, Panes, first_size
 from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.app.window.tables.point_table import PointTable
+from roofscope.app.window.text_size import TextSize, enlarged
 from roofscope.app.window.theme import ThemeSwitch
 from roofscope.app.window.window_commands import WindowCommands
 from roofscope.app.window.worker_link import WorkerLink
@@ -52,6 +55,8 @@ from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.fleet import members_of
 from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.profiling.supervision.target import LocalTarget
+
+_PRESENTED = 1.5  # how much larger the chart's text is when it is presented
 
 
 def run_window(argv_files: Sequence[Path] = ()) -> int:
@@ -105,6 +110,7 @@ class Application(QObject):
         self.background = Background(self)
         self.model = SessionModel(Session(paths.sessions / "none.roofscope", timestamp()), self)
         self.selection = Selection(self)
+        self.text_size = TextSize(app, self.settings.text_percent)
         self.theme_switch = ThemeSwitch(app, self.settings.scheme)
         self.folders = KernelFolders(self.settings, Trust(paths.trusted), kernel_roots)
         catalog = scan((LIBRARY, *self.folders.roots))  # those recorded come when the window is there
@@ -132,7 +138,6 @@ class Application(QObject):
         )
         self.window = MainWindow()
         self.panes = self._make_panes(self.window.actions_of)
-        self.window.style_with(self.theme_switch.theme)
         self.window.place(self.panes)
         self.watch = PlanWatch(
             self.library,
@@ -162,6 +167,7 @@ class Application(QObject):
         self._restore_layout()
         for problem in self.settings.problems:
             self._notice(problem)
+        self.settings.on_problem = self._notice
         recent = [path for path in self.settings.recent_sessions if is_file(path)]
         example = [self._paths.example] if is_file(self._paths.example) else []
         last = recent[:1] if self.settings.habits.reopens_last else []
@@ -176,6 +182,7 @@ class Application(QObject):
         """End the worker, close the file, remember the window. Called when the window closes."""
         self.panes.strip.stop()
         self.settings.save_layout(self.window.saveGeometry(), self.window.arrangement)
+        self.settings.details = self.window.details.wish
         self.controller.close()
         self.background.finish()
         self._source.close()
@@ -227,7 +234,10 @@ class Application(QObject):
         self.background.failed.connect(panes.cards.notice)
         self.window.file_dropped.connect(controller.open)
         self.window.closing.connect(self.close)
+        self.selection.changed.connect(self._follow_selection)
         self.theme_switch.changed.connect(self._restyle)
+        self.text_size.changed.connect(self._text_resized)
+        self.window.layout_chosen.connect(self._layout_chosen)
         controller.session_changed.connect(self._tell_device)
         self.model.environment_changed.connect(self._tell_device)
         self._restyle()
@@ -235,11 +245,21 @@ class Application(QObject):
 
     def _restyle(self) -> None:
         theme = self.theme_switch.theme
-        self.window.style_with(theme)
         self.window.show_scheme(self.theme_switch.scheme)
         panes = self.panes
-        for pane in (panes.chart, panes.library, panes.results, panes.details, panes.cards):
-            pane.set_theme(theme)
+        painters = (panes.chart, panes.library, panes.results, panes.details, panes.cards)
+        self.window.style_with(theme, *(partial(pane.set_theme, theme) for pane in painters))
+
+    def _text_resized(self, percent: int) -> None:
+        self.settings.text_percent = percent
+        self._restyle()
+
+    def _layout_chosen(self, layout: Layout) -> None:
+        """A presented chart is read from afar: its text is larger."""
+        factor = _PRESENTED if layout is Layout.PRESENT else 1.0
+        chart = self.panes.chart
+        chart.setFont(enlarged(QApplication.font(), factor))
+        chart.set_theme(self.theme_switch.theme)
 
     def _devices_found(self, devices: object) -> None:
         assert isinstance(devices, tuple)
@@ -267,7 +287,15 @@ class Application(QObject):
         self.library.set_reasons(lambda implementation: self.availability.reason(implementation, device))
 
     def _restore_layout(self) -> None:
-        self.window.resize(1280, 800)
+        screen = self.window.screen()
+        if size := first_size(screen.availableGeometry()):
+            self.window.resize(size)
+        else:
+            self.window.setWindowState(Qt.WindowState.WindowMaximized)
         geometry, arrangement = self.settings.layout
         self.window.restoreGeometry(geometry)
+        self.window.details.wish = self.settings.details
         self.window.arrange(arrangement)
+
+    def _follow_selection(self, number: int | None) -> None:
+        self.window.details.follow(number is not None, by_click=self.panes.chart.underMouse())

@@ -47,7 +47,17 @@ class CommandId(StrEnum):
     THEME_SYSTEM = "theme_system"
     THEME_LIGHT = "theme_light"
     THEME_DARK = "theme_dark"
+    THEME_CONTRAST = "theme_contrast"
+    LARGER = "larger"
+    SMALLER = "smaller"
+    USUAL_SIZE = "usual_size"
+    LAYOUT_MEASURE = "layout_measure"
+    LAYOUT_ANALYSE = "layout_analyse"
+    LAYOUT_PRESENT = "layout_present"
     RESET_LAYOUT = "reset_layout"
+    FULL_SCREEN = "full_screen"
+    NEXT_PANE = "next_pane"
+    PREVIOUS_PANE = "previous_pane"
     DOCTOR = "doctor"
     DEVICE_SHEET = "device_sheet"
     SHORTCUTS = "shortcuts"
@@ -66,6 +76,7 @@ class Command(Struct, frozen=True):
     is_choice: bool = False  # one of a group, of which one is ticked
     starts_group: bool = False  # a separator stands before it
     also_in: Menu | None = None  # another menu where people look for it
+    inside: str = ""  # the menu within its menu
 
 
 COMMANDS = (
@@ -218,15 +229,42 @@ COMMANDS = (
         "search",
     ),
     Command(CommandId.MESSAGES, Menu.VIEW, "&Messages...", "Every message that stands", "Ctrl+Shift+M"),
-    Command(CommandId.THEME_SYSTEM, Menu.VIEW, "Theme of the s&ystem", "Follow the desktop", is_choice=True),
-    Command(CommandId.THEME_LIGHT, Menu.VIEW, "&Light theme", "Dark text on light", is_choice=True),
-    Command(CommandId.THEME_DARK, Menu.VIEW, "&Dark theme", "Light text on dark", is_choice=True),
+    *(
+        Command(id, Menu.VIEW, text, tip, is_choice=True, inside="&Theme")
+        for id, text, tip in (
+            (CommandId.THEME_SYSTEM, "As the s&ystem", "Follow the desktop"),
+            (CommandId.THEME_LIGHT, "&Light", "Dark text on light"),
+            (CommandId.THEME_DARK, "&Dark", "Light text on dark"),
+            (CommandId.THEME_CONTRAST, "&High contrast", "Text of 7:1 and marks of 4.5:1 on black"),
+        )
+    ),
+    *(
+        Command(id, Menu.VIEW, text, tip, keys, inside="Te&xt size")
+        for id, text, tip, keys in (
+            (CommandId.LARGER, "&Larger text", "Larger text in the window and the chart", "Ctrl++"),
+            (CommandId.SMALLER, "&Smaller text", "Smaller text in the window and the chart", "Ctrl+-"),
+            (CommandId.USUAL_SIZE, "&Usual size", "Text as large as the desktop has it", "Ctrl+0"),
+        )
+    ),
+    *(
+        Command(id, Menu.VIEW, text, tip, keys, is_choice=True, inside="La&yout")
+        for id, text, tip, keys in (
+            (CommandId.LAYOUT_MEASURE, "&Measure", "Choose, run, and watch points arrive", "Ctrl+1"),
+            (CommandId.LAYOUT_ANALYSE, "&Analyse", "No library: details and more rows", "Ctrl+2"),
+            (CommandId.LAYOUT_PRESENT, "&Present", "The chart alone, with large text", "Ctrl+3"),
+        )
+    ),
     Command(
-        CommandId.RESET_LAYOUT,
+        CommandId.RESET_LAYOUT, Menu.VIEW, "&Reset", "Put every pane back in its place", inside="La&yout"
+    ),
+    Command(CommandId.FULL_SCREEN, Menu.VIEW, "&Full screen", "The whole screen, and back", "F11"),
+    Command(CommandId.NEXT_PANE, Menu.VIEW, "Ne&xt pane", "Put the keyboard into the next pane", "Ctrl+Tab"),
+    Command(
+        CommandId.PREVIOUS_PANE,
         Menu.VIEW,
-        "&Reset layout",
-        "Put every pane back in its place",
-        starts_group=True,
+        "Previous pa&ne",
+        "Put the keyboard into the pane before",
+        "Ctrl+Shift+Tab",
     ),
     Command(
         CommandId.DOCTOR,
@@ -304,5 +342,6 @@ def tool_tip(command: Command) -> str:
 
 
 def plain_text(command: Command) -> str:
-    """A command's text without mnemonic and dots."""
-    return command.text.replace("&", "").removesuffix("...")
+    """A command's text without mnemonic and dots, after the menu that it is inside of: ``Theme: Light``."""
+    text = command.text.replace("&", "").removesuffix("...")
+    return f"{command.inside.replace('&', '')}: {text}" if command.inside else text

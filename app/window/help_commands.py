@@ -25,6 +25,7 @@ from roofscope.app.window.shell.notices_dialog import NoticesDialog
 from roofscope.app.window.shell.palette import Palette
 from roofscope.app.window.shell.settings_dialog import SettingsDialog
 from roofscope.app.window.shell.shortcuts_dialog import ShortcutsDialog
+from roofscope.app.window.text_size import TextSize
 from roofscope.app.window.theme import ThemeSwitch
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.doctor import examine
@@ -37,6 +38,7 @@ class HelpParts(Protocol):
     model: SessionModel
     selection: Selection
     theme_switch: ThemeSwitch
+    text_size: TextSize
     controller: Controller
     window: MainWindow
     panes: Panes

@@ -61,9 +61,9 @@ def _of_command(parts: PaletteParts, command: Command, why_not: str) -> Entry:
         parts.settings.habits = replace(habits, commands=(command.id, *others)[:_REMEMBERED])
         action.trigger()
 
-    menu = command.menu.replace("&", "")
-    text = action.text().replace("&", "").removesuffix("...")
-    return Entry(f"{menu}: {text}", act, command.tip, keys_text(command), why_not, plain_text(command))
+    groups = (command.menu, command.inside) if command.inside else (command.menu,)
+    name = ": ".join((*groups, action.text().removesuffix("..."))).replace("&", "")
+    return Entry(name, act, command.tip, keys_text(command), why_not, plain_text(command))
 
 
 def _of_panes(parts: PaletteParts) -> Iterator[Entry]:

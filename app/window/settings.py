@@ -15,9 +15,11 @@ from PySide6.QtCore import QByteArray
 
 from roofscope.app.presentation.tokens import Scheme
 from roofscope.app.window.habits import Habits
+from roofscope.app.window.shell.details_fold import Fold
 from roofscope.profiling.decoding import UnreadableError, decode
 
-_LAYOUT_VERSION = 1  # raise when docks are renamed or rearranged: an older layout is then forgotten
+_VERSION = 1  # raise when an older program would misread the file
+_LAYOUT_VERSION = 2  # raise when docks are renamed or rearranged: an older layout is then forgotten
 _RECENT_COUNT = 8
 _MOST_BYTES = 1 << 20
 _MOST_LAYOUT_BYTES = 64 << 10
@@ -44,12 +46,17 @@ class _Layout(Struct, frozen=True):
 
 
 class _Remembered(Struct, frozen=True):
+    """A new field needs a default, as older files lack it; it needs no new version."""
+
+    version: int = _VERSION
     scheme: Scheme = Scheme.SYSTEM
     recent_sessions: tuple[_Line, ...] = ()  # newest first
     kernel_folders: tuple[_Line, ...] = ()
     folder: _Line = ""
     layout: _Layout | None = None
     habits: Habits = Habits()
+    details: Fold = Fold.FOLLOW
+    text_percent: Annotated[int, msgspec.Meta(ge=50, le=400)] = 100
 
 
 class Settings:
@@ -58,6 +65,7 @@ class Settings:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.problems: list[str] = []
+        self.on_problem: Callable[[str], object] = lambda _: None  # hears of those that come later
         self._is_kept = True  # until it cannot be written, which is said once
         self._values = self._first_read()
 
@@ -72,6 +80,24 @@ class Settings:
     @scheme.setter
     def scheme(self, scheme: Scheme) -> None:
         self._change(lambda values: msgspec.structs.replace(values, scheme=scheme))
+
+    @property
+    def details(self) -> Fold:
+        """What the user wants of the details."""
+        return self._values.details
+
+    @details.setter
+    def details(self, wish: Fold) -> None:
+        self._change(lambda values: msgspec.structs.replace(values, details=wish))
+
+    @property
+    def text_percent(self) -> int:
+        """How large text is, of the desktop's."""
+        return self._values.text_percent
+
+    @text_percent.setter
+    def text_percent(self, percent: int) -> None:
+        self._change(lambda values: msgspec.structs.replace(values, text_percent=percent))
 
     @property
     def recent_sessions(self) -> tuple[Path, ...]:
@@ -137,34 +163,37 @@ class Settings:
             return decode(file.read(_MOST_BYTES + 1), _Remembered, most_bytes=_MOST_BYTES)
 
     def _first_read(self) -> _Remembered:
-        """What is damaged is said and set aside, so that the next start does not meet it again."""
+        """What cannot be used is said and kept beside: the first change would otherwise write over it."""
         try:
             values = self._read()
         except FileNotFoundError:
             return _Remembered()
         except OSError as error:
-            self.problems.append(f"The window's settings in {self._path} cannot be read: {error.strerror}.")
+            self._set_aside("unreadable", f"cannot be read ({error.strerror})")
             return _Remembered()
         except UnreadableError as error:
-            self._set_aside(f"are damaged ({error})")
+            self._set_aside("damaged", f"are damaged ({error})")
+            return _Remembered()
+        if values.version > _VERSION:
+            self._set_aside("newer", "were written by a newer Roofscope")
             return _Remembered()
         if values.layout and not values.layout.is_whole:
-            self.problems.append("The kept arrangement of panes is damaged; they start as at first.")
+            self._tell("The kept arrangement of panes is damaged; they start as at first.")
             return msgspec.structs.replace(values, layout=None)
         return values
 
-    def _set_aside(self, why: str) -> None:
-        aside = self._path.with_name(f"{self._path.name}.damaged")
+    def _set_aside(self, name: str, why: str) -> None:
+        aside = self._path.with_name(f"{self._path.name}.{name}")
         try:
             self._path.replace(aside)
         except OSError:
-            self.problems.append(
-                f"The window's settings in {self._path} {why}; it starts with its first ones."
-            )
+            self._tell(f"The window's settings in {self._path} {why}; it starts with its first ones.")
         else:
-            self.problems.append(
-                f"The window's settings {why} and lie in {aside}; it starts with its first ones."
-            )
+            self._tell(f"The window's settings {why} and lie in {aside}; it starts with its first ones.")
+
+    def _tell(self, problem: str) -> None:
+        self.problems.append(problem)
+        self.on_problem(problem)
 
     def _change(self, change: Callable[[_Remembered], _Remembered]) -> None:
         """What another window wrote meanwhile stays, but for what this one changes."""
@@ -172,6 +201,9 @@ class Settings:
             current = self._read()
         except (OSError, UnreadableError):
             current = self._values
+        if current.version > _VERSION:  # a newer program runs beside this one: its file stays as it is
+            self._values = change(self._values)
+            return
         self._values = change(current)
         part = self._path.with_name(f"{self._path.name}.part")
         try:
@@ -181,9 +213,7 @@ class Settings:
         except OSError as error:
             if self._is_kept:
                 self._is_kept = False
-                self.problems.append(
-                    f"The window's settings cannot be kept in {self._path}: {error.strerror}."
-                )
+                self._tell(f"The window's settings cannot be kept in {self._path}: {error.strerror}.")
 
 
 def _line(path: Path) -> str:

@@ -13,8 +13,14 @@ from roofscope.app.window.habits import MOST_PATIENCE, Habits, PlanHabit
 from roofscope.app.window.settings import Settings
 from roofscope.app.window.shell.main_window import SCHEME_COMMANDS, MainWindow
 from roofscope.app.window.shell.settings_dialog import Setting, button, choice, factor, switch
+from roofscope.app.window.text_size import STEPS, TextSize
 
-_SCHEME_TEXTS = {Scheme.SYSTEM: "as the system", Scheme.LIGHT: "light", Scheme.DARK: "dark"}
+_SCHEME_TEXTS = {
+    Scheme.SYSTEM: "as the system",
+    Scheme.LIGHT: "light",
+    Scheme.DARK: "dark",
+    Scheme.CONTRAST: "high contrast",
+}
 
 
 class SettingsParts(Protocol):
@@ -22,6 +28,7 @@ class SettingsParts(Protocol):
     controller: Controller
     folder_commands: FolderCommands
     window: MainWindow
+    text_size: TextSize
 
 
 def setting_rows(parts: SettingsParts) -> Sequence[Setting]:
@@ -44,6 +51,16 @@ def setting_rows(parts: SettingsParts) -> Sequence[Setting]:
                 [_SCHEME_TEXTS.get(scheme, scheme) for scheme in schemes],
                 schemes.index(settings.scheme),
                 lambda index: parts.window.actions_of[commands[index]].trigger(),
+            ),
+        ),
+        Setting(
+            "Text size",
+            "How large all text is, of the desktop's; also Ctrl++ and Ctrl+-.",
+            choice(
+                "Text size",
+                [f"{step} %" for step in STEPS],
+                STEPS.index(min(STEPS, key=lambda step: abs(step - parts.text_size.percent))),
+                lambda index: parts.text_size.choose(STEPS[index]),
             ),
         ),
         Setting(

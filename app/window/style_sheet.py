@@ -1,18 +1,22 @@
 """The style sheets: what a palette cannot reach."""
 
+from PySide6.QtGui import QFont
+
 from roofscope.app.presentation.tokens import Theme
 from roofscope.profiling.paths import ASSETS
 
 _ICONS = ASSETS / "icons"
+_TITLE = 1.3  # how much larger a title is
 
 
-def application_style(theme: Theme) -> str:
-    """A style sheet for every widget of the application."""
+def style_sheet(theme: Theme, font: QFont) -> str:
+    """For each part of the window; ``font`` is the application's, which titles are larger than."""
     return f"""
 QToolTip {{ background: {theme.raised}; color: {theme.text}; border: 1px solid {theme.border}; padding: 5px }}
-QSplitter::handle {{ background: {theme.window}; }}
-QMainWindow::separator {{ background: {theme.window}; width: 6px; height: 6px; }}
-QDockWidget::title {{ background: {theme.window}; padding: 7px 10px; }}
+QDockWidget::title {{ background: {theme.window}; padding: 5px 10px; }}
+QDockWidget {{
+  titlebar-close-icon: url({_image("close", theme)}); titlebar-normal-icon: url({_image("float", theme)});
+}}
 QHeaderView::section {{
   background: {theme.surface}; color: {theme.text_muted}; border: none;
   border-bottom: 1px solid {theme.border}; padding: 6px 8px;
@@ -36,18 +40,12 @@ QPushButton:focus {{ border-color: {theme.accent}; }}
 QPushButton:default {{ background: {theme.accent}; color: {theme.on_accent}; border-color: {theme.accent}; }}
 QPushButton:disabled {{ background: {theme.window}; color: {theme.axis}; border-color: {theme.border}; }}
 QStatusBar::item {{ border: none; }}
-"""
-
-
-def window_style(theme: Theme) -> str:
-    """A style sheet for the main window."""
-    return f"""
 QLabel[role="muted"], QLabel[role="caption"] {{ color: {theme.text_muted}; }}
 QLabel[role="bad"] {{ color: {theme.bad}; }}
 QLabel[role="warning"] {{ color: {theme.warning}; }}
 QLabel[role="section"] {{ color: {theme.text_muted}; font-weight: 600; padding-top: 6px; }}
 QLabel[role="proof"] {{ font-weight: 600; }}
-QLabel[role="title"] {{ font-size: 12pt; font-weight: 600; }}
+QLabel[role="title"] {{ font-size: {_title_size(font)}; font-weight: 600; }}
 QLabel[role="code"] {{ background: {theme.window}; border-radius: 6px; padding: 6px 8px; }}
 QLabel[role="verdict"] {{
   background: {theme.selected_row}; border-radius: 6px; padding: 8px 10px; color: {theme.text};
@@ -126,6 +124,12 @@ QMenu::item:disabled {{ color: {theme.axis}; }}
 QMenu::separator {{ height: 1px; background: {theme.border}; margin: 4px 8px; }}
 QMenu::icon {{ padding-left: 8px; }}
 """
+
+
+def _title_size(font: QFont) -> str:
+    if font.pointSizeF() > 0:
+        return f"{font.pointSizeF() * _TITLE:.1f}pt"
+    return f"{round(font.pixelSize() * _TITLE)}px"
 
 
 def _image(name: str, theme: Theme) -> str:

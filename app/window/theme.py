@@ -1,11 +1,10 @@
-"""Light and dark: Fusion with an explicit palette, and a style sheet only where a palette cannot reach."""
+"""Light, dark and high contrast: Fusion with an explicit palette; the window adds its style sheet."""
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QColor, QPalette
+from PySide6.QtGui import QColor, QPalette, QStyleHints
 from PySide6.QtWidgets import QApplication
 
-from roofscope.app.presentation.tokens import DARK, LIGHT, Scheme, Theme
-from roofscope.app.window.style_sheet import application_style
+from roofscope.app.presentation.tokens import CONTRAST, DARK, LIGHT, Scheme, Theme
 
 _HAS_STYLE = "roofscopeHasStyle"
 
@@ -46,10 +45,11 @@ def apply_theme(app: QApplication, scheme: Scheme | str) -> Theme:
     """Style the whole application; returns the colours for views that paint themselves."""
     theme = _resolve(app, Scheme(scheme))
     if not app.property(_HAS_STYLE):  # setting it again polishes every widget: a fifth of a second
+        # Else a style sheet keeps fonts and palettes from reaching the widgets within a widget.
+        app.setAttribute(Qt.ApplicationAttribute.AA_UseStyleSheetPropagationInWidgetStyles)
         app.setStyle("Fusion")
         app.setProperty(_HAS_STYLE, True)
     app.setPalette(palette_of(theme))
-    app.setStyleSheet(application_style(theme))
     return theme
 
 
@@ -87,8 +87,25 @@ def palette_of(theme: Theme) -> QPalette:
 
 
 def _resolve(app: QApplication, scheme: Scheme) -> Theme:
-    if scheme is Scheme.SYSTEM:
-        # Unknown on a bare X server and offscreen: light, so that pictures do not depend on luck.
-        dark = app.styleHints().colorScheme() is Qt.ColorScheme.Dark
-        return DARK if dark else LIGHT
-    return DARK if scheme is Scheme.DARK else LIGHT
+    match scheme:
+        case Scheme.SYSTEM:
+            hints = app.styleHints()
+            if _wants_contrast(hints):
+                return CONTRAST
+            # Unknown on a bare X server and offscreen: light, so that pictures do not depend on luck.
+            return DARK if hints.colorScheme() is Qt.ColorScheme.Dark else LIGHT
+        case Scheme.LIGHT:
+            return LIGHT
+        case Scheme.DARK:
+            return DARK
+        case Scheme.CONTRAST:
+            return CONTRAST
+
+
+def _wants_contrast(hints: QStyleHints) -> bool:
+    """Whether the desktop asks for high contrast; Qt tells from 6.10 on."""
+    accessibility = getattr(hints, "accessibility", None)
+    if accessibility is None:
+        return False
+    preference = getattr(accessibility(), "contrastPreference", None)
+    return preference is not None and "High" in str(preference())

@@ -1,6 +1,7 @@
 """What each command does, and which of them can be given right now."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -22,9 +23,10 @@ from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.settings import Settings
 from roofscope.app.window.shared_gpu import SharedGpu
 from roofscope.app.window.shell.file_dialogs import FileDialogs
-from roofscope.app.window.shell.main_window import SCHEME_COMMANDS, MainWindow, Panes
+from roofscope.app.window.shell.main_window import LAYOUT_COMMANDS, SCHEME_COMMANDS, MainWindow, Panes
 from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.app.window.tables.point_table import PointTable
+from roofscope.app.window.text_size import TextSize
 from roofscope.app.window.theme import ThemeSwitch
 from roofscope.app.window.undo import UndoSteps
 from roofscope.app.window.widgets.labels import tip_text
@@ -45,6 +47,7 @@ class Parts(Protocol):
     model: SessionModel
     selection: Selection
     theme_switch: ThemeSwitch
+    text_size: TextSize
     library: LibraryModel
     table: PointTable
     controller: Controller
@@ -146,8 +149,15 @@ class WindowCommands(QObject):
                 CommandId.TRACE: self._trace,
                 CommandId.PIN: self._pin,
                 CommandId.TRY_AGAIN: self._try_again,
+                CommandId.LARGER: parts.text_size.larger,
+                CommandId.SMALLER: parts.text_size.smaller,
+                CommandId.USUAL_SIZE: lambda: parts.text_size.choose(100),
                 CommandId.RESET_LAYOUT: window.reset_layout,
+                CommandId.FULL_SCREEN: window.toggle_full_screen,
+                CommandId.NEXT_PANE: lambda: window.cycle_panes(1),
+                CommandId.PREVIOUS_PANE: lambda: window.cycle_panes(-1),
                 **{command: self._scheme_setter(command) for command in SCHEME_COMMANDS},
+                **{command: partial(window.choose_layout, one) for command, one in LAYOUT_COMMANDS.items()},
             }
         )
 

@@ -105,7 +105,8 @@ def open_window(qtbot: QtBot, qapp: QApplication, paths: UserPaths) -> Iterator[
         )
         opened.append(application)
         application.start(files)
-        application.window.show()
+        application.window.showNormal()  # the screen of these tests is smaller than the window
+        application.window.resize(1280, 800)
         qtbot.waitUntil(lambda: application.panes.plan_bar.device() is not None)
         return application
 

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QMenu
 
 from roofscope.app.window.commands import COMMANDS, CommandId
 from roofscope.app.window.shell.shortcuts_dialog import ShortcutsDialog
@@ -25,7 +25,7 @@ def test_every_command_is_stated_once():
 
 def test_every_command_is_in_a_menu_and_does_something(open_window: OpenWindow):
     window = open_window().window
-    in_menus = {action for menu in window.menuBar().actions() for action in menu.menu().actions()}
+    in_menus = {action for menu in window.menuBar().findChildren(QMenu) for action in menu.actions()}
     for command in COMMANDS:
         action = window.actions_of[command.id]
         assert action in in_menus

@@ -129,11 +129,11 @@ def test_every_command_is_found_in_the_palette_by_its_name(
     for command in COMMANDS:
         if command.id is CommandId.PALETTE:
             continue
-        menu = command.menu.replace("&", "")
         action = application.window.actions_of[command.id]
-        name = action.text().replace("&", "").removesuffix("...")
-        [(_, found)] = best(name, texts, 1)
-        assert found.name == f"{menu}: {name}", command.id
+        groups = (command.menu, command.inside) if command.inside else (command.menu,)
+        name = ": ".join((*groups, action.text().removesuffix("..."))).replace("&", "")
+        [(_, found)] = best(name.partition(": ")[2], texts, 1)
+        assert found.name == name, command.id
         assert bool(found.why_not) == (not action.isEnabled()), command.id
         assert not found.why_not or found.why_not.endswith("."), command.id
 
@@ -210,8 +210,8 @@ def test_a_command_that_cannot_be_given_says_why_and_stays(open_window: OpenWind
 def test_the_last_commands_come_first(open_window: OpenWindow) -> None:
     application = open_window()
     offered = entries(application, application.commands.why_not)
-    next(entry for entry in offered if entry.name == "View: Reset layout").act()
-    assert entries(application, application.commands.why_not)[0].name == "View: Reset layout"
+    next(entry for entry in offered if entry.name == "View: Layout: Reset").act()
+    assert entries(application, application.commands.why_not)[0].name == "View: Layout: Reset"
 
 
 def test_settings_are_found_and_hold_at_once(open_window: OpenWindow) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from roofscope.app.presentation.tokens import DARK, LIGHT, PROVIDER_COLOURS, PROVIDER_MARKERS, Theme
+from roofscope.app.presentation.tokens import CONTRAST, DARK, LIGHT, PROVIDER_COLOURS, PROVIDER_MARKERS, Theme
 from roofscope.profiling.planning.spec import Provider
 from roofscope.tests.contrast import contrast
 
@@ -21,6 +21,21 @@ def test_text_has_enough_contrast(theme: Theme) -> None:
 def test_markers_have_enough_contrast(theme: Theme) -> None:
     for provider in Provider:
         assert contrast(theme.provider(provider), theme.surface) >= 3, provider
+
+
+def test_high_contrast_has_text_of_7_and_marks_of_4_and_a_half() -> None:
+    for ground in (CONTRAST.window, CONTRAST.surface, CONTRAST.raised, CONTRAST.attainable):
+        for text in (CONTRAST.text, CONTRAST.text_muted, CONTRAST.good, CONTRAST.warning, CONTRAST.bad):
+            assert contrast(text, ground) >= 7, (text, ground)
+        marks = [CONTRAST.provider(provider) for provider in Provider]
+        for mark in (*marks, CONTRAST.roof, CONTRAST.roof_dim, CONTRAST.axis, CONTRAST.border):
+            assert contrast(mark, ground) >= 4.5, (mark, ground)
+    for text, ground in (
+        (CONTRAST.on_accent, CONTRAST.accent),
+        (CONTRAST.text, CONTRAST.selected_row),
+        (CONTRAST.text, CONTRAST.hover),
+    ):
+        assert contrast(text, ground) >= 7, (text, ground)
 
 
 def test_every_provider_has_its_own_colour_and_marker() -> None:

@@ -4,7 +4,7 @@ from xml.sax.saxutils import quoteattr
 
 from roofscope.app.presentation.roofline.geometry import Box, Text
 from roofscope.app.presentation.roofline.layout import MARKER
-from roofscope.app.presentation.tokens import MARKER_CORNERS, PROVIDER_COLOURS, PROVIDER_MARKERS, Theme
+from roofscope.app.presentation.tokens import MARKER_CORNERS, PROVIDER_MARKERS, Theme
 from roofscope.profiling.plain_text import html_text
 from roofscope.profiling.planning.spec import Provider
 
@@ -46,7 +46,7 @@ def svg_rect(box: Box) -> str:
 
 def svg_marker(provider: Provider, x: float, y: float, theme: Theme, opacity: float = 1.0) -> str:
     """A provider's marker with its middle at (x, y)."""
-    style = f'fill="{PROVIDER_COLOURS[provider]}" stroke="{theme.surface}" stroke-width="1.2"'
+    style = f'fill="{theme.provider(provider)}" stroke="{theme.surface}" stroke-width="1.2"'
     if opacity < 1:
         style += f' opacity="{opacity:g}"'
     corners = MARKER_CORNERS[PROVIDER_MARKERS[provider]]

@@ -1,10 +1,9 @@
 """Details of the selected point: the verdict first, then what it rests on."""
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QAction, QFont
 from PySide6.QtWidgets import (
     QGridLayout,
-    QHBoxLayout,
     QScrollArea,
     QStackedLayout,
     QVBoxLayout,
@@ -22,6 +21,7 @@ from roofscope.app.window.panes.sample_strip import SampleStrip
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.tables.point_table import PointTable
+from roofscope.app.window.widgets.flow_layout import FlowLayout
 from roofscope.app.window.widgets.labels import (
     action_button,
     as_pane,
@@ -33,7 +33,9 @@ from roofscope.app.window.widgets.labels import (
 from roofscope.app.window.widgets.log_view import LogView
 from roofscope.profiling.results.outcome import Failed
 
-LEAST_WIDTH = 272  # pixels: the gauges and both buttons, with a scroll bar
+LEAST_WIDTH = 272  # pixels: the gauges, with a scroll bar
+_LEAST_LETTERS = 36  # below the histogram
+_MOST_NEEDED = 460  # pixels; a word without end takes no more from the chart
 
 
 class DetailPane(QWidget):
@@ -48,7 +50,6 @@ class DetailPane(QWidget):
     ) -> None:
         super().__init__(parent)
         as_pane(self)
-        self.setMinimumWidth(LEAST_WIDTH)  # what is wider is cut off: nothing scrolls sideways
         self._model = model
         self._table = table
         self._selection = selection
@@ -67,7 +68,8 @@ class DetailPane(QWidget):
         self._scroll = QScrollArea()
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setWidget(self._content(actions))
+        self._content_widget = self._content(actions)
+        self._scroll.setWidget(self._content_widget)
         self._scroll.setAccessibleName("Details of the selected point")
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
@@ -80,12 +82,27 @@ class DetailPane(QWidget):
         self._strip.set_theme(theme)
         self._calls.set_theme(theme)
 
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange:
+            self._suit_width()
+
+    def _suit_width(self) -> None:
+        """What is wider is cut off: nothing scrolls sideways."""
+        bar = self._scroll.verticalScrollBar().sizeHint().width()
+        texts = _LEAST_LETTERS * self.fontMetrics().averageCharWidth()
+        needed = max(texts, self._content_widget.minimumSizeHint().width()) + bar
+        self.setMinimumWidth(max(LEAST_WIDTH, min(needed, _MOST_NEEDED)))
+
+    def title_font(self) -> QFont:
+        """How the title looks, style sheet and all."""
+        self._title.ensurePolished()
+        return self._title.font()
+
     def _content(self, actions: tuple[QAction, QAction]) -> QWidget:
-        buttons = QHBoxLayout()
-        buttons.setSpacing(6)
+        buttons = FlowLayout()
         for action in actions:
             buttons.addWidget(action_button(action))
-        buttons.addStretch(1)
         content = QWidget()
         as_pane(content)
         layout = QVBoxLayout(content)
@@ -128,6 +145,7 @@ class DetailPane(QWidget):
             if section.gauges:
                 self._facts_layout.addWidget(GaugeBars(section.gauges))
             self._facts_layout.addLayout(_grid(section))
+        self._suit_width()
 
 
 def _grid(section: Section) -> QGridLayout:

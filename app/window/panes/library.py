@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 from roofscope.app.presentation.search_text import is_found
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.tables.library_model import LibraryModel, LibraryRole
+from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.icons import provider_icon
 from roofscope.app.window.widgets.labels import NothingFound, as_pane, label, tip_text
 from roofscope.profiling.planning.spec import Provider
@@ -47,7 +48,8 @@ class LibraryPane(QWidget):
         self._nothing = NothingFound("kernel", self._search.clear)
         self._all = _button("All", "Tick what a plan takes by default", lambda: model.set_all(True))
         self._none = _button("None", "Untick everything", lambda: model.set_all(False))
-        self._count = label("", "muted")
+        self._count = ElidedLabel("muted")
+        self._count.setAccessibleName("Implementations chosen")
         self._reasons = label("", "muted", wraps=True)
         self._arrange()
         model.modelReset.connect(self._show_all)
@@ -109,7 +111,7 @@ class LibraryPane(QWidget):
     def _tell(self) -> None:
         count = sum(len(found) for found in self._model.checked().values())
         total = sum(len(kernel.implementations) for kernel in self._model.kernels)
-        self._count.setText(f"{count} of {total} chosen" if total else "No kernels found")
+        self._count.set_text(f"{count} of {total}" if total else "No kernels found")
         self._reasons.setText("\n".join([*self._distinct_reasons(), *self._problems()]))
         self._reasons.setVisible(bool(self._reasons.text()))
         problems = "\n".join(problem.message for problem in self._model.catalog.problems[:_MOST_IN_TIP])

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QSizePolicy,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -23,7 +22,8 @@ from roofscope.app.presentation.time_left import TimeLeft
 from roofscope.app.presentation.words import parse_sizes
 from roofscope.app.window.plan_choice import PRESETS, PlanChoice
 from roofscope.app.window.widgets.elided_label import ElidedLabel
-from roofscope.app.window.widgets.labels import label, set_state, tip_text
+from roofscope.app.window.widgets.folding_row import FoldingRow, group
+from roofscope.app.window.widgets.labels import set_state, tip_text
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype
@@ -32,6 +32,7 @@ from roofscope.profiling.supervision.run_events import Awaited, Progressed
 
 Choice = TypeVar("Choice")
 
+_LEAST_MESSAGE = 44  # letters
 _MOST_NAME = 22  # letters of a device that the box has room for
 
 _PRESET_TEXTS = {"small": "S", "medium": "M", "large": "L"}  # so that the bar fits 1024 pixels
@@ -61,7 +62,7 @@ class PlanBar(QFrame):
         self.device_box.setAccessibleName("Device that Run uses")
         self.device_box.setToolTip("The device that Run measures on; the chart names the one it shows")
         self.device_box.setMinimumContentsLength(8)
-        self.device_box.setMaximumWidth(300)
+        self.device_box.setMaximumWidth(260)
         self.device_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.device_box.currentIndexChanged.connect(self._device_chosen)
         self.dtypes = {
@@ -76,7 +77,7 @@ class PlanBar(QFrame):
         self.own_sizes.setToolTip("Own sizes; several lists split by a semicolon. 4Ki is 4096, 1M a million.")
         self.own_sizes.setClearButtonEnabled(True)
         self.own_sizes.setMinimumWidth(84)
-        self.own_sizes.setMaximumWidth(360)
+        self.own_sizes.setMaximumWidth(260)
         self.own_sizes.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.regimes = {
             Regime.BURST: _segment("burst", "At the clock a fresh device holds", on=True),
@@ -94,6 +95,7 @@ class PlanBar(QFrame):
         self._more_time = more_time
         self._more_time_button = _action_button(more_time, "more")
         self._message = ElidedLabel("muted")
+        self._message.setAccessibleName("What Run would do, or how far it is")
         self._said = ""  # of the progress
         self._time_left = TimeLeft()
         self._progress = QProgressBar()
@@ -104,6 +106,20 @@ class PlanBar(QFrame):
         self._arrange()
         self._connect()
         self.show_awaited(None)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._give_message_room()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange:
+            self._give_message_room()
+
+    def _give_message_room(self) -> None:
+        """The message is what Run is about: choices that are seldom made give way to it."""
+        letters = _LEAST_MESSAGE * self.fontMetrics().averageCharWidth()
+        self._message.setMinimumWidth(min(letters, self.width() // 4))
 
     @property
     def devices(self) -> tuple[Device, ...]:
@@ -177,6 +193,7 @@ class PlanBar(QFrame):
         ):
             widget.setEnabled(not running)
         self._time_left = TimeLeft()
+        self.choices.setVisible(not running)
         self._progress.setVisible(running)
         self._progress.setRange(0, 0)
         self.show_awaited(None)
@@ -195,7 +212,7 @@ class PlanBar(QFrame):
             self._message.set_text(f"{awaited_text(awaited)} ({self._said})", "warning")
 
     def set_message(self, text: str) -> None:
-        """One line below the choice: what Run would do, or the progress."""
+        """The end of the row: what Run would do, or the progress."""
         self._message.set_text(text, "muted")
         set_state(self.own_sizes, "")
 
@@ -205,33 +222,50 @@ class PlanBar(QFrame):
         set_state(self.own_sizes, "bad" if self.own_sizes.text() else "")
 
     def _arrange(self) -> None:
-        choices = QHBoxLayout()
-        choices.setSpacing(9)
-        choices.addLayout(_captioned("Run on", [self.device_box]), 2)
-        choices.addLayout(_captioned("Data types", self.dtypes.values()))
-        choices.addLayout(_captioned("Sizes", [*self.presets.values(), self.own_sizes]), 4)
-        choices.addLayout(_captioned("Regime", self.regimes.values()))
-        choices.addLayout(_captioned("Precision", self.qualities.values()))
-        choices.addStretch(1)
-        choices.addLayout(_captioned("", [self._run_button, self._stop_button]))
-        status = QHBoxLayout()
-        status.setSpacing(12)
-        status.addWidget(self._message, 1)
-        status.addWidget(self._more_time_button)
-        status.addWidget(self._progress)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(10, 6, 10, 8)
-        layout.setSpacing(6)
-        layout.addLayout(choices)
-        layout.addLayout(status)
+        """One row. The buttons stand first, where they stay while the progress takes the choices' room."""
+        self.choices = FoldingRow(
+            (
+                group("Run on", [self.device_box], 0),
+                group("Data types", self.dtypes.values(), 1),
+                group("Sizes", self.presets.values(), 2),
+                group("Own sizes", [self.own_sizes], 3),
+                group("Precision", self.qualities.values(), 4),
+                group("Regime", self.regimes.values(), 5),
+            ),
+            self._chosen_behind,
+        )
+        row = QHBoxLayout(self)
+        row.setContentsMargins(10, 5, 10, 5)
+        row.setSpacing(8)
+        row.addWidget(self._run_button)
+        row.addWidget(self._stop_button)
+        row.addSpacing(4)
+        row.addWidget(self.choices)
+        row.addWidget(self._progress)
+        row.addSpacing(4)
+        row.addWidget(self._message, 1)
+        row.addWidget(self._more_time_button)
+
+    def _chosen_behind(self, folded: set[str]) -> str:
+        """What is chosen of the folded groups, in words; nothing of what is usual."""
+        dtypes = [dtype.label for dtype, button in self.dtypes.items() if button.isChecked()]
+        said = {
+            "Data types": "+".join(dtypes),
+            "Sizes": "+".join(name for name, button in self.presets.items() if button.isChecked()),
+            "Own sizes": self.own_sizes.text().strip(),
+            "Precision": "" if _chosen(self.qualities) is Quality.QUICK else Quality.EXACT.value,
+            "Regime": "" if _chosen(self.regimes) is Regime.BURST else Regime.SUSTAINED.value,
+        }
+        return ", ".join(text for caption, text in said.items() if caption in folded and text)
 
     def _connect(self) -> None:
         for button in self.presets.values():
             button.clicked.connect(self._touch_presets)
-        for group in (self.dtypes, self.presets, self.regimes, self.qualities):
-            for button in group.values():
+        for buttons in (self.dtypes, self.presets, self.regimes, self.qualities):
+            for button in buttons.values():
                 button.toggled.connect(self.changed)
         self.own_sizes.textChanged.connect(self.changed)
+        self.changed.connect(self.choices.tell)
 
     def _exclusive(self, buttons: Iterable[QToolButton]) -> None:
         group = QButtonGroup(self)
@@ -291,15 +325,3 @@ def _action_button(action: QAction, role: str) -> QToolButton:
     button.setAccessibleName(action.text().replace("&", ""))
     button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     return button
-
-
-def _captioned(caption: str, widgets: Iterable[QWidget]) -> QVBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(3)
-    for widget in widgets:
-        row.addWidget(widget)
-    column = QVBoxLayout()
-    column.setSpacing(3)
-    column.addWidget(label(caption, "caption"))
-    column.addLayout(row)
-    return column

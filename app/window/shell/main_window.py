@@ -1,24 +1,47 @@
 """The main window: places the panes, remembers where they are, takes dropped files."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
-from PySide6.QtCore import QByteArray, QEvent, Qt, Signal
-from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QToolBar, QVBoxLayout, QWidget
+from PySide6.QtCore import QByteArray, QChildEvent, QEvent, QObject, QRect, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QActionGroup,
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QMouseEvent,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import (
+    QApplication,
+    QDockWidget,
+    QMainWindow,
+    QMenu,
+    QTabBar,
+    QToolBar,
+    QVBoxLayout,
+    QWidget,
+)
 
 from roofscope.app.presentation.tokens import Scheme, Theme
 from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.commands import COMMANDS, Actions, CommandId, Menu
 from roofscope.app.window.panes.cards import CardColumn
-from roofscope.app.window.panes.detail import LEAST_WIDTH, DetailPane
+from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
 from roofscope.app.window.panes.log import LogPane
 from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.panes.results import ResultsPane
 from roofscope.app.window.panes.trace import TracePane
-from roofscope.app.window.style_sheet import window_style
+from roofscope.app.window.restyling import Restyling
+from roofscope.app.window.shell.details_fold import DetailsFold
+from roofscope.app.window.shell.docks import BOTTOM, LEFT, RIGHT, Docks, Layout
+from roofscope.app.window.shell.pane_cycle import cycle
+from roofscope.app.window.style_sheet import style_sheet
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.icons import application_icon, icon
 from roofscope.app.window.widgets.labels import as_pane
@@ -27,10 +50,16 @@ SCHEME_COMMANDS = {
     CommandId.THEME_SYSTEM: Scheme.SYSTEM,
     CommandId.THEME_LIGHT: Scheme.LIGHT,
     CommandId.THEME_DARK: Scheme.DARK,
+    CommandId.THEME_CONTRAST: Scheme.CONTRAST,
 }
-_LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
-_RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
-_BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
+LAYOUT_COMMANDS = {
+    CommandId.LAYOUT_MEASURE: Layout.MEASURE,
+    CommandId.LAYOUT_ANALYSE: Layout.ANALYSE,
+    CommandId.LAYOUT_PRESENT: Layout.PRESENT,
+}
+_USEFUL = QSize(1280, 800)  # a window that shows all panes at their best
+_SHARE = 0.8  # of a large screen
+_FRAME = 40  # pixels of a title bar
 
 
 class Panes(Struct, frozen=True):
@@ -50,6 +79,7 @@ class Panes(Struct, frozen=True):
 class MainWindow(QMainWindow):
     file_dropped = Signal(object)  # Path
     closing = Signal()
+    layout_chosen = Signal(object)  # Layout
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,24 +88,18 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AnimatedDocks)
         self.actions_of = Actions(self)
-        self.docks: dict[str, QDockWidget] = {}
+        self._plan_bar = QToolBar("Plan", self)
+        self._edge = QToolBar("Edge", self)
+        self._layout = Docks(self, self._edge)
+        self.restyling = Restyling(self)
         self._said = ElidedLabel("muted")
-        self._default_state = QByteArray()
-        self._is_arranged = False  # by the user; until then panes are sized with the window
         self.recent_menu = QMenu("Open &recent", self)
 
     def place(self, panes: Panes) -> None:
         """Put the panes in; called once."""
-        bar = QToolBar("Plan")
-        bar.setObjectName("plan")
-        bar.setMovable(False)
-        bar.setFloatable(False)
-        bar.toggleViewAction().setVisible(False)
-        bar.addWidget(panes.plan_bar)
-        bar.setContentsMargins(0, 0, 0, 0)
-        if layout := bar.layout():
-            layout.setContentsMargins(0, 0, 0, 0)
-        self.addToolBar(Qt.ToolBarArea.TopToolBarArea, bar)
+        self._add_bar(self._plan_bar, "plan", Qt.ToolBarArea.TopToolBarArea)
+        self._plan_bar.addWidget(panes.plan_bar)
+        self._add_bar(self._edge, "edge", Qt.ToolBarArea.RightToolBarArea)
         centre = QWidget()
         column = QVBoxLayout(centre)
         column.setContentsMargins(0, 0, 0, 0)
@@ -84,29 +108,24 @@ class MainWindow(QMainWindow):
         as_pane(panes.chart)
         column.addWidget(panes.chart, 1)
         self.setCentralWidget(centre)
-        self._dock("Library", panes.library, _LEFT)
-        self._dock("Details", panes.details, _RIGHT)
-        self._dock("Results", panes.results, _BOTTOM)
-        self._dock("Trace", panes.trace, _BOTTOM)
-        self._dock("Log", panes.log, _BOTTOM)
-        self.setCorner(Qt.Corner.BottomRightCorner, _RIGHT)
-        self.setCorner(Qt.Corner.BottomLeftCorner, _BOTTOM)
-        self.setTabPosition(_BOTTOM, self.tabPosition(_RIGHT).North)
-        for title in ("Results", "Trace", "Log"):
-            self.docks[title].setTitleBarWidget(QWidget())  # its tab says it already
-        self.tabifyDockWidget(self.docks["Results"], self.docks["Trace"])
-        self.tabifyDockWidget(self.docks["Trace"], self.docks["Log"])
-        self.docks["Results"].raise_()
+        add = self._layout.add
+        add("Library", panes.library, LEFT)
+        add("Details", panes.details, RIGHT)
+        add("Results", panes.results, BOTTOM)
+        add("Trace", panes.trace, BOTTOM)
+        add("Log", panes.log, BOTTOM)
+        self.setCorner(Qt.Corner.BottomRightCorner, RIGHT)
+        self.setCorner(Qt.Corner.BottomLeftCorner, BOTTOM)
+        self.setTabPosition(BOTTOM, self.tabPosition(RIGHT).North)
+        self._layout.tabify("Results", "Trace", "Log")
         self._fill_menus()
         status = self.statusBar()
         status.setSizeGripEnabled(False)
         status.setContentsMargins(8, 0, 0, 0)
         status.addPermanentWidget(self._said, 1)
         status.addPermanentWidget(panes.strip, 2)
-        self._default_state = self.saveState()
-        for dock in self.docks.values():
-            dock.topLevelChanged.connect(self._arranged)
-            dock.dockLocationChanged.connect(self._arranged)
+        self._layout.finish()
+        self.show_layout(self._layout.layout)
 
     def say(self, text: str) -> None:
         """One line in the status bar."""
@@ -116,8 +135,13 @@ class MainWindow(QMainWindow):
     def said(self) -> str:
         return self._said.whole_text
 
-    def style_with(self, theme: Theme) -> None:
-        self.setStyleSheet(window_style(theme))
+    def style_with(self, theme: Theme, *steps: Callable[[], object]) -> None:
+        """Bring every part to this theme; ``steps`` do what a style sheet cannot, each between two frames."""
+        self.restyling.begin(
+            style_sheet(theme, QApplication.font()), [partial(self._show_icons, theme), *steps]
+        )
+
+    def _show_icons(self, theme: Theme) -> None:
         for command in COMMANDS:
             if command.icon:
                 colour = theme.on_accent if command.id is CommandId.RUN else ""
@@ -127,47 +151,71 @@ class MainWindow(QMainWindow):
         for command, its_scheme in SCHEME_COMMANDS.items():
             self.actions_of[command].setChecked(its_scheme is scheme)
 
+    def show_layout(self, layout: Layout) -> None:
+        for command, its_layout in LAYOUT_COMMANDS.items():
+            self.actions_of[command].setChecked(its_layout is layout)
+
+    @property
+    def docks(self) -> dict[str, QDockWidget]:
+        return self._layout.of
+
+    @property
+    def details(self) -> DetailsFold:
+        assert self._layout.fold is not None  # there is one once the panes are in
+        return self._layout.fold
+
     def reset_layout(self) -> None:
         """Every pane back in its first place, at sizes that suit the window, whatever size it gets."""
-        self.restoreState(self._default_state)
-        for dock in self.docks.values():
-            dock.setFloating(False)
-            dock.show()
-        self._is_arranged = False
-        self._fit_docks()
-        self.docks["Results"].raise_()
+        self._show_bars(True)
+        self._layout.reset()
+        self._layout_shown()
+
+    def choose_layout(self, layout: Layout) -> None:
+        """Put the panes as this work needs them."""
+        self._layout.choose(layout)
+        self._show_bars(layout is not Layout.PRESENT)
+        self._layout_shown()
+
+    def cycle_panes(self, step: int) -> None:
+        """Put the keyboard into the next pane, in the order of the window."""
+        docked = {title: dock.widget() for title, dock in self.docks.items()}
+        centre = self.centralWidget()
+        order = [self._plan_bar, docked.pop("Library"), centre, *docked.values()]
+        cycle([pane for pane in order if pane], step)
+
+    def toggle_full_screen(self) -> None:
+        self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
 
     @property
     def arrangement(self) -> QByteArray:
         """Where the user put the panes; empty if they are as they were."""
-        is_whole = all(dock.toggleViewAction().isChecked() for dock in self.docks.values())
-        return QByteArray() if is_whole and not self._is_arranged else self.saveState()
+        return self._layout.arrangement
 
     def arrange(self, arrangement: QByteArray) -> None:
         """Put the panes where the user had them."""
-        self._is_arranged = not arrangement.isEmpty() and self.restoreState(arrangement)
-        if not self._is_arranged:
-            self._fit_docks()
+        self._layout.arrange(arrangement)
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonPress:
-            self._is_arranged |= self.isSeparator(event.position().toPoint())
+            if self.isSeparator(event.position().toPoint()):
+                self._layout.note_arranged()
+        elif isinstance(event, QChildEvent) and event.type() == QEvent.Type.ChildPolished:
+            self._take_in(event.child())
         return super().event(event)
+
+    def _take_in(self, child: QObject) -> None:
+        if isinstance(child, QTabBar):  # Qt makes it where panes share a place
+            child.setAccessibleName("Panes that share this place")
+        if isinstance(child, QWidget):
+            self.restyling.join(child)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self.docks and not self._is_arranged:
-            self._fit_docks()
+        self._layout.window_resized()
 
-    def _arranged(self) -> None:
-        self._is_arranged = True
-
-    def _fit_docks(self) -> None:
-        width, height = self.width(), self.height()
-        sides = [max(216, min(300, width // 6)), max(LEAST_WIDTH, min(460, width * 23 // 100))]
-        self.resizeDocks([self.docks["Library"], self.docks["Details"]], sides, Qt.Orientation.Horizontal)
-        bottom = max(196, min(420, height // 4 - 4))  # four rows in a small window: the chart gets the most
-        self.resizeDocks([self.docks["Results"]], [bottom], Qt.Orientation.Vertical)
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._layout.shown_first()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if any(url.isLocalFile() for url in event.mimeData().urls()):
@@ -184,28 +232,51 @@ class MainWindow(QMainWindow):
         self.closing.emit()
         event.accept()
 
-    def _dock(self, title: str, pane: QWidget, area: Qt.DockWidgetArea) -> None:
-        dock = QDockWidget(title)
-        dock.setObjectName(title)
-        dock.setAccessibleName(title)
-        dock.setWidget(pane)
-        self.addDockWidget(area, dock)
-        self.docks[title] = dock
+    def _add_bar(self, bar: QToolBar, name: str, area: Qt.ToolBarArea) -> None:
+        bar.setObjectName(name)
+        bar.setMovable(False)
+        bar.setFloatable(False)
+        bar.toggleViewAction().setVisible(False)
+        bar.setContentsMargins(0, 0, 0, 0)
+        if layout := bar.layout():
+            layout.setContentsMargins(0, 0, 0, 0)
+        self.addToolBar(area, bar)
+
+    def _layout_shown(self) -> None:
+        self.show_layout(self._layout.layout)
+        self.layout_chosen.emit(self._layout.layout)
+
+    def _show_bars(self, are_shown: bool) -> None:
+        self._plan_bar.setVisible(are_shown)
+        self.statusBar().setVisible(are_shown)
 
     def _fill_menus(self) -> None:
         menus = {menu: self.menuBar().addMenu(menu) for menu in Menu}
-        schemes = QActionGroup(self)
+        inner: dict[str, QMenu] = {}
+        choices: dict[str, QActionGroup] = {}
         for command in COMMANDS:
-            action = self.actions_of[command.id]
+            action, menu = self.actions_of[command.id], menus[command.menu]
             if command.starts_group:
-                menus[command.menu].addSeparator()
-            menus[command.menu].addAction(action)
+                menu.addSeparator()
+            if command.inside:
+                if command.inside not in inner:
+                    inner[command.inside] = menu.addMenu(command.inside)
+                menu = inner[command.inside]
+            menu.addAction(action)
             if command.also_in:
                 menus[command.also_in].addAction(action)
             if command.is_choice:
-                schemes.addAction(action)
+                choices.setdefault(command.inside, QActionGroup(self)).addAction(action)
             if command.id is CommandId.OPEN:
-                menus[command.menu].addMenu(self.recent_menu)
+                menu.addMenu(self.recent_menu)
         menus[Menu.VIEW].addSeparator()
         for dock in self.docks.values():
             menus[Menu.VIEW].addAction(dock.toggleViewAction())
+
+
+def first_size(available: QRect) -> QSize | None:
+    """How large the first window is on a screen; None if it should take the whole of it."""
+    room = QSize(available.width(), available.height() - _FRAME)
+    if room.width() <= _USEFUL.width() or room.height() <= _USEFUL.height():
+        return None
+    return QSize(round(available.width() * _SHARE), round(available.height() * _SHARE)).expandedTo(_USEFUL)

@@ -23,6 +23,7 @@ def application_icon() -> QIcon:
     return icon
 
 
+@cache
 def icon(name: str, theme: Theme, colour: str = "") -> QIcon:
     """A Lucide icon in the text colour or another one, greyed where its widget is disabled."""
     tinted = QIcon()
