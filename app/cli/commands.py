@@ -19,8 +19,10 @@ from roofscope.app.cli.output import OutputLost, say
 COMMANDS = {
     "run": "Verify and time kernels; print a table and write a session file.",
     "show": "Print the table of a recorded session again.",
+    "source": "Print a point's source, what compilers made of it, or how two differ.",
     "list": "Say which kernels there are, in which implementations, types and sizes.",
     "export": "Write a session's points, roofline or traces in another format.",
+    "pin": "Pin a point of a session, or note and tag it.",
     "salvage": "Write what is whole of a damaged session to a new one.",
     "trace": "Record a profiler trace of a measured point into its session.",
     "ceilings": "Measure the most a device can do, beside what its data sheet says.",

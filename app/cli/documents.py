@@ -13,6 +13,7 @@ from roofscope.profiling.devices.device import Device, DeviceState
 from roofscope.profiling.doctor import Check
 from roofscope.profiling.planning.catalog import CatalogProblem
 from roofscope.profiling.planning.spec import Axis, Dtype, Preset, Provider
+from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Ceiling
@@ -109,8 +110,48 @@ class ListDocument(Document, frozen=True, kw_only=True, tag="list"):
     problems: tuple[CatalogProblem, ...]
 
 
+class SourceFileDocument(Struct, frozen=True, kw_only=True):
+    name: str
+    language: str
+    text: str
+
+
+class KernelDocument(Struct, frozen=True, kw_only=True):
+    """A kernel of a call: its launch as the profiler saw it, and what its compiler said."""
+
+    name: str
+    launches_per_call: float | None
+    time_s: float | None  # of a call
+    grid: tuple[int, int, int] | None
+    block: tuple[int, int, int] | None
+    cluster: tuple[int, int, int] | None
+    stages: int | None
+    constants: dict[str, str]
+    registers: int | None
+    spill_bytes: int | None
+    shared_bytes: int | None
+    occupancy: float | None  # of the warps that a multiprocessor holds
+    blocks_per_multiprocessor: int | None
+    limited_by: tuple[str, ...]
+
+
+class SourceDocument(Document, frozen=True, kw_only=True, tag="source"):
+    """Of ``source``: what stands behind a point. ``code``: what was asked for of it."""
+
+    session: str
+    point: int
+    implementation: str
+    lesson: tuple[str, ...]
+    files: tuple[SourceFileDocument, ...]
+    failing_file: str | None
+    failing_line: int | None  # from 1
+    kernels: tuple[KernelDocument, ...]
+    code: tuple[Code, ...]
+
+
 AnyDocument = (
     RunDocument
+    | SourceDocument
     | CeilingsDocument
     | SelftestDocument
     | AdversariesDocument

@@ -1,5 +1,7 @@
 """A point with the ratios that need the rest of the session: share of the roof, speed-up."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp
@@ -16,8 +18,11 @@ class PointRow(Struct, frozen=True):
     payback: Payback = Payback()  # calls that pay for its compilation
 
 
-def point_rows(session: Session, provider: Provider, pinned: int | None) -> list[PointRow]:
-    baselines, break_even = Baselines(session.points, provider, pinned), BreakEven(session.points)
+def point_rows(
+    session: Session, provider: Provider, pinned: int | Sequence[int] | None = None
+) -> list[PointRow]:
+    baselines = Baselines(session.points, provider, () if pinned is None else pinned)
+    break_even = BreakEven(session.points)
     return [
         PointRow(point, verdict(point, session), baselines.speed_up(point), break_even.calls(point))
         for point in session.points

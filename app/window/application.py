@@ -39,6 +39,7 @@ from roofscope.app.window.shared_gpu import SharedGpu
 from roofscope.app.window.shell.docks import Layout
 from roofscope.app.window.shell.file_dialogs import FileDialogs
 from roofscope.app.window.shell.main_window import MainWindow, Panes, first_size
+from roofscope.app.window.shown_points import ShownPoints
 from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.app.window.tables.point_table import PointTable
 from roofscope.app.window.text_size import TextSize, enlarged
@@ -111,6 +112,7 @@ class Application(QObject):
         self.model = SessionModel(Session(paths.sessions / "none.roofscope", timestamp()), self)
         self.selection = Selection(self)
         self.text_size = TextSize(app, self.settings.text_percent)
+        self.shown = ShownPoints(self.model, self)
         self.theme_switch = ThemeSwitch(app, self.settings.scheme)
         self.folders = KernelFolders(self.settings, Trust(paths.trusted), kernel_roots)
         catalog = scan((LIBRARY, *self.folders.roots))  # those recorded come when the window is there
@@ -138,6 +140,8 @@ class Application(QObject):
         )
         self.window = MainWindow()
         self.panes = self._make_panes(self.window.actions_of)
+        self.panes.results.share_filter(self.shown)
+        self.panes.library.share_filter(self.shown, self.model)
         self.window.place(self.panes)
         self.watch = PlanWatch(
             self.library,
@@ -196,7 +200,7 @@ class Application(QObject):
         return Panes(
             plan_bar=PlanBar(actions[CommandId.RUN], actions[CommandId.STOP], actions[CommandId.MORE_TIME]),
             cards=CardColumn(theme),
-            chart=RooflineChart(model, selection, theme, table.speed_up_of),
+            chart=RooflineChart(model, selection, theme, table.speed_up_of, self.shown),
             library=LibraryPane(self.library, theme),
             results=ResultsPane(
                 model,

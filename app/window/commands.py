@@ -41,6 +41,9 @@ class CommandId(StrEnum):
     PROBE = "probe"
     TRACE = "trace"
     PIN = "pin"
+    NOTE = "note"
+    HIDE = "hide"
+    SHOW_HIDDEN = "show_hidden"
     TRY_AGAIN = "try_again"
     PALETTE = "palette"
     MESSAGES = "messages"
@@ -208,10 +211,17 @@ COMMANDS = (
     Command(
         CommandId.PIN,
         Menu.RUN,
-        "Pin as &baseline",
-        "Compare others of the same workload with the selected point",
+        "&Pin",
+        "Keep the selected point in sight: the first one pinned is the baseline of its workload",
         "Ctrl+B",
         "pin",
+    ),
+    Command(
+        CommandId.NOTE,
+        Menu.RUN,
+        "&Note and tags...",
+        "Write down what is to be remembered of the selected point",
+        "Ctrl+M",
     ),
     Command(
         CommandId.TRY_AGAIN,
@@ -227,6 +237,14 @@ COMMANDS = (
         "Find any command, kernel or point by a few letters",
         "Ctrl+Shift+P",
         "search",
+    ),
+    Command(CommandId.HIDE, Menu.VIEW, "&Hide", "Leave the selected points out of every view", "Ctrl+H"),
+    Command(
+        CommandId.SHOW_HIDDEN,
+        Menu.VIEW,
+        "Sho&w hidden",
+        "Show again what was hidden point by point",
+        "Ctrl+Shift+H",
     ),
     Command(CommandId.MESSAGES, Menu.VIEW, "&Messages...", "Every message that stands", "Ctrl+Shift+M"),
     *(

@@ -19,6 +19,7 @@ from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.plan import PlanError, next_job_number
+from roofscope.profiling.results.marks import Mark, why_unfit
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Task, Trace
@@ -171,6 +172,21 @@ class Controller(QObject):
             return False
         self.session_changed.emit()
         self.said.emit(said)
+        return True
+
+    def mark(self, number: int, mark: Mark) -> bool:
+        """Say this of a point from now on; what was said before is replaced. Undone by the mark of before."""
+        if why := why_unfit(mark):
+            self.noticed.emit(why, Topic.SESSION)
+            return False
+        try:
+            why_unkept = self._keeper.keep_mark(number, mark)
+        except SessionError as error:
+            self.noticed.emit(str(error), Topic.SESSION)
+            return False
+        self._model.set_mark(number, mark)
+        if why_unkept:
+            self.noticed.emit(why_unkept, Topic.SESSION)
         return True
 
     def take_catalog(self, catalog: Catalog) -> None:

@@ -13,6 +13,7 @@ from roofscope.profiling.paths import is_file, new_session_path, rescue_folders
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.revision import revision_labels
 from roofscope.profiling.results import session_writer
+from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.session import Session, timestamp
 from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.profiling.results.session_writer import SessionStore
@@ -42,6 +43,7 @@ class SessionKeeper:
         self._is_bare = False  # the file was made for a run that has brought nothing yet
         self._before: Session | None = None  # what was shown until that run
         self._recorders: dict[str, Recorder] = {}  # one a device, by its UUID
+        self._unkept: set[int] = set()  # points whose marks no file has yet
         # Hears that the file was lost, and that the run goes on elsewhere.
         self.on_moved: Callable[[str], None] = lambda _: None
 
@@ -95,12 +97,14 @@ class SessionKeeper:
         session = load(path.absolute())
         self.close()
         self._before = None
+        self._unkept.clear()
         self._model.replace(session)
 
     def show_empty(self, device: Device | None) -> None:
         """Show a session without points; its file is made when something comes in."""
         self.close()
         self._before = None
+        self._unkept.clear()
         path = new_session_path(self._folder)
         self._model.replace(Session(path, timestamp(), device=device))
 
@@ -166,6 +170,25 @@ class SessionKeeper:
         setups = (recorder.setup, *([seen.setup] if seen else []))
         return any(map(session.has_measured_ceilings, setups))
 
+    def keep_mark(self, number: int, mark: Mark) -> str:
+        """Commit what the user says of a point; else say why it is in memory only. Raises SessionError."""
+        if why := self._why_fixed:
+            is_first = not self._unkept
+            self._unkept.add(number)
+            text = f"Pins, notes and tags last until this session closes, because {why}; save a copy of it."
+            return text if is_first else ""
+        self._safe = self._safe or self._open_store()
+        self._safe.keep(lambda store: store.add_mark(number, mark))
+        return ""
+
+    def _keep_marks_in(self, target: Path) -> None:
+        """Those that the file could not take, in its copy."""
+        if self._unkept:
+            with SessionStore.append(target) as store:
+                for number in sorted(self._unkept):
+                    store.add_mark(number, self._model.mark(number))
+            self._unkept.clear()
+
     def save_as(self, target: Path) -> None:
         """Copy the session to another file and carry on in that one. Raises SessionError."""
         session = self._model.session
@@ -176,6 +199,7 @@ class SessionKeeper:
             self._recorders.clear()
         else:
             session_writer.copy(session.path, target)
+        self._keep_marks_in(target)
         session.path = target.absolute()
         session.is_damaged, session.problems = False, ()  # only what is whole was copied
 
@@ -262,6 +286,12 @@ class SessionKeeper:
         here = {one.uuid for one in session.devices}
         if session.device and here.isdisjoint(one.uuid for one in (device, *beside)):
             return f"the open one belongs to {session.device.name_beside([device])}"
+        return self._why_fixed
+
+    @property
+    def _why_fixed(self) -> str:
+        """Why nothing can be added to the session shown, whatever it is; "" when it can."""
+        session = self._model.session
         if self.is_example:
             return "the example is for viewing only"
         if session.why_fixed and self.path:

@@ -5,6 +5,7 @@ from PySide6.QtCore import QObject, Signal
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import KernelSpec
+from roofscope.profiling.results.marks import Mark, with_mark
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Origin, Point, Session, TraceInfo
 from roofscope.profiling.roofline.roofline import Ceiling
@@ -23,6 +24,7 @@ class SessionModel(QObject):
     environment_changed = Signal()
     trace_added = Signal(object)  # TraceInfo
     proof_added = Signal(object)  # Proof
+    marks_changed = Signal()
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -67,6 +69,14 @@ class SessionModel(QObject):
     def add_trace(self, trace: TraceInfo) -> None:
         self._session.traces = (*self._session.traces, trace)
         self.trace_added.emit(trace)
+
+    def set_mark(self, number: int, mark: Mark) -> None:
+        """What the user says of a point from now on."""
+        self._session.marks = with_mark(self._session.marks, number, mark)
+        self.marks_changed.emit()
+
+    def mark(self, number: int) -> Mark:
+        return self._session.marks.get(number, Mark())
 
     def point(self, number: int) -> Point | None:
         return next((point for point in self._session.points if point.number == number), None)

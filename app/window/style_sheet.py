@@ -89,6 +89,7 @@ QComboBox QAbstractItemView {{ background: {theme.raised}; border: 1px solid {th
 QToolButton[role="segment"] {{ border: 1px solid {theme.border}; padding: 4px 6px; }}
 QToolButton[role="segment"]:checked {{ background: {theme.selected_row}; border-color: {theme.accent}; }}
 QToolButton[role="segment"]:disabled {{ color: {theme.axis}; }}
+QToolButton[role="legend"] {{ padding: 4px 3px; }}
 QToolButton[role="run"] {{ background: {theme.accent}; color: {theme.on_accent}; padding: 5px 10px; }}
 QToolButton[role="run"]:hover {{ border-color: {theme.text}; }}
 QToolButton[role="run"]:disabled {{ background: {theme.hover}; color: {theme.axis}; }}

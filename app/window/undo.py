@@ -32,6 +32,11 @@ class UndoSteps(QObject):
         return self._stack.redoText()
 
     @property
+    def position(self) -> int:
+        """How many steps are taken: as long as it is the same, the last one is the last."""
+        return self._stack.index()
+
+    @property
     def is_at_work(self) -> bool:
         """Whether what changes now is a step itself, and not another one."""
         return self._is_at_work

@@ -17,6 +17,7 @@ from roofscope.app.window.help_commands import HelpCommands
 from roofscope.app.window.notices import Topic
 from roofscope.app.window.plan_habits import PlanHabits
 from roofscope.app.window.plan_watch import PlanWatch
+from roofscope.app.window.point_commands import OF_A_POINT, PointCommands
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_commands import SessionCommands
 from roofscope.app.window.session_model import SessionModel
@@ -24,6 +25,7 @@ from roofscope.app.window.settings import Settings
 from roofscope.app.window.shared_gpu import SharedGpu
 from roofscope.app.window.shell.file_dialogs import FileDialogs
 from roofscope.app.window.shell.main_window import LAYOUT_COMMANDS, SCHEME_COMMANDS, MainWindow, Panes
+from roofscope.app.window.shown_points import ShownPoints
 from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.app.window.tables.point_table import PointTable
 from roofscope.app.window.text_size import TextSize
@@ -34,9 +36,6 @@ from roofscope.profiling.planning.plan import PlanError
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.supervision.retrying import is_paused
 
-# What the context menu of a row offers beside copying.
-_OF_A_POINT = (CommandId.PIN, CommandId.TRACE, CommandId.TRY_AGAIN)
-
 
 class Parts(Protocol):
     """The objects that commands act on."""
@@ -46,6 +45,7 @@ class Parts(Protocol):
     folder_commands: FolderCommands
     model: SessionModel
     selection: Selection
+    shown: ShownPoints
     theme_switch: ThemeSwitch
     text_size: TextSize
     library: LibraryModel
@@ -70,10 +70,11 @@ class WindowCommands(QObject):
         self._why_not: dict[CommandId, str] = {}
         self.steps = UndoSteps(self)
         self.sessions = SessionCommands(parts, dialogs, self.steps, example)
+        self.points = PointCommands(parts, self.steps)
         self.help = HelpCommands(parts, self.why_not)
         self.plan_habits = PlanHabits(parts)
         self._connect()
-        parts.panes.results.view.addActions([self._actions[command] for command in _OF_A_POINT])
+        parts.panes.results.view.addActions([self._actions[command] for command in OF_A_POINT])
         self.steps.changed.connect(self._refresh)
         parts.panes.cards.retry_asked.connect(self._try_paused_again)
         for signal in (parts.library.checks_changed, parts.panes.plan_bar.changed):
@@ -82,6 +83,8 @@ class WindowCommands(QObject):
         parts.controller.session_changed.connect(self._refresh)
         parts.model.replaced.connect(self._forget_selection)
         parts.model.point_added.connect(self._refresh)
+        parts.model.marks_changed.connect(self._refresh)
+        parts.shown.changed.connect(self._refresh)
         parts.selection.changed.connect(self._refresh)
         parts.panes.plan_bar.device_changed.connect(self._refresh)
         parts.controller.settled.connect(self._settle)
@@ -146,9 +149,7 @@ class WindowCommands(QObject):
                 CommandId.STOP: self._stop,
                 CommandId.MORE_TIME: parts.controller.give_more_time,
                 CommandId.PROBE: self._probe,
-                CommandId.TRACE: self._trace,
-                CommandId.PIN: self._pin,
-                CommandId.TRY_AGAIN: self._try_again,
+                **self.points.handlers,
                 CommandId.LARGER: parts.text_size.larger,
                 CommandId.SMALLER: parts.text_size.smaller,
                 CommandId.USUAL_SIZE: lambda: parts.text_size.choose(100),
@@ -174,10 +175,6 @@ class WindowCommands(QObject):
         """A number means another point in another file."""
         self._parts.selection.select(None)
 
-    def _selected(self) -> Point | None:
-        number = self._parts.selection.number
-        return self._parts.model.point(number) if number is not None else None
-
     def _find(self) -> None:
         """The results if they have the focus, else the library."""
         panes = self._parts.panes
@@ -195,48 +192,9 @@ class WindowCommands(QObject):
         if device := self._parts.panes.plan_bar.device():
             self._parts.shared_gpu.ask([device], lambda _: self._parts.controller.probe(device))
 
-    def _trace(self) -> None:
-        if point := self._selected():
-            self._settle(Topic.RUN)
-            self._parts.window.docks["Trace"].show()
-            self._parts.window.docks["Trace"].raise_()
-            self._parts.controller.trace(point, self._parts.panes.plan_bar.devices)
-
-    def _pin(self) -> None:
-        """Or unpin; a step that can be taken back while the same session is shown."""
-        if (point := self._selected()) is None:
-            return
-        table, path = self._parts.table, self._parts.model.session.path
-        before = table.pinned
-        wanted = None if before == point.number else point.number
-
-        def pin(number: int | None) -> bool:
-            if self._parts.model.session.path != path:
-                return False
-            table.pin(number)
-            self._refresh()
-            return True
-
-        text = "pin of the baseline" if wanted is not None else "unpin of the baseline"
-        self.steps.take(text, lambda: pin(wanted), lambda: pin(before))
-
-    def _try_again(self) -> None:
-        if point := self._selected():
-            self._retry([point])
-
     def _try_paused_again(self) -> None:
         """What cost a worker in the run that ended, and what was left out because of it."""
-        self._retry([point for point in self._new_points if is_paused(point)])
-
-    def _retry(self, points: Sequence[Point]) -> None:
-        devices = self._parts.panes.plan_bar.devices
-        own = [self._parts.model.session.own_device(devices, point) for point in points]
-
-        def measure(_is_shared: bool) -> None:
-            self._parts.panes.cards.forget_worker()
-            self._parts.controller.try_again(points, devices)
-
-        self._parts.shared_gpu.ask([device for device in dict.fromkeys(own) if device], measure)
+        self.points.retry([point for point in self._new_points if is_paused(point)])
 
     @property
     def _new_points(self) -> Sequence[Point]:
@@ -286,15 +244,18 @@ class WindowCommands(QObject):
             action.setToolTip(tip_text(why_not or tool_tip(COMMAND_OF[command])))
         if not parts.controller.is_running:
             self._actions[CommandId.RUN].setEnabled(not parts.watch.problem)
-        point = self._selected()
-        is_pinned = point is not None and parts.table.pinned == point.number
-        self._actions[CommandId.PIN].setText("Unpin &baseline" if is_pinned else self._pin_text)
+        point = self.points.selected
+        is_pinned = point is not None and parts.model.mark(point.number).is_pinned
+        self._actions[CommandId.PIN].setText("Un&pin" if is_pinned else self._pin_text)
+        hidden = len(parts.shown.filter.put_aside)
+        text = COMMAND_OF[CommandId.SHOW_HIDDEN].text
+        self._actions[CommandId.SHOW_HIDDEN].setText(f"{text} ({hidden})" if hidden else text)
         for command, text in ((CommandId.UNDO, self.steps.undo_text), (CommandId.REDO, self.steps.redo_text)):
             self._actions[command].setText(f"{COMMAND_OF[command].text} {text}".rstrip())
 
     def _reasons(self) -> dict[CommandId, str]:
         """Why commands that cannot always be given cannot be given now."""
-        parts, point = self._parts, self._selected()
+        parts, point = self._parts, self.points.selected
         running = "A run is under way." if parts.controller.is_running else ""
         looking = "" if parts.panes.plan_bar.device() else "Still looking for devices."
         unselected = "" if point else "Select a point first."
@@ -306,6 +267,9 @@ class WindowCommands(QObject):
             CommandId.PROBE: running or looking,
             CommandId.TRACE: running or unmeasured or self._why_no_trace(point),
             CommandId.PIN: unmeasured,
+            CommandId.NOTE: unselected,
+            CommandId.HIDE: unselected,
+            CommandId.SHOW_HIDDEN: "" if parts.shown.filter.put_aside else "No point is hidden.",
             CommandId.TRY_AGAIN: running or unselected or self._why_no_trace(point),
             CommandId.RENAME: running or keeper.why_not_own,
             CommandId.TRASH: running or keeper.why_not_own,

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -126,9 +126,10 @@ class Baselines:
     """The baseline of each point of a session, looked for among the points of its workload only."""
 
     def __init__(
-        self, points: Iterable[Point], provider: Provider = Provider.EAGER, pinned: int | None = None
+        self, points: Iterable[Point], provider: Provider = Provider.EAGER, pinned: int | Sequence[int] = ()
     ) -> None:
-        self._provider, self._pinned = provider, pinned
+        """Of several points pinned in a workload the first counts."""
+        self._provider, self._pinned = provider, (pinned,) if isinstance(pinned, int) else tuple(pinned)
         self._by_workload: dict[str, list[Point]] = {}
         self._counts: dict[int, int] = {}
         for point in points:
@@ -137,7 +138,9 @@ class Baselines:
     def of(self, point: Point) -> Point | None:
         """As ``baseline_of`` has it."""
         points = self._by_workload.get(_comparable(point), [])
-        return baseline_of(point, points, self._provider, self._pinned)
+        here = {other.number for other in points} if self._pinned else set[int]()
+        pinned = next((number for number in self._pinned if number in here), None)
+        return baseline_of(point, points, self._provider, pinned)
 
     def speed_up(self, point: Point) -> SpeedUp | None:
         """Its interval allows for the other implementations that are compared with the same baseline."""
@@ -148,7 +151,7 @@ class Baselines:
         if baseline.number not in self._counts:
             points = self._by_workload[_comparable(baseline)]
             self._counts[baseline.number] = comparisons_with(
-                baseline, points, is_chosen=baseline.number != self._pinned
+                baseline, points, is_chosen=baseline.number not in self._pinned
             )
         return self._counts[baseline.number]
 

@@ -121,6 +121,20 @@ class BuildInfo(Struct, frozen=True):
     recompiles: Count | None = None  # of code compiled before, for other shapes or values
     cached_graphs: Count | None = None  # found compiled on disk, which makes the compile time say little
     double_instructions: Count | None = None  # of the compiled code, which compute in double precision
+    kernels: tuple["BuiltKernel", ...] = ()  # each by itself; the figures above are of the heaviest
+
+
+class BuiltKernel(Struct, frozen=True):
+    """A kernel as its compiler made it, for the launches of the measured call. None where it does not say."""
+
+    name: str
+    registers: Count | None = None  # a thread
+    spill_bytes: Count | None = None  # a thread
+    shared_bytes: Count | None = None  # a block; of CUDA C++ what its source declares
+    cluster: tuple[Count, Count, Count] | None = None  # blocks
+    warps: Count | None = None  # a block
+    stages: Count | None = None  # of the pipelined loops
+    constants: tuple[tuple[str, str], ...] = ()  # compile-time arguments by name, such as the tile
 
 
 class Evidence(Struct, frozen=True):
@@ -157,6 +171,8 @@ class Launch(Struct, frozen=True):
     registers: Count | None = None  # a thread
     shared_bytes: Count | None = None  # a block
     occupancy: Figure | None = None  # warps that fit a multiprocessor, of the most it holds: 0 to 1
+    grid: tuple[Count, Count, Count] | None = None  # None in older sessions
+    block: tuple[Count, Count, Count] | None = None
 
 
 class ProfiledKernel(Struct, frozen=True):

@@ -12,6 +12,8 @@ from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
+from roofscope.profiling.results.generated import CodeInfo
+from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.outcome import Measured, Outcome
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Roofline, compute_bound
@@ -120,6 +122,8 @@ class Session(Struct):
     ceilings: tuple[Ceiling, ...] = ()
     points: tuple[Point, ...] = ()
     traces: tuple[TraceInfo, ...] = ()
+    codes: tuple[CodeInfo, ...] = ()
+    marks: dict[int, Mark] = {}  # pins, notes and tags, by the point's number
     proofs: tuple[Proof, ...] = ()  # in the order carried out; the newest of a name counts
     identity: Identity = Identity()
     origins: tuple[Origin, ...] = ()

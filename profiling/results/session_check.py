@@ -10,6 +10,7 @@ from datetime import datetime
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import KernelSpec
+from roofscope.profiling.results.marks import Mark, why_unfit
 from roofscope.profiling.results.outcome import Measured, Outcome, TimeStats
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Ceiling
@@ -114,6 +115,14 @@ def check_environment(environment: Environment) -> Environment:
         _check_range("clocks of a device", (*clocks, device.application_memory_clock_hz), 0, MOST)
         _check_range("power_limit_w", (device.power_limit_w,), 0, MOST)
     return environment
+
+
+def check_mark(mark: Mark) -> Mark:
+    if why := why_unfit(mark):
+        raise Impossible(why)
+    if mark.pinned_at is not None:
+        check_date(mark.pinned_at)
+    return mark
 
 
 def check_proof(proof: Proof) -> Proof:

@@ -18,14 +18,12 @@ from roofscope.profiling.results.session_connection import (
     why_unreadable,
 )
 from roofscope.profiling.results.session_pages import rows_in
-from roofscope.profiling.results.session_rows import CHECKSUM, TALLY, Row, checksum_of, digest_of
-from roofscope.profiling.results.session_schema import FORMAT_VERSION, OUR_TABLES
+from roofscope.profiling.results.session_rows import CHECKSUM, PACKED, TALLY, Row, checksum_of, digest_of
+from roofscope.profiling.results.session_schema import FORMAT_VERSION, OUR_TABLES, SEALED_SINCE, tables_of
 
-_SEALED_SINCE = 4
 _MOST_ROWS = 200_000  # of a table
 _MOST_ROWS_OF = {"environment": 10_000, "ceiling": 10_000}  # which each point is compared with
 _MOST_BYTES = 1 << 30  # of all values but traces; also of a file that is searched page by page
-_TRACE = "chrome_json_gz"
 _GIVEN_UP = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_INTERRUPT)
 
 
@@ -45,6 +43,13 @@ class Contents(Struct):
     tables: dict[str, Table]
     is_readable: bool = True  # by SQLite: else all rows are salvaged ones
     byte_count: int = 0
+
+    @property
+    def lacks_a_tally(self) -> bool:
+        """Whether the count of a table's rows is damaged, of a file whose tables have one."""
+        # Of a file that is searched page by page the version is not known: it may be an older one.
+        version = self.version if self.is_readable else SEALED_SINCE
+        return len(self.rows(TALLY)) < len(tables_of(version)) - 1
 
     def rows(self, table: str) -> list[Row]:
         return list(self.tables[table].rows.values())
@@ -66,7 +71,7 @@ class Contents(Struct):
             return True
         if not self.is_sealed:
             return False
-        if len(self.rows(TALLY)) < len(OUR_TABLES) - 1:
+        if self.lacks_a_tally:
             return True
         return any(
             self.expected(name) != len(table.rows) for name, table in self.tables.items() if name != TALLY
@@ -101,13 +106,14 @@ def _read(path: Path, connection: sqlite3.Connection, *, with_traces: bool) -> C
         raise why_unreadable(path, error) from error
     names = {name.decode("utf-8", "replace").lower() for (name,) in found}
     # A header that says otherwise is damaged: nothing takes the tally from a file.
-    is_sealed = version >= _SEALED_SINCE or TALLY in names
-    contents = Contents(max(version, _SEALED_SINCE) if is_sealed else version, is_sealed, {})
+    is_sealed = version >= SEALED_SINCE or TALLY in names
+    contents = Contents(max(version, SEALED_SINCE) if is_sealed else version, is_sealed, {})
     for name in OUR_TABLES:
-        contents.tables[name] = table = Table(is_whole=name in names or not is_sealed)
+        is_due = is_sealed and name in tables_of(contents.version)
+        contents.tables[name] = table = Table(is_whole=name in names or not is_due)
         if name in names:
             _read_table(path, connection, contents, name, table, with_traces=with_traces)
-    if is_sealed and version < _SEALED_SINCE:
+    if is_sealed and version < SEALED_SINCE:
         contents.is_readable = False
     return contents
 
@@ -128,9 +134,10 @@ def _read_table(
                 str(row[0], "utf-8")
                 for row in connection.execute(f"SELECT name FROM pragma_table_info('{name}')")
             ]
-            columns = [f'"{column}"' for column in found if column != _TRACE or with_traces]
-            if _TRACE in found:
-                columns.append(f"iif(typeof({_TRACE}) = 'blob', length({_TRACE}), NULL) AS [(length)]")
+            packed = PACKED.get(name)
+            columns = [f'"{column}"' for column in found if column != packed or with_traces]
+            if packed in found:
+                columns.append(f"iif(typeof({packed}) = 'blob', length({packed}), NULL) AS [(length)]")
             statement = f"SELECT rowid AS [(number)], {', '.join(columns)} FROM {name} NOT INDEXED{order}"
             cursor = connection.execute(statement)
             names = [column[0] for column in cursor.description]
@@ -151,7 +158,7 @@ def _take(path: Path, contents: Contents, name: str, table: Table, row: dict[str
     most = _MOST_ROWS_OF.get(name, _MOST_ROWS)
     if len(table.rows) + table.damaged > most or contents.byte_count > _MOST_BYTES:
         raise SessionError(f"{path} holds more than a session does and was not read to its end.")
-    if name == "trace" and not isinstance(length, int):
+    if name in PACKED and not isinstance(length, int):
         table.damaged += table.is_whole  # no bytes, as every trace has
     elif not contents.is_sealed:
         if length is not None:
@@ -165,8 +172,8 @@ def _take(path: Path, contents: Contents, name: str, table: Table, row: dict[str
 
 def _is_whole(name: str, row: dict[str, Any], length: object) -> bool:
     """Whether a row is what its checksum says, and its trace, where that was read, what its digest says."""
-    trace = row.get(_TRACE)
-    if isinstance(trace, bytes) and row.get("digest") != digest_of(trace):
+    packed = row.get(PACKED.get(name, ""))
+    if isinstance(packed, bytes) and row.get("digest") != digest_of(packed):
         return False
     return row.get(CHECKSUM) == checksum_of(name, row) and row.get("byte_count") == length
 

@@ -9,10 +9,10 @@ from uuid import uuid4
 
 from roofscope.profiling.results.session_connection import SessionError
 from roofscope.profiling.results.session_reader import read
-from roofscope.profiling.results.session_rows import CHECKSUM, Column, Row, add_row, digest_of
+from roofscope.profiling.results.session_rows import CHECKSUM, PACKED, Column, Row, add_row, digest_of
 from roofscope.profiling.results.session_schema import OUR_TABLES, make_tables, recount_all
 
-_BYTES = frozenset({CHECKSUM, "digest", "chrome_json_gz"})  # columns that are no text
+_BYTES = frozenset({CHECKSUM, "digest", *PACKED.values()})  # columns that are no text
 
 
 def make_file(path: Path, fill: Callable[[sqlite3.Connection], None], *, may_replace: bool = False) -> None:
@@ -67,23 +67,23 @@ def fill_with(rows: Mapping[str, Iterable[Row]]) -> Callable[[sqlite3.Connection
         make_tables(connection)
         for table in OUR_TABLES:
             for row in rows.get(table, ()):
-                add_row(connection, table, _columns(row))
+                add_row(connection, table, _columns(table, row))
         recount_all(connection)
         connection.execute("COMMIT")
 
     return fill
 
 
-def _columns(row: Row) -> dict[str, Column]:
+def _columns(table: str, row: Row) -> dict[str, Column]:
     """As the tables of today have them: text as text, a trace with its digest."""
     found = {
         name: value.decode() if isinstance(value, bytes) and name not in _BYTES else value
         for name, value in row.items()
         if name != CHECKSUM
     }
-    trace = found.get("chrome_json_gz")
-    if isinstance(trace, bytes):
-        found["byte_count"], found["digest"] = len(trace), digest_of(trace)
+    packed = found.get(PACKED.get(table, ""))
+    if isinstance(packed, bytes):
+        found["byte_count"], found["digest"] = len(packed), digest_of(packed)
     return found
 
 

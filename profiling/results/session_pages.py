@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from roofscope.profiling.results.session_connection import LONGEST_READ_S
-from roofscope.profiling.results.session_rows import CHECKSUM, Column, Row, checksum_of, digest_of
+from roofscope.profiling.results.session_rows import CHECKSUM, PACKED, Column, Row, checksum_of, digest_of
 from roofscope.profiling.results.session_schema import PAGE_BYTES
 
 # In the order of the tables' statements.
@@ -34,6 +34,11 @@ LAYOUTS: dict[str, tuple[str, ...]] = {
         *("id", "job", "implementation", "recorded_at", "byte_count", "digest", CHECKSUM),
         "chrome_json_gz",
     ),
+    "code": (
+        *("id", "job", "implementation", "recorded_at", "byte_count", "digest", CHECKSUM),
+        "codes_json_gz",
+    ),
+    "mark": ("id", "outcome", "value", "recorded_at", CHECKSUM),
     "tally": ("name", "row_count", CHECKSUM),
 }
 _BY_LENGTH = {
@@ -190,8 +195,8 @@ def _recognised(values: list[Column], number: int) -> tuple[str, Row] | None:
         if isinstance(median_s := row.get("median_s"), int):  # SQLite keeps whole numbers so
             row["median_s"] = float(median_s)
         if row[CHECKSUM] == checksum_of(table, row):
-            trace = row.get("chrome_json_gz")
-            if isinstance(trace, bytes) and row["digest"] != digest_of(trace):
+            packed = row.get(PACKED.get(table, ""))
+            if isinstance(packed, bytes) and row["digest"] != digest_of(packed):
                 return None
             return table, row
     return None

@@ -5,13 +5,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from roofscope.profiling.results.session_contents import Contents
-from roofscope.profiling.results.session_rows import TALLY, Row
-from roofscope.profiling.results.session_schema import FORMAT_VERSION, OUR_TABLES
+from roofscope.profiling.results.session_rows import Row
+from roofscope.profiling.results.session_schema import FORMAT_VERSION
 
 # What a row of each table is called, the most telling first.
 _NOUNS = {
     "outcome": ("point", "points"),
     "trace": ("trace", "traces"),
+    "code": ("generated code", "generated codes"),
+    "mark": ("pin, note or tag", "pins, notes and tags"),
     "proof": ("proof", "proofs"),
     "job": ("job", "jobs"),
     "kernel": ("kernel's specification", "kernels' specifications"),
@@ -41,7 +43,7 @@ def problems_of(
         )
     elif contents.is_incomplete:
         problems.append(f"{path} is damaged, but every row found in it is whole; {advice}.")
-    if contents.is_sealed and len(contents.rows(TALLY)) < len(OUR_TABLES) - 1:
+    if contents.is_sealed and contents.lacks_a_tally:
         problems.append(f"The count of rows in {path} is damaged, so that others may be missing too.")
     strange = {name: unknown[name] for name in _NOUNS if unknown[name]}
     left_out = f"{_list(strange, contents)} that it does not know are left out" if strange else ""

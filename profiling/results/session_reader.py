@@ -24,13 +24,15 @@ from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.results import session_check as check
+from roofscope.profiling.results.generated import Code, CodeError, CodeInfo, unpack
+from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.outcome import Outcome
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Identity, Origin, Point, Session, TraceInfo, timestamp
 from roofscope.profiling.results.session_connection import SessionError, Unreadable, reading
 from roofscope.profiling.results.session_contents import Contents, gather, in_order
 from roofscope.profiling.results.session_problems import problems_of
-from roofscope.profiling.results.session_rows import Row, digest_of
+from roofscope.profiling.results.session_rows import PACKED, Row, digest_of
 from roofscope.profiling.results.session_schema import FORMAT_VERSION
 from roofscope.profiling.roofline.roofline import Ceiling
 
@@ -63,22 +65,35 @@ def read(path: Path, *, with_traces: bool = False) -> Reading:
 
 def load_trace(path: Path, number: int) -> bytes:
     """The gzipped Chrome trace with this number. Raises SessionError."""
-    row = _stored_trace(path, number)
+    return _packed(path, "trace", number, "trace", "record it again")
+
+
+def load_code(path: Path, number: int) -> tuple[Code, ...]:
+    """The generated code with this number. Raises SessionError."""
+    content = _packed(path, "code", number, "generated code", "measure its point again")
+    try:
+        return unpack(content)
+    except CodeError as error:
+        raise SessionError(str(error)) from error
+
+
+def _packed(path: Path, table: str, number: int, noun: str, advice: str) -> bytes:
+    row = _stored(path, table, number)
     if row is None:  # there is none, or SQLite cannot find it
-        rows = gather(path, with_traces=True).rows("trace")
+        rows = gather(path, with_traces=True).rows(table)
         row = next((row for row in rows if row.get("id") == number), None)
-    trace = row.get("chrome_json_gz") if row else None
-    if row is None or not isinstance(trace, bytes):
-        raise SessionError(f"{path} holds no trace {number}, or it is damaged.")
-    if "digest" in row and row["digest"] != digest_of(trace):
-        raise SessionError(f"The trace {number} of {path} is damaged; record it again.")
-    return trace
+    content = row.get(PACKED[table]) if row else None
+    if row is None or not isinstance(content, bytes):
+        raise SessionError(f"{path} holds no {noun} {number}, or it is damaged.")
+    if "digest" in row and row["digest"] != digest_of(content):
+        raise SessionError(f"The {noun} {number} of {path} is damaged; {advice}.")
+    return content
 
 
-def _stored_trace(path: Path, number: int) -> Row | None:
+def _stored(path: Path, table: str, number: int) -> Row | None:
     try:
         with reading(path) as connection:
-            cursor = connection.execute("SELECT * FROM trace WHERE id = ?", (number,))
+            cursor = connection.execute(f"SELECT * FROM {table} WHERE id = ?", (number,))
             names = [column[0] for column in cursor.description]
             values = cursor.fetchone()
     except (sqlite3.Error, Unreadable):
@@ -134,6 +149,10 @@ class _Maker(Struct):
             last = session.points[-1].origin if session.points else None
             session.know(session.origin(last) or session.origins[-1])
         session.traces = self._each("trace", lambda row: _trace(row, jobs))
+        session.codes = self._each("code", lambda row: _code(row, jobs))
+        numbers = {point.number for point in session.points}
+        marks = dict(self._each("mark", lambda row: _mark(row, numbers)))
+        session.marks = {number: mark for number, mark in marks.items() if not mark.is_empty}
         session.created_at = session.created_at or self._first_date(session)
         session.problems = problems_of(self.path, self.contents, self.kept, self.unknown)
         session.is_newer = self.contents.version > FORMAT_VERSION
@@ -242,6 +261,24 @@ def _trace(row: Row, jobs: dict[int, Job]) -> TraceInfo:
         _date(row, "recorded_at"),
         _number(row, "byte_count"),
     )
+
+
+def _code(row: Row, jobs: dict[int, Job]) -> CodeInfo:
+    return CodeInfo(
+        _number(row, "id"),
+        jobs[_number(row, "job")],
+        _value(row, "implementation", Implementation),
+        _date(row, "recorded_at"),
+        _number(row, "byte_count"),
+    )
+
+
+def _mark(row: Row, numbers: set[int]) -> tuple[int, Mark]:
+    """Raises KeyError where its point is lost: a later one may get that number."""
+    number = _number(row, "outcome")
+    if number not in numbers:
+        raise KeyError(number)
+    return number, check.check_mark(_value(row, "value", Mark))
 
 
 def _origin_number(row: Row) -> int | None:

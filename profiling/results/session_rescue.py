@@ -10,7 +10,7 @@ import msgspec
 from roofscope.profiling.results.session import Identity
 from roofscope.profiling.results.session_connection import InUse, SessionError
 from roofscope.profiling.results.session_contents import gather
-from roofscope.profiling.results.session_rows import CHECKSUM, Column, Row
+from roofscope.profiling.results.session_rows import CHECKSUM, PACKED, Column, Row
 from roofscope.profiling.results.session_schema import OUR_TABLES
 
 _MOST_NAMES = 100
@@ -95,16 +95,25 @@ def rows_to_rescue(
         if table not in ("session", "label"):
             found[table].update({_key(table, row): row for row in rows})
     for table, values, _ in added:
-        if table != "trace":  # too large to keep in memory as well: only the file has them
+        if table not in PACKED:  # too large to keep in memory as well: only the file has them
             row = encoded(values)
             found[table][_key(table, row)] = row
+    points = {row["id"] for row in found["outcome"].values()}  # of others a mark would say nothing
+    found["mark"] = {key: row for key, row in found["mark"].items() if row["outcome"] in points}
     return {table: list(rows.values()) for table, rows in found.items()}
 
 
 def still_kept(added: Sequence[Added], rescued: Mapping[str, Sequence[Row]]) -> list[Added]:
-    """What was acknowledged, without the traces that were lost with the file."""
-    traces = {row[CHECKSUM] for row in rescued["trace"]}
-    return [row for row in added if row.table != "trace" or row.checksum in traces]
+    """What was acknowledged, without the traces and the generated code that were lost with the file."""
+    found = {row[CHECKSUM] for table in PACKED for row in rescued[table]}
+    points = {row["id"] for row in rescued["outcome"]}
+
+    def is_kept(row: Added) -> bool:
+        if row.table == "mark":
+            return row.values["outcome"] in points
+        return row.table not in PACKED or row.checksum in found
+
+    return list(filter(is_kept, added))
 
 
 def _left_in(path: Path, identity: Identity) -> dict[str, list[Row]]:

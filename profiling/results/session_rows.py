@@ -11,8 +11,9 @@ from hashlib import blake2b
 
 CHECKSUM = "checksum"
 TALLY = "tally"  # how many rows each other table has: a row that vanished leaves no wrong checksum
-_BLOB = "chrome_json_gz"  # covered by its own digest, so that a session opens without reading its traces
-_UNCOVERED = frozenset({CHECKSUM, _BLOB})
+# What is packed, by its table: covered by a digest of its own, so that a session opens without reading it.
+PACKED = {"trace": "chrome_json_gz", "code": "codes_json_gz"}
+_UNCOVERED = frozenset({CHECKSUM, *PACKED.values()})
 _BYTES = 16
 
 Column = str | bytes | int | float | None

@@ -2,7 +2,7 @@
 
 Documented in docs/session-file.md. Version 2 brought the session's UUID, Roofscope's version, labels and
 the view ``point``; version 3 the environment of each outcome and ceiling; version 4 the checksum of each row
-and the tally of rows. Everything else is as in version 1.
+and the tally of rows; version 5 generated code and marks. Everything else is as in version 1.
 """
 
 import re
@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from roofscope.profiling.results.session_rows import CHECKSUM, TALLY, add_row, digest_of, recount, seal_rows
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 APPLICATION_ID = 0x526F6F66  # "Roof": tells our files from other SQLite databases
 PAGE_BYTES = 4096  # SQLite's default, stated because what is salvaged page by page relies on it
 
@@ -44,6 +44,17 @@ CREATE TABLE trace (
   recorded_at TEXT NOT NULL, byte_count INTEGER, digest BLOB, checksum BLOB, chrome_json_gz BLOB NOT NULL);
 """
 _TRACE_BEFORE = "id, job, implementation, recorded_at, chrome_json_gz"  # its columns up to version 3
+# As a trace: what is packed comes last.
+_CODE = """
+CREATE TABLE code (
+  id INTEGER PRIMARY KEY, job INTEGER NOT NULL REFERENCES job, implementation TEXT NOT NULL,
+  recorded_at TEXT NOT NULL, byte_count INTEGER, digest BLOB, checksum BLOB, codes_json_gz BLOB NOT NULL);
+"""
+_MARK = """
+CREATE TABLE mark (
+  id INTEGER PRIMARY KEY, outcome INTEGER NOT NULL REFERENCES outcome, value TEXT NOT NULL,
+  recorded_at TEXT NOT NULL, checksum BLOB);
+"""
 _TALLY = "CREATE TABLE tally (name TEXT PRIMARY KEY, row_count INTEGER NOT NULL, checksum BLOB);"
 # For other programs. The blocks' times stand in the outcome and nowhere else, so that they cannot differ.
 _SAMPLE = """
@@ -115,8 +126,11 @@ FROM found;
 # In the order in which a reader needs them; the tally counts the rows of the others.
 OUR_TABLES = (
     *("session", "label", "environment", "kernel", "source", "ceiling", "proof", "job", "outcome", "trace"),
+    *("code", "mark"),
     TALLY,
 )
+SEALED_SINCE = 4  # the version that brought checksums and the tally
+ADDED_IN = {"code": 5, "mark": 5}  # tables that sealed files of an older version lack
 # Words of a table's statement that would compute when its rows are read or added.
 _ACTING = frozenset({"CHECK", "DEFAULT", "GENERATED", "AS", "COLLATE", "CONSTRAINT", "CONFLICT"})
 _PLAIN = re.compile(r"CREATE TABLE \"?\w+\"?\s*\([\w\s(),]+\)\s*", re.IGNORECASE)
@@ -126,7 +140,8 @@ def make_tables(connection: sqlite3.Connection) -> None:
     """All tables of a new file, in a transaction that stays open for the rows that belong to it."""
     connection.executescript(
         f"PRAGMA page_size = {PAGE_BYTES}; PRAGMA application_id = {APPLICATION_ID};"
-        f"BEGIN; PRAGMA user_version = {FORMAT_VERSION}; {_TABLES} {_TRACE} {_TALLY} {_SAMPLE} {_POINT}"
+        f"BEGIN; PRAGMA user_version = {FORMAT_VERSION}; {_TABLES} {_TRACE} {_CODE} {_MARK} {_TALLY} "
+        f"{_SAMPLE} {_POINT}"
     )
 
 
@@ -158,15 +173,8 @@ def lift_schema(connection: sqlite3.Connection) -> None:
         return
     try:
         connection.executescript(f"BEGIN IMMEDIATE; {_steps_from(version)}")
-        connection.execute("UPDATE session SET uuid = ? WHERE uuid IS NULL", (str(uuid4()),))
-        for number, trace in connection.execute("SELECT id, chrome_json_gz FROM trace").fetchall():
-            if not isinstance(trace, bytes):
-                raise sqlite3.DatabaseError(f"trace {number} holds no bytes")
-            connection.execute(
-                "UPDATE trace SET byte_count = ?, digest = ? WHERE id = ?",
-                (len(trace), digest_of(trace), number),
-            )
-        seal_rows(connection, OUR_TABLES)
+        if version < SEALED_SINCE:
+            _seal(connection)
         recount_all(connection)
         connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
         connection.execute("COMMIT")
@@ -176,13 +184,32 @@ def lift_schema(connection: sqlite3.Connection) -> None:
         raise
 
 
+def _seal(connection: sqlite3.Connection) -> None:
+    """Give the rows of a file that has none their checksums."""
+    connection.execute("UPDATE session SET uuid = ? WHERE uuid IS NULL", (str(uuid4()),))
+    for number, trace in connection.execute("SELECT id, chrome_json_gz FROM trace").fetchall():
+        if not isinstance(trace, bytes):
+            raise sqlite3.DatabaseError(f"trace {number} holds no bytes")
+        connection.execute(
+            "UPDATE trace SET byte_count = ?, digest = ? WHERE id = ?", (len(trace), digest_of(trace), number)
+        )
+    seal_rows(connection, OUR_TABLES)
+
+
+def tables_of(version: int) -> tuple[str, ...]:
+    """Those that a sealed file of this version must have."""
+    return tuple(name for name in OUR_TABLES if ADDED_IN.get(name, 0) <= version)
+
+
 def _steps_from(version: int) -> str:
     """The statements that give an older file the tables and columns of this version."""
+    if version >= SEALED_SINCE:
+        return f"{_CODE} {_MARK}"
     of_outcomes = _ORIGIN_OF_OLD_ROWS.format(table="outcome", recorded_at="outcome.recorded_at")
     of_ceilings = _ORIGIN_OF_OLD_ROWS.format(
         table="ceiling", recorded_at="json_extract(ceiling.value, '$.recorded_at')"
     )
-    sealed = [name for name in OUR_TABLES if name not in ("trace", TALLY)]
+    sealed = [name for name in OUR_TABLES if name not in ("trace", *ADDED_IN, TALLY)]
     return " ".join(
         (
             "DROP VIEW IF EXISTS point;",
@@ -192,7 +219,7 @@ def _steps_from(version: int) -> str:
             _TRACE.replace("TABLE trace", "TABLE lifted"),
             f"INSERT INTO lifted ({_TRACE_BEFORE}) SELECT {_TRACE_BEFORE} FROM trace;",
             "DROP TABLE trace; ALTER TABLE lifted RENAME TO trace; DROP TABLE sample;",
-            f"{_TALLY} {_SAMPLE} {_POINT}",
+            f"{_CODE} {_MARK} {_TALLY} {_SAMPLE} {_POINT}",
         )
     )
 

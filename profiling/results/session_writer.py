@@ -16,6 +16,8 @@ from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
+from roofscope.profiling.results.generated import Code, CodeInfo, pack
+from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.outcome import Measured, Outcome
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Identity, Origin, Point, TraceInfo, timestamp
@@ -30,14 +32,21 @@ from roofscope.profiling.results.session_rescue import (
     rows_to_rescue,
     still_kept,
 )
-from roofscope.profiling.results.session_rows import add_row, checksum_of, count_added, digest_of, next_id
+from roofscope.profiling.results.session_rows import (
+    PACKED,
+    add_row,
+    checksum_of,
+    count_added,
+    digest_of,
+    next_id,
+)
 from roofscope.profiling.results.session_schema import create_schema, lift_schema
 from roofscope.profiling.results.session_storable import storable, stored_text
 from roofscope.profiling.roofline.roofline import Ceiling
 
 SYNCHRONOUS = "EXTRA"
 _WAIT_S = 2.0  # for a reader: longer, and the results go to another file
-_NUMBERED = frozenset({"environment", "ceiling", "proof", "job", "outcome", "trace"})
+_NUMBERED = frozenset({"environment", "ceiling", "proof", "job", "outcome", "trace", "code", "mark"})
 
 
 class SessionStore:
@@ -162,6 +171,21 @@ class SessionStore:
             number = add("trace", {"job": self._job_row(job, add), **row, **trace})
         return TraceInfo(number, job, implementation, recorded_at, size)
 
+    def add_code(self, job: Job, implementation: Implementation, codes: Iterable[Code]) -> CodeInfo:
+        """Keep what compilers made of an implementation."""
+        recorded_at, packed = timestamp(), pack(codes)
+        row = {"implementation": implementation, "recorded_at": recorded_at, "byte_count": len(packed)}
+        code = {"digest": digest_of(packed), "codes_json_gz": packed}
+        with self._transaction() as add:
+            number = add("code", {"job": self._job_row(job, add), **row, **code})
+        return CodeInfo(number, job, implementation, recorded_at, len(packed))
+
+    def add_mark(self, number: int, mark: Mark) -> None:
+        """What the user says of the point of this number from now on; an empty one takes all back."""
+        stored_text(mark)
+        with self._transaction() as add:
+            add("mark", {"outcome": number, "value": mark, "recorded_at": timestamp()})
+
     def save_as(self, path: Path) -> None:
         """Write a complete copy to another file, replacing it. Raises SessionError."""
         _copy(self._connection, path)
@@ -193,7 +217,7 @@ class SessionStore:
     def _fill_rescued(self) -> Callable[[sqlite3.Connection], None]:
         rows = rows_to_rescue(self.path, self.identity, self.created_at, self._added)
         kept = still_kept(self._added, rows)
-        self.lost_trace_count += len(self._added) - len(kept)
+        self.lost_trace_count += _traces(self._added) - _traces(kept)
         self._added = kept
         return fill_with(rows)
 
@@ -236,7 +260,7 @@ class SessionStore:
             number = add_row(self._connection, table, row, replace=table == "kernel")
             if is_new:
                 count_added(self._connection, {table: 1})
-            kept = {name: value for name, value in values.items() if name != "chrome_json_gz"}
+            kept = {name: value for name, value in values.items() if name != PACKED.get(table)}
             added.append(Added(table, kept, checksum_of(table, row)))
             return number
 
@@ -271,6 +295,10 @@ class SessionStore:
 
     def _unwritable(self, error: sqlite3.Error | UnicodeError) -> SessionError:
         return SessionError(f"{self.path} cannot be written: {error}.")
+
+
+def _traces(added: Iterable[Added]) -> int:
+    return sum(row.table == "trace" for row in added)
 
 
 def copy(path: Path, target: Path) -> None:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtWidgets import QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -267,11 +268,45 @@ def test_a_pin_is_undone(open_window: OpenWindow, session_file: Path) -> None:
     number = next(point.number for point in application.model.session.points if point.measured)
     application.selection.select(number)
     press(application, CommandId.PIN)
-    assert application.table.pinned == number
+    assert application.model.mark(number).is_pinned
     press(application, CommandId.UNDO)
-    assert application.table.pinned is None
+    assert not application.model.mark(number).is_pinned
     press(application, CommandId.REDO)
-    assert application.table.pinned == number
+    assert application.model.mark(number).is_pinned
+    assert load(session_file).marks[number].is_pinned
+
+
+def test_a_point_hidden_is_in_no_view_and_comes_back(open_window: OpenWindow, session_file: Path) -> None:
+    application = open_window(session_file)
+    drawn = {point.number for point in application.panes.chart.scene.points}
+    number = min(drawn)
+    application.selection.select(number)
+    press(application, CommandId.HIDE)
+    assert application.table.rowCount() == 43
+    assert {point.number for point in application.panes.chart.scene.points} == drawn - {number}
+    assert application.window.said.startswith("1 point hidden")
+    assert application.window.actions_of[CommandId.SHOW_HIDDEN].text().endswith("(1)")
+    press(application, CommandId.UNDO)
+    assert application.table.rowCount() == 44
+    press(application, CommandId.REDO)
+    press(application, CommandId.SHOW_HIDDEN)
+    assert application.table.rowCount() == 44
+    assert not application.window.actions_of[CommandId.SHOW_HIDDEN].isEnabled()
+
+
+def test_what_is_typed_into_a_filter_is_one_step(open_window: OpenWindow, session_file: Path) -> None:
+    application = open_window(session_file)
+    shown = application.shown
+    for text in ("s", "so", "soft"):
+        shown.show(replace(shown.filter, text=text))
+    assert application.window.actions_of[CommandId.UNDO].text() == "&Undo filter"
+    press(application, CommandId.UNDO)
+    assert shown.filter.text == ""
+    assert not application.window.actions_of[CommandId.UNDO].isEnabled()
+    press(application, CommandId.REDO)
+    assert shown.filter.text == "soft"
+    application.controller.open(session_file)
+    assert shown.filter.is_open
 
 
 def test_recent_sessions_have_folder_and_date_and_those_gone_are_greyed(

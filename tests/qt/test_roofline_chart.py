@@ -191,7 +191,8 @@ def test_another_session_replaces_everything(qtbot: QtBot) -> None:
     chart.isolate("gelu")
     model.replace(empty_session())
     qtbot.waitUntil(lambda: chart.scene.is_empty)
-    assert chart.options.kernel is None
+    assert chart.options.shown is None
+    assert chart.bar.kernels.currentIndex() == 0
     assert "No points yet" in chart.accessibleDescription()
 
 

@@ -18,10 +18,9 @@ from roofscope.tests.qt.conftest import OpenWindow
 
 def test_the_chart_names_its_device_and_the_one_that_run_uses(open_window: OpenWindow, session_file: Path):
     application = open_window(session_file)
-    heading = application.panes.chart.plot.heading
-    assert (heading.title, heading.note) == ("NVIDIA H200", "")
+    assert application.panes.chart.bar.heading.texts == ("NVIDIA H200", "")
     application.panes.plan_bar.device_box.setCurrentIndex(1)
-    assert application.panes.chart.plot.heading.note == "but Run uses this machine's CPU"
+    assert application.panes.chart.bar.heading.texts[1] == "but Run uses this machine's CPU"
     assert "into a new session" in application.panes.plan_bar._message.whole_text
 
 

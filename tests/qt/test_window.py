@@ -540,22 +540,20 @@ def test_the_button_that_unpins_says_so(open_window: OpenWindow, session_file: P
     first, second = (application.table.point_at(row) for row in (0, 1))
     application.selection.select(first.number)
     pin.trigger()
-    assert pin.text() == "Unpin &baseline"
-    assert any(
-        button.text() == "Unpin baseline" for button in application.panes.details.findChildren(QPushButton)
-    )
+    assert pin.text() == "Un&pin"
+    assert any(button.text() == "Unpin" for button in application.panes.details.findChildren(QPushButton))
     application.selection.select(second.number)
-    assert pin.text() == "Pin as &baseline"
+    assert pin.text() == "&Pin"
     application.selection.select(first.number)
     pin.trigger()
-    assert pin.text() == "Pin as &baseline"
+    assert pin.text() == "&Pin"
     assert application.table.pinned is None
 
 
 def test_a_gpu_of_the_same_name_is_another(open_window: OpenWindow, session_file: Path):
     twin = msgspec.structs.replace(DEVICE, uuid="GPU-another")
     application = open_window(session_file, devices=FakeDevices((twin,)))
-    assert application.panes.chart.plot.heading.note == "but Run uses another NVIDIA H200"
+    assert application.panes.chart.bar.heading.texts[1] == "but Run uses another NVIDIA H200"
     assert application.controller.why_no_trace((twin,)).startswith(
         "This point was measured on another NVIDIA H200, which is not in this machine"
     )

@@ -10,6 +10,7 @@ from roofscope.app.presentation.roofline.points import ChartPoint, StripPoint, a
 from roofscope.app.presentation.roofline.scene import ChartOptions, Range, build_scene
 from roofscope.app.presentation.roofline.strip import strip_of
 from roofscope.app.presentation.roofline.ticks import log_ticks
+from roofscope.app.presentation.view_filter import ViewFilter
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype, Provider, WorkFormula
 from roofscope.profiling.results.outcome import Flag, Measured
@@ -19,6 +20,14 @@ from roofscope.tests.sessions import CEILINGS, SPEC_OF, ceiling, empty_session, 
 
 SESSION = make_session(full=True)
 POINTS = all_points(SESSION)
+
+
+def showing(
+    session: Session = SESSION, *, kernel: str | None = None, dtype: Dtype | None = None
+) -> ChartOptions:
+    """Options by which a chart shows these points of a session only."""
+    kernels = frozenset({kernel}) if kernel else None
+    return ChartOptions(shown=ViewFilter(kernels=kernels, dtype=dtype).numbers(session))
 
 
 def session_with_copy() -> Session:
@@ -56,7 +65,7 @@ def test_what_has_no_time_is_counted_as_it_is_filtered() -> None:
     untimed = [point.job.workload.kernel for point in session.points if point.measured is None]
     assert build_scene(session, all_points(session)).untimed_count == len(untimed)
     for kernel in SPEC_OF:
-        scene = build_scene(session, all_points(session), ChartOptions(kernel=kernel))
+        scene = build_scene(session, all_points(session), showing(session, kernel=kernel))
         assert scene.untimed_count == untimed.count(kernel)
     assert len(set(untimed)) > 1
 
@@ -142,8 +151,8 @@ def test_the_selected_points_pipe_is_lit_and_the_others_are_dim() -> None:
     matmul = next(p for p in POINTS if p.kernel == "matmul" and p.dtype is Dtype.BFLOAT16)
     assert lit(ChartOptions()) == {Bound.FP32, Bound.FP16, Bound.BF16}
     assert lit(ChartOptions(selected=matmul.number)) == {Bound.BF16}
-    assert lit(ChartOptions(kernel="softmax")) == {Bound.FP32}
-    assert lit(ChartOptions(dtype=Dtype.FLOAT16)) == {Bound.FP32, Bound.FP16}
+    assert lit(showing(kernel="softmax")) == {Bound.FP32}
+    assert lit(showing(dtype=Dtype.FLOAT16)) == {Bound.FP32, Bound.FP16}
 
 
 MORE = (
@@ -164,7 +173,7 @@ def test_only_pipes_that_bound_a_point_are_drawn_until_the_user_asks_for_others(
 
     of_points = {Bound.FP32, Bound.FP16, Bound.BF16}
     assert drawn(ChartOptions()) == of_points
-    assert drawn(ChartOptions(kernel="softmax")) == of_points  # a filter dims, it does not redraw the machine
+    assert drawn(showing(kernel="softmax")) == of_points  # a filter dims, it does not redraw the machine
     assert drawn(ChartOptions(bounds=frozenset({Bound.HALF2, Bound.INT8}))) == {Bound.HALF2, Bound.INT8}
     assert set(build_scene(session, points).known_bounds) == {c.bound for c in MORE} - {Bound.DRAM}
 
@@ -187,7 +196,7 @@ def test_special_functions_move_the_axes_only_where_they_are_drawn() -> None:
 
 
 def test_filters_hide_points_and_say_how_many() -> None:
-    scene = build_scene(SESSION, POINTS, ChartOptions(kernel="softmax", dtype=Dtype.FLOAT32))
+    scene = build_scene(SESSION, POINTS, showing(kernel="softmax", dtype=Dtype.FLOAT32))
     assert {(point.kernel, point.dtype) for point in scene.points} == {("softmax", Dtype.FLOAT32)}
     assert scene.hidden_count == len(POINTS) - len(scene.points)
 
@@ -265,7 +274,7 @@ def test_a_chart_without_points_says_what_to_do_next() -> None:
     texts = {
         EMPTY_TEXT: build_scene(empty_session(), ()),
         UNTIMED_TEXT: build_scene(untimed, ()),
-        FILTERED_TEXT: build_scene(SESSION, POINTS, ChartOptions(kernel="no such kernel")),
+        FILTERED_TEXT: build_scene(SESSION, POINTS, showing(kernel="no such kernel")),
     }
     for text, scene in texts.items():
         assert empty_text(scene) == text

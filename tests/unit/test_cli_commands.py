@@ -25,8 +25,10 @@ from roofscope.app.cli.documents import (
 from roofscope.app.cli.run import RunOptions, run
 from roofscope.profiling.doctor import Check, CheckState, Part
 from roofscope.profiling.paths import ASSETS
+from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.results.outcome import Flag
+from roofscope.profiling.results.generated import Code, CodeKind
+from roofscope.profiling.results.outcome import Failed, FailureKind, Flag, Stage
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.supervision.recording import Ending
@@ -246,3 +248,74 @@ def test_a_strict_run_fails_on_a_flagged_time(
     assert capsys.readouterr().err == f"--strict: 1 of 2 flagged: {key} (unstable).\n"
     flags.clear()
     assert run(msgspec.structs.replace(options, strict=True)) == 0
+
+
+H200 = ASSETS / "sessions" / "h200.roofscope"
+
+
+def test_source_prints_the_files_as_they_were(call) -> None:
+    session = load(H200)
+    point = next(one for one in session.points if one.implementation.key == "softmax/triton_online")
+    [file] = session.sources[point.implementation.source_hash]
+    called = call("source", H200, "softmax/triton_online")
+    assert (called.code, called.err) == (0, "")
+    assert called.out.rstrip("\n") == file.text.rstrip("\n")
+    assert call("source", H200, point.number).out == called.out
+    two = call("source", H200, "gelu/cuda_sigmoid").out
+    assert two.startswith("==> cuda_sigmoid.cu <==\n// GELU")
+    assert "==> cuda_sigmoid.py <==" in two
+
+
+def test_source_says_how_two_points_differ(call) -> None:
+    out = call("source", H200, "gelu/cuda_sigmoid", "--diff", "swish/cuda_packed").out
+    assert "--- cuda_sigmoid.cu (point" in out
+    assert "+++ cuda_packed.cu (point" in out
+    assert '-    program.launch("gelu"' in out
+    assert '+    program.launch("swish"' in out
+    assert (
+        call("source", H200, "gelu/eager", "--diff", "gelu/eager").out
+        == "Both points have the same source.\n"
+    )
+
+
+def test_source_says_what_is_known_of_a_launch(call) -> None:
+    out = call("source", H200, "softmax/triton_online", "--launch").out
+    assert re.search(r"^_softmax\n", out)
+    assert re.search(r"Registers +32\n", out)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("softmax/triton_onlin",), "did you mean 'softmax/triton_online'?"),
+        (("999",), "has no point 999; its points are 1 to 293."),
+        (("softmax/triton_online", "--ptx"), "kept no generated code of softmax / Triton online."),
+        (("softmax/triton_online", "--size", "rows=7"), "is not in this session at rows=7, only at"),
+        (("copy/eager", "--diff", "1", "--json"), "--diff prints text"),
+    ],
+)
+def test_source_refuses_in_a_sentence(call, words: tuple[str, ...], said: str) -> None:
+    called = call("source", H200, *words)
+    assert (called.code, called.out) == (2, "")
+    assert said in called.err
+
+
+def test_source_gives_generated_code_and_names_the_failing_line(call, tmp_path: Path) -> None:
+    path, session = tmp_path / "a.roofscope", make_session()
+    first = session.points[0]
+    failed = Failed(FailureKind.BUILD_ERROR, Stage.BUILD, "No.", 'File "/x/eager.py", line 2, in run\nOh: no')
+    codes = (Code(CodeKind.PTX, "one", "// first\x1b[31m"), Code(CodeKind.PTX, "two", "// second"))
+    text = "import torch\nfail()\n"
+    with SessionStore.create(path) as store:
+        store.add_sources(first.implementation, [SourceFile("eager.py", "", text)])
+        store.add_code(first.job, first.implementation, codes)
+        store.add_outcome(first.job, first.implementation, failed)
+    called = call("source", path, "1")
+    assert called.out == "import torch\nfail()\n"
+    assert called.err == "eager.py, line 2: Oh: no\n"
+    ptx = call("source", path, "1", "--ptx")
+    assert ptx.out == "// ===== one\n// first\\x1b[31m\n\n// ===== two\n// second\n"
+    assert "has no SASS." in call("source", path, "1", "--sass").err
+    document = json.loads(call("source", path, "1", "--json", "--ptx").out)
+    assert (document["failing_file"], document["failing_line"]) == ("eager.py", 2)
+    assert [code["name"] for code in document["code"]] == ["one", "two"]

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from roofscope.profiling.paths import ASSETS
-from roofscope.profiling.results.session_reader import SessionError, load, load_trace
+from roofscope.profiling.results.generated import Code, CodeKind
+from roofscope.profiling.results.session_reader import SessionError, load, load_code, load_trace
 from roofscope.profiling.results.session_schema import FORMAT_VERSION, lift_schema
 from roofscope.profiling.results.session_writer import SessionStore, copy
 from roofscope.tests.children import python
@@ -28,13 +29,13 @@ def recorded(version: int, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_an_older_session_opens_as_before(version: int, tmp_path: Path) -> None:
     path = recorded(version, tmp_path)
     before = path.read_bytes()
     session = load(path)
     assert (session.problems, session.is_damaged, session.is_newer) == ((), False, False)
-    assert len(session.points) == {1: 14, 2: 6, 3: 6}[version]
+    assert len(session.points) == {1: 14, 2: 6, 3: 6, 4: 6}[version]
     assert path.read_bytes() == before
     if version > 1:
         assert session.identity.labels == {"commit": "abc"}
@@ -45,7 +46,7 @@ def test_an_older_session_opens_as_before(version: int, tmp_path: Path) -> None:
         assert load_trace(path, 1) == b"gzip"
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_an_older_session_that_is_added_to_keeps_all_and_gets_checksums(version: int, tmp_path: Path) -> None:
     path = recorded(version, tmp_path)
     before = load(path)
@@ -115,3 +116,25 @@ def test_the_log_that_an_older_version_left_when_it_was_killed_is_read_and_folde
     SessionStore.append(path).close()
     assert list(tmp_path.iterdir()) == [path]
     assert load(path).created_at == "2020-01-01T00:00:00+00:00"
+
+
+def test_a_session_without_generated_code_is_whole_and_takes_some(tmp_path: Path) -> None:
+    """The table came with format 5: a file of format 4 has checksums and a tally, and lacks no row."""
+    path = recorded(4, tmp_path)
+    before = load(path)
+    assert (before.codes, before.problems, before.is_damaged) == ((), (), False)
+    codes = (Code(CodeKind.PTX, "softmax", "// PTX"),)
+    with SessionStore.append(path) as store:
+        kept = store.add_code(POINT.job, POINT.implementation, codes)
+    after = load(path)
+    assert (after.codes, after.problems, after.is_damaged) == ((kept,), (), False)
+    assert after.points == before.points
+    assert load_code(path, kept.number) == codes
+
+
+def test_a_session_of_format_4_in_pages_alone_is_not_said_to_lack_a_count(tmp_path: Path) -> None:
+    path = recorded(4, tmp_path)
+    path.write_bytes(b"\xff" * 100 + path.read_bytes()[100:])
+    found = load(path)
+    assert len(found.points) == 6
+    assert not any("count of rows" in problem for problem in found.problems)

@@ -19,7 +19,6 @@ from roofscope.app.presentation.roofline.points import (
 )
 from roofscope.profiling.analysis.verdict import MEASURED_IN, Verdict, verdict
 from roofscope.profiling.planning.plan import Regime
-from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Roofline, Source, ridge_point
 
@@ -88,13 +87,12 @@ class ChartOptions(Struct, frozen=True):
 
     sources: frozenset[Source] | None = None
     bounds: frozenset[Bound] | None = None
-    dtype: Dtype | None = None
-    kernel: str | None = None
+    shown: frozenset[int] | None = None  # numbers of the points that the filter keeps; None: all
     selected: int | None = None
 
-    def keeps(self, kernel: str, dtype: Dtype) -> bool:
-        """Whether the filter lets these through."""
-        return self.dtype in (None, dtype) and self.kernel in (None, kernel)
+    def keeps(self, number: int) -> bool:
+        """Whether the filter lets this point through."""
+        return self.shown is None or number in self.shown
 
 
 class ChartScene(Struct, frozen=True):
@@ -114,7 +112,7 @@ class ChartScene(Struct, frozen=True):
     known_bounds: tuple[Bound, ...]
     target: Target | None
     has_ceilings: bool
-    hidden_count: int  # points left out by the kernel or dtype filter
+    hidden_count: int  # points left out by the filter
     untimed_count: int = 0  # failed, skipped or cancelled: they have no place on a chart
     rows: tuple[tuple[tuple[float, float], tuple[float, float]], ...] = ()  # ends of points set side by side
 
@@ -136,7 +134,7 @@ def build_scene(
     if len(session.devices) > 1:  # under these ceilings stand the points of their device
         own = {point.number for point in session.points if session.is_shown(point)}
         points = [point for point in points if point.number in own]
-    shown = [point for point in points if options.keeps(point.kernel, point.dtype)]
+    shown = [point for point in points if options.keeps(point.number)]
     newest, older = newest_first(shown)
     placed = tuple(point for point in newest if isinstance(point, ChartPoint))
     known = tuple(source for source in Source if any(c.source is source for c in roofline.ceilings))
@@ -164,9 +162,7 @@ def build_scene(
         has_ceilings=bool(lines),
         hidden_count=len(points) - len(shown),
         untimed_count=sum(
-            point.measured is None
-            and session.is_shown(point)
-            and options.keeps(point.job.workload.kernel, point.job.workload.dtype)
+            point.measured is None and session.is_shown(point) and options.keeps(point.number)
             for point in session.points
         ),
     )

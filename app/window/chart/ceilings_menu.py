@@ -1,7 +1,7 @@
 """Which ceilings the chart draws: by where their value comes from, and of which units."""
 
-from PySide6.QtCore import Signal
-from PySide6.QtGui import QAction
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
 from roofscope.app.presentation.roofline.scene import ChartScene
@@ -9,7 +9,7 @@ from roofscope.profiling.roofline.roofline import Bound, Source
 
 
 class CeilingsMenu(QMenu):
-    """Follows the scene, and tells of the user's changes."""
+    """Follows the scene, and tells of the user's changes; stays open while one ticks."""
 
     sources_chosen = Signal(object)  # frozenset[Source]
     bounds_chosen = Signal(object)  # frozenset[Bound]; None: those that bound a point
@@ -41,6 +41,21 @@ class CeilingsMenu(QMenu):
         self.of_points.setChecked(not is_chosen)
         self._heading.setVisible(bool(scene.known_bounds))
         self.of_points.setVisible(bool(scene.known_bounds))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if not self._tick(self.actionAt(event.position().toPoint())):
+            super().mouseReleaseEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Space ticks, Enter ticks and closes."""
+        if event.key() != Qt.Key.Key_Space or not self._tick(self.activeAction()):
+            super().keyPressEvent(event)
+
+    def _tick(self, action: QAction | None) -> bool:
+        if action is None or not (action.isCheckable() and action.isEnabled()):
+            return False
+        action.trigger()
+        return True
 
     def _choice(self, chosen: object) -> QAction:
         action = self.addAction("")

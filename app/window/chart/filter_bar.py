@@ -1,94 +1,140 @@
-"""The two lines over the chart: filters and export, then the legend and what is shown."""
+"""The one row over the chart: whose it is, filters, ceilings, legend and what is shown."""
 
 from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
 
 from msgspec.structs import replace
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
-from roofscope.app.presentation.roofline.caption import SPREAD_TEXT, count_line, providers_of
+from roofscope.app.presentation.roofline.caption import count_line
 from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene
-from roofscope.app.presentation.tokens import PROVIDER_NAMES, Theme
+from roofscope.app.presentation.tokens import Theme
+from roofscope.app.presentation.view_filter import kernels_text, shown_text
 from roofscope.app.window.chart.ceilings_menu import CeilingsMenu
+from roofscope.app.window.chart.heading_line import HeadingLine
+from roofscope.app.window.chart.legend import Legend
+from roofscope.app.window.shown_points import ShownPoints
 from roofscope.app.window.widgets.elided_label import ElidedLabel
-from roofscope.app.window.widgets.icons import provider_icon
+from roofscope.app.window.widgets.icons import icon
 from roofscope.app.window.widgets.labels import choice_box, tip_text
+from roofscope.app.window.widgets.segments import Segments
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Bound, Source
 
 _EVERY_KERNEL = "All kernels"
 _EVERY_DTYPE = "All dtypes"
+_SPACING = 6
+_EDGE = 12
+_LEAST_HEADING = 90  # a device's name may end in dots before the bar takes a second row
+
+
+class _Layout(NamedTuple):
+    """What the bar's width is spent on, the dearest first."""
+
+    in_one_row: bool
+    named: bool  # the legend, and not by its marks alone
+    whole_note: bool
 
 
 class ChartBar(QWidget):
-    """Shows the chart's options and tells of the user's changes; holds no scene of its own."""
+    """Shows the chart's options and the shared filter, and tells of the user's changes."""
 
     options_changed = Signal(object)  # ChartOptions
     device_chosen = Signal(object)  # Device, of those of the session
     fit_wanted = Signal()
-
     copy_wanted = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, shown: ShownPoints, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
+        self._shown = shown
         self._options = ChartOptions()
+        self.heading = HeadingLine(theme)
         self.devices = choice_box(
             "Device shown", "Of several devices the one whose ceilings and points are shown"
         )
         self.devices.activated.connect(lambda _: self.device_chosen.emit(self.devices.currentData()))
         self.kernels = choice_box(
-            "Kernel shown", "Show only one kernel (double-click a point; Esc shows all)"
+            "Kernel shown",
+            "Show only one kernel (double-click a point; with Ctrl one more; Esc undoes a step)",
         )
         self.dtypes = choice_box("Dtype shown", "Show only one dtype and the ceilings that bound it")
-        self.kernels.activated.connect(self._filtered)
-        self.dtypes.activated.connect(self._filtered)
+        self.kernels.activated.connect(self._choose_kernel)
+        self.dtypes.activated.connect(self._choose_dtype)
         self.ceilings = _button(
             "Ceilings", "Which ceilings are drawn: where their value comes from, which units"
         )
         self.ceilings.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._menu = CeilingsMenu(self.ceilings)
-        self._menu.sources_chosen.connect(self._choose_sources)
-        self._menu.bounds_chosen.connect(self._choose_bounds)
+        self._menu.sources_chosen.connect(lambda sources: self._emit(sources=sources))
+        self._menu.bounds_chosen.connect(lambda bounds: self._emit(bounds=bounds))
         self.ceilings.setMenu(self._menu)
-        fit = _button(
+        self.y_choice = Segments(
+            ("FLOP/s", "Height is the rate achieved"), ("Of roof", "Height is the share of each point's roof")
+        )
+        self.y_choice.hide()  # until the chart can draw both
+        self.fit = _button(
             "Fit", "Show the whole roofline (F). Wheel zooms, drag pans, Shift and drag zooms to a box"
         )
-        fit.clicked.connect(self.fit_wanted)
-        copy = _button("Copy", "Copy the chart as a picture, with hardware and versions")
-        copy.clicked.connect(self.copy_wanted)
-        self._legend = QHBoxLayout()
-        self._legend.setSpacing(14)
-        self._count = ElidedLabel("muted")
-        self._count.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self._count.setAccessibleName("Points shown")
-        self._lay_out(fit, copy)
-        self.set_theme(theme)
+        self.fit.clicked.connect(self.fit_wanted)
+        self.copy = _button("Copy", "Copy the chart as a picture, with hardware and versions")
+        self.copy.clicked.connect(self.copy_wanted)
+        self.legend = Legend(theme)
+        self.legend.toggle_wanted.connect(lambda provider: shown.show(shown.filter.toggled(provider)))
+        self.legend.only_wanted.connect(self._show_only)
+        self.count = ElidedLabel("muted")
+        self.count.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.count.setAccessibleName("Points shown")
+        for button in (self.fit, self.copy):
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+            button.setProperty("role", "legend")
+        self._lay_out()
 
     def set_theme(self, theme: Theme) -> None:
-        self._theme = theme
-        self._providers: tuple[Provider, ...] = ()
+        self.heading.set_theme(theme)
+        self.fit.setIcon(icon("maximize", theme))
+        self.copy.setIcon(icon("copy", theme))
+        self.legend.set_theme(theme)
+        self._fit_in()
 
-    def show_scene(self, scene: ChartScene, session: Session, options: ChartOptions) -> None:
-        """Bring filters, legend and count in line with what the chart draws."""
+    def set_heading(self, device: str, note: str) -> None:
+        self.heading.set_texts(device, note)
+        self._fit_in()
+
+    def show_scene(
+        self, scene: ChartScene, session: Session, options: ChartOptions, providers: Sequence[Provider]
+    ) -> None:
+        """Bring filters, legend and count in line with what the chart draws.
+
+        ``providers`` are those of all points of the device, shown or not.
+        """
         self._options = options
+        view = self._shown.filter
         self._show_devices(session)
         kernels = sorted({point.job.workload.kernel for point in session.points if point.measured})
         dtypes = {point.job.workload.dtype for point in session.points if point.measured}
-        _fill(self.kernels, _EVERY_KERNEL, [(name, name) for name in kernels], options.kernel)
+        several = [(kernels_text(view), view.kernels)] if len(view.kernels or ()) > 1 else []
+        _fill(
+            self.kernels,
+            [(_EVERY_KERNEL, None), *several, *((name, frozenset({name})) for name in kernels)],
+            view.kernels,
+        )
         _fill(
             self.dtypes,
-            _EVERY_DTYPE,
-            [(dtype.label, dtype) for dtype in Dtype if dtype in dtypes],
-            options.dtype,
+            [(_EVERY_DTYPE, None), *((dtype.label, dtype) for dtype in Dtype if dtype in dtypes)],
+            view.dtype,
         )
         self._menu.show_scene(scene, is_chosen=options.bounds is not None)
         self.ceilings.setEnabled(bool(scene.known_sources))
-        self._show_legend(providers_of(scene))
-        self._count.set_text(count_line(scene))
-        self._count.setToolTip(tip_text(f"{count_line(scene)}. {SPREAD_TEXT}"))
+        self.legend.show_providers(providers, view.hidden)
+        mine = [point.number for point in session.points if session.is_shown(point)]
+        text = shown_text(sum(map(self._shown.keeps, mine)), len(mine))
+        self.count.set_text(text if mine else "")
+        self.count.setToolTip(tip_text(f"{text}: {count_line(scene)}"))
+        self._fit_in()
 
     def _show_devices(self, session: Session) -> None:
         devices = session.devices if len(session.devices) > 1 else ()
@@ -111,55 +157,92 @@ class ChartBar(QWidget):
     def follow_points_action(self) -> QAction:
         return self._menu.of_points
 
-    def _show_legend(self, providers: tuple[Provider, ...]) -> None:
-        if providers == self._providers:
-            return
-        self._providers = providers
-        while item := self._legend.takeAt(0):
-            if widget := item.widget():
-                widget.deleteLater()
-        ratio = self.devicePixelRatioF()
-        for provider in providers:
-            entry = QWidget()
-            row = QHBoxLayout(entry)
-            row.setContentsMargins(0, 0, 0, 0)
-            row.setSpacing(5)
-            mark = QLabel()
-            mark.setPixmap(provider_icon(provider, self._theme).pixmap(QSize(18, 18), ratio))
-            row.addWidget(mark)
-            row.addWidget(QLabel(PROVIDER_NAMES[provider]))
-            self._legend.addWidget(entry)
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_in()
 
-    def _filtered(self) -> None:
-        self._emit(self._options)
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fit_in()
 
-    def _choose_sources(self, sources: frozenset[Source]) -> None:
-        self._emit(replace(self._options, sources=sources))
+    def _choose_kernel(self) -> None:
+        self._shown.show(replace(self._shown.filter, kernels=self.kernels.currentData()))
 
-    def _choose_bounds(self, bounds: frozenset[Bound] | None) -> None:
-        self._emit(replace(self._options, bounds=bounds))
+    def _choose_dtype(self) -> None:
+        chosen = self.dtypes.currentData()
+        self._shown.show(replace(self._shown.filter, dtype=Dtype(chosen) if chosen else None))
 
-    def _emit(self, options: ChartOptions) -> None:
-        dtype, kernel = self.dtypes.currentData(), self.kernels.currentData()
-        self.options_changed.emit(replace(options, dtype=dtype, kernel=kernel))
+    def _show_only(self, provider: Provider, was_toggled: bool) -> None:
+        """A double click is one step: that of its first click is undone."""
+        view = self._shown.filter.toggled(provider) if was_toggled else self._shown.filter
+        wanted = view.only(provider, self.legend.entries)
+        if was_toggled:
+            self._shown.step_back()
+        self._shown.show(wanted)
 
-    def _lay_out(self, *right: QToolButton) -> None:
-        filters = QHBoxLayout()
-        filters.setSpacing(8)
-        for widget in (self.devices, self.kernels, self.dtypes, self.ceilings):
-            filters.addWidget(widget)
-        filters.addStretch(1)
-        for button in right:
-            filters.addWidget(button)
-        second = QHBoxLayout()
-        second.addLayout(self._legend)
-        second.addSpacing(14)
-        second.addWidget(self._count, 1)
+    def _emit(self, **changes: object) -> None:
+        self.options_changed.emit(replace(self._options, **changes))
+
+    def _lay_out(self) -> None:
+        self._rows = (QHBoxLayout(), QHBoxLayout())
         column = QVBoxLayout(self)
-        column.setContentsMargins(14, 10, 14, 2)
-        column.setSpacing(8)
-        column.addLayout(filters)
-        column.addLayout(second)
+        column.setContentsMargins(_EDGE, 6, _EDGE, 4)
+        column.setSpacing(4)
+        for row in self._rows:
+            row.setSpacing(_SPACING)
+            column.addLayout(row)
+        self._is_one_row = True
+        self._put((self.heading, *self._filters, self.legend, self.count, self.fit, self.copy), ())
+
+    @property
+    def _filters(self) -> tuple[QWidget, ...]:
+        return (self.devices, self.kernels, self.dtypes, self.ceilings, self.y_choice)
+
+    def minimumSizeHint(self) -> QSize:
+        """Of two rows: the heading ends in dots where it must."""
+        return QSize(self._least_of_controls() + 2 * _EDGE, super().minimumSizeHint().height())
+
+    def _least_of_controls(self) -> int:
+        fixed = (widget for widget in (*self._filters, self.fit, self.copy) if not widget.isHidden())
+        return sum(widget.minimumSizeHint().width() + _SPACING for widget in fixed)
+
+    def _fit_in(self) -> None:
+        """Give way where there is no room: first the note, then the legend's names, then to a second row."""
+        room = self.width() - 2 * _EDGE
+        controls = self._least_of_controls()
+        count = self.count.sizeHint().width() + _SPACING
+        note, sign = (self.heading.width_needed(whole=whole) for whole in (True, False))
+        legend = {named: self.legend.width_needed(named=named) + _SPACING for named in (True, False)}
+
+        def rest_of(layout: _Layout) -> int:
+            """What the heading may have."""
+            return room - legend[layout.named] - count - (controls if layout.in_one_row else 0)
+
+        def fits(layout: _Layout) -> bool:
+            is_least = not (layout.named or layout.whole_note)
+            heading = note if layout.whole_note else min(sign, _LEAST_HEADING) if is_least else sign
+            return heading <= rest_of(layout)
+
+        layouts = [_Layout(*choice) for choice in product((True, False), repeat=3)]
+        chosen = next(filter(fits, layouts), layouts[-1])
+        self.legend.set_named(chosen.named)
+        self.heading.take(max(rest_of(chosen), 0), whole=chosen.whole_note)
+        self.count.setMinimumWidth(min(count, room - legend[chosen.named]) - _SPACING)
+        if chosen.in_one_row != self._is_one_row:
+            self._is_one_row = chosen.in_one_row
+            about = (self.heading, *(self._filters if self._is_one_row else ()), self.legend, self.count)
+            buttons = (self.fit, self.copy)
+            self._put(*((*about, *buttons), ()) if self._is_one_row else (about, (*self._filters, *buttons)))
+
+    def _put(self, first: Sequence[QWidget], second: Sequence[QWidget]) -> None:
+        for row, widgets in zip(self._rows, (first, second), strict=True):
+            while row.count():
+                row.takeAt(0)
+            for widget in widgets:
+                if widget is self.fit and self.count not in widgets:
+                    row.addStretch(1)
+                row.addWidget(widget, int(widget is self.count))
 
 
 def _button(text: str, tip: str) -> QToolButton:
@@ -171,8 +254,7 @@ def _button(text: str, tip: str) -> QToolButton:
     return button
 
 
-def _fill(combo: QComboBox, first: str, entries: Sequence[tuple[str, object]], current: object) -> None:
-    wanted = [(first, None), *entries]
+def _fill(combo: QComboBox, wanted: Sequence[tuple[str, object]], current: object) -> None:
     if [(combo.itemText(i), combo.itemData(i)) for i in range(combo.count())] != wanted:
         combo.clear()
         for text, data in wanted:

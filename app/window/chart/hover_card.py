@@ -1,19 +1,23 @@
 """The card beside the pointer: what stands there, at once and without a click."""
 
-from PySide6.QtCore import QPointF, Qt
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
 from roofscope.app.presentation.ceiling_conditions import conditions_text
-from roofscope.app.presentation.comparison import speed_up_text
+from roofscope.app.presentation.comparison import speed_up_short_text
 from roofscope.app.presentation.formatting import (
     bandwidth_text,
     flop_rate_text,
     intensity_text,
+    percent_text,
     sizes_text,
     spread_time_text,
     time_text,
 )
-from roofscope.app.presentation.tokens import PROVIDER_NAMES, Theme
+from roofscope.app.presentation.point_row import status_text
+from roofscope.app.presentation.tokens import Theme
 from roofscope.app.presentation.verdict_text import (
     ceiling_value_text,
     distance_text,
@@ -26,12 +30,14 @@ from roofscope.profiling.plain_text import html_text
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Ceiling
 
-_GAP = 16
-_MARGIN = 6
+_WIDTH = 220
+_INSIDE = 10
+_MARGIN = 8
+_MOST = 8  # of several points within reach
 
 
 class HoverCard(QFrame):
-    """Floats over a plot; never under the pointer, never over the plot's edge."""
+    """Docked in a corner of the plot, opposite the pointer: never over what it speaks of."""
 
     def __init__(self, parent: QWidget, theme: Theme) -> None:
         super().__init__(parent)
@@ -40,9 +46,9 @@ class HoverCard(QFrame):
         self._text = QLabel()
         self._text.setTextFormat(Qt.TextFormat.RichText)
         self._text.setWordWrap(True)
-        self._text.setFixedWidth(320)
+        self._text.setFixedWidth(_WIDTH - 2 * _INSIDE)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 10, 12, 10)
+        layout.setContentsMargins(_INSIDE - 1, 8, _INSIDE - 1, 8)  # beside an edge of one pixel
         layout.addWidget(self._text)
         self._theme = theme
         self.set_theme(theme)
@@ -60,6 +66,10 @@ class HoverCard(QFrame):
     def show_point(self, point: Point, session: Session, at: QPointF, speed_up: SpeedUp | None) -> None:
         self._show(point_html(point, session, self._theme, speed_up), at)
 
+    def show_points(self, points: Sequence[Point], session: Session, at: QPointF) -> None:
+        """List those that stand within reach of the pointer, the nearest first."""
+        self._show(points_html(points, session, self._theme), at)
+
     def show_ceiling(self, ceiling: Ceiling, at: QPointF) -> None:
         self._show(ceiling_html(ceiling, self._theme), at)
 
@@ -69,14 +79,19 @@ class HoverCard(QFrame):
             # The layout takes a size hint of wrapped text that is a line short where a table's cell wraps.
             self._text.setFixedHeight(self._text.heightForWidth(self._text.width()))
         self.adjustSize()
-        area = self._plot.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
-        x = at.x() + _GAP
-        if x + self.width() > area.right():
-            x = at.x() - _GAP - self.width()
-        y = min(max(at.y() - self.height() / 2, area.top()), area.bottom() - self.height())
-        self.move(round(max(x, area.left())), round(max(y, area.top())))
+        self.move(self._corner(at))
         self.show()
         self.raise_()
+
+    def _corner(self, at: QPointF) -> QPoint:
+        """The upper one on the other side; in a plot too narrow for two sides, above or below the pointer."""
+        area = self._plot.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
+        left, right = area.left(), max(area.right() + 1 - self.width(), area.left())
+        top, bottom = area.top(), max(area.bottom() + 1 - self.height(), area.top())
+        is_left = at.x() > area.center().x()
+        x = left if is_left else right
+        covers = x - _MARGIN <= at.x() <= x + self.width() + _MARGIN
+        return QPoint(x, bottom if covers and at.y() < area.center().y() else top)
 
 
 def point_html(point: Point, session: Session, theme: Theme, speed_up: SpeedUp | None = None) -> str:
@@ -85,30 +100,60 @@ def point_html(point: Point, session: Session, theme: Theme, speed_up: SpeedUp |
     if measured is None:
         return ""
     time, judged = measured.time, verdict(point, session)
-    provider = point.implementation.provider
     rows = [("Time", spread_time_text(time.median_s, time.bounds_s, len(time.samples_s)))]
     if work.flop_count:
-        rows.append(("Performance", flop_rate_text(point.achieved_flop_rate)))
+        rows.append(("Rate", flop_rate_text(point.achieved_flop_rate)))
     rows.append(("Bandwidth", bandwidth_text(point.achieved_bandwidth)))
     if work.arithmetic_intensity is not None:
         rows.append(("Intensity", intensity_text(work.arithmetic_intensity)))
     if judged.limiter is not None:
         rows.append(("Roof", distance_text(judged)))
-    if speed_up is not None and not speed_up.is_baseline:
-        rows.append((f"Over {speed_up.baseline.implementation.label}", speed_up_text(speed_up)))
     if measured.host_s is not None:
         rows.append(("Host time", time_text(measured.host_s)))
-    chip = f'<span style="color:{theme.provider(provider)}">●</span>'
+    about = " · ".join((workload.dtype.label, sizes_text(workload.sizes), point.job.regime))
+    beside = ""
+    if speed_up is not None and not speed_up.is_baseline:
+        beside = f"{speed_up_short_text(speed_up)} over {speed_up.baseline.implementation.label}"
     title = f"<b>{html_text(workload.kernel)}</b> · {html_text(point.implementation.label)}"
-    parts = (PROVIDER_NAMES[provider], workload.dtype.label, sizes_text(workload.sizes), point.job.regime)
-    about = " · ".join(parts)
     flags = ", ".join(judged.flags)
     warning = f'<div style="color:{theme.warning}; margin-top:4px">{html_text(flags)}</div>' if flags else ""
     sentence = html_text(verdict_sentence(point, judged))
     return (
-        f'<div>{chip} {title}</div><div style="color:{theme.text_muted}">{html_text(about)}</div>'
-        f"{_table(rows, theme)}<div>{sentence}</div>{warning}"
+        f"<div>{_chip(point, theme)} {title}</div>"
+        f'<div style="color:{theme.text_muted}">{html_text(about)}</div>'
+        f"{_table(rows, theme)}<div>{html_text(beside)}</div><div>{sentence}</div>{warning}"
     )
+
+
+def points_html(points: Sequence[Point], session: Session, theme: Theme) -> str:
+    """A line each with name, time and share of the roof, under the workload that they have in common."""
+    groups: dict[str, list[Point]] = {}
+    for point in points[:_MOST]:
+        workload = point.job.workload
+        name = f"{workload.kernel} {workload.dtype.label} {sizes_text(workload.sizes)}"
+        groups.setdefault(name, []).append(point)
+    parts = [f"<div><b>{len(points)} points here</b></div>"]
+    for name, members in groups.items():
+        parts.append(f'<div style="color:{theme.text_muted}; margin-top:5px">{html_text(name)}</div>')
+        lines = "".join(_line_html(point, session, theme) for point in members)
+        parts.append(f'<table cellspacing="0" width="100%">{lines}</table>')
+    if len(points) > _MOST:
+        parts.append(f'<div style="margin-top:5px">and {len(points) - _MOST} more</div>')
+    return "".join(parts)
+
+
+def _line_html(point: Point, session: Session, theme: Theme) -> str:
+    time = time_text(point.measured.time.median_s) if point.measured else status_text(point)
+    share = percent_text(verdict(point, session).fraction_of_roof)
+    name = f"{_chip(point, theme)} {html_text(point.implementation.label)}"
+    return (
+        f'<tr><td>{name}</td><td align="right" style="padding-left:6px">{html_text(time)}</td>'
+        f'<td align="right" style="padding-left:6px">{html_text(share)}</td></tr>'
+    )
+
+
+def _chip(point: Point, theme: Theme) -> str:
+    return f'<span style="color:{theme.provider(point.implementation.provider)}">●</span>'
 
 
 def ceiling_html(ceiling: Ceiling, theme: Theme) -> str:
@@ -124,7 +169,7 @@ def ceiling_html(ceiling: Ceiling, theme: Theme) -> str:
 
 def _table(rows: list[tuple[str, str]], theme: Theme) -> str:
     cells = "".join(
-        f'<tr><td style="color:{theme.text_muted}; padding-right:14px">{html_text(name)}</td>'
+        f'<tr><td style="color:{theme.text_muted}; padding-right:8px">{html_text(name)}</td>'
         f"<td>{html_text(value)}</td></tr>"
         for name, value in rows
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 from PySide6.QtCore import QPoint, QPointF, QSize, Qt, QTimer
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from roofscope.app.presentation.roofline.caption import summary
@@ -20,8 +20,10 @@ from roofscope.app.window.chart.hover_card import HoverCard
 from roofscope.app.window.chart.plot import RooflinePlot
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.shown_points import ShownPoints
 from roofscope.profiling.analysis.comparison import SpeedUp
 from roofscope.profiling.analysis.verdict import verdict
+from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.roofline.roofline import Ceiling
 
@@ -39,18 +41,20 @@ class RooflineChart(QWidget):
         selection: Selection,
         theme: Theme,
         speed_up_of: Callable[[int], SpeedUp | None] = lambda _number: None,
+        shown: ShownPoints | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._speed_up_of = speed_up_of
         self._model, self._selection, self._theme = model, selection, theme
+        self._shown = shown or ShownPoints(model, self)
         self._options = ChartOptions(selected=selection.number)
         self._follows = True  # until the user zooms, the view keeps to the whole roofline
         self._points = all_points(model.session)
         self._are_points_stale = False
         self._is_running = False
         self._scene = build_scene(model.session, self._points, self._options)
-        self.bar = ChartBar(theme)
+        self.bar = ChartBar(theme, self._shown)
         self.plot = RooflinePlot(theme)
         self.strip = ChartStripView(theme)
         self.card = HoverCard(self.plot.viewport(), theme)
@@ -92,7 +96,7 @@ class RooflineChart(QWidget):
 
     def set_heading(self, device: str, note: str) -> None:
         """Say whose roofline this is, and in a second line what else must be known of that."""
-        self.plot.set_heading(device, note)
+        self.bar.set_heading(device, note)
 
     def set_running(self, running: bool) -> None:
         """An empty chart says what to do next, and during a run that there is nothing to do."""
@@ -107,7 +111,7 @@ class RooflineChart(QWidget):
 
     def isolate(self, kernel: str | None) -> None:
         """Show only this kernel; None shows all."""
-        self.set_options(msgspec.structs.replace(self._options, kernel=kernel))
+        self._shown.show(self._shown.filter.isolating(kernel))
 
     def set_options(self, options: ChartOptions) -> None:
         self._options = msgspec.structs.replace(options, selected=self._selection.number)
@@ -147,6 +151,7 @@ class RooflineChart(QWidget):
         self._model.ceilings_changed.connect(self._ceilings_changed)
         self._model.point_added.connect(self._add_point)
         self._selection.changed.connect(self._select)
+        self._shown.changed.connect(self._refresh)
         self.bar.options_changed.connect(self.set_options)
         self.bar.device_chosen.connect(self._model.show_device)
         self.bar.fit_wanted.connect(self.fit)
@@ -193,14 +198,22 @@ class RooflineChart(QWidget):
         session = self._model.session
         if self._are_points_stale:
             self._points, self._are_points_stale = all_points(session), False
+        self._options = msgspec.structs.replace(self._options, shown=self._shown.numbers)
         self._scene = build_scene(session, self._points, self._options)
         if self._follows:
             self.plot.fit(self._scene)
         self.plot.show_scene(self._scene)
-        self.bar.show_scene(self._scene, session, self._options)
+        self.bar.show_scene(self._scene, session, self._options, self._providers())
         self.strip.show_strip(strip_of(self._scene), self._options.selected)
         self._labels_soon.start()
         self._describe()
+
+    def _providers(self) -> tuple[Provider, ...]:
+        """Of the device's points, shown or not."""
+        session = self._model.session
+        own = {point.number for point in session.points if session.is_shown(point)}
+        present = {point.provider for point in self._points if point.number in own}
+        return tuple(provider for provider in Provider if provider in present)
 
     def _describe(self) -> None:
         session, number = self._model.session, self._options.selected
@@ -214,9 +227,15 @@ class RooflineChart(QWidget):
         self._follows = False
         self.card.hide()
 
-    def _hover(self, found: ChartPoint | Ceiling | None, at: QPointF) -> None:
-        if isinstance(found, ChartPoint):
-            self._show_card(found.number, self.plot.viewport_place(found.number))
+    def _hover(self, found: tuple[ChartPoint, ...] | ChartPoint | Ceiling | None, at: QPointF) -> None:
+        points = (found,) if isinstance(found, ChartPoint) else found
+        if isinstance(points, tuple) and len(points) > 1:
+            numbers = {point.number: rank for rank, point in enumerate(points)}
+            within = [point for point in self._model.session.points if point.number in numbers]
+            within.sort(key=lambda point: numbers[point.number])
+            self.card.show_points(within, self._model.session, self.plot.viewport_place(points[0].number))
+        elif isinstance(points, tuple) and points:
+            self._show_card(points[0].number, self.plot.viewport_place(points[0].number))
         elif isinstance(found, Ceiling):
             self.card.show_ceiling(found, at)
         else:
@@ -239,16 +258,16 @@ class RooflineChart(QWidget):
         self._selection.select(point.number if point else None)
 
     def _double_click(self, point: ChartPoint | None) -> None:
-        if point:
+        if point and QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ControlModifier:
+            self._shown.show(self._shown.filter.with_kernel(point.kernel))
+        elif point:
             self.isolate(point.kernel)
         else:
             self.fit()
 
     def _step_back(self) -> None:
-        """Esc undoes one thing: a filter first, then the selection."""
-        if self._options.kernel or self._options.dtype:
-            self.set_options(msgspec.structs.replace(self._options, kernel=None, dtype=None))
-        else:
+        """Esc undoes one thing: the last step of the filter, then the selection."""
+        if not self._shown.step_back():
             self._selection.select(None)
 
     def _select_next(self, step: int) -> None:
@@ -270,8 +289,8 @@ class RooflineChart(QWidget):
         if point:
             kernel = point.kernel
             menu.addAction(f"Show only {kernel}", lambda: self.isolate(kernel))
-        if self._options.kernel or self._options.dtype:
-            menu.addAction("Show all", self._step_back)
+        if not self._shown.filter.is_open:
+            menu.addAction("Show all", self._shown.forget)
         menu.addAction("Fit", self.fit)
         menu.addAction("Copy image", self.copy_image)
         return menu

@@ -1,6 +1,9 @@
 """The library: what can be measured, with check boxes and a search."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt
+from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
@@ -14,11 +17,14 @@ from PySide6.QtWidgets import (
 
 from roofscope.app.presentation.search_text import is_found
 from roofscope.app.presentation.tokens import Theme
+from roofscope.app.presentation.view_filter import hidden_implementations
+from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.shown_points import ShownPoints
 from roofscope.app.window.tables.library_model import LibraryModel, LibraryRole
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.icons import provider_icon
 from roofscope.app.window.widgets.labels import NothingFound, as_pane, label, tip_text
-from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.planning.spec import Implementation, Provider
 
 _MARK_SIZE = 14
 _SHOWN = 3  # sentences below the tree
@@ -60,6 +66,16 @@ class LibraryPane(QWidget):
     def set_theme(self, theme: Theme) -> None:
         self._delegate.theme = theme
         self.tree.viewport().update()
+
+    def share_filter(self, shown: ShownPoints, session: SessionModel) -> None:
+        """Mute what the filter of chart and table hides; ticks stay as they are."""
+
+        def follow() -> None:
+            points = session.session.points
+            self._delegate.is_hidden = hidden_implementations(shown.filter, points, shown.numbers)
+            self.tree.viewport().update()
+
+        shown.changed.connect(follow)
 
     def focus_search(self) -> None:
         self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -139,6 +155,7 @@ class _MarkDelegate(QStyledItemDelegate):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.theme = theme
+        self.is_hidden: Callable[[Implementation], bool] = lambda _: False
 
     def initStyleOption(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -149,8 +166,20 @@ class _MarkDelegate(QStyledItemDelegate):
             option.icon = provider_icon(Provider(provider), self.theme)  # type: ignore[attr-defined]
             option.features |= QStyleOptionViewItem.ViewItemFeature.HasDecoration  # type: ignore[attr-defined]
             option.decorationSize = QSize(_MARK_SIZE, _MARK_SIZE)  # type: ignore[attr-defined]
+            if self.is_hidden(index.data(LibraryRole.IMPLEMENTATION)):
+                _mute(option, self.theme)
         else:
-            option.font.setBold(True)  # type: ignore[attr-defined]
+            children = (index.model().index(row, 0, index) for row in range(index.model().rowCount(index)))
+            if all(self.is_hidden(child.data(LibraryRole.IMPLEMENTATION)) for child in children):
+                _mute(option, self.theme)
+            else:
+                option.font.setBold(True)  # type: ignore[attr-defined]
+
+
+def _mute(option: QStyleOptionViewItem, theme: Theme) -> None:
+    """For what the filter hides."""
+    for role in (QPalette.ColorRole.Text, QPalette.ColorRole.HighlightedText):
+        option.palette.setColor(role, QColor(theme.text_muted))  # type: ignore[attr-defined]
 
 
 def _matches(index: QModelIndex, words: list[str]) -> bool:

@@ -1,6 +1,15 @@
 """The results: one row a point, linked with the chart; filter, baseline, copy."""
 
-from PySide6.QtCore import QItemSelection, QMimeData, QModelIndex, QPersistentModelIndex, QSize, Qt
+from msgspec.structs import replace
+from PySide6.QtCore import (
+    QItemSelection,
+    QMimeData,
+    QModelIndex,
+    QPersistentModelIndex,
+    QSignalBlocker,
+    QSize,
+    Qt,
+)
 from PySide6.QtGui import QAction, QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -15,14 +24,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.presentation.point_columns import COLUMNS
 from roofscope.app.presentation.roofline.caption import device_text
 from roofscope.app.presentation.table_text import html_table, markdown_table, tab_separated
 from roofscope.app.presentation.tokens import PROVIDER_NAMES, Theme
+from roofscope.app.presentation.view_filter import ViewFilter, shown_text
 from roofscope.app.window.panes.column_widths import MARK_COLUMN, NAME_COLUMNS, ColumnWidths
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.shown_points import ShownPoints
 from roofscope.app.window.tables.point_table import PointRole, PointTable
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.icons import provider_icon
@@ -55,6 +65,7 @@ class ResultsPane(QWidget):
         as_pane(self)
         self._model = model
         self._points = table
+        self._shown: ShownPoints | None = None
         self._selection = selection
         self._delegate = _PointDelegate(theme, self)
         self._filter = QLineEdit()
@@ -76,7 +87,7 @@ class ResultsPane(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self.view)
-        self._nothing = NothingFound("row", self._filter.clear)
+        self._nothing = NothingFound("row", self._show_all)
         self._stack.addWidget(self._nothing)
         self._arrange()
         table.counts_changed.connect(self._tell)
@@ -154,8 +165,28 @@ class ResultsPane(QWidget):
         return rows or list(range(self._points.rowCount()))
 
     def _filter_changed(self, text: str) -> None:
+        if self._shown:
+            self._shown.show(replace(self._shown.filter, text=text))
+        else:
+            self._show_filter(ViewFilter(text=text))
+
+    def share_filter(self, shown: ShownPoints) -> None:
+        """Show what chart and library show."""
+        self._shown = shown
+        shown.changed.connect(self._show_filter)
+
+    def _show_all(self) -> None:
+        if self._shown:
+            self._shown.forget()
+        else:
+            self._filter.clear()
+
+    def _show_filter(self, view: ViewFilter) -> None:
         """Other rows are shown: the selected one if it is among them, else the first."""
-        self._points.set_filter(text)
+        if self._filter.text() != view.text:
+            with QSignalBlocker(self._filter):
+                self._filter.setText(view.text)
+        self._points.set_view_filter(view)
         self.view.updateGeometries()  # else it scrolls no further than the rows there were
         self.view.scrollToTop()
         if (row := self._points.row_of(self._selection.number)) is not None:
@@ -171,7 +202,7 @@ class ResultsPane(QWidget):
         where = session.device.name if session.device else ""
         if len(session.devices) > 1:
             where = f"{len(session.devices)} devices"
-        count = f"{shown} of {total}" if shown != total else counted_text(total, "point")
+        count = shown_text(shown, total)
         text = f"{count} on {where}" if where else count
         self._count.set_text(text if total else "")
         self._nothing.tell(self._filter.text())

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 
 import numpy as np
+from msgspec.structs import replace
 from PySide6.QtCore import (
     QAbstractTableModel,
     QModelIndex,
@@ -17,11 +18,12 @@ from PySide6.QtCore import (
 from roofscope.app.presentation.comparison import speed_up_origin, speed_up_text
 from roofscope.app.presentation.point_columns import COLUMNS, Column
 from roofscope.app.presentation.point_row import PointRow, point_rows, reason_text
-from roofscope.app.presentation.search_text import implementation_text, is_found, workload_text
+from roofscope.app.presentation.view_filter import ViewFilter, search_text
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.analysis.comparison import SpeedUp
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.marks import pins_of
 from roofscope.profiling.results.outcome import Failed
 from roofscope.profiling.results.session import Point
 
@@ -56,14 +58,15 @@ class PointTable(QAbstractTableModel):
         self._rows: list[PointRow] = []
         self._order: list[int] = []  # visible rows, as indices into _rows
         self._sorted_by: tuple[int, Qt.SortOrder] | None = None
-        self._words: list[str] = []
+        self._view = ViewFilter()
         self._provider = Provider.EAGER
-        self._pinned: int | None = None
+        self._pinned: tuple[int, ...] = ()
         self._waiting = QTimer(self, singleShot=True)
         self._waiting.timeout.connect(self.refresh)
         model.replaced.connect(self._session_replaced)
         model.point_added.connect(self._point_added)
         model.ceilings_changed.connect(self.refresh)
+        model.marks_changed.connect(lambda: self.pin(*pins_of(model.session.marks)))
         self.refresh()
 
     @property
@@ -72,8 +75,8 @@ class PointTable(QAbstractTableModel):
 
     @property
     def pinned(self) -> int | None:
-        """Number of the point pinned as baseline."""
-        return self._pinned
+        """Number of the point pinned as baseline: of several the first."""
+        return next(iter(self._pinned), None)
 
     @property
     def baseline_provider(self) -> Provider:
@@ -81,17 +84,21 @@ class PointTable(QAbstractTableModel):
 
     def set_baseline(self, provider: Provider) -> None:
         """Compare every point with this provider's on the same workload."""
-        self._provider, self._pinned = provider, None
+        self._provider, self._pinned = provider, ()
         self.refresh()
 
-    def pin(self, number: int | None) -> None:
-        """Compare points of this point's workload with it."""
-        self._pinned = number
+    def pin(self, *numbers: int) -> None:
+        """Compare points of these points' workloads with them: of several in a workload with the first."""
+        self._pinned = numbers
         self.refresh()
 
     def set_filter(self, text: str) -> None:
-        """Show rows that have every word of the text in a column, or in another spelling of their names."""
-        self._words = text.lower().split()
+        """Show rows that have every word of the text in what is known of the point."""
+        self.set_view_filter(replace(self._view, text=text))
+
+    def set_view_filter(self, view: ViewFilter) -> None:
+        """Show the rows of the points that it keeps."""
+        self._view = view
         self.refresh()
 
     def refresh(self) -> None:
@@ -194,7 +201,7 @@ class PointTable(QAbstractTableModel):
             self._waiting.start(count // 2)  # ms, so that a window that measures has time for its user
 
     def _session_replaced(self) -> None:
-        self._pinned = None
+        self._pinned = pins_of(self._model.session.marks)
         self.refresh()
 
     def _visible(self) -> list[int]:
@@ -206,7 +213,9 @@ class PointTable(QAbstractTableModel):
         return [matching[place] for place in _sorted_places(keys, descending=order is not _ASCENDING)]
 
     def _matches(self, row: PointRow) -> bool:
-        return not self._words or is_found(self._words, _search_text(row))
+        return self._view.keeps(
+            row.point, lambda _: search_text(row.point, row.verdict, self._model.mark(row.point.number))
+        )
 
 
 def _sorted_places(keys: Sequence[float | str | None], *, descending: bool) -> list[int]:
@@ -217,12 +226,6 @@ def _sorted_places(keys: Sequence[float | str | None], *, descending: bool) -> l
     _, ranks = np.unique(values, return_inverse=True)
     order = np.argsort(-ranks if descending else ranks, kind="stable")
     return [known[place] for place in order] + unknown
-
-
-def _search_text(row: PointRow) -> str:
-    shown = " ".join(column.text(row) for column in COLUMNS).lower()
-    names = implementation_text(row.point.implementation)
-    return f"{shown} {names} {workload_text(row.point.job.workload)} {row.verdict.kind}"
 
 
 def _tool_tip(row: PointRow, column: Column) -> str:

@@ -154,6 +154,8 @@ def launches_in(chrome_json: bytes) -> dict[str, Launch]:
             registers=shape.registers,
             shared_bytes=shape.shared_bytes,
             occupancy=percent / 100 if percent else None,  # 0 where Kineto could not compute it
+            grid=shape.grid,
+            block=shape.block,
         )
     return found
 

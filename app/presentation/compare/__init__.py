@@ -1,0 +1,1 @@
+"""Points beside each other: pins, two sessions, the edits of one implementation."""

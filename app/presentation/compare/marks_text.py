@@ -1,0 +1,34 @@
+"""Pins, notes and tags as text."""
+
+from roofscope.app.presentation.formatting import sizes_text, time_text
+from roofscope.profiling.plain_text import one_line
+from roofscope.profiling.results.marks import Mark, pins_of
+from roofscope.profiling.results.session import Point, Session
+
+
+def workload_name(point: Point) -> str:
+    """Such as ``softmax bf16 32Ki × 4Ki``, with the regime where that is not the usual one."""
+    workload, regime = point.job.workload, point.job.regime
+    name = f"{workload.kernel} {workload.dtype.label} {sizes_text(workload.sizes)}"
+    return name if regime == "burst" else f"{name}, {regime}"
+
+
+def mark_text(mark: Mark) -> str:
+    """Tags and note in a line."""
+    return one_line(" · ".join([*mark.tags, *([mark.note] if mark.note else [])]))
+
+
+def mark_lines(session: Session) -> list[str]:
+    """A line for each point with a mark: the pins in their order, then the others."""
+    points = {point.number: point for point in session.points}
+    pins = pins_of(session.marks)
+    lines: list[str] = []
+    for number in (*pins, *sorted(set(session.marks) - set(pins))):
+        point, mark = points.get(number), session.marks[number]
+        if point is None:
+            continue
+        state = f"pin {pins.index(number) + 1}" if number in pins else "not pinned"
+        time = time_text(point.measured.time.median_s) if point.measured else "no time"
+        parts = [f"{number}: {workload_name(point)}, {point.implementation.label}, {time}, {state}"]
+        lines.append(" · ".join([*parts, *([mark_text(mark)] if mark_text(mark) else [])]))
+    return lines

@@ -1,0 +1,71 @@
+"""What a user says of a point: pinned or not, a note, tags. Values; each change gives a new one."""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+MOST_NOTE = 4000  # characters
+MOST_TAG = 60
+MOST_TAGS = 30
+
+
+class Mark(Struct, frozen=True, omit_defaults=True):
+    """Of one point; the newest row of a point counts, and an empty one says that nothing is left."""
+
+    pinned_at: str | None = None  # ISO 8601, UTC: of several pins the earliest is the baseline
+    note: str = ""
+    tags: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return self == Mark()
+
+    @property
+    def is_pinned(self) -> bool:
+        return self.pinned_at is not None
+
+    def pinned(self, at: str) -> "Mark":
+        """As it is where it is pinned already."""
+        return self if self.pinned_at else replace(self, pinned_at=at)
+
+    def unpinned(self) -> "Mark":
+        return replace(self, pinned_at=None)
+
+    def noted(self, note: str) -> "Mark":
+        return replace(self, note=note.strip())
+
+    def tagged(self, tag: str) -> "Mark":
+        """Tags keep the order in which they were given."""
+        tag = " ".join(tag.split())
+        return self if not tag or tag in self.tags else replace(self, tags=(*self.tags, tag))
+
+    def untagged(self, tag: str) -> "Mark":
+        return replace(self, tags=tuple(one for one in self.tags if one != tag))
+
+
+def with_mark(marks: Mapping[int, Mark], number: int, mark: Mark) -> dict[int, Mark]:
+    """The marks of a session after a change of one point's; what is empty is left out."""
+    others = {one: known for one, known in marks.items() if one != number}
+    return others if mark.is_empty else {**others, number: mark}
+
+
+def pins_of(marks: Mapping[int, Mark]) -> tuple[int, ...]:
+    """Numbers of the pinned points, the earliest pin first."""
+    pinned = [(mark.pinned_at, number) for number, mark in marks.items() if mark.pinned_at]
+    return tuple(number for _, number in sorted(pinned))
+
+
+def tags_of(marks: Iterable[Mark]) -> tuple[str, ...]:
+    """Each tag once, in the order of the alphabet."""
+    return tuple(sorted({tag for mark in marks for tag in mark.tags}))
+
+
+def why_unfit(mark: Mark) -> str:
+    """Why a session holds no such mark, as a sentence; "" where it does."""
+    if len(mark.note) > MOST_NOTE:
+        return f"A note has at most {MOST_NOTE} characters, this one {len(mark.note)}."
+    if len(mark.tags) > MOST_TAGS:
+        return f"A point has at most {MOST_TAGS} tags, this one {len(mark.tags)}."
+    long = next((tag for tag in mark.tags if len(tag) > MOST_TAG), None)
+    return f"A tag has at most {MOST_TAG} characters: {long[:MOST_TAG]}... has {len(long)}." if long else ""

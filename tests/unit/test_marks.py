@@ -1,0 +1,182 @@
+"""Pins, notes and tags of points: as values, in the session's file, from the command line."""
+
+import contextlib
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from roofscope.app.cli.commands import cli
+from roofscope.profiling.paths import ASSETS
+from roofscope.profiling.results.marks import MOST_NOTE, Mark, pins_of, tags_of, why_unfit, with_mark
+from roofscope.profiling.results.session_file import save_whole
+from roofscope.profiling.results.session_reader import load
+from roofscope.profiling.results.session_schema import FORMAT_VERSION
+from roofscope.profiling.results.session_storable import NotStorable
+from roofscope.profiling.results.session_writer import SessionStore, copy
+from roofscope.tests.qt.conftest import write_session
+
+AT = "2026-01-02T03:04:05.678+00:00"
+LATER = "2026-01-02T03:04:06.000+00:00"
+PIN = Mark(pinned_at=AT, note="best so far", tags=("release", "H200"))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "a.roofscope"
+    write_session(path)
+    return path
+
+
+def add_marks(path: Path, *marks: tuple[int, Mark]) -> None:
+    with SessionStore.append(path) as store:
+        for number, mark in marks:
+            store.add_mark(number, mark)
+
+
+def run(*words: object) -> tuple[int, str]:
+    result = CliRunner().invoke(cli, [str(word) for word in words])
+    return result.exit_code, result.output
+
+
+def test_a_change_makes_a_new_mark_and_leaves_the_old_one() -> None:
+    mark = Mark().pinned(AT).tagged(" a  b ").tagged("c").tagged("a b").noted("  text\n")
+    assert mark == Mark(AT, "text", ("a b", "c"))
+    assert mark.pinned(LATER) is mark
+    assert mark.untagged("c").tags == ("a b",)
+    assert mark.unpinned().noted("").untagged("a b").untagged("c").is_empty
+    assert Mark().tagged("  ") == Mark()
+
+
+def test_the_earliest_pin_comes_first() -> None:
+    marks = with_mark(with_mark({}, 1, Mark(pinned_at=LATER)), 7, PIN)
+    assert pins_of(marks) == (7, 1)
+    assert tags_of(marks.values()) == ("H200", "release")
+    assert with_mark(marks, 7, Mark()) == {1: Mark(pinned_at=LATER)}
+    assert 7 in marks
+
+
+def test_the_newest_mark_of_a_point_is_what_a_session_opens_with(path: Path) -> None:
+    add_marks(path, (1, PIN), (2, Mark(note="?")), (1, PIN.untagged("H200")), (2, Mark()))
+    session = load(path)
+    assert session.marks == {1: PIN.untagged("H200")}
+    assert (session.problems, session.is_damaged) == ((), False)
+    copy(path, path.with_name("copy.roofscope"))
+    save_whole(path, path.with_name("whole.roofscope"))
+    for name in ("copy", "whole"):
+        assert load(path.with_name(f"{name}.roofscope")).marks == session.marks
+
+
+@pytest.mark.parametrize("name", ["h200-gelu", "h200-tour"])
+def test_an_older_session_takes_marks(tmp_path: Path, name: str) -> None:
+    path = Path(shutil.copyfile(ASSETS / "sessions" / f"{name}.roofscope", tmp_path / "old.roofscope"))
+    before = load(path)
+    assert before.marks == {}
+    add_marks(path, (1, PIN))
+    after = load(path)
+    assert (after.marks, after.points, after.problems) == ({1: PIN}, before.points, ())
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (FORMAT_VERSION,)
+
+
+def test_a_damaged_mark_is_left_out_and_said(path: Path) -> None:
+    add_marks(path, (1, PIN), (2, PIN))
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE mark SET outcome = 3 WHERE id = 2")
+    session = load(path)
+    assert session.marks == {1: PIN}
+    assert session.is_damaged
+    assert (
+        session.problems[0].startswith("1 of 2 pins, notes and tags are damaged")
+        or "1 of 2" in (session.problems[0])
+    )
+
+
+def test_marks_are_found_page_by_page_too(path: Path) -> None:
+    add_marks(path, (1, PIN))
+    path.write_bytes(b"\xff" * 100 + path.read_bytes()[100:])
+    assert load(path).marks == {1: PIN}
+
+
+def test_the_mark_of_a_lost_point_is_none_of_the_next(path: Path) -> None:
+    last = load(path).points[-1].number
+    add_marks(path, (last, PIN))
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("DELETE FROM outcome WHERE id = ?", (last,))
+    assert load(path).marks == {}
+
+
+def test_a_lost_file_takes_no_mark_with_it(path: Path) -> None:
+    point = load(path).points[0]
+    with SessionStore.append(path) as store:
+        store.add_mark(1, PIN)  # of a point that is lost with the file
+        added = store.add_outcome(point.job, point.implementation, point.outcome)
+        store.add_mark(added.number, PIN)
+        path.unlink()
+        rescued = store.rescued([path.parent])
+    rescued.close()
+    session = load(rescued.path)
+    assert (session.marks, session.problems) == ({added.number: PIN}, ())
+
+
+@pytest.mark.parametrize(
+    "mark", [Mark(note="x" * (MOST_NOTE + 1)), Mark(tags=("t" * 61,)), Mark(tags=tuple("abcdefghijk" * 3))]
+)
+def test_what_is_too_long_is_refused_in_a_sentence(path: Path, mark: Mark) -> None:
+    assert why_unfit(mark).endswith(".")
+    with pytest.raises(NotStorable):
+        add_marks(path, (1, mark))
+    assert load(path).marks == {}
+
+
+def test_a_point_is_pinned_from_the_command_line(path: Path) -> None:
+    point = next(point for point in load(path).points if point.measured)
+    assert run("pin", path) == (0, f"{path} has no pin, note or tag.\n")
+    code, output = run("pin", path, point.number, "--note", "keep\nthis", "--tag", "release")
+    assert code == 0
+    assert "pinned; the first pin: the baseline; tags release; note: keep this" in output
+    mark = load(path).marks[point.number]
+    assert (mark.note, mark.tags) == ("keep\nthis", ("release",))
+    listed = run("pin", path)[1]
+    assert listed.startswith(f"{point.number}: ")
+    assert "pin 1 · release · keep" in listed
+    assert run("pin", path, point.number, "--remove", "--tag", "release")[0] == 0
+    assert load(path).marks[point.number].is_pinned
+    assert run("pin", path, point.number, "--remove")[0] == 0
+    assert load(path).marks[point.number] == Mark(note="keep\nthis")
+    assert "nothing is left" in run("pin", path, point.number, "--remove", "--note", "")[1]
+    assert load(path).marks == {}
+
+
+def test_the_first_pin_of_a_name_is_of_its_largest_workload(path: Path) -> None:
+    assert run("pin", path, "softmax/triton_online", "--dtype", "bf16")[0] == 0
+    [number] = load(path).marks
+    points = load(path).points
+    pinned = next(point for point in points if point.number == number)
+    same = [p for p in points if p.implementation == pinned.implementation and p.measured]
+    assert pinned.job.work.byte_count == max(
+        p.job.work.byte_count for p in same if p.job.workload.dtype == pinned.job.workload.dtype
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("nosuch/eager",), "There is no implementation"),
+        (("999",), "has no point 999"),
+        (("--remove",), "Name the point"),
+        (("1", "--note", "x" * 5000), "A note has at most 4000 characters"),
+    ],
+)
+def test_what_cannot_be_pinned_is_said(path: Path, words: tuple[str, ...], sentence: str) -> None:
+    code, output = run("pin", path, *words)
+    assert code == 2
+    assert sentence in output
+    assert load(path).marks == {}
+
+
+def test_hostile_notes_are_printed_as_text(path: Path) -> None:
+    add_marks(path, (1, Mark(note="\x1b[31mred\x1b[0m")))
+    assert "\x1b" not in run("pin", path)[1]
