@@ -9,7 +9,7 @@ from roofscope.app.window.notices import NoticeBoard, counted
 from roofscope.app.window.shell.notices_dialog import NoticesDialog
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.icons import icon, icon_pixmap
-from roofscope.app.window.widgets.labels import card
+from roofscope.app.window.widgets.labels import card, tip_text
 
 
 class NoticeLine(QWidget):
@@ -74,6 +74,6 @@ class NoticeLine(QWidget):
 def _button(name: str) -> QToolButton:
     button = QToolButton()
     button.setAccessibleName(name)
-    button.setToolTip(name)
+    button.setToolTip(tip_text(name))
     button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     return button
