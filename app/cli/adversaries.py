@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from roofscope.app.cli.documents import AdversariesDocument, AnsweredAdversary, print_document
-from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, unknown
+from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, refuse_unusable, unknown
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.profiling.analysis.adversaries import (
     CORPUS,
@@ -46,8 +46,10 @@ def run_adversaries(
     adversaries = _chosen(device, names)
     console = make_console(stderr=as_json)
     answers: list[Answer] = []
-    if busy := refusal([device], lambda text: console.print(text, markup=False), may_share=may_share):
-        adversaries = []
+    busy = ""
+    if reason := refusal([device], lambda text: console.print(text, markup=False), may_share=may_share):
+        refuse_unusable(Ending.refused(reason))
+        adversaries, busy = [], reason.text
     with tempfile.TemporaryDirectory(prefix="roofscope-adversaries-") as folder, _caches_in(Path(folder)):
         for is_deadly, group in groupby(adversaries, key=lambda one: one.is_deadly):
             ending, found = _try(list(group), Path(folder, f"kernels-{is_deadly}"), device, console)

@@ -11,7 +11,16 @@ from rich.table import Table
 
 from roofscope.app.cli.choice import choose_devices
 from roofscope.app.cli.documents import CeilingsDocument, print_document
-from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, STOPPED, codes_of_each, complain, refuse
+from roofscope.app.cli.errors import (
+    BUSY,
+    DONE,
+    SOME_FAILED,
+    STOPPED,
+    codes_of_each,
+    complain,
+    refuse,
+    refuse_unusable,
+)
 from roofscope.app.cli.options import AsJson, DeviceNames, SharedGpu
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.presentation.formatting import bandwidth_text, flop_rate_text
@@ -66,6 +75,7 @@ def show_ceilings(
     key = CacheKey.of(device, package_version("torch"))
     kept = () if fresh else cache.load(key)
     found = _Found(kept, is_kept=True) if kept else _measure(console, device, cache, key, may_share=may_share)
+    refuse_unusable(found.ending)
     if found.ending.busy:
         complain(found.ending.busy)
     if as_json:
@@ -91,7 +101,7 @@ def _measure(
 ) -> _Found:
     """What a probe finds, kept for later only when it went through to its end."""
     if reason := refusal([device], console.print, may_share=may_share):
-        return _Found((), ending=Ending(busy=reason))
+        return _Found((), ending=Ending.refused(reason))
     found: list[Ceiling] = []
     with progress_shown(console) as watch:
 

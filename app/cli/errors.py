@@ -10,6 +10,7 @@ from roofscope.app.cli.output import say
 
 if TYPE_CHECKING:  # help loads nothing of the engine
     from roofscope.profiling.devices.device import Device
+    from roofscope.profiling.supervision.recording import Ending
 
 DONE, SOME_FAILED, USAGE = 0, 1, 2
 INCONCLUSIVE = 3  # nothing failed, but the host's noise forbids to say that all passed
@@ -34,6 +35,12 @@ def refuse(message: str) -> NoReturn:
     """End the program with one sentence. The code 2 tells scripts that nothing was tried."""
     complain(message)
     raise typer.Exit(USAGE)
+
+
+def refuse_unusable(ending: "Ending") -> None:
+    """End the program where the device cannot be measured on, now or later."""
+    if ending.unusable:
+        refuse(ending.unusable)
 
 
 def complain(message: str) -> None:

@@ -12,7 +12,7 @@ from rich.table import Column
 from rich.text import Text
 
 from roofscope.app.presentation.awaited_text import awaited_text
-from roofscope.app.presentation.formatting import duration_text
+from roofscope.app.presentation.time_left import TimeLeft
 from roofscope.profiling.plain_text import visible
 from roofscope.profiling.results.outcome import Failed
 from roofscope.profiling.supervision.recorder import Gain
@@ -83,6 +83,7 @@ def progress_shown(
     with progress:
         bar = progress.add_task("starting the worker", total=1, left="")
         printed = ""
+        time_left = TimeLeft()
 
         def watch(report: RunEvent, gained: Gain | None) -> None:
             nonlocal printed
@@ -92,7 +93,7 @@ def progress_shown(
                 printed = _message_of(report)
             if isinstance(report, WorkerLost) and report.message == printed:
                 return  # it stands, with its log, in the line of the implementation that failed
-            _show(progress, bar, report)
+            _show(progress, bar, report, time_left)
 
         yield watch
 
@@ -106,13 +107,13 @@ def _message_of(report: RunEvent) -> str:
             return ""
 
 
-def _show(progress: Progress, bar: TaskID, report: RunEvent) -> None:
+def _show(progress: Progress, bar: TaskID, report: RunEvent, time_left: TimeLeft) -> None:
     match report:
         case Awaited():
             progress.update(bar, left=awaited_text(report))
         case Progressed():
             words = [report.item, str(report.stage or ""), report.detail]
-            left = f"about {duration_text(report.remaining_s)} left" if report.remaining_s else ""
+            left = time_left.text(report)
             text = ", ".join(word for word in words if word)
             progress.update(bar, completed=report.done, total=report.total, description=text, left=left)
         case Banner(is_busy=True):

@@ -22,7 +22,7 @@ from roofscope.app.cli.choice import (
     scan_kernels,
 )
 from roofscope.app.cli.documents import RunDocument, print_document, run_document
-from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse
+from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, refuse_unusable
 from roofscope.app.cli.options import (
     AsJson,
     DeviceNames,
@@ -75,6 +75,7 @@ class RunOptions(Struct, frozen=True):
     strict: bool = False
     as_json: bool = False
     patience: float = 1.0
+    retry_paused: bool = False
     shared_gpu: bool = False
     keep_code: bool = False
 
@@ -126,6 +127,12 @@ def command(
     shared_gpu: SharedGpu = False,
     as_json: AsJson = False,
     patience: Patience = 1.0,
+    retry_paused: Annotated[
+        bool,
+        typer.Option(
+            "--retry-paused", help="Try a version that cost a worker again at its other sizes and types."
+        ),
+    ] = False,
 ) -> None:
     """Verify and time kernels; print a table and write a session file.
 
@@ -152,6 +159,7 @@ def command(
         strict=strict,
         as_json=as_json,
         patience=patience,
+        retry_paused=retry_paused,
         shared_gpu=shared_gpu,
         keep_code=keep_code,
     )
@@ -208,10 +216,12 @@ def run(options: RunOptions) -> int:
                 labels=labels,
                 patience=options.patience,
                 may_share=options.shared_gpu,
+                pauses=not options.retry_paused,
             )
         session = load(ending.path) if ending.path else None
     except SessionError as error:
         refuse(str(error))
+    refuse_unusable(ending)
     if ending.busy:
         complain(ending.busy)
     if session is None:

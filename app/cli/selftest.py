@@ -27,6 +27,7 @@ from roofscope.app.cli.errors import (
     codes_of_each,
     complain,
     refuse,
+    refuse_unusable,
 )
 from roofscope.app.cli.options import AsJson, DeviceNames, NewSession, SharedGpu
 from roofscope.app.cli.progress import make_console, progress_shown
@@ -133,6 +134,7 @@ def run_selftest(
     session = ending.path
     passed = not missing and all_passed(proofs)
     inconclusive = sum(proof.judgement is Judgement.INCONCLUSIVE for proof in proofs)
+    refuse_unusable(ending)
     if ending.busy:
         complain(ending.busy)
     if as_json:

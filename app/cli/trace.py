@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from roofscope.app.cli.choice import choose_folders, scan_kernels, sizes_of
-from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, unknown
+from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, refuse_unusable, unknown
 from roofscope.app.cli.export import TRACE_SUFFIXES, write_trace
 from roofscope.app.cli.options import (
     DtypeName,
@@ -120,6 +120,7 @@ def record_trace(
             )
     except SessionError as error:
         refuse(str(error))
+    refuse_unusable(ending)
     if ending.busy:
         complain(ending.busy)
         return BUSY

@@ -20,13 +20,15 @@ _NO_MARK = Mark()
 class ViewFilter(Struct, frozen=True):
     """Nothing chosen (None or "") lets everything through; what is chosen must all hold.
 
-    ``hidden`` are providers that the legend has switched off. ``text`` is what the user typed: every word of
-    it must be somewhere in the point's names, sizes, data type, state or verdict.
+    ``hidden`` are providers that the legend has switched off, ``put_aside`` the numbers of points
+    hidden one by one. ``text`` is what the user typed: each word must be somewhere in the names, sizes,
+    data type, state or verdict.
     """
 
     kernels: frozenset[str] | None = None
     dtype: Dtype | None = None
     hidden: frozenset[Provider] = frozenset()
+    put_aside: frozenset[int] = frozenset()
     text: str = ""
 
     @property
@@ -39,6 +41,7 @@ class ViewFilter(Struct, frozen=True):
         workload = point.job.workload
         return (
             self.keeps_names(point.implementation)
+            and point.number not in self.put_aside
             and self.dtype in (None, workload.dtype)
             and (not self.text.strip() or is_found(self.text.lower().split(), text_of(point)))
         )
@@ -60,6 +63,9 @@ class ViewFilter(Struct, frozen=True):
         return frozenset(point.number for point in session.points if self.keeps(point, text_of))
 
     # One step of the user each
+
+    def without(self, numbers: Iterable[int]) -> "ViewFilter":
+        return replace(self, put_aside=self.put_aside.union(numbers))
 
     def toggled(self, provider: Provider) -> "ViewFilter":
         return replace(self, hidden=self.hidden ^ {provider})

@@ -10,6 +10,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from roofscope.app.presentation.roofline.caption import device_text
+from roofscope.app.window.activity_log import ActivityLog
 from roofscope.app.window.availability import Availability
 from roofscope.app.window.background import Background
 from roofscope.app.window.chart.roofline_chart import RooflineChart
@@ -20,12 +21,14 @@ from roofscope.app.window.editor import open_in_editor
 from roofscope.app.window.fleet_link import FleetLink
 from roofscope.app.window.folder_commands import FolderCommands
 from roofscope.app.window.kernel_folders import KernelFolders
+from roofscope.app.window.notices import Topic
 from roofscope.app.window.opening import Opening
 from roofscope.app.window.panes.cards import CardColumn
 from roofscope.app.window.panes.compare import ComparePane
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
+from roofscope.app.window.panes.log import LogPane
 from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.panes.results import ResultsPane
 from roofscope.app.window.panes.source import SourcePane
@@ -107,7 +110,7 @@ class Application(QObject):
     ) -> None:
         super().__init__()
         self._paths = paths
-        self._source = source
+        self.source = self._source = source
         self.availability = Availability()
         self.settings = Settings(paths.settings)
         self.background = Background(self)
@@ -120,6 +123,7 @@ class Application(QObject):
         catalog = Catalog((), (), "")  # the kernels come when the window is there
         self.library = LibraryModel(catalog, self)
         self.table = PointTable(self.model, self)
+        self.log = ActivityLog(self)
         self.link = WorkerLink(Supervisor(self.folders.root_names, catalog.hash), target, self)
         self.fleet = FleetLink(self._new_link, lambda devices: members_of(devices, target), self)
         keeper = SessionKeeper(
@@ -180,7 +184,8 @@ class Application(QObject):
         self.settings.on_problem = self._notice
         recent = [path for path in self.settings.recent_sessions if is_file(path)]
         example = [self._paths.example] if is_file(self._paths.example) else []
-        candidates = [Path(file) for file in files] or [*recent[:1], *example[:1]][:1]
+        last = recent[:1] if self.settings.habits.reopens_last else []
+        candidates = [Path(file) for file in files] or [*last, *example][:1]
         self.panes.chart.hide()  # a calm frame, rather than a chart that says it is empty
         self.opening.start(candidates[0] if candidates else None)
 
@@ -219,11 +224,14 @@ class Application(QObject):
             source=SourcePane(model, selection, self.background, self._own_files, theme),
             compare=ComparePane(model, selection, actions[CommandId.COMPARE], theme),
             strip=DeviceStrip(self._source),
+            log=LogPane(self.log),
         )
 
     def _join(self) -> None:
         panes, controller = self.panes, self.controller
         panes.chart.ask = self.background.ask
+        self.log.listen(self)
+        panes.cards.board.added.connect(self.log.add_notice)
         controller.noticed.connect(panes.cards.notice)
         controller.said.connect(self.window.say)
         controller.progressed.connect(panes.plan_bar.show_progress)
@@ -231,7 +239,7 @@ class Application(QObject):
         controller.worker_lost.connect(panes.cards.worker_lost)
         controller.catalog_changed.connect(self.library.set_catalog)
         controller.refused.connect(self._tell_reasons)
-        self.shared_gpu.noticed.connect(panes.cards.notice)
+        self.shared_gpu.noticed.connect(lambda text: panes.cards.notice(text, Topic.RUN))
         panes.cards.restart_asked.connect(self.commands.restart)
         panes.cards.measure_asked.connect(self.commands.measure_here)
         panes.plan_bar.device_changed.connect(self._device_chosen)
@@ -240,8 +248,8 @@ class Application(QObject):
         self.opening.kernels_wanted.connect(self.folder_commands.start)
         self.opening.devices_found.connect(self._devices_found)
         self.folder_commands.looked.connect(self.opening.take_kernels)
-        self.folder_commands.noticed.connect(panes.cards.notice)
-        panes.trace.failed.connect(panes.cards.notice)
+        self.folder_commands.noticed.connect(lambda text: panes.cards.notice(text, Topic.FOLDERS))
+        panes.trace.failed.connect(lambda text: panes.cards.notice(text, Topic.FILE))
         panes.trace.exported.connect(self.window.say)
         panes.source.open_asked.connect(open_in_editor)
         self.background.failed.connect(panes.cards.notice)

@@ -1,7 +1,7 @@
 """Why an implementation cannot run on the chosen device, as far as is known before trying."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.host import package_version
@@ -32,13 +32,18 @@ class Availability:
             return "Triton is not installed here; see Help, Doctor."
         return self._refused.get((device.uuid, implementation.source_hash), "")
 
+    def forget(self, implementations: Iterable[Implementation]) -> None:
+        """The user wants these tried again, whatever runs have shown."""
+        hashes = {implementation.source_hash for implementation in implementations}
+        self._refused = {key: why for key, why in self._refused.items() if key[1] not in hashes}
+
     def learn(self, device: Device, implementation: Implementation, outcome: Outcome) -> bool:
         """Remember a refusal that holds until the files change; tell whether there was one."""
         match outcome:
             case Skipped(kind=SkipKind.UNAVAILABLE | SkipKind.PAUSED, message=message):
                 pass
             case Failed(kind=kind, message=message) if kind.pauses:
-                message = f"{message} It is paused until its file changes."
+                message = f"{message} It is paused until its file changes, or until you try it again."
             case _:
                 return False
         self._refused[device.uuid, implementation.source_hash] = message

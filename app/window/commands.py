@@ -21,15 +21,21 @@ class Menu(StrEnum):
 class CommandId(StrEnum):
     OPEN = "open"
     COMPARE = "compare"
+    EXAMPLE = "example"
     SAVE = "save"
     SAVE_AS = "save_as"
     NEW = "new"
     EXPORT = "export"
+    RENAME = "rename"
+    TRASH = "trash"
     KERNELS = "kernels"
     QUIT = "quit"
+    UNDO = "undo"
+    REDO = "redo"
     COPY = "copy"
     COPY_MARKDOWN = "copy_markdown"
     FIND = "find"
+    SETTINGS = "settings"
     RUN = "run"
     STOP = "stop"
     MORE_TIME = "more_time"
@@ -38,6 +44,11 @@ class CommandId(StrEnum):
     TRACE = "trace"
     PIN = "pin"
     NOTE = "note"
+    HIDE = "hide"
+    SHOW_HIDDEN = "show_hidden"
+    TRY_AGAIN = "try_again"
+    PALETTE = "palette"
+    MESSAGES = "messages"
     THEME_SYSTEM = "theme_system"
     THEME_LIGHT = "theme_light"
     THEME_DARK = "theme_dark"
@@ -53,6 +64,7 @@ class CommandId(StrEnum):
     NEXT_PANE = "next_pane"
     PREVIOUS_PANE = "previous_pane"
     DOCTOR = "doctor"
+    DEVICE_SHEET = "device_sheet"
     SHORTCUTS = "shortcuts"
     ABOUT = "about"
 
@@ -69,11 +81,19 @@ class Command(Struct, frozen=True):
     is_choice: bool = False  # one of a group, of which one is ticked
     is_toggle: bool = False  # ticked or not, by itself
     starts_group: bool = False  # a separator stands before it
+    also_in: Menu | None = None  # another menu where people look for it
     inside: str = ""  # the menu within its menu
 
 
 COMMANDS = (
     Command(CommandId.OPEN, Menu.FILE, "&Open session...", "Open a session file", "Ctrl+O", "folder-open"),
+    Command(
+        CommandId.EXAMPLE,
+        Menu.FILE,
+        "Open e&xample",
+        "Look at a session that was recorded on an H200",
+        also_in=Menu.HELP,
+    ),
     Command(
         CommandId.NEW,
         Menu.FILE,
@@ -113,6 +133,13 @@ COMMANDS = (
         "Ctrl+E",
         "download",
     ),
+    Command(CommandId.RENAME, Menu.FILE, "Rena&me...", "Give this session's file another name", "F2"),
+    Command(
+        CommandId.TRASH,
+        Menu.FILE,
+        "Move to &trash",
+        "Put this session's file into the trash; Undo brings it back",
+    ),
     Command(
         CommandId.KERNELS,
         Menu.FILE,
@@ -123,7 +150,17 @@ COMMANDS = (
     Command(
         CommandId.QUIT, Menu.FILE, "&Quit", "Close the window; a run is stopped", "Ctrl+Q", starts_group=True
     ),
-    Command(CommandId.COPY, Menu.EDIT, "&Copy rows", "Copy the selected rows as a table", "Ctrl+C", "copy"),
+    Command(CommandId.UNDO, Menu.EDIT, "&Undo", "Take the last step back", "Ctrl+Z", "rotate-ccw"),
+    Command(CommandId.REDO, Menu.EDIT, "&Redo", "Take the step again", "Ctrl+Shift+Z"),
+    Command(
+        CommandId.COPY,
+        Menu.EDIT,
+        "&Copy rows",
+        "Copy the selected rows as a table",
+        "Ctrl+C",
+        "copy",
+        starts_group=True,
+    ),
     Command(
         CommandId.COPY_MARKDOWN,
         Menu.EDIT,
@@ -138,6 +175,14 @@ COMMANDS = (
         "Search in the library or the results",
         "Ctrl+F",
         "search",
+        starts_group=True,
+    ),
+    Command(
+        CommandId.SETTINGS,
+        Menu.EDIT,
+        "&Settings...",
+        "What the window remembers, and how it looks",
+        "Ctrl+,",
         starts_group=True,
     ),
     Command(CommandId.RUN, Menu.RUN, "&Run", "Measure what is ticked on the chosen device", "F5", "play"),
@@ -195,6 +240,30 @@ COMMANDS = (
         "Write down what is to be remembered of the selected point",
         "Ctrl+M",
     ),
+    Command(
+        CommandId.TRY_AGAIN,
+        Menu.RUN,
+        "Try a&gain",
+        "Measure the selected version again, also where it is paused",
+        "Ctrl+R",
+    ),
+    Command(
+        CommandId.PALETTE,
+        Menu.VIEW,
+        "&Command palette...",
+        "Find any command, kernel or point by a few letters",
+        "Ctrl+Shift+P",
+        "search",
+    ),
+    Command(CommandId.HIDE, Menu.VIEW, "&Hide", "Leave the selected points out of every view", "Ctrl+H"),
+    Command(
+        CommandId.SHOW_HIDDEN,
+        Menu.VIEW,
+        "Sho&w hidden",
+        "Show again what was hidden point by point",
+        "Ctrl+Shift+H",
+    ),
+    Command(CommandId.MESSAGES, Menu.VIEW, "&Messages...", "Every message that stands", "Ctrl+Shift+M"),
     *(
         Command(id, Menu.VIEW, text, tip, is_choice=True, inside="&Theme")
         for id, text, tip in (
@@ -240,12 +309,38 @@ COMMANDS = (
         "F8",
         "stethoscope",
     ),
+    Command(
+        CommandId.DEVICE_SHEET,
+        Menu.HELP,
+        "Device s&heet",
+        "What the chosen device is, and its ceilings",
+        "F9",
+        "cpu",
+    ),
     Command(CommandId.SHORTCUTS, Menu.HELP, "&Shortcuts", "List every command and its keys", "?", "keyboard"),
-    Command(CommandId.ABOUT, Menu.HELP, "&About Roofscope", "Version and licence", starts_group=True),
+    Command(
+        CommandId.ABOUT,
+        Menu.HELP,
+        "&About Roofscope...",
+        "Version, licences and what it runs on",
+        starts_group=True,
+    ),
 )
 
-# What the chart's own keys do while it has the focus: they are no commands, but people look for them.
+COMMAND_OF = {command.id: command for command in COMMANDS}
+
+# What keys do in the chart while it has the focus, and the mouse: no commands, but people look for them.
 CHART_KEYS = (
+    ("Select a point", "Click", "Click beside all points to select none"),
+    (
+        "Isolate a kernel",
+        "Double click",
+        "Show only the point's kernel; beside all points, fit the chart",
+    ),
+    ("Move the chart", "Drag", "Take the chart along"),
+    ("Zoom to a box", "Shift+drag", "Show what lies in the box"),
+    ("Zoom", "Wheel", "In and out about the pointer"),
+    ("More of a point", "Right click", "What can be done with it"),
     ("Fit the chart", "F", "Show the whole roofline"),
     ("Step back in the chart", "Esc", "Show all kernels and dtypes again, then select nothing"),
     ("Next point", "Right or Down", "Select the next point in the order of intensity"),

@@ -9,9 +9,11 @@ from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.window.availability import Availability
 from roofscope.app.window.fleet_link import FleetLink
 from roofscope.app.window.kernel_folders import KernelFolders
+from roofscope.app.window.notices import Topic
 from roofscope.app.window.plan_choice import Checked, PlanChoice, newest, plan
 from roofscope.app.window.session_keeper import SessionKeeper
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.trash import Trashed, take_from_trash
 from roofscope.app.window.unfinished import Unfinished
 from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import Device
@@ -21,7 +23,9 @@ from roofscope.profiling.results.marks import Mark, why_unfit
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Task, Trace
+from roofscope.profiling.supervision.readiness import Refusal, lock_refusal
 from roofscope.profiling.supervision.recorder import Recorder
+from roofscope.profiling.supervision.retrying import CannotRetry, retry_jobs
 from roofscope.profiling.supervision.run_events import (
     Awaited,
     Banner,
@@ -43,7 +47,8 @@ from roofscope.profiling.supervision.tracing import CannotTrace, trace_job, why_
 class Controller(QObject):
     """The only writer to the session file. Views call it and listen to its signals."""
 
-    noticed = Signal(str)  # one sentence for the banner
+    noticed = Signal(str, object)  # one sentence for the line of notices, and its Topic
+    settled = Signal(object)  # a Topic of which all notices are out of date
     said = Signal(str)  # one sentence for the status line
     running_changed = Signal(bool)
     progressed = Signal(object)  # Progressed
@@ -63,8 +68,10 @@ class Controller(QObject):
         catalog: Catalog,
         folders: KernelFolders,
         parent: QObject | None = None,
+        why_refused: Callable[[Device], Refusal | None] = lock_refusal,
     ) -> None:
         super().__init__(parent)
+        self._why_refused = why_refused
         self._model = model
         self._keeper = keeper
         self._link = link
@@ -80,6 +87,7 @@ class Controller(QObject):
         self._is_proving = False
         self._looking: object | None = None  # at the kernels, before a run
         self._has_begun = False  # whether the workers have got tasks since
+        self.patience = 1.0  # a factor on the deadlines of foreign code
         link.reported.connect(self._hear)
         keeper.on_moved = self._session_moved
         fleet.reported.connect(self._hear_from)
@@ -111,20 +119,21 @@ class Controller(QObject):
     def open(self, path: Path, loaded: Session | SessionError | None = None) -> bool:
         """Show a session file, or what was read of it; on trouble say so and keep what is shown."""
         if self._is_running:
-            self.noticed.emit("A run is under way; stop it before opening another session.")
+            self.noticed.emit("A run is under way; stop it before opening another session.", Topic.UNDER_WAY)
             return False
         if not self._try(lambda: self._keeper.open(path, loaded)):
             return False
+        self.settled.emit(Topic.FILE)
         self.session_changed.emit()
         if problems := self._model.session.problems:
-            self.noticed.emit(" ".join(problems))
+            self.noticed.emit(" ".join(problems), Topic.SESSION)
         count = len(self._model.session.points)
         self.said.emit(f"{path.name}: {counted_text(count, 'result')}")
         return True
 
     def new_session(self, device: Device | None) -> None:
         if self._is_running:
-            self.noticed.emit("A run is under way; stop it before starting a new session.")
+            self.noticed.emit("A run is under way; stop it before starting a new session.", Topic.UNDER_WAY)
             return
         self._keeper.show_empty(device)
         self.session_changed.emit()
@@ -136,22 +145,56 @@ class Controller(QObject):
             return
         save = self._keeper.save_copy if self._is_running else self._keeper.save_as
         if self._try(lambda: save(target)):
+            if not self._is_running:
+                self.settled.emit(Topic.SESSION)
             self.session_changed.emit()
             self.said.emit(f"Saved as {target}")
+
+    def rename(self, target: Path) -> bool:
+        """Give the session's file another name."""
+        return self._change_file(lambda: self._keeper.rename(target), f"Renamed to {target.name}")
+
+    def put_away(self) -> Trashed | None:
+        """Put the session's file into the trash; what can bring it back."""
+        found: list[Trashed] = []
+        if not self._change_file(lambda: found.append(self._keeper.put_away()), ""):
+            return None
+        self.said.emit(f"{found[0].path.name} is {found[0].place}; Undo brings it back.")
+        return found[0]
+
+    def bring_back(self, trashed: Trashed) -> bool:
+        """Show a session that was put away."""
+        try:
+            take_from_trash(trashed)
+        except OSError as error:
+            text = f"{trashed.path} does not come back: {error.strerror or error}."
+            self.noticed.emit(text, Topic.FILE)
+            return False
+        return self.open(trashed.path)
+
+    def _change_file(self, change: Callable[[], object], said: str) -> bool:
+        if self._is_running:
+            self.noticed.emit("A run is under way, which writes this file; stop it first.", Topic.UNDER_WAY)
+            return False
+        if not self._try(change):
+            return False
+        self.session_changed.emit()
+        self.said.emit(said)
+        return True
 
     def mark(self, number: int, mark: Mark) -> bool:
         """Say this of a point from now on; what was said before is replaced. Undone by the mark of before."""
         if why := why_unfit(mark):
-            self.noticed.emit(why)
+            self.noticed.emit(why, Topic.SESSION)
             return False
         try:
             why_unkept = self._keeper.keep_mark(number, mark)
         except SessionError as error:
-            self.noticed.emit(str(error))
+            self.noticed.emit(str(error), Topic.SESSION)
             return False
         self._model.set_mark(number, mark)
         if why_unkept:
-            self.noticed.emit(why_unkept)
+            self.noticed.emit(why_unkept, Topic.SESSION)
         return True
 
     def take_catalog(self, catalog: Catalog) -> None:
@@ -170,7 +213,7 @@ class Controller(QObject):
         try:
             jobs = plan(choice, self._catalog.kernels, newest(self._catalog, checked), self._next_job())
         except PlanError as error:
-            self.noticed.emit(str(error))
+            self.noticed.emit(str(error), Topic.PLAN)
             return
         if self._begin(*devices):
             self._submit_runs([Run(job) for job in jobs])
@@ -200,11 +243,32 @@ class Controller(QObject):
         try:
             job = trace_job(session, point, self._catalog, devices, self._next_job())
         except CannotTrace as error:
-            self.noticed.emit(str(error))
+            self.noticed.emit(str(error), Topic.RUN)
             return
         device = session.own_device(devices, point)
         if device and self._begin(device):
             self._submit([Trace(job)])
+
+    def try_again(self, points: Sequence[Point], devices: Sequence[Device]) -> None:
+        """Measure these points once more, also those that are paused because they cost a worker."""
+        if not self._is_running:
+            self._after_look(lambda: self._try_again(points, devices))
+
+    def _try_again(self, points: Sequence[Point], devices: Sequence[Device]) -> None:
+        session = self._model.session
+        try:
+            jobs = retry_jobs(session, points, self._catalog, devices, self._next_job())
+        except CannotRetry as error:
+            self.noticed.emit(str(error), Topic.RUN)
+            return
+        again = [implementation for job in jobs for implementation in job.implementations]
+        self._availability.forget(again)
+        self.refused.emit()
+        own = {device.id: device for device in devices}
+        if jobs and self._begin(*(own[name] for name in dict.fromkeys(job.device for job in jobs))):
+            for workers in (self._link, self._fleet):
+                workers.lift_pauses(again)
+            self._submit_runs([Run(job) for job in jobs])
 
     def stop(self) -> None:
         if self._looking:
@@ -259,6 +323,11 @@ class Controller(QObject):
         self._folders.look(self._catalog, take, self._end_run)
 
     def _begin(self, *devices: Device) -> bool:
+        """Open the session for the results of these devices; not where one of them is refused."""
+        if reason := self._refusal(devices):
+            self.noticed.emit(reason, Topic.RUN)
+            return False
+
         def prepare() -> None:
             old = self._model.session.path
             whys = [self._keeper.recorder_for(device, devices)[1] for device in devices]
@@ -270,6 +339,16 @@ class Controller(QObject):
 
         self._device, self._devices = devices[0], devices
         return self._try(prepare)
+
+    def _refusal(self, devices: Sequence[Device]) -> str:
+        """Why one of them cannot be measured on, known at once where a worker would need its start to say so.
+
+        A worker of our own may hold a device: then it is asked, as one that starts would be.
+        """
+        if any((self._link.worker_pid, *self._fleet.worker_pids)):
+            return ""
+        found = (self._why_refused(device) for device in devices)
+        return next((refusal.text for refusal in found if refusal), "")
 
     def _probe_if_needed(self, device: Device) -> list[Task]:
         return [] if self._keeper.has_measured_ceilings(device) else [Probe("ceilings", device.id)]
@@ -283,10 +362,12 @@ class Controller(QObject):
         self._link.end_worker()
         self._set_running(runs)
         self._fleet.submit(self._devices, runs, probes)
+        self._fleet.be_patient(self.patience)
 
     def _submit(self, tasks: Sequence[Task]) -> None:
         self._fleet.end_workers()
         self._set_running(tasks)
+        self._link.be_patient(self.patience)
         self._link.submit(tasks)
 
     def _set_running(self, tasks: Sequence[Task]) -> None:
@@ -330,7 +411,7 @@ class Controller(QObject):
             case Awaited():
                 self._show_awaited(report)
             case Banner(text=text):
-                self.noticed.emit(text)
+                self.noticed.emit(text, Topic.RUN)
             case WorkerLost():
                 self._show_awaited(None)
                 self.worker_lost.emit(report)
@@ -347,15 +428,18 @@ class Controller(QObject):
         match report:
             case CeilingArrived(ceiling=ceiling):
                 self._recorder().add_ceiling(ceiling)
+                self._keeper.note_gain()
                 self._model.add_ceiling(ceiling, self._recorder().origin)
             case CeilingsComplete():
                 self._recorder().complete_ceilings()
             case ProofArrived(proof=proof):
                 self._recorder().add_proof(proof)
+                self._keeper.note_gain()
                 self._model.add_proof(proof)
             case CodeArrived():
                 self._model.add_code(self._recorder().add_code(report))
             case TraceArrived():
+                self._keeper.note_gain()
                 self._model.add_trace(self._recorder().add_trace(report))
             case _:
                 pass
@@ -365,6 +449,7 @@ class Controller(QObject):
         if self._availability.learn(self._device_in_use(), report.implementation, report.outcome):
             self.refused.emit()
         point = self._recorder().add_outcome(report)
+        self._keeper.note_gain()
         if kernel := self._catalog.kernel(point.implementation.kernel):
             self._model.add_kernel(kernel.spec)
         self._model.add_point(point)
@@ -378,7 +463,7 @@ class Controller(QObject):
 
     def _session_moved(self, sentence: str) -> None:
         """The file was lost; the run goes on in another one, or in memory."""
-        self.noticed.emit(sentence)
+        self.noticed.emit(sentence, Topic.SESSION)
         self.session_changed.emit()
 
     def _show_awaited(self, report: Awaited | None) -> None:
@@ -397,6 +482,8 @@ class Controller(QObject):
             self._looking = None
             self._awaited_device = None
             self.awaited.emit(None)
+            if self._keeper.take_back():
+                self.session_changed.emit()
             self.running_changed.emit(False)
 
     def _try(self, act: Callable[[], object]) -> bool:
@@ -404,7 +491,7 @@ class Controller(QObject):
         try:
             act()
         except SessionError as error:
-            self.noticed.emit(str(error))
+            self.noticed.emit(str(error), Topic.FILE)
             if self._has_begun:
                 self._workers.stop()
             return False

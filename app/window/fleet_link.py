@@ -8,10 +8,11 @@ from PySide6.QtCore import QObject, Signal
 
 from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import Device
+from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.supervision.dispatcher import Dispatcher
 from roofscope.profiling.supervision.fleet import Member
 from roofscope.profiling.supervision.protocol import Run, Task
-from roofscope.profiling.supervision.run_events import BecameIdle, RunEvent
+from roofscope.profiling.supervision.run_events import Banner, BecameIdle, RunEvent
 from roofscope.profiling.supervision.target import LocalTarget
 
 
@@ -57,6 +58,16 @@ class FleetLink(QObject):
         for link in self._links.values():
             link.give_more_time()
 
+    def lift_pauses(self, implementations: Sequence[Implementation]) -> None:
+        """Try these again although they cost a worker."""
+        for link in self._links.values():
+            link.lift_pauses(implementations)
+
+    def be_patient(self, patience: float) -> None:
+        """Wait so many times as long for foreign code."""
+        for link in self._links.values():
+            link.be_patient(patience)
+
     def catalog_changed(self, catalog_hash: str, kernel_roots: Sequence[str]) -> None:
         for link in self._links.values():
             link.catalog_changed(catalog_hash, kernel_roots)
@@ -98,5 +109,7 @@ class FleetLink(QObject):
             self._links[assignment.device.uuid].submit([assignment.task])
         # A link may answer within submit(), and end the run there.
         if self._dispatcher and self._dispatcher.is_over:
-            self._dispatcher = None
+            text, self._dispatcher = self._dispatcher.left_text, None
+            if text:
+                self.reported.emit(device, Banner(text))
             self.reported.emit(device, BecameIdle())

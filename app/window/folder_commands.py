@@ -18,7 +18,7 @@ from roofscope.profiling.planning.trust import TrustError
 
 class FolderCommands(QObject):
     noticed = Signal(str)  # one sentence
-    looked = Signal()  # the kernels are as they are on disk
+    looked = Signal()  # the folders were looked at again: what was said of them is out of date
 
     def __init__(
         self,

@@ -31,6 +31,8 @@ class PlanWatch(QObject):
         self._run = run
         self._is_running = is_running
         self._why_new = why_new
+        self.sentence = ""  # what Run does
+        self.problem = ""  # why Run cannot do it, as a sentence
         library.checks_changed.connect(self.refresh)
         bar.changed.connect(self.refresh)
         self.refresh()
@@ -46,10 +48,13 @@ class PlanWatch(QObject):
             choice = self._bar.choice()
             text = self._summary(choice) if choice else "Looking for devices..."
         except PlanError as error:
+            self.problem = str(error)
             self._run.setEnabled(False)
             self._bar.show_problem(str(error))
             return
+        self.problem = "" if choice else "Still looking for devices."
         self._run.setEnabled(choice is not None)
+        self.sentence = text if choice else ""
         self._bar.set_message(text)
 
     def _summary(self, choice: PlanChoice) -> str:

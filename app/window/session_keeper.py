@@ -4,10 +4,12 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from roofscope.app.presentation.device_sheet import known_ceilings
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.trash import Trashed, put_into_trash
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import environment
-from roofscope.profiling.paths import new_session_path, rescue_folders
+from roofscope.profiling.paths import is_file, new_session_path, rescue_folders
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.revision import revision_labels
 from roofscope.profiling.results import session_writer
@@ -16,6 +18,7 @@ from roofscope.profiling.results.session import Session, timestamp
 from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
+from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.supervision.recorder import Recorder
 from roofscope.profiling.supervision.safe_store import SafeStore
 
@@ -37,6 +40,8 @@ class SessionKeeper:
         self._folder = folder
         self._assets = assets
         self._safe: SafeStore | None = None
+        self._is_bare = False  # the file was made for a run that has brought nothing yet
+        self._before: Session | None = None  # what was shown until that run
         self._recorders: dict[str, Recorder] = {}  # one a device, by its UUID
         self._unkept: set[int] = set()  # points whose marks no file has yet
         # Hears that the file was lost, and that the run goes on elsewhere.
@@ -46,7 +51,12 @@ class SessionKeeper:
     def path(self) -> Path | None:
         """The file shown; None for a session that is not written yet."""
         path = self._model.session.path
-        return path if path.is_file() else None
+        return path if is_file(path) else None
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether the file was made for a run that has brought nothing yet."""
+        return self._is_bare
 
     @property
     def is_in_memory(self) -> bool:
@@ -56,7 +66,14 @@ class SessionKeeper:
     @property
     def is_example(self) -> bool:
         """Whether the session came with the program: for viewing only."""
-        return self._model.session.path.is_relative_to(self._assets)
+        return self.is_shipped(self._model.session.path)
+
+    def is_shipped(self, path: Path) -> bool:
+        """Whether a file came with the program, by whatever way it was come to."""
+        return any(
+            one.is_relative_to(folder)
+            for one, folder in ((path, self._assets), (_resolved(path), _resolved(self._assets)))
+        )
 
     @property
     def is_autosaved(self) -> bool:
@@ -78,18 +95,20 @@ class SessionKeeper:
 
         Raises SessionError, and then the one shown stays.
         """
-        if path.is_dir():
+        if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where a folder is closed to us
             raise SessionError(f"{path} is a folder; open a .roofscope file.")
         if isinstance(loaded, SessionError):
             raise loaded
         session = loaded or load(path.absolute())
         self.close()
+        self._before = None
         self._unkept.clear()
         self._model.replace(session)
 
     def show_empty(self, device: Device | None) -> None:
         """Show a session without points; its file is made when something comes in."""
         self.close()
+        self._before = None
         self._unkept.clear()
         path = new_session_path(self._folder)
         self._model.replace(Session(path, timestamp(), device=device))
@@ -103,7 +122,9 @@ class SessionKeeper:
         if (known := self._recorders.get(device.uuid)) and not why_new:
             return known, ""
         if why_new:
+            before = self._model.session
             self.show_empty(device)
+            self._before = before
         safe = self._safe = self._safe or self._open_store()
         self._model.session.identity = safe.store.identity
         recorder = self._recorders[device.uuid] = Recorder(safe, self._catalog(), device, self._cache)
@@ -123,6 +144,7 @@ class SessionKeeper:
             store = SessionStore.append(path)
         else:
             store = SessionStore.create(path, revision_labels(self._catalog()))
+            self._is_bare = True
         return SafeStore(store, self._moved, (self._folder, *rescue_folders()))
 
     def look(self) -> None:
@@ -138,6 +160,12 @@ class SessionKeeper:
     def _know_this_machine(self, device: Device) -> None:
         origin = self._recorders[device.uuid].add_environment(environment([device], []))
         self._model.know_environment(origin)
+
+    def known_ceilings(self, device: Device) -> tuple[Ceiling, ...]:
+        """Of the session shown where it has some of the device, else those kept; the newest last."""
+        session = self._model.session
+        found = tuple(ceiling for ceiling in session.ceilings if ceiling.device_uuid == device.uuid)
+        return found or known_ceilings(device, self._cache)
 
     def has_measured_ceilings(self, device: Device) -> bool:
         """Whether the session has ceilings of the device as it is now, or as the worker sees it."""
@@ -185,9 +213,71 @@ class SessionKeeper:
         if self._safe:
             self._safe.store.save_as(target)
 
+    def rename(self, target: Path) -> None:
+        """Give the file another name. Raises SessionError, and then it has its own."""
+        path = self._own_path()
+        if os.path.lexists(target):
+            raise SessionError(f"{target} exists already; choose another name.")
+        self.close()
+        try:
+            path.rename(target)
+        except (OSError, ValueError) as error:
+            raise SessionError(f"{path} cannot be renamed: {_why(error)}.") from error
+        self._model.session.path = target
+
+    def put_away(self) -> Trashed:
+        """Put the file into the trash and show an empty session. Raises SessionError."""
+        path = self._own_path()
+        self.close()
+        try:
+            trashed = put_into_trash(path)
+        except OSError as error:
+            raise SessionError(f"{path} cannot be put into the trash: {_why(error)}.") from error
+        self.show_empty(self._model.session.device)
+        return trashed
+
+    @property
+    def why_not_own(self) -> str:
+        """Why the file shown is not one to rename or to put away, as a sentence; "" where it is."""
+        if self.is_example:
+            return "The example came with the program and stays as it is."
+        return "" if self.path else "There is no file yet: nothing was measured."
+
+    def _own_path(self) -> Path:
+        path = self.path
+        if self.why_not_own or path is None:
+            raise SessionError(self.why_not_own)
+        return path
+
+    def note_gain(self) -> None:
+        """A result has come in: the file is worth keeping, and stays what is shown."""
+        self._is_bare, self._before = False, None
+
+    def take_back(self) -> bool:
+        """After a run that brought nothing: remove the file made for it, and show what was shown before.
+
+        Tells whether anything else is shown now.
+        """
+        if not self._is_bare:
+            return False
+        before, device = self._before, self._model.session.device
+        self.close()
+        if before is None:
+            self.show_empty(device)
+        else:
+            self._before = None
+            self._model.replace(before)
+        return True
+
     def close(self) -> None:
-        """Leave one plain file behind."""
+        """Leave one plain file behind, or none where nothing has come in."""
         self._recorders.clear()
+        if self._safe and self._is_bare:
+            self._is_bare = False
+            store, self._safe = self._safe.store, None
+            store.close()
+            if not store.is_in_memory:
+                store.path.unlink(missing_ok=True)
         if self._safe:
             self._safe.close()
             self._safe = None
@@ -214,3 +304,14 @@ class SessionKeeper:
         if self.path and not self._safe and not os.access(self.path, os.W_OK):
             return f"{self.path.name} is read-only"
         return ""
+
+
+def _why(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # a loop of links, or a folder closed to us
+        return path

@@ -14,6 +14,7 @@ from msgspec import Struct
 from PySide6.QtCore import QByteArray
 
 from roofscope.app.presentation.tokens import Scheme
+from roofscope.app.window.habits import Habits
 from roofscope.app.window.shell.details_fold import Fold
 from roofscope.profiling.decoding import UnreadableError, decode
 
@@ -53,6 +54,7 @@ class _Remembered(Struct, frozen=True):
     kernel_folders: tuple[_Line, ...] = ()
     folder: _Line = ""
     layout: _Layout | None = None
+    habits: Habits = Habits()
     details: Fold = Fold.FOLLOW
     text_percent: Annotated[int, msgspec.Meta(ge=50, le=400)] = 100
 
@@ -66,6 +68,10 @@ class Settings:
         self.on_problem: Callable[[str], object] = lambda _: None  # hears of those that come later
         self._is_kept = True  # until it cannot be written, which is said once
         self._values = self._first_read()
+
+    @property
+    def path(self) -> Path:
+        return self._path
 
     @property
     def scheme(self) -> Scheme:
@@ -98,6 +104,11 @@ class Settings:
         """Newest first."""
         return tuple(map(Path, self._values.recent_sessions))
 
+    @recent_sessions.setter
+    def recent_sessions(self, paths: Sequence[Path]) -> None:
+        lines = tuple(map(_line, paths))
+        self._change(lambda values: msgspec.structs.replace(values, recent_sessions=lines))
+
     def remember_session(self, path: Path) -> None:
         def with_it(values: _Remembered) -> _Remembered:
             others = [recent for recent in values.recent_sessions if recent != _line(path)]
@@ -105,6 +116,15 @@ class Settings:
             return msgspec.structs.replace(values, recent_sessions=recent)
 
         self._change(with_it)
+
+    @property
+    def habits(self) -> Habits:
+        """What the user is used to: the plan, and what the settings dialog asks for."""
+        return self._values.habits
+
+    @habits.setter
+    def habits(self, habits: Habits) -> None:
+        self._change(lambda values: msgspec.structs.replace(values, habits=habits))
 
     @property
     def kernel_folders(self) -> tuple[Path, ...]:

@@ -15,6 +15,7 @@ from roofscope.profiling.supervision.readiness import named
 class SharedGpu(QObject):
     """Looks once, at no cost where nobody is there; else longer and in the background, and then asks."""
 
+    asked = Signal()  # something is to be measured: what was said of an earlier run is out of date
     noticed = Signal(str)  # one sentence: somebody is there and does not compute now
 
     def __init__(
@@ -38,6 +39,7 @@ class SharedGpu(QObject):
 
         With others there it is a new worker that measures: it sees them, and its points carry the flag.
         """
+        self.asked.emit()
         own = frozenset[int]().union(*map(family_of, self._own_pids()))
 
         def look(readings: int) -> list[tuple[Device, Sharing]]:

@@ -1,41 +1,41 @@
 """What each command does, and which of them can be given right now."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QMessageBox
 
-from roofscope.app.presentation.export import ExportError, export
 from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.window.background import Background
-from roofscope.app.window.commands import CommandId
+from roofscope.app.window.commands import COMMAND_OF, CommandId, tool_tip
 from roofscope.app.window.controller import Controller
+from roofscope.app.window.device_source import DeviceSource
 from roofscope.app.window.folder_commands import FolderCommands
-from roofscope.app.window.panes.proof import ProofPane
+from roofscope.app.window.help_commands import HelpCommands
+from roofscope.app.window.notices import Topic
+from roofscope.app.window.plan_habits import PlanHabits
 from roofscope.app.window.plan_watch import PlanWatch
+from roofscope.app.window.point_commands import OF_A_POINT, PointCommands
 from roofscope.app.window.selection import Selection
+from roofscope.app.window.session_commands import SessionCommands
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.settings import Settings
 from roofscope.app.window.shared_gpu import SharedGpu
-from roofscope.app.window.shell.doctor_dialog import DoctorDialog
 from roofscope.app.window.shell.file_dialogs import FileDialogs
 from roofscope.app.window.shell.main_window import LAYOUT_COMMANDS, SCHEME_COMMANDS, MainWindow, Panes
-from roofscope.app.window.shell.mark_dialog import MarkDialog
-from roofscope.app.window.shell.shortcuts_dialog import ShortcutsDialog
+from roofscope.app.window.shown_points import ShownPoints
 from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.app.window.tables.point_table import PointTable
 from roofscope.app.window.text_size import TextSize
 from roofscope.app.window.theme import ThemeSwitch
+from roofscope.app.window.undo import UndoSteps
 from roofscope.app.window.widgets.labels import tip_text
-from roofscope.profiling.doctor import examine
 from roofscope.profiling.planning.plan import PlanError
-from roofscope.profiling.results.marks import tags_of
-from roofscope.profiling.results.session import Point, Session, timestamp
-from roofscope.profiling.results.session_reader import SessionError, load
+from roofscope.profiling.results.session import Point
+from roofscope.profiling.supervision.retrying import is_paused
 
 
 class Parts(Protocol):
@@ -46,6 +46,7 @@ class Parts(Protocol):
     folder_commands: FolderCommands
     model: SessionModel
     selection: Selection
+    shown: ShownPoints
     theme_switch: ThemeSwitch
     text_size: TextSize
     library: LibraryModel
@@ -56,27 +57,55 @@ class Parts(Protocol):
     watch: PlanWatch
     shared_gpu: SharedGpu
 
+    @property
+    def source(self) -> DeviceSource: ...
+
 
 class WindowCommands(QObject):
     def __init__(self, parts: Parts, dialogs: FileDialogs, example: Path) -> None:
         super().__init__(parts.window)
         self._parts = parts
-        self._dialogs = dialogs
-        self._example = example
         self._points_before = 0  # of the run under way
         self._actions = parts.window.actions_of
-        self._trace_tip = self._actions[CommandId.TRACE].toolTip()
         self._pin_text = self._actions[CommandId.PIN].text()
+        self._why_not: dict[CommandId, str] = {}
+        self.steps = UndoSteps(self)
+        self.sessions = SessionCommands(parts, dialogs, self.steps, example)
+        self.points = PointCommands(parts, self.steps)
+        self.help = HelpCommands(parts, self.why_not)
+        self.plan_habits = PlanHabits(parts)
         self._connect()
+        parts.panes.results.view.addActions([self._actions[command] for command in OF_A_POINT])
+        self.steps.changed.connect(self._refresh)
+        parts.panes.cards.retry_asked.connect(self._try_paused_again)
+        for signal in (parts.library.checks_changed, parts.panes.plan_bar.changed):
+            signal.connect(lambda: self._settle(Topic.PLAN))
         parts.controller.running_changed.connect(self._running_changed)
-        parts.controller.session_changed.connect(self._session_changed)
+        parts.controller.session_changed.connect(self._refresh)
         parts.model.replaced.connect(self._forget_selection)
-        parts.model.environment_changed.connect(self._session_changed)
         parts.model.point_added.connect(self._refresh)
         parts.model.marks_changed.connect(self._refresh)
+        parts.shown.changed.connect(self._refresh)
         parts.selection.changed.connect(self._refresh)
         parts.panes.plan_bar.device_changed.connect(self._refresh)
-        self._session_changed()
+        parts.controller.settled.connect(self._settle)
+        parts.shared_gpu.asked.connect(lambda: self._settle(Topic.RUN))
+        parts.folder_commands.looked.connect(lambda: self._settle(Topic.FOLDERS))
+        self._refresh()
+
+    @property
+    def export(self) -> Callable[[Path], None]:
+        return self.sessions.export
+
+    @property
+    def compare_with(self) -> Callable[[Path], None]:
+        return self.sessions.compare_with
+
+    def why_not(self, command: CommandId) -> str:
+        """Why it cannot be given now, as a sentence; "" where it can."""
+        if command is CommandId.RUN and not self._actions[command].isEnabled():
+            return self._why_not.get(command) or self._parts.watch.problem
+        return self._why_not.get(command, "")
 
     def measure_here(self) -> None:
         """From the example's card: everything, on this machine's best device."""
@@ -89,7 +118,7 @@ class WindowCommands(QObject):
         try:
             choice = parts.panes.plan_bar.choice()
         except PlanError as error:
-            parts.panes.cards.notice(str(error))
+            parts.panes.cards.notice(str(error), Topic.PLAN)
             return
         if choice is not None:
             choice = replace(choice, keeps_code=self._actions[CommandId.KEEP_CODE].isChecked())
@@ -114,26 +143,20 @@ class WindowCommands(QObject):
         parts, window = self._parts, self._parts.window
         self._actions.connect(
             {
-                CommandId.OPEN: lambda: self._dialogs.ask_open(parts.controller.open),
-                CommandId.NEW: lambda: parts.controller.new_session(parts.panes.plan_bar.device()),
-                CommandId.COMPARE: lambda: self._dialogs.ask_open(self.compare_with),
-                CommandId.SAVE: self._save,
-                CommandId.SAVE_AS: self._save_as,
-                CommandId.EXPORT: lambda: self._dialogs.ask_export(
-                    parts.model.session.path.stem, self.export
-                ),
+                **self.sessions.handlers,
+                **self.help.handlers,
                 CommandId.KERNELS: parts.folder_commands.show,
                 CommandId.QUIT: window.close,
                 CommandId.COPY: parts.panes.results.copy,
                 CommandId.COPY_MARKDOWN: parts.panes.results.copy_markdown,
                 CommandId.FIND: self._find,
+                CommandId.UNDO: self.steps.undo,
+                CommandId.REDO: self.steps.redo,
                 CommandId.RUN: self.run,
                 CommandId.STOP: self._stop,
                 CommandId.MORE_TIME: parts.controller.give_more_time,
                 CommandId.PROBE: self._probe,
-                CommandId.TRACE: self._trace,
-                CommandId.PIN: self._pin,
-                CommandId.NOTE: self._note,
+                **self.points.handlers,
                 CommandId.LARGER: parts.text_size.larger,
                 CommandId.SMALLER: parts.text_size.smaller,
                 CommandId.USUAL_SIZE: lambda: parts.text_size.choose(100),
@@ -141,58 +164,10 @@ class WindowCommands(QObject):
                 CommandId.FULL_SCREEN: window.toggle_full_screen,
                 CommandId.NEXT_PANE: lambda: window.cycle_panes(1),
                 CommandId.PREVIOUS_PANE: lambda: window.cycle_panes(-1),
-                CommandId.DOCTOR: self._show_doctor,
-                CommandId.SHORTCUTS: lambda: ShortcutsDialog(window).open(),
-                CommandId.ABOUT: self._show_about,
                 **{command: self._scheme_setter(command) for command in SCHEME_COMMANDS},
                 **{command: partial(window.choose_layout, one) for command, one in LAYOUT_COMMANDS.items()},
             }
         )
-
-    def compare_with(self, path: Path) -> None:
-        """Set this session beside the one shown; on trouble say so."""
-
-        def read() -> Session | str:
-            try:
-                return load(path.absolute())
-            except SessionError as error:
-                return str(error)
-
-        self._parts.background.ask(read, self._compare)
-
-    def _compare(self, other: Session | str) -> None:
-        if isinstance(other, str):
-            self._parts.panes.cards.notice(other)
-            return
-        if other.problems:
-            self._parts.panes.cards.notice(" ".join(other.problems))
-        dock = self._parts.window.docks["Compare"]
-        dock.show()
-        dock.raise_()
-        self._parts.panes.compare.compare_with(other)
-
-    def export(self, path: Path) -> None:
-        if self._parts.controller.keeper.is_open_file(path):
-            self._parts.panes.cards.notice(
-                f"{path} is the open session and would be lost; choose another name."
-            )
-            return
-        session, chart = self._parts.model.session, self._parts.panes.chart.picture()
-
-        def question() -> str:
-            try:
-                export(session, chart, path)
-            except ExportError as error:
-                return str(error)
-            return ""
-
-        self._parts.window.say(f"Writing {path.name}...")
-        self._parts.background.ask(question, partial(self._exported, path))
-
-    def _exported(self, path: Path, problem: str) -> None:
-        self._parts.window.say("" if problem else f"Written to {path}")
-        if problem:
-            self._parts.panes.cards.notice(problem)
 
     def _scheme_setter(self, command: CommandId) -> Callable[[], None]:
         def choose() -> None:
@@ -206,25 +181,6 @@ class WindowCommands(QObject):
     def _forget_selection(self) -> None:
         """A number means another point in another file."""
         self._parts.selection.select(None)
-
-    def _selected(self) -> Point | None:
-        number = self._parts.selection.number
-        return self._parts.model.point(number) if number is not None else None
-
-    def _save(self) -> None:
-        keeper = self._parts.controller.keeper
-        is_kept = keeper.path and not keeper.is_in_memory and not self._parts.model.session.is_damaged
-        if is_kept and not keeper.is_autosaved and not keeper.is_example:
-            self._parts.window.say(f"Every result is already in {keeper.path}")
-        else:
-            self._save_as()
-
-    def _save_as(self) -> None:
-        keeper = self._parts.controller.keeper
-        if keeper.path is None and not keeper.is_in_memory:
-            self._parts.panes.cards.notice("There is nothing to save yet; run something first.")
-            return
-        self._dialogs.ask_save(self._parts.model.session.path.name, self._parts.controller.save_as)
 
     def _find(self) -> None:
         """The results if they have the focus, else the library."""
@@ -244,54 +200,17 @@ class WindowCommands(QObject):
         if device := self._parts.panes.plan_bar.device():
             self._parts.shared_gpu.ask([device], lambda: self._parts.controller.probe(device))
 
-    def _trace(self) -> None:
-        parts, point = self._parts, self._selected()
-        if not point:
-            return
-        devices = parts.panes.plan_bar.devices
-        device = parts.model.session.own_device(devices, point)
+    def _try_paused_again(self) -> None:
+        """What cost a worker in the run that ended, and what was left out because of it."""
+        self.points.retry([point for point in self._new_points if is_paused(point)])
 
-        def trace() -> None:
-            parts.window.docks["Trace"].show()
-            parts.window.docks["Trace"].raise_()
-            parts.controller.trace(point, devices)
+    @property
+    def _new_points(self) -> Sequence[Point]:
+        """Of the run under way, or of the last one."""
+        return self._parts.model.session.points[self._points_before :]
 
-        parts.shared_gpu.ask([device] if device else [], trace)
-
-    def _pin(self) -> None:
-        if point := self._selected():
-            mark = self._parts.model.mark(point.number)
-            self._parts.controller.mark(
-                point.number, mark.unpinned() if mark.is_pinned else mark.pinned(timestamp())
-            )
-
-    def _note(self) -> None:
-        if point := self._selected():
-            model = self._parts.model
-            known = tags_of(model.session.marks.values())
-            dialog = MarkDialog(point.label, model.mark(point.number), known, self._parts.window)
-            dialog.accepted.connect(lambda: self._parts.controller.mark(point.number, dialog.mark))
-            dialog.open()
-
-    def _show_doctor(self) -> None:
-        parts = self._parts
-        theme = parts.theme_switch.theme
-        proofs = ProofPane(
-            parts.model, parts.controller, parts.panes.plan_bar.device(), theme, parts.shared_gpu.ask
-        )
-        dialog = DoctorDialog(theme, proofs, parts.window)
-        dialog.show()
-        parts.background.ask(examine, dialog.show_checks)
-
-    def _show_about(self) -> None:
-        box = QMessageBox(self._parts.window)
-        box.setWindowTitle("About Roofscope")
-        box.setText(
-            "Roofscope measures CUDA, Triton, eager and compiled versions of a kernel"
-            " and sets them on a measured roofline."
-        )
-        box.setInformativeText("MIT licence. Icons by Lucide, ISC licence.")
-        box.open()
+    def _settle(self, topic: Topic) -> None:
+        self._parts.panes.cards.board.settle(topic)
 
     def _running_changed(self, running: bool) -> None:
         panes = self._parts.panes
@@ -301,33 +220,22 @@ class WindowCommands(QObject):
             self._points_before = len(self._parts.model.session.points)
         self._refresh()
         if not running:
+            self._settle(Topic.UNDER_WAY)
+            if any(map(is_paused, self._new_points)):
+                panes.cards.offer_retry()
             self._parts.watch.refresh()
             stopped = self._parts.window.said.startswith("Stopping")
             self._parts.window.say("Stopped; what was measured is kept." if stopped else self._tally())
 
     def _tally(self) -> str:
         """What the run that just ended brought; "" for one without points."""
-        new = self._parts.model.session.points[self._points_before :]
+        new = self._new_points
         if not new:
             return ""
         measured = sum(point.measured is not None for point in new)
         rest = len(new) - measured
         more = f", {rest} not: see Reason in the results" if rest else ""
         return f"Done: {measured} of {counted_text(len(new), 'point')} measured{more}."
-
-    def _session_changed(self) -> None:
-        parts = self._parts
-        keeper, session = parts.controller.keeper, parts.model.session
-        name = keeper.path.stem if keeper.path else "new session"
-        where = f" - {session.device.name}" if session.device else ""
-        parts.window.setWindowTitle(f"{name}{where} - Roofscope")
-        if keeper.path and not keeper.is_example:
-            parts.settings.remember_session(keeper.path)
-        parts.window.show_recent(parts.settings.recent_sessions)
-        device = session.device.name if session.device else "another machine"
-        text = f"This is an example recorded on {device}, not on this machine."
-        parts.panes.cards.show_example(text if keeper.is_example else None)
-        self._refresh()
 
     def _why_no_trace(self, point: Point | None) -> str:
         devices = self._parts.panes.plan_bar.devices
@@ -336,18 +244,43 @@ class WindowCommands(QObject):
         return self._parts.controller.why_no_trace(devices)
 
     def _refresh(self) -> None:
-        running = self._parts.controller.is_running
-        point = self._selected()
-        measured = point is not None and point.measured is not None
-        has_device = self._parts.panes.plan_bar.device() is not None
-        why_not = self._why_no_trace(point)
-        self._actions[CommandId.STOP].setEnabled(running)
-        self._actions[CommandId.PROBE].setEnabled(has_device and not running)
-        self._actions[CommandId.TRACE].setEnabled(measured and not why_not and not running)
-        self._actions[CommandId.TRACE].setToolTip(tip_text(why_not or self._trace_tip))
-        self._actions[CommandId.PIN].setEnabled(measured)
-        self._actions[CommandId.NOTE].setEnabled(point is not None)
-        is_pinned = point is not None and self._parts.model.mark(point.number).is_pinned
+        parts = self._parts
+        self._why_not = self._reasons()
+        for command, why_not in self._why_not.items():
+            action = self._actions[command]
+            action.setEnabled(not why_not)
+            action.setToolTip(tip_text(why_not or tool_tip(COMMAND_OF[command])))
+        if not parts.controller.is_running:
+            self._actions[CommandId.RUN].setEnabled(not parts.watch.problem)
+        point = self.points.selected
+        is_pinned = point is not None and parts.model.mark(point.number).is_pinned
         self._actions[CommandId.PIN].setText("Un&pin" if is_pinned else self._pin_text)
-        if running:
-            self._actions[CommandId.RUN].setEnabled(False)
+        hidden = len(parts.shown.filter.put_aside)
+        text = COMMAND_OF[CommandId.SHOW_HIDDEN].text
+        self._actions[CommandId.SHOW_HIDDEN].setText(f"{text} ({hidden})" if hidden else text)
+        for command, text in ((CommandId.UNDO, self.steps.undo_text), (CommandId.REDO, self.steps.redo_text)):
+            self._actions[command].setText(f"{COMMAND_OF[command].text} {text}".rstrip())
+
+    def _reasons(self) -> dict[CommandId, str]:
+        """Why commands that cannot always be given cannot be given now."""
+        parts, point = self._parts, self.points.selected
+        running = "A run is under way." if parts.controller.is_running else ""
+        looking = "" if parts.panes.plan_bar.device() else "Still looking for devices."
+        unselected = "" if point else "Select a point first."
+        unmeasured = unselected or ("" if point and point.measured else "This point has no time.")
+        keeper = parts.controller.keeper
+        return {
+            CommandId.RUN: running or looking,
+            CommandId.STOP: "" if running else "No run is under way.",
+            CommandId.PROBE: running or looking,
+            CommandId.TRACE: running or unmeasured or self._why_no_trace(point),
+            CommandId.PIN: unmeasured,
+            CommandId.NOTE: unselected,
+            CommandId.HIDE: unselected,
+            CommandId.SHOW_HIDDEN: "" if parts.shown.filter.put_aside else "No point is hidden.",
+            CommandId.TRY_AGAIN: running or unselected or self._why_no_trace(point),
+            CommandId.RENAME: running or keeper.why_not_own,
+            CommandId.TRASH: running or keeper.why_not_own,
+            CommandId.UNDO: "" if self.steps.undo_text else "There is nothing to undo.",
+            CommandId.REDO: "" if self.steps.redo_text else "There is nothing to redo.",
+        }

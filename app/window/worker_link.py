@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
 from roofscope.profiling.devices.affinity import kept_to
+from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.process_tree import end_group, end_tree
 from roofscope.profiling.supervision.core_waits import CoreWaits
 from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn
@@ -64,6 +65,14 @@ class WorkerLink(QObject):
     def give_more_time(self) -> None:
         """For what the worker is waiting for, and for what follows it in its task."""
         self._apply(self._supervisor.give_more_time(time.monotonic()))
+
+    def lift_pauses(self, implementations: Iterable[Implementation]) -> None:
+        """Try these again although they cost a worker."""
+        self._supervisor.lift_pauses(implementations)
+
+    def be_patient(self, patience: float) -> None:
+        """Wait so many times as long for foreign code."""
+        self._supervisor.be_patient(patience)
 
     def catalog_changed(self, catalog_hash: str, kernel_roots: Sequence[str]) -> None:
         """Sources were edited: the worker at hand holds the old ones and is let go."""

@@ -106,10 +106,13 @@ def lock_when_free(uuid: str, name: str, within_s: float) -> DeviceLock:
 
 
 def why_busy(uuid: str, name: str) -> str:
-    """Why the lock cannot be taken now, in a sentence; "" where it can. To ask before a worker is started."""
+    """Why the lock cannot be taken now, in a sentence; "" where it can. To ask before a worker is started.
+
+    Raises OSError as ``lock_device`` does: then waiting changes nothing.
+    """
     try:
         lock_device(uuid, name).close()
-    except (DeviceBusy, OSError) as error:
+    except DeviceBusy as error:
         return str(error)
     return ""
 

@@ -15,6 +15,8 @@ import msgspec
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.plan import Job
+from roofscope.profiling.planning.spec import Implementation
+from roofscope.profiling.supervision.progress import Progress, item_count
 from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Task
 from roofscope.profiling.supervision.run_events import (
     Banner,
@@ -23,13 +25,13 @@ from roofscope.profiling.supervision.run_events import (
     CodeArrived,
     EnvironmentKnown,
     OutcomeArrived,
-    Progress,
     Progressed,
     RunEvent,
     TraceArrived,
     WorkerLost,
-    item_count,
 )
+
+_NAMED = 3  # kernels, in a sentence
 
 
 class Assignment(NamedTuple):
@@ -54,6 +56,8 @@ class Dispatcher:
         self._own = {uuid: deque(own.get(uuid, ())) for uuid in self._devices}
         self._in_flight: dict[str, Task] = {}
         self._heard: set[str] = set()  # devices whose task in flight has come to something
+        self._rest: dict[str, list[Implementation]] = {}  # by device: what of its job has no outcome yet
+        self._undone: list[Run] = []  # the rests of jobs that a device gave up half way
         self._retired: set[str] = set()  # devices whose worker gave up
         self._is_stopped = False
         self._progress = Progress(now)
@@ -65,8 +69,22 @@ class Dispatcher:
 
     @property
     def left(self) -> tuple[Run, ...]:
-        """Jobs that no device was left for."""
-        return tuple(self._jobs)
+        """What was not run: jobs that no device was left for, and the rests of those given up half way.
+
+        Such a rest goes to no other device: those of its job that were timed are on the first one.
+        """
+        return (*self._undone, *self._jobs)
+
+    @property
+    def left_text(self) -> str:
+        """One sentence on it, for the end of the run; "" where all was run or the user stopped it."""
+        count = sum(map(item_count, self.left))
+        if self._is_stopped or not count:
+            return ""
+        names = list(dict.fromkeys(run.job.workload.kernel for run in self.left))
+        more = f" and {len(names) - _NAMED} more kernels" if len(names) > _NAMED else ""
+        were = "was not run: its device" if count == 1 else "were not run: their devices"
+        return f"{count} of {', '.join(names[:_NAMED])}{more} {were} gave up; run them again."
 
     def assign(self) -> list[Assignment]:
         """The next task of each device that is free."""
@@ -78,6 +96,7 @@ class Dispatcher:
             task = self._jobs.popleft() if self._jobs else self._own[uuid].popleft()
             self._in_flight[uuid] = task = _on(self._devices[uuid], task)
             self._heard.discard(uuid)
+            self._rest[uuid] = list(task.job.implementations) if isinstance(task, Run) else []
             found.append(Assignment(self._devices[uuid], as_worker_sees(task)))
         return found
 
@@ -92,6 +111,7 @@ class Dispatcher:
                 self._heard.add(uuid)
                 if isinstance(report, OutcomeArrived):
                     self._progress.done += 1
+                    self._rest[uuid] = [one for one in self._rest[uuid] if one != report.implementation]
                 return msgspec.structs.replace(report, job=_job_on(device, job))
             case EnvironmentKnown(environment=environment):
                 return EnvironmentKnown(_renamed(environment, device))
@@ -100,6 +120,8 @@ class Dispatcher:
             case WorkerLost():
                 return msgspec.structs.replace(report, restarting=report.restarting or self._has_work(uuid))
             case Progressed():
+                if report.stage:
+                    self._progress.begin(now)
                 whole = self._progress.report(now, "", None)
                 item = f"{device.id}: {report.item}" if report.item and task else report.item
                 return msgspec.structs.replace(
@@ -108,6 +130,7 @@ class Dispatcher:
                     total=whole.total,
                     item=item,
                     remaining_s=whole.remaining_s,
+                    remaining_range_s=whole.remaining_range_s,
                 )
             case Banner(is_busy=True) if len(self._devices) - len(self._retired) > 1:
                 return Banner(report.text)  # the others go on
@@ -131,6 +154,9 @@ class Dispatcher:
                 # Its worker gave up: the device is busy, or no worker starts. Another takes the job whole.
                 self._retired.add(uuid)
                 self._jobs.appendleft(task)
+            elif (rest := self._rest.pop(uuid, [])) and not self._is_stopped:
+                self._retired.add(uuid)  # a supervisor ends without an outcome only where it gives up
+                self._undone.append(Run(msgspec.structs.replace(task.job, implementations=tuple(rest))))
         elif task is not None:
             self._progress.done += 1
 

@@ -18,7 +18,7 @@ from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.supervision.dispatcher import Dispatcher
 from roofscope.profiling.supervision.headless import HeadlessRun
 from roofscope.profiling.supervision.protocol import Run, Task
-from roofscope.profiling.supervision.run_events import BecameIdle, RunEvent
+from roofscope.profiling.supervision.run_events import Banner, BecameIdle, RunEvent
 from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.profiling.supervision.target import LocalTarget
 
@@ -56,13 +56,16 @@ class HeadlessFleet:
         catalog_hash: str,
         on_report: OnReport,
         patience: float = 1.0,
+        *,
+        pauses: bool = True,
     ) -> None:
         self._reports: queue.Queue[tuple[Device, RunEvent | BaseException]] = queue.Queue()
         self._on_report = on_report
         self._presses = 0
         roots = tuple(kernel_roots)
         self._seats = [
-            _Seat(member, Supervisor(roots, catalog_hash, patience), self._reports) for member in members
+            _Seat(member, Supervisor(roots, catalog_hash, patience, pauses=pauses), self._reports)
+            for member in members
         ]
         self.was_stopped = False
 
@@ -71,7 +74,7 @@ class HeadlessFleet:
         return tuple(seat.run.worker_pid for seat in self._seats)
 
     def run(self, jobs: Iterable[Run], own: Mapping[str, Sequence[Task]] | None = None) -> tuple[Run, ...]:
-        """Work until all is done; the jobs that no device was left for. ``own``: what each does by itself."""
+        """Work until all is done; what was not run. ``own``: what each does by itself."""
         devices = [seat.member.device for seat in self._seats]
         dispatcher = Dispatcher(devices, jobs, own or {}, time.monotonic())
         seats = {seat.member.device.uuid: seat for seat in self._seats}
@@ -110,6 +113,8 @@ class HeadlessFleet:
         if heard is not None:
             self._on_report(device, heard)
         elif dispatcher.is_over:
+            if text := dispatcher.left_text:
+                self._on_report(device, Banner(text))
             self._on_report(device, BecameIdle())
 
 

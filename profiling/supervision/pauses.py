@@ -1,5 +1,7 @@
 """Implementations that failed so hard that a worker is not given them again."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from roofscope.profiling.planning.spec import Implementation
@@ -9,19 +11,26 @@ from roofscope.profiling.supervision.run_events import OutcomeArrived
 
 
 class Pauses:
-    """Holds until a file of the kernels changes."""
+    """Holds until a file of the kernels changes, or the user wants them tried again."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, are_kept: bool = True) -> None:
+        """``are_kept`` is False where the user wants each tried however often it costs a worker."""
+        self._are_kept = are_kept
         self._why: dict[Implementation, str] = {}  # by the implementation as it was then
 
     def note(self, implementation: Implementation, outcome: Outcome) -> None:
         """Remember a failure that pauses."""
-        if isinstance(outcome, Failed) and outcome.kind.pauses:
+        if self._are_kept and isinstance(outcome, Failed) and outcome.kind.pauses:
             self._why[implementation] = outcome.message
 
     def clear(self) -> None:
         """The cause of any of them may lie in a reference or a helper that was edited."""
         self._why.clear()
+
+    def lift(self, implementations: Iterable[Implementation]) -> None:
+        """The user wants these tried again."""
+        for implementation in implementations:
+            self._why.pop(implementation, None)
 
     def split(self, run: Run) -> tuple[Run | None, list[OutcomeArrived]]:
         """What remains of a run, if anything, and the outcomes of what is paused."""

@@ -3,16 +3,29 @@
 import os
 from collections.abc import Callable, Collection, Iterable
 
+from msgspec import Struct
+
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.sharing import Sharing, sharing_of
 
 
-def refusal(devices: Iterable[Device], notice: Callable[[str], None], *, may_share: bool = False) -> str:
-    """Why not, in a sentence or some; "" where nothing is against it. ``notice``: what must be said else."""
+class Refusal(Struct, frozen=True):
+    """Why nothing can be measured, in a sentence or some. ``is_busy``: the same may work later."""
+
+    text: str
+    is_busy: bool = True
+
+
+def refusal(
+    devices: Iterable[Device], notice: Callable[[str], None], *, may_share: bool = False
+) -> Refusal | None:
+    """Why not; None where nothing is against it. ``notice``: what must be said else."""
     reasons: list[str] = []
     for device in devices:
-        if reason := busy_because(device):
-            reasons.append(reason)
+        if reason := lock_refusal(device):
+            if not reason.is_busy:
+                return reason
+            reasons.append(reason.text)
             continue
         sharing = sharing_of(device)
         if sharing.is_computing and not may_share:
@@ -22,16 +35,20 @@ def refusal(devices: Iterable[Device], notice: Callable[[str], None], *, may_sha
             )
         elif said := sharing.notice(named(device)):
             notice(said)
-    return " ".join(reasons)
+    return Refusal(" ".join(reasons)) if reasons else None
 
 
-def busy_because(device: Device) -> str:
-    """One sentence where another Roofscope measures on the device; "" where none does, or none can tell."""
+def lock_refusal(device: Device) -> Refusal | None:
+    """Why the device's lock cannot be taken: another Roofscope has it, or its file cannot be used."""
     if os.name != "posix":
-        return ""
+        return None
     from roofscope.profiling.devices.device_lock import why_busy  # which Windows has not
 
-    return why_busy(device.uuid, device.name)
+    try:
+        reason = why_busy(device.uuid, device.name)
+    except OSError as error:
+        return Refusal(str(error), is_busy=False)
+    return Refusal(reason) if reason else None
 
 
 def sharing_beside(device: Device, own: Collection[int]) -> Sharing:

@@ -6,6 +6,7 @@ from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from roofscope.profiling.devices.device import Device
@@ -17,7 +18,7 @@ from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.fleet import HeadlessFleet, Member, members_of
 from roofscope.profiling.supervision.headless import HeadlessRun, stopped_by_signals
 from roofscope.profiling.supervision.protocol import Probe, Run, Task
-from roofscope.profiling.supervision.readiness import refusal
+from roofscope.profiling.supervision.readiness import Refusal, refusal
 from roofscope.profiling.supervision.recorder import Gain, Recorder
 from roofscope.profiling.supervision.run_events import Banner, RunEvent
 from roofscope.profiling.supervision.safe_store import SafeStore
@@ -42,7 +43,13 @@ class Ending(Struct, frozen=True):
     gains: tuple[Gain, ...] = ()
     was_stopped: bool = False
     busy: str = ""  # one sentence where the device was not free
+    unusable: str = ""  # one sentence where it cannot be measured on, and waiting changes nothing
+    left: tuple[Run, ...] = ()  # what was not run, because the devices for it gave up
     path: Path | None = None  # the file that holds the results; None where there is none
+
+    @classmethod
+    def refused(cls, reason: Refusal) -> "Ending":
+        return cls(busy=reason.text) if reason.is_busy else cls(unusable=reason.text)
 
 
 def record(
@@ -59,6 +66,7 @@ def record(
     append: bool = False,
     patience: float = 1.0,
     may_share: bool = False,
+    pauses: bool = True,
     members_of: MembersOf = members_of,
 ) -> Ending:
     """Carry the tasks out and keep what they yield in a new session file, or in one that is there.
@@ -66,12 +74,13 @@ def record(
     Where the file is lost or full meanwhile, the watch gets a banner and the results go to another file.
     Several devices share runs out among them, a job at a time. A new file has the revisions of the kernels'
     folders among its labels, and stays only where it was worth making: not where the device was busy, or
-    others compute on it, unless it may be shared. ``patience`` is a factor on the deadlines of foreign code.
+    others compute on it, unless it may be shared. ``patience`` is a factor on the deadlines of foreign code;
+    without ``pauses`` what cost a worker is tried at its other workloads all the same.
     Raises SessionError.
     """
     devices = (devices,) if isinstance(devices, Device) else tuple(devices)
     if reason := refusal(devices, lambda text: watch(Banner(text), None), may_share=may_share):
-        return Ending(busy=reason)
+        return Ending.refused(reason)
     gains: list[Gain] = []
     if append:
         opened = SessionStore.append(path)
@@ -94,15 +103,17 @@ def record(
         if len(devices) == 1:
             (device,) = devices
             queue = [*tasks, *probes[device.uuid]]
-            ending = carry_out(queue, catalog, kernel_roots, partial(handle, device), patience)
+            ending = carry_out(queue, catalog, kernel_roots, partial(handle, device), patience, pauses=pauses)
         else:
             runs = [task for task in tasks if isinstance(task, Run)]
-            ending = share_out(members_of(devices), runs, probes, catalog, kernel_roots, handle, patience)
+            ending = share_out(
+                members_of(devices), runs, probes, catalog, kernel_roots, handle, patience, pauses=pauses
+            )
     kept = safe.kept_path
     if ending.busy and not gains and not append:
         path.unlink(missing_ok=True)
         kept = None
-    return Ending(tuple(gains), ending.was_stopped, ending.busy, kept)
+    return msgspec.structs.replace(ending, gains=tuple(gains), path=kept)
 
 
 def carry_out(
@@ -111,6 +122,8 @@ def carry_out(
     kernel_roots: Sequence[Path],
     watch: Callable[[RunEvent], None],
     patience: float = 1.0,
+    *,
+    pauses: bool = True,
 ) -> Ending:
     """Work until the tasks are done, or stopped by Ctrl+C, SIGTERM or SIGHUP; keeps nothing."""
     busy = ""
@@ -121,7 +134,7 @@ def carry_out(
             busy = report.text
         watch(report)
 
-    supervisor = Supervisor(map(str, kernel_roots), catalog.hash, patience)
+    supervisor = Supervisor(map(str, kernel_roots), catalog.hash, patience, pauses=pauses)
     run = HeadlessRun(supervisor, on_report, LocalTarget())
     with stopped_by_signals(run):  # while it ends, too
         try:
@@ -139,6 +152,8 @@ def share_out(
     kernel_roots: Sequence[Path],
     watch: Callable[[Device, RunEvent], None],
     patience: float = 1.0,
+    *,
+    pauses: bool = True,
 ) -> Ending:
     """As ``carry_out``, on several devices at once. ``own``: what each does by itself, by UUID."""
     busy = ""
@@ -149,13 +164,13 @@ def share_out(
             busy = report.text
         watch(device, report)
 
-    fleet = HeadlessFleet(members, map(str, kernel_roots), catalog.hash, on_report, patience)
+    fleet = HeadlessFleet(members, map(str, kernel_roots), catalog.hash, on_report, patience, pauses=pauses)
     with stopped_by_signals(fleet):  # while it ends, too
         try:
-            fleet.run(runs, own)
+            left = fleet.run(runs, own)
         finally:
             fleet.close()
-    return Ending(was_stopped=fleet.was_stopped, busy=busy)
+    return Ending(was_stopped=fleet.was_stopped, busy=busy, left=() if fleet.was_stopped else left)
 
 
 def _probe(recorder: Recorder, device: Device, ceilings: Ceilings) -> list[Task]:

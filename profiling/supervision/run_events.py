@@ -9,7 +9,6 @@ from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.outcome import Outcome, Stage
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Ceiling
-from roofscope.profiling.supervision.protocol import Run, StageStarted, Task
 
 
 class EnvironmentKnown(Struct, frozen=True):
@@ -25,6 +24,7 @@ class Progressed(Struct, frozen=True):
     stage: Stage | None
     detail: str
     remaining_s: float | None  # None until one item is over
+    remaining_range_s: tuple[float, float] | None = None  # in which the end probably lies
 
 
 class Awaited(Struct, frozen=True):
@@ -101,35 +101,3 @@ RunEvent = (
     | Banner
     | BecameIdle
 )
-
-
-def item_count(task: Task) -> int:
-    """How many steps of a progress bar it is worth."""
-    return len(task.job.implementations) if isinstance(task, Run) else 1
-
-
-class Progress:
-    """Counts items: an implementation of a job is one, any other task is one."""
-
-    def __init__(self, started_at: float = 0.0) -> None:
-        self.total = 0
-        self.done = 0
-        self._started_at = started_at
-
-    def report(self, now: float, task_label: str, stage: StageStarted | None) -> Progressed:
-        """``task_label``: what is being done; the stage adds whose turn it is."""
-        whose = f" / {stage.implementation.label}" if stage and stage.implementation else ""
-        return Progressed(
-            self.done,
-            self.total,
-            f"{task_label}{whose}",
-            stage.stage if stage else None,
-            stage.detail if stage else "",
-            self._remaining_s(now),
-        )
-
-    def _remaining_s(self, now: float) -> float | None:
-        """As long an item as so far; None before the first."""
-        if not self.done:
-            return None
-        return (now - self._started_at) / self.done * (self.total - self.done)

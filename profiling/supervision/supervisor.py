@@ -61,6 +61,7 @@ from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn
 from roofscope.profiling.supervision.in_flight import InFlight
 from roofscope.profiling.supervision.lost_worker import WorkerEnd, loss_of
 from roofscope.profiling.supervision.pauses import Pauses
+from roofscope.profiling.supervision.progress import Progress, item_count
 from roofscope.profiling.supervision.protocol import (
     PROTOCOL_VERSION,
     Bye,
@@ -86,10 +87,8 @@ from roofscope.profiling.supervision.run_events import (
     CeilingsComplete,
     EnvironmentKnown,
     OutcomeArrived,
-    Progress,
     Progressed,
     WorkerLost,
-    item_count,
 )
 from roofscope.profiling.supervision.wait import Wait
 
@@ -106,7 +105,10 @@ class _Worker(Enum):
 
 
 class Supervisor:
-    """The parent's half of the conversation. ``patience`` is a factor on the deadlines of foreign code."""
+    """The parent's half of the conversation. ``patience`` is a factor on the deadlines of foreign code.
+
+    Without ``pauses`` an implementation that cost a worker is given to the next one all the same.
+    """
 
     def __init__(
         self,
@@ -114,6 +116,8 @@ class Supervisor:
         catalog_hash: str,
         patience: float = 1.0,
         make_secret: Callable[[], str] = secrets.token_hex,
+        *,
+        pauses: bool = True,
     ) -> None:
         self._kernel_roots = tuple(kernel_roots)
         self._catalog_hash = catalog_hash
@@ -121,7 +125,7 @@ class Supervisor:
         # What is to be done.
         self._queue: deque[Task] = deque()
         self._begun: set[str] = set()  # ids of jobs that a worker was given; what a loss left is queued again
-        self._pauses = Pauses()
+        self._pauses = Pauses(are_kept=pauses)
         self._stopping = 0  # presses of Stop since the queue was last filled
         self._progress = Progress()
         self._flight = InFlight()
@@ -145,6 +149,14 @@ class Supervisor:
         if catalog_hash != self._catalog_hash:
             self._pauses.clear()
         self._catalog_hash = catalog_hash
+
+    def lift_pauses(self, implementations: Iterable[Implementation]) -> None:
+        """Try these again although they cost a worker."""
+        self._pauses.lift(implementations)
+
+    def be_patient(self, patience: float) -> None:
+        """From the next thing on that is waited for."""
+        self._wait.patience = patience
 
     def submit(self, tasks: Iterable[Task], now: float) -> list[Effect]:
         """Queue tasks and start working on them."""

@@ -13,7 +13,7 @@ class Wait:
     """For the next sign of life. Deadlines of foreign code are ``patience`` times as long."""
 
     def __init__(self, patience: float) -> None:
-        self._patience = patience
+        self.patience = patience
         self._more = 1.0  # for the task in flight, at the user's wish
         self._asked_s = 0.0  # by the worker, or a grace period
         self._is_grace = False
@@ -55,7 +55,7 @@ class Wait:
 
     @property
     def _own_s(self) -> float:
-        return self._asked_s * self._patience * self._more
+        return self._asked_s * self.patience * self._more
 
     def double(self) -> bool:
         """As long again, and twice as long in the rest of the task; whether anything was waited for."""

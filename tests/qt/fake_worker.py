@@ -4,7 +4,7 @@ Run as a script with a mode: ``quick`` answers at once; ``slow`` takes 0.3 s per
 obeys cancel; ``held`` gives the first outcome of a task and then waits for a cancel, or for its marker
 file to appear; ``stuck`` answers nothing after a task's first stage; ``crash`` kills itself in its
 first task; ``crash_once`` only if its marker file is not there yet; ``leaves`` ends once, and a child of it
-holds its pipes; ``mute`` dies before it says hello.
+holds its pipes; ``mute`` dies before it says hello; ``busy`` finds its device taken.
 """
 
 import gzip
@@ -27,6 +27,7 @@ from roofscope.profiling.results.outcome import Cancelled, Stage
 from roofscope.profiling.results.proof import Column, Proof, ProofName, Row, Unit
 from roofscope.profiling.supervision.protocol import (
     PROTOCOL_VERSION,
+    Bye,
     Cancel,
     CeilingReady,
     Close,
@@ -79,6 +80,9 @@ def main(mode: str, marker: str) -> None:
                     os.environ[SECRET] = secret
                     catalog = scan((LIBRARY, *map(Path, roots)))
                     say(Hello(PROTOCOL_VERSION, environment(), catalog.hash))
+                case Run() | Probe() if mode == "busy":
+                    say(Bye("Invented: another Roofscope has the device.", restart=False, is_busy=True))
+                    return
                 case Probe(id=task):
                     probe(task)
                 case SelfTest(id=task):

@@ -38,7 +38,8 @@ def outcome_of(run: Run) -> OutcomeArrived:
 
 
 def finish(shared: Dispatcher, uuid: str, run: Run) -> None:
-    shared.hear(uuid, outcome_of(run), now=1.0)
+    for implementation in run.job.implementations:
+        shared.hear(uuid, OutcomeArrived(run.job, implementation, measured(1e-3)), now=1.0)
     assert shared.hear(uuid, BecameIdle(), now=1.0) is None
 
 
@@ -95,13 +96,31 @@ def test_a_device_that_gives_up_leaves_its_job_whole_to_another() -> None:
     assert [run.job.id for run in shared.left] == ["job-2"]
 
 
+def test_a_job_given_up_half_way_is_not_passed_over_in_silence() -> None:
+    """Such as where another Roofscope has taken the device after a worker was lost."""
+    shared = dispatcher(*JOBS[:3])
+    shared.assign()
+    assert len(JOBS[1].job.implementations) > 1
+    shared.hear(TWIN.uuid, outcome_of(JOBS[1]), now=1.0)
+    shared.hear(TWIN.uuid, BecameIdle(), now=1.0)
+    assert shared.assign() == []  # it takes no other job
+    finish(shared, DEVICE.uuid, JOBS[0])
+    assert given(shared.assign()) == [("cuda:0", "job-3")]
+    finish(shared, DEVICE.uuid, JOBS[2])
+    assert shared.is_over
+    [rest] = shared.left
+    assert rest.job.id == "job-2"
+    assert rest.job.implementations == JOBS[1].job.implementations[1:]
+    count = len(rest.job.implementations)
+    assert shared.left_text == f"{count} of gelu were not run: their devices gave up; run them again."
+
+
 def test_a_lost_worker_costs_its_device_no_further_job() -> None:
     shared = dispatcher(*JOBS[:3])
     shared.assign()
-    shared.hear(TWIN.uuid, outcome_of(JOBS[1]), now=1.0)  # that of the implementation in flight
     lost = WorkerLost("The worker was lost.", "", restarting=False)
     assert shared.hear(TWIN.uuid, lost, now=1.0) == replace(lost, restarting=True)
-    shared.hear(TWIN.uuid, BecameIdle(), now=1.0)
+    finish(shared, TWIN.uuid, JOBS[1])
     assert given(shared.assign()) == [("cuda:1", "job-3")]
 
 
@@ -119,7 +138,9 @@ def test_a_stop_begins_nothing_new() -> None:
 def test_progress_is_that_of_all() -> None:
     shared = dispatcher(*JOBS[:2])
     shared.assign()
-    finish(shared, TWIN.uuid, JOBS[1])
+    shared.hear(TWIN.uuid, outcome_of(JOBS[1]), now=1.0)
     said = shared.hear(DEVICE.uuid, Progressed(0, 1, "gelu", None, "", None), now=10.0)
     count = len(JOBS[0].job.implementations)
-    assert said == Progressed(1, 2 * count, "cuda:0: gelu", None, "", 10.0 * (2 * count - 1))
+    rest_s = 10.0 * (2 * count - 1)
+    wide = (rest_s / 2, rest_s * 2)  # after one of them
+    assert said == Progressed(1, 2 * count, "cuda:0: gelu", None, "", rest_s, wide)

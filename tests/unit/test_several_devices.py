@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
+import typer
 from msgspec.structs import replace
 
 from roofscope.app.cli.choice import choose_devices, file_of_each
+from roofscope.app.cli.errors import USAGE, refuse_unusable
 from roofscope.app.cli.pivot import export_pivot
 from roofscope.app.cli.selftest import worst_of
 from roofscope.app.presentation.roofline.caption import title_text
@@ -16,6 +18,7 @@ from roofscope.profiling.analysis.frame import make_frame
 from roofscope.profiling.analysis.pivot import pivot
 from roofscope.profiling.analysis.verdict import flags_of, verdict
 from roofscope.profiling.devices.device import Device, DeviceKind, GpuProcess
+from roofscope.profiling.devices.device_lock import lock_device
 from roofscope.profiling.devices.sharing import Sharing
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype
@@ -184,3 +187,23 @@ def test_a_gpu_on_which_somebody_computes_is_refused_before_a_worker_starts(
     found = Sharing((4711,), utilization=0.0)
     assert not run(tmp_path / "c.roofscope", may_share=False).busy
     assert "holds memory on NVIDIA H200 (cuda:0)" in said[-1]
+
+
+def test_a_lock_that_cannot_be_used_is_no_busy_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To wait, as the exit code 75 asks scripts to, would change nothing."""
+    monkeypatch.setenv("ROOFSCOPE_LOCKS", str(tmp_path))
+    lock_device(CPU.uuid, CPU.name).close()
+    [lock] = tmp_path.iterdir()
+    lock.unlink()
+    lock.mkdir()
+    cache = CeilingCache(print, tmp_path / "ceilings")
+    ending = recording.record(tmp_path / "a.roofscope", scan([]), CPU, [], lambda *_: None, cache)
+    assert ending.busy == ""
+    assert ending.unusable == f"{lock}, which locks the device, cannot be opened (Is a directory); remove it."
+    assert not (tmp_path / "a.roofscope").exists()
+    with pytest.raises(typer.Exit) as refused:
+        refuse_unusable(ending)
+    assert refused.value.exit_code == USAGE
+    assert ending.unusable in capsys.readouterr().err

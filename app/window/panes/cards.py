@@ -1,6 +1,6 @@
-"""Messages that do not stop the work: notices, the example's card, the card of a lost worker."""
+"""Messages that do not stop the work: a line of notices, the example's card, the card of a lost worker."""
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Signal, SignalInstance
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
@@ -14,11 +14,13 @@ from PySide6.QtWidgets import (
 )
 
 from roofscope.app.presentation.tokens import Theme
+from roofscope.app.window.notices import NoticeBoard, Topic
+from roofscope.app.window.panes.notice_line import NoticeLine
+from roofscope.app.window.widgets.fixed_font import fixed_font
 from roofscope.app.window.widgets.icons import icon, icon_pixmap
 from roofscope.app.window.widgets.labels import card, label
 from roofscope.profiling.supervision.run_events import WorkerLost
 
-_MOST_NOTICES = 9
 _MOST_LOG_LINES = 6
 
 
@@ -29,37 +31,37 @@ class CardColumn(QWidget):
     """
 
     restart_asked = Signal()
+    retry_asked = Signal()  # what the lost worker was at, paused since then
     measure_asked = Signal()
+    example_asked = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._notices: list[_Card] = []
+        self.board = NoticeBoard(self)
+        self._line = NoticeLine(self.board, theme)
         self._lost: _Card | None = None
         self._example: _Card | None = None
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(8, 6, 8, 0)
         self._layout.setSpacing(4)
-        self.hide()
+        self._layout.addWidget(self._line)
+        self.board.changed.connect(self._show_or_hide)
+        self._show_or_hide()
 
     @property
     def notice_texts(self) -> list[str]:
-        return [notice.text for notice in self._notices]
+        return [notice.text for notice in self.board.notices]
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
-        for shown in [*self._notices, self._lost, self._example]:
+        for shown in (self._line, self._lost, self._example):
             if shown:
                 shown.set_theme(theme)
 
-    def notice(self, text: str) -> None:
-        """Show one sentence until it is closed; the same sentence is not shown twice."""
-        if text in self.notice_texts:
-            return
-        if len(self._notices) == _MOST_NOTICES:
-            self._close(self._notices[0])
-        self._notices.append(self._add(_Card(text, "notice", "info", self._theme)))
-        self._show_newest()
+    def notice(self, text: str, topic: Topic = Topic.PROGRAM) -> None:
+        """Show one sentence until it is closed, or until its topic is settled."""
+        self.board.add(text, topic)
 
     def worker_lost(self, report: WorkerLost) -> None:
         """One card: a later loss takes the place of an earlier one."""
@@ -73,17 +75,29 @@ class CardColumn(QWidget):
             added.add_log(report.log_tail)
         self._lost = self._add(added)
 
+    def offer_retry(self) -> None:
+        """The run is over, and the implementation that cost its worker is paused."""
+        if self._lost:
+            self._lost.add_button("Try again", self.retry_asked.emit)
+
     def forget_worker(self) -> None:
         if self._lost:
             self._close(self._lost)
 
     def show_example(self, text: str | None) -> None:
         """Say that what is shown was recorded elsewhere; None takes the card away."""
+        self._show_card(text, "Measure this machine", self.measure_asked)
+
+    def offer_example(self, text: str) -> None:
+        """Where nothing is shown yet, the way to what this looks like with results."""
+        self._show_card(text, "Open the example", self.example_asked)
+
+    def _show_card(self, text: str | None, button: str, asked: SignalInstance) -> None:
         if self._example:
             self._close(self._example)
         if text:
             added = _Card(text, "example", "info", self._theme)
-            added.add_button("Measure this machine", self.measure_asked.emit, is_default=True)
+            added.add_button(button, asked.emit, is_default=True)
             self._example = self._add(added)
 
     def _add(self, added: "_Card") -> "_Card":
@@ -92,25 +106,19 @@ class CardColumn(QWidget):
         self.show()
         return added
 
-    def _show_newest(self) -> None:
-        """Closing it brings the one before back."""
-        for notice in self._notices:
-            notice.setVisible(notice is self._notices[-1])
-            older = len(self._notices) - 1
-            notice.tell_older(f"{older} more" if older else "")
-
     def _close(self, closed: "_Card") -> None:
         self._layout.removeWidget(closed)
         closed.hide()
         closed.deleteLater()
-        if closed in self._notices:
-            self._notices.remove(closed)
-            self._show_newest()
         if closed is self._lost:
             self._lost = None
         if closed is self._example:
             self._example = None
-        self.setVisible(bool(self._notices or self._lost or self._example))
+        self._show_or_hide()
+
+    def _show_or_hide(self) -> None:
+        self._line.setVisible(bool(self.board.notices))
+        self.setVisible(bool(self.board.notices or self._lost or self._example))
 
 
 class _Card(QWidget):
@@ -123,7 +131,6 @@ class _Card(QWidget):
         self._frame: QFrame = card(state)
         self._icon = QLabel()
         message = label(text, wraps=True)
-        self._older = label("", "muted")
         self._close_button = QToolButton()
         self._close_button.setAccessibleName("Close this message")
         self._close_button.setToolTip("Close this message")
@@ -132,7 +139,6 @@ class _Card(QWidget):
         self._line.setSpacing(8)
         self._line.addWidget(self._icon)
         self._line.addWidget(message, 1)
-        self._line.addWidget(self._older)
         self._line.addWidget(self._close_button)
         self._body = QVBoxLayout(self._frame)
         self._body.setContentsMargins(10, 3, 4, 3)
@@ -148,11 +154,6 @@ class _Card(QWidget):
         self._icon.setPixmap(icon_pixmap(self._icon_name, colour, 18, self.devicePixelRatioF()))
         self._close_button.setIcon(icon("x", theme))
 
-    def tell_older(self, text: str) -> None:
-        """How many wait behind this one."""
-        self._older.setText(text)
-        self._older.setVisible(bool(text))
-
     def add_button(self, text: str, act: object, *, is_default: bool = False) -> None:
         button = QPushButton(text)
         button.setAccessibleName(text)
@@ -165,6 +166,7 @@ class _Card(QWidget):
         log = QPlainTextEdit(text.rstrip())
         log.setReadOnly(True)
         log.setAccessibleName("End of the worker's log")
+        log.setFont(fixed_font())
         log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         lines = min(_MOST_LOG_LINES, log.blockCount() + 1)
         log.setFixedHeight(lines * log.fontMetrics().lineSpacing() + 16)

@@ -4,7 +4,6 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction, QFont
 from PySide6.QtWidgets import (
     QGridLayout,
-    QPlainTextEdit,
     QScrollArea,
     QStackedLayout,
     QVBoxLayout,
@@ -13,7 +12,6 @@ from PySide6.QtWidgets import (
 
 from roofscope.app.presentation.detail_facts import sections
 from roofscope.app.presentation.fact import Section
-from roofscope.app.presentation.failure_log import telling_lines
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.presentation.verdict_text import verdict_sentence
@@ -32,12 +30,12 @@ from roofscope.app.window.widgets.labels import (
     set_state,
     tip_text,
 )
+from roofscope.app.window.widgets.log_view import LogView
 from roofscope.profiling.results.outcome import Failed
 
 LEAST_WIDTH = 272  # pixels: the gauges, with a scroll bar
 _LEAST_LETTERS = 36  # below the histogram
 _MOST_NEEDED = 460  # pixels; a word without end takes no more from the chart
-_MOST_LOG_LINES = 14
 
 
 class DetailPane(QWidget):
@@ -63,10 +61,7 @@ class DetailPane(QWidget):
         self._facts = QWidget()
         self._facts_layout = QVBoxLayout(self._facts)
         self._facts_layout.setContentsMargins(0, 0, 0, 0)
-        self._log = QPlainTextEdit()
-        self._log.setReadOnly(True)
-        self._log.setAccessibleName("Log of the failure")
-        self._log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._log = LogView()
         self._empty = placeholder(
             "Select a point in the chart or a row in the results to see what limits it."
         )
@@ -143,11 +138,7 @@ class DetailPane(QWidget):
         measured = point.measured
         self._strip.show_time(measured.time if measured else None, point.implementation.provider)
         self._calls.show_calls(measured, point.implementation.provider)
-        log = "\n".join(telling_lines(point.outcome.log)) if isinstance(point.outcome, Failed) else ""
-        self._log.setPlainText(log)
-        self._log.setVisible(bool(log))
-        lines = min(_MOST_LOG_LINES, log.count("\n") + 2)
-        self._log.setFixedHeight(lines * self._log.fontMetrics().lineSpacing() + 24)
+        self._log.show_log(point.outcome.log if isinstance(point.outcome, Failed) else "")
         _clear(self._facts_layout)
         for section in sections(row, self._model.session):
             self._facts_layout.addWidget(label(section.title, "section"))

@@ -1,6 +1,7 @@
 """The device strip: what the chosen device is doing right now, once a second."""
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from roofscope.app.presentation.formatting import (
@@ -20,6 +21,10 @@ _PERIOD_MS = 1000
 
 
 class DeviceStrip(QWidget):
+    """A click asks for the device's whole sheet."""
+
+    clicked = Signal()
+
     def __init__(self, source: DeviceSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._source = source
@@ -45,6 +50,7 @@ class DeviceStrip(QWidget):
             self._cells[name] = cell
             layout.addWidget(cell)
         layout.addWidget(self._events)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._timer = QTimer(self)
         self._timer.setInterval(_PERIOD_MS)
         self._timer.timeout.connect(self._read)
@@ -55,6 +61,11 @@ class DeviceStrip(QWidget):
         if device:
             self._timer.start()
             self._read()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        if event.button() is Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
+            self.clicked.emit()
 
     def stop(self) -> None:
         self._timer.stop()

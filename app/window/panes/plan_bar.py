@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from roofscope.app.presentation.awaited_text import awaited_text
-from roofscope.app.presentation.formatting import duration_text
+from roofscope.app.presentation.time_left import TimeLeft
 from roofscope.app.presentation.words import parse_sizes
 from roofscope.app.window.plan_choice import PRESETS, PlanChoice
 from roofscope.app.window.widgets.elided_label import ElidedLabel
@@ -97,6 +97,7 @@ class PlanBar(QFrame):
         self._message = ElidedLabel("muted")
         self._message.setAccessibleName("What Run would do, or how far it is")
         self._said = ""  # of the progress
+        self._time_left = TimeLeft()
         self._progress = QProgressBar()
         self._progress.setTextVisible(False)
         self._progress.setFixedWidth(220)
@@ -191,6 +192,7 @@ class PlanBar(QFrame):
             *self.qualities.values(),
         ):
             widget.setEnabled(not running)
+        self._time_left = TimeLeft()
         self.choices.setVisible(not running)
         self._progress.setVisible(running)
         self._progress.setRange(0, 0)
@@ -199,7 +201,7 @@ class PlanBar(QFrame):
     def show_progress(self, progress: Progressed) -> None:
         self._progress.setRange(0, max(1, progress.total))
         self._progress.setValue(progress.done)
-        self._said = progress_text(progress)
+        self._said = progress_text(progress, self._time_left.text(progress))
         self.set_message(self._said)
 
     def show_awaited(self, awaited: Awaited | None) -> None:
@@ -291,16 +293,12 @@ def _short(name: str) -> str:
     return name if len(name) <= _MOST_NAME else f"{name[: _MOST_NAME - 1]}…"
 
 
-def progress_text(progress: Progressed) -> str:
+def progress_text(progress: Progressed, time_left: str) -> str:
     """``12 of 48, softmax / triton online, compiling, about 2 min left``."""
     parts = [f"{progress.done} of {progress.total}", progress.item, progress.detail]
     if progress.stage:
         parts.insert(2, _STAGE_TEXTS[progress.stage])
-    if progress.remaining_s is not None and progress.done < progress.total:
-        # A guess: seconds beside minutes would promise too much.
-        coarse = progress.remaining_s if progress.remaining_s < 100 else 60 * round(progress.remaining_s / 60)
-        parts.append(f"about {duration_text(coarse)} left")
-    return ", ".join(part for part in parts if part)
+    return ", ".join(part for part in (*parts, time_left) if part)
 
 
 def _chosen(buttons: dict[Choice, QToolButton]) -> Choice:

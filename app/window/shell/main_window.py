@@ -1,6 +1,6 @@
 """The main window: places the panes, remembers where they are, takes dropped files."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from roofscope.app.window.panes.compare import ComparePane
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
+from roofscope.app.window.panes.log import LogPane
 from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.panes.results import ResultsPane
 from roofscope.app.window.panes.source import SourcePane
@@ -45,8 +46,7 @@ from roofscope.app.window.shell.pane_cycle import cycle
 from roofscope.app.window.style_sheet import style_sheet
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.icons import application_icon, icon
-from roofscope.app.window.widgets.labels import as_pane, tip_text
-from roofscope.profiling.plain_text import one_line
+from roofscope.app.window.widgets.labels import as_pane
 
 SCHEME_COMMANDS = {
     CommandId.THEME_SYSTEM: Scheme.SYSTEM,
@@ -77,6 +77,7 @@ class Panes(Struct, frozen=True):
     source: SourcePane
     compare: ComparePane
     strip: DeviceStrip
+    log: LogPane
 
 
 class MainWindow(QMainWindow):
@@ -118,7 +119,7 @@ class MainWindow(QMainWindow):
         add("Library", panes.library, LEFT)
         add("Details", panes.details, RIGHT)
         add("Results", panes.results, BOTTOM)
-        below = {"Trace": panes.trace, "Source": panes.source, "Compare": panes.compare}
+        below = {"Trace": panes.trace, "Source": panes.source, "Compare": panes.compare, "Log": panes.log}
         for title, pane in below.items():
             add(title, pane, BOTTOM)
         self.setCorner(Qt.Corner.BottomRightCorner, RIGHT)
@@ -161,14 +162,6 @@ class MainWindow(QMainWindow):
     def show_layout(self, layout: Layout) -> None:
         for command, its_layout in LAYOUT_COMMANDS.items():
             self.actions_of[command].setChecked(its_layout is layout)
-
-    def show_recent(self, paths: Sequence[Path]) -> None:
-        self.recent_menu.clear()
-        for path in paths:
-            action = self.recent_menu.addAction(one_line(path.name).replace("&", "&&"))
-            action.setToolTip(tip_text(str(path)))
-            action.triggered.connect(lambda _checked=False, path=path: self.file_dropped.emit(path))
-        self.recent_menu.setEnabled(bool(paths))
 
     @property
     def docks(self) -> dict[str, QDockWidget]:
@@ -283,6 +276,8 @@ class MainWindow(QMainWindow):
                     inner[command.inside] = menu.addMenu(command.inside)
                 menu = inner[command.inside]
             menu.addAction(action)
+            if command.also_in:
+                menus[command.also_in].addAction(action)
             if command.is_choice:
                 choices.setdefault(command.inside, QActionGroup(self)).addAction(action)
             if command.id is CommandId.OPEN:

@@ -1,6 +1,6 @@
 """Kernels and their implementations as a tree with check boxes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
@@ -78,6 +78,17 @@ class LibraryModel(QAbstractItemModel):
         for kernel in self.kernels:
             self._tick_kernel(kernel, ticked)
         self._everything_changed()
+
+    @property
+    def own_ticks(self) -> dict[str, bool]:
+        """What the user has ticked and unticked, by the names of implementations."""
+        return dict(self._ticks)
+
+    def restore(self, ticks: Mapping[str, bool]) -> None:
+        """Ticks of before; those of this window go first."""
+        if new := {key: ticked for key, ticked in ticks.items() if key not in self._ticks}:
+            self._ticks.update(new)
+            self._everything_changed()
 
     def _is_ticked(self, kernel: Kernel, implementation: Implementation) -> bool:
         at_first = kernel.spec.name in self._tour and by_default(kernel, implementation)

@@ -1,0 +1,181 @@
+"""What is done with points: pin, note, hide, trace, measure once more. The first three can be undone."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from msgspec.structs import replace
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QDialog
+
+from roofscope.app.presentation.formatting import counted_text
+from roofscope.app.presentation.view_filter import ViewFilter
+from roofscope.app.window.commands import CommandId
+from roofscope.app.window.controller import Controller
+from roofscope.app.window.selection import Selection
+from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.shared_gpu import SharedGpu
+from roofscope.app.window.shell.main_window import MainWindow, Panes
+from roofscope.app.window.shell.mark_dialog import MarkDialog
+from roofscope.app.window.shown_points import ShownPoints
+from roofscope.app.window.tables.point_table import PointTable
+from roofscope.app.window.undo import UndoSteps
+from roofscope.profiling.results.marks import Mark, tags_of
+from roofscope.profiling.results.session import Point, timestamp
+
+# What the context menu of a row offers beside copying.
+OF_A_POINT = (CommandId.PIN, CommandId.NOTE, CommandId.HIDE, CommandId.TRACE, CommandId.TRY_AGAIN)
+
+
+class PointParts(Protocol):
+    model: SessionModel
+    selection: Selection
+    shown: ShownPoints
+    table: PointTable
+    controller: Controller
+    window: MainWindow
+    panes: Panes
+    shared_gpu: SharedGpu
+
+
+class PointCommands(QObject):
+    def __init__(self, parts: PointParts, steps: UndoSteps) -> None:
+        super().__init__(parts.window)
+        self._parts = parts
+        self._steps = steps
+        self._filter = parts.shown.filter  # before the next change of it
+        self._session = parts.model.session  # that the filter belongs to
+        self._typed: _Typed | None = None
+        parts.shown.changed.connect(self._note_filter)
+        parts.model.replaced.connect(self._session_replaced)
+
+    @property
+    def handlers(self) -> Mapping[CommandId, Callable[[], object]]:
+        return {
+            CommandId.PIN: self._pin,
+            CommandId.NOTE: self._note,
+            CommandId.HIDE: self._hide,
+            CommandId.SHOW_HIDDEN: self._show_hidden,
+            CommandId.TRACE: self._trace,
+            CommandId.TRY_AGAIN: self._try_again,
+        }
+
+    @property
+    def selected(self) -> Point | None:
+        number = self._parts.selection.number
+        return self._parts.model.point(number) if number is not None else None
+
+    def retry(self, points: Sequence[Point]) -> None:
+        """Measure these once more, also where they are paused."""
+        devices = self._parts.panes.plan_bar.devices
+        own = [self._parts.model.session.own_device(devices, point) for point in points]
+
+        def measure() -> None:
+            self._parts.panes.cards.forget_worker()
+            self._parts.controller.try_again(points, devices)
+
+        self._parts.shared_gpu.ask([device for device in dict.fromkeys(own) if device], measure)
+
+    def _try_again(self) -> None:
+        if point := self.selected:
+            self.retry([point])
+
+    def _trace(self) -> None:
+        parts, point = self._parts, self.selected
+        if not point:
+            return
+        devices = parts.panes.plan_bar.devices
+        device = parts.model.session.own_device(devices, point)
+
+        def trace() -> None:
+            parts.window.docks["Trace"].show()
+            parts.window.docks["Trace"].raise_()
+            parts.controller.trace(point, devices)
+
+        parts.shared_gpu.ask([device] if device else [], trace)
+
+    def _pin(self) -> None:
+        """Or unpin."""
+        if point := self.selected:
+            mark = self._parts.model.mark(point.number)
+            if mark.is_pinned:
+                self._mark("unpin", point.number, mark.unpinned())
+            else:
+                self._mark("pin", point.number, mark.pinned(timestamp()))
+
+    def _note(self) -> None:
+        if point := self.selected:
+            model = self._parts.model
+            known = tags_of(model.session.marks.values())
+            dialog = MarkDialog(point.label, model.mark(point.number), known, self._parts.window)
+
+            def closed(result: int) -> None:
+                if result == QDialog.DialogCode.Accepted and dialog.mark != model.mark(point.number):
+                    self._mark("note", point.number, dialog.mark)
+
+            dialog.finished.connect(closed)
+            dialog.open()
+
+    def _mark(self, text: str, number: int, wanted: Mark) -> None:
+        before, give = self._parts.model.mark(number), self._parts.controller.mark
+        self._take(text, lambda: give(number, wanted), lambda: give(number, before))
+
+    def _hide(self) -> None:
+        """The rows that are selected, or the one point."""
+        numbers = self._chosen()
+        wanted = self._parts.shown.filter.without(numbers)
+        self._parts.shown.show(wanted)
+        count = counted_text(len(wanted.put_aside), "point")
+        self._parts.window.say(f"{count} hidden; Ctrl+Shift+H shows all again, Ctrl+Z the last.")
+
+    def _show_hidden(self) -> None:
+        self._parts.shown.show(replace(self._parts.shown.filter, put_aside=frozenset()))
+
+    def _chosen(self) -> frozenset[int]:
+        view, table = self._parts.panes.results.view, self._parts.table
+        rows = {index.row() for index in view.selectionModel().selectedRows()}
+        point = self.selected
+        found = {table.point_at(row).number for row in rows}
+        return frozenset(found or ({point.number} if point else ()))
+
+    def _take(self, text: str, do: Callable[[], bool], undo: Callable[[], bool]) -> None:
+        """A step that belongs to the session shown: in another one the numbers are other points'."""
+        session = self._parts.model.session
+
+        def here(act: Callable[[], bool]) -> bool:
+            return self._parts.model.session is session and act()
+
+        self._steps.take(text, lambda: here(do), lambda: here(undo))
+
+    def _session_replaced(self) -> None:
+        self._session, self._filter = self._parts.model.session, self._parts.shown.filter
+
+    def _note_filter(self, wanted: ViewFilter) -> None:
+        """Whatever pane changed the filter: a step, and all that is typed into it is one."""
+        before, session = self._filter, self._session
+        self._filter = wanted
+        if self._parts.model.session is not session or self._steps.is_at_work:
+            return  # the filter of another session was forgotten
+        is_typing = replace(wanted, text="") == replace(before, text="")
+        if is_typing and self._typed and self._typed.position == self._steps.position:
+            self._typed.now = wanted
+            return
+        change = _Typed(wanted)
+
+        def show(one: ViewFilter) -> bool:
+            if self._parts.model.session is not session:
+                return False
+            self._parts.shown.show(one)
+            return True
+
+        text = "hiding" if len(wanted.put_aside) > len(before.put_aside) else "filter"
+        self._steps.note(text, lambda: show(change.now), lambda: show(before))
+        change.position = self._steps.position
+        self._typed = change if is_typing else None
+
+
+class _Typed:
+    """A change of the filter that later letters go into while it is the last step."""
+
+    def __init__(self, now: ViewFilter) -> None:
+        self.now = now
+        self.position = 0

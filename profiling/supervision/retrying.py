@@ -1,0 +1,58 @@
+"""Points that are measured once more: with the files as they are now, on the device that they belong to."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from roofscope.profiling.devices.device import Device
+from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.planning.plan import Job, next_job_number
+from roofscope.profiling.results.outcome import Failed, SkipKind, Skipped
+from roofscope.profiling.results.session import Point, Session
+
+
+class CannotRetry(Exception):
+    """None of the points can be measured again; the text is one sentence for the user."""
+
+
+def is_paused(point: Point) -> bool:
+    """Whether its implementation cost a worker, or was left out because it had."""
+    match point.outcome:
+        case Failed(kind=kind):
+            return kind.pauses
+        case Skipped(kind=kind):
+            return kind is SkipKind.PAUSED
+        case _:
+            return False
+
+
+def retry_jobs(
+    session: Session,
+    points: Iterable[Point],
+    catalog: Catalog,
+    devices: Sequence[Device],
+    number: int | None = None,
+) -> tuple[Job, ...]:
+    """A job for each workload of the points; ``number`` is one that no job of the session has.
+
+    Raises CannotRetry where a device is not here, or an implementation no longer among the kernels.
+    """
+    first = number or next_job_number(point.job for point in session.points)
+    jobs: dict[tuple[object, ...], Job] = {}
+    for point in points:
+        device = session.own_device(devices, point)
+        if device is None:
+            raise CannotRetry(f"{point.label} was measured on another machine; run it here first.")
+        kernel = catalog.kernel(point.implementation.kernel)
+        found = kernel.implementation(point.implementation.stem) if kernel else None
+        if found is None:
+            raise CannotRetry(f"{point.implementation.key} is no longer among the kernels.")
+        old = point.job
+        sizes = tuple(sorted(old.workload.sizes.items()))
+        key = (device.id, old.workload.kernel, old.workload.dtype, sizes, old.quality, old.regime)
+        job = jobs.get(key) or msgspec.structs.replace(
+            old, id=f"job-{first + len(jobs)}", device=device.id, implementations=()
+        )
+        if found not in job.implementations:
+            jobs[key] = msgspec.structs.replace(job, implementations=(*job.implementations, found))
+    return tuple(jobs.values())

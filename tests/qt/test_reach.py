@@ -1,0 +1,229 @@
+"""Without a mouse: from the start to an export, each command by palette and key, each widget by its name."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QDialog,
+    QFileDialog,
+    QHeaderView,
+    QLineEdit,
+    QPlainTextEdit,
+    QScrollArea,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from roofscope.app.presentation.fuzzy import best
+from roofscope.app.window.application import Application
+from roofscope.app.window.commands import COMMANDS, Command, CommandId
+from roofscope.app.window.palette_entries import entries
+from roofscope.app.window.shell.palette import Palette
+from roofscope.profiling.results.outcome import Measured
+from roofscope.tests.qt.conftest import OpenWindow
+from roofscope.tests.qt.test_runs import until_idle
+from roofscope.tests.qt.test_window import _belongs_to_qt
+
+
+def focus() -> QWidget:
+    widget = QApplication.focusWidget()
+    assert widget is not None
+    return widget
+
+
+def type_into(text: str) -> None:
+    QTest.keyClicks(focus(), text)
+
+
+def press_keys(application: Application, keys: str) -> None:
+    QTest.keySequence(application.window, QKeySequence(keys))
+
+
+def tab_until(name: str) -> None:
+    for _ in range(80):
+        if focus().accessibleName() == name:
+            return
+        QTest.keyClick(focus(), Qt.Key.Key_Tab)
+    raise AssertionError(f"Tab does not come to {name}")
+
+
+def dialog_of(application: Application, kind: type[QDialog] = QDialog) -> QDialog:
+    shown = [dialog for dialog in application.window.findChildren(kind) if dialog.isVisible()]
+    assert shown
+    return shown[-1]
+
+
+def test_from_the_start_to_an_export_by_the_keyboard_alone(
+    open_window: OpenWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    application = open_window()
+    application.window.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is not None)
+    # What is measured: softmax alone.
+    press_keys(application, "Ctrl+F")
+    type_into("softmax")
+    tab_until("Untick everything")
+    QTest.keyClick(focus(), Qt.Key.Key_Space)
+    assert not any(application.library.checked().values())
+    tab_until("Kernels and implementations")
+    QTest.keyClick(focus(), Qt.Key.Key_Home)
+    kernels = application.library.kernels
+    for _ in range(len(kernels)):
+        if application.panes.library.tree.currentIndex().data() == "softmax":
+            break
+        QTest.keyClick(focus(), Qt.Key.Key_Down)
+    QTest.keyClick(focus(), Qt.Key.Key_Space)
+    count = sum(map(len, application.library.checked().values()))
+    assert list(filter(None, application.library.checked().values()))
+    press_keys(application, "F5")
+    assert application.controller.is_running
+    until_idle(application, qtbot)
+    assert len(application.model.session.points) == count
+    # What came of it: the first of two in the palette.
+    press_keys(application, "Ctrl+Shift+P")
+    palette = dialog_of(application, Palette)
+    assert isinstance(palette, Palette)
+    palette.search.setFocus()
+    QTest.keyClicks(palette.search, "softmax triton")
+    wanted = palette.chosen
+    assert wanted is not None
+    QTest.keyClick(palette.search, Qt.Key.Key_Return)
+    number = application.selection.number
+    assert number is not None
+    point = application.model.point(number)
+    assert point is not None
+    assert isinstance(point.outcome, Measured)
+    assert point.implementation.kernel == "softmax"
+    assert point.implementation.provider == "triton"
+    # And out of the program.
+    target = tmp_path / "exports" / "out.csv"
+    target.parent.mkdir()
+    application.settings.folder = target.parent  # as if the last file had gone there
+    press_keys(application, "Ctrl+E")
+    dialog = dialog_of(application, QFileDialog)
+    name = dialog.findChild(QLineEdit)
+    assert name is not None
+    dialog.activateWindow()
+    name.setFocus()
+    name.selectAll()
+    QTest.keyClicks(name, target.name)
+    QTest.keyClick(name, Qt.Key.Key_Return)
+    qtbot.waitUntil(target.exists)
+    assert len(target.read_text().splitlines()) == count + 1
+
+
+def test_every_command_is_found_in_the_palette_by_its_name(
+    open_window: OpenWindow, session_file: Path
+) -> None:
+    application = open_window(session_file)
+    offered = entries(application, application.commands.why_not)
+    texts = [(f"{entry.name} {entry.also}", entry) for entry in offered]
+    for command in COMMANDS:
+        if command.id is CommandId.PALETTE:
+            continue
+        action = application.window.actions_of[command.id]
+        groups = (command.menu, command.inside) if command.inside else (command.menu,)
+        name = ": ".join((*groups, action.text().removesuffix("..."))).replace("&", "")
+        [(_, found)] = best(name.partition(": ")[2], texts, 1)
+        assert found.name == name, command.id
+        assert bool(found.why_not) == (not action.isEnabled()), command.id
+        assert not found.why_not or found.why_not.endswith("."), command.id
+
+
+def test_every_key_of_a_command_gives_it(open_window: OpenWindow, session_file: Path) -> None:
+    """One that two actions share gives neither."""
+    application = open_window(session_file)
+    given: list[CommandId] = []
+
+    def note(command: Command) -> None:
+        given.append(command.id)
+
+    for command in COMMANDS:
+        action = application.window.actions_of[command.id]
+        action.triggered.disconnect()
+        action.triggered.connect(lambda _checked=False, command=command: note(command))
+        action.setEnabled(True)
+    application.window.activateWindow()
+    application.panes.chart.setFocus()
+    with_keys = [command for command in COMMANDS if command.keys]
+    for command in with_keys:
+        press_keys(application, command.keys)
+    assert given == [command.id for command in with_keys]
+
+
+DIALOGS = (
+    *(CommandId.PALETTE, CommandId.SETTINGS, CommandId.MESSAGES, CommandId.DOCTOR, CommandId.SHORTCUTS),
+    *(CommandId.ABOUT, CommandId.DEVICE_SHEET, CommandId.KERNELS, CommandId.RENAME),
+)
+
+
+@pytest.mark.parametrize("command", DIALOGS)
+def test_every_widget_of_a_dialog_is_named_and_esc_closes_it(
+    open_window: OpenWindow, qtbot: QtBot, session_file: Path, command: CommandId
+) -> None:
+    application = open_window(session_file)
+    application.panes.cards.notice("Something.")
+    application.window.actions_of[command].trigger()
+    dialog = dialog_of(application)
+    assert dialog.windowTitle()
+    kinds = (QAbstractButton, QLineEdit, QComboBox, QAbstractItemView, QPlainTextEdit, QAbstractSpinBox)
+    nameless = [
+        widget
+        for widget in dialog.findChildren(QWidget)
+        if isinstance(widget, (*kinds, QScrollArea))
+        and not isinstance(widget, QHeaderView)
+        and not isinstance(widget.parent(), QAbstractSpinBox)
+        and not _belongs_to_qt(widget)
+        and not widget.accessibleName()
+        and not (isinstance(widget, QAbstractButton) and widget.text())
+        and not (
+            isinstance(widget, QLineEdit) and type(dialog).__name__ == "QInputDialog"
+        )  # its label names it
+    ]
+    assert [type(widget).__name__ for widget in nameless] == []
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: not any(one.isVisible() for one in application.window.findChildren(QDialog)))
+
+
+def test_a_command_that_cannot_be_given_says_why_and_stays(open_window: OpenWindow) -> None:
+    application = open_window()
+    application.commands.help.show_palette()
+    palette = application.window.findChild(Palette)
+    assert palette is not None
+    palette.search.setText("run: stop")
+    assert palette.chosen is not None
+    assert palette.chosen.why_not == "No run is under way."
+    assert palette._foot.text() == "No run is under way."
+    QTest.keyClick(palette.search, Qt.Key.Key_Return)
+    assert palette.isVisible()
+    palette.close()
+
+
+def test_the_last_commands_come_first(open_window: OpenWindow) -> None:
+    application = open_window()
+    offered = entries(application, application.commands.why_not)
+    next(entry for entry in offered if entry.name == "View: Layout: Reset").act()
+    assert entries(application, application.commands.why_not)[0].name == "View: Layout: Reset"
+
+
+def test_settings_are_found_and_hold_at_once(open_window: OpenWindow) -> None:
+    application = open_window()
+    application.window.actions_of[CommandId.SETTINGS].trigger()
+    dialog = dialog_of(application)
+    search = dialog.findChild(QLineEdit)
+    assert search is not None
+    search.setText("patience")
+    assert [row.isVisible() for text, row in dialog.rows].count(True) == 1  # type: ignore[attr-defined]
+    box = dialog.findChild(QAbstractSpinBox)
+    box.setValue(3.0)  # type: ignore[union-attr]
+    assert application.settings.habits.patience == 3.0
+    assert application.controller.patience == 3.0
+    dialog.close()
