@@ -13,8 +13,9 @@ from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.cli.sweeps import SUFFIXES, lines_of, picture
 from roofscope.app.cli.targets import STDOUT, check_target, put
 from roofscope.app.presentation.sweep.axis import SweepAxis
+from roofscope.app.presentation.sweep.known import kernels_of
 from roofscope.app.presentation.sweep.quantity import Quantity
-from roofscope.app.presentation.sweep.scene import SweepOptions, SweepScene, build_sweep, kernels_of
+from roofscope.app.presentation.sweep.scene import SweepOptions, SweepScene, build_sweep
 from roofscope.app.presentation.sweep.svg import SIZE_OF_PICTURE, sweep_svg
 from roofscope.profiling.planning.spec import Dtype, size_text
 from roofscope.profiling.results.session import Session

@@ -24,6 +24,7 @@ from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
 from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.panes.results import ResultsPane
+from roofscope.app.window.panes.sweep import SweepPane
 from roofscope.app.window.panes.trace import TracePane
 from roofscope.app.window.plan_watch import PlanWatch
 from roofscope.app.window.runtime_folder import give_qt_a_runtime_folder
@@ -197,6 +198,7 @@ class Application(QObject):
                 model, table, selection, (actions[CommandId.TRACE], actions[CommandId.PIN]), theme
             ),
             trace=TracePane(model, selection, self.background, actions[CommandId.TRACE]),
+            sweep=SweepPane(model, selection, self.background, theme, table.speed_up_of),
             strip=DeviceStrip(self._source),
         )
 
@@ -216,6 +218,8 @@ class Application(QObject):
         self.folder_commands.noticed.connect(panes.cards.notice)
         panes.trace.failed.connect(panes.cards.notice)
         panes.trace.exported.connect(self.window.say)
+        panes.sweep.noticed.connect(panes.cards.notice)
+        panes.sweep.said.connect(self.window.say)
         self.background.failed.connect(panes.cards.notice)
         self.window.file_dropped.connect(controller.open)
         self.window.closing.connect(self.close)
@@ -230,7 +234,7 @@ class Application(QObject):
         self.window.style_with(theme)
         self.window.show_scheme(self.theme_switch.scheme)
         panes = self.panes
-        for pane in (panes.chart, panes.library, panes.results, panes.details, panes.cards):
+        for pane in (panes.chart, panes.library, panes.results, panes.details, panes.sweep, panes.cards):
             pane.set_theme(theme)
 
     def _devices_found(self, devices: object) -> None:

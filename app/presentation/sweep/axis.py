@@ -40,16 +40,22 @@ class SweepAxis(Struct, frozen=True):
         return self.names[0] if self.names else str(self.along)
 
     @property
+    def short(self) -> str:
+        """For a list to choose from: ``n``, ``cols, at rows=4096``, ``bytes``, ``FLOPs``."""
+        if not self.names:
+            return "bytes" if self.along is Along.BYTES else "FLOPs"
+        text = " = ".join(self.names)
+        return f"{text}, at {size_text(self.fixed)}" if self.fixed else text
+
+    @property
     def title(self) -> str:
-        """For the axis of a picture: ``n``, ``m = n = k``, ``cols, at rows=4096``, ``Bytes moved``."""
+        """For the axis of a picture: ``m = n = k``, ``cols (rows varies with it)``."""
         if not self.names:
             return "Bytes read and written by a call" if self.along is Along.BYTES else "FLOPs of a call"
-        text = " = ".join(self.names)
-        if self.beside:
-            return (
-                f"{text} ({' and '.join(self.beside)} {'vary' if len(self.beside) > 1 else 'varies'} with it)"
-            )
-        return f"{text}, at {size_text(self.fixed)}" if self.fixed else text
+        if not self.beside:
+            return self.short
+        verb = "vary" if len(self.beside) > 1 else "varies"
+        return f"{self.short} ({' and '.join(self.beside)} {verb} with it)"
 
     def value(self, job: Job) -> float:
         """Where a job stands on it."""

@@ -52,7 +52,7 @@ def _notes(scene: SweepScene) -> tuple[str, ...]:
 def method_text(scene: SweepScene) -> str:
     """What the lines and bands are."""
     of = "comparison" if scene.quantity is Quantity.SPEED_UP else "median time"
-    return f"Median device time, caches cold; bands are 95 % intervals of the {of}"
+    return f"Median time of a call, caches cold; bands are 95 % intervals of the {of}"
 
 
 def summary(scene: SweepScene, session: Session) -> str:

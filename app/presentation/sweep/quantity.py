@@ -32,6 +32,11 @@ class Quantity(StrEnum):
     def axis_title(self) -> str:
         return _TITLES[self]
 
+    @property
+    def unit(self) -> str:
+        """SI, for tables that programs read: ``B/s``; ``ratio`` of what has none."""
+        return _UNITS.get(self, "ratio")
+
     def tick_text(self, value: float) -> str:
         """For an axis: ``1.5 TB/s``, ``20 µs``, ``2×``, ``50 %``."""
         if self is Quantity.SPEED_UP:

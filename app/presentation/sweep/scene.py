@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from roofscope.app.presentation.roofline.scene import Range
 from roofscope.app.presentation.sweep.axis import SweepAxis, axes_of
+from roofscope.app.presentation.sweep.known import shown_points, size_counts
 from roofscope.app.presentation.sweep.marks import Mark, cache_mark, level_marks
 from roofscope.app.presentation.sweep.quantity import Quantity, Reader, default_baseline
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
@@ -114,40 +115,14 @@ class SweepScene(Struct, frozen=True):
         return next(((line, dot) for line in self.lines for dot in line.dots if dot.number == number), None)
 
 
-def kernels_of(session: Session) -> dict[str, tuple[Dtype, ...]]:
-    """Kernels with a measured point, each with its dtypes; those with several sizes first."""
-    counts = _size_counts(session)
-    by_sizes = sorted(counts, key=lambda kernel: max(counts[kernel].values()) < 2)
-    return {kernel: tuple(dtype for dtype in Dtype if dtype in counts[kernel]) for kernel in by_sizes}
-
-
 def sweeps_of(session: Session) -> tuple[SweepOptions, ...]:
     """Each kernel and dtype with several sizes on the device that is shown."""
     return tuple(
         SweepOptions(kernel, dtype)
-        for kernel, by_dtype in _size_counts(session).items()
+        for kernel, by_dtype in size_counts(session).items()
         for dtype, count in by_dtype.items()
         if count > 1
     )
-
-
-def _size_counts(session: Session) -> dict[str, dict[Dtype, int]]:
-    """Measured sizes of the device that is shown, by kernel and dtype."""
-    found: dict[str, dict[Dtype, set[tuple[int, ...]]]] = {}
-    for point in _shown(session):
-        if point.measured:
-            workload = point.job.workload
-            sizes = found.setdefault(workload.kernel, {}).setdefault(workload.dtype, set())
-            sizes.add(tuple(workload.sizes.values()))
-    return {
-        kernel: {dtype: len(sizes) for dtype, sizes in by_dtype.items()} for kernel, by_dtype in found.items()
-    }
-
-
-def _shown(session: Session) -> Sequence[Point]:
-    if len(session.devices) < 2:
-        return session.points
-    return [point for point in session.points if session.is_shown(point)]
 
 
 def build_sweep(session: Session, options: SweepOptions = SweepOptions()) -> SweepScene:  # noqa: B008 - frozen
@@ -155,7 +130,7 @@ def build_sweep(session: Session, options: SweepOptions = SweepOptions()) -> Swe
     kernel, dtype = _chosen(session, options)
     points = [
         point
-        for point in _shown(session)
+        for point in shown_points(session)
         if (point.job.workload.kernel, point.job.workload.dtype) == (kernel, dtype)
     ]
     measured = [point for point in points if point.measured]
@@ -196,7 +171,7 @@ def build_sweep(session: Session, options: SweepOptions = SweepOptions()) -> Swe
 
 
 def _chosen(session: Session, options: SweepOptions) -> tuple[str, Dtype | None]:
-    counts = _size_counts(session)
+    counts = size_counts(session)
     several = (kernel for kernel, by_dtype in counts.items() if max(by_dtype.values()) > 1)
     best = next(several, next(iter(counts), ""))
     kernel = options.kernel if options.kernel in counts else best

@@ -1,7 +1,11 @@
 """A sweep as a table: a row a size, a column an implementation, as the tutorials print it."""
 
+import csv
+import io
+
 from roofscope.app.presentation.formatting import MISSING
 from roofscope.app.presentation.sweep.scene import SweepScene
+from roofscope.profiling.plain_text import cell_text
 
 Table = list[tuple[str, ...]]  # the first row holds the titles
 
@@ -36,3 +40,20 @@ def aligned_text(table: Table) -> str:
         for row in table
     )
     return "\n".join(line.rstrip() for line in lines)
+
+
+def csv_table(scene: SweepScene) -> str:
+    """The sweep in SI units, a row a size: sizes in full, then value, low and high of each implementation."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    unit = scene.quantity.unit
+    heads = [f"{line.key} {part}" for line in scene.lines for part in (unit, f"{unit} low", f"{unit} high")]
+    writer.writerow([cell_text(head) for head in ("sizes", *heads)])
+    rows: dict[tuple[float, str], dict[str, tuple[float, float, float]]] = {}
+    for line in scene.lines:
+        for dot in line.dots:
+            rows.setdefault((dot.x, dot.sizes), {})[line.key] = (dot.y, dot.low, dot.high)
+    for (_, sizes), by_line in sorted(rows.items()):
+        values = [value for line in scene.lines for value in by_line.get(line.key, ("", "", ""))]
+        writer.writerow([cell_text(sizes), *values])
+    return out.getvalue()

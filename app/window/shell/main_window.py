@@ -17,6 +17,7 @@ from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
 from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.panes.results import ResultsPane
+from roofscope.app.window.panes.sweep import SweepPane
 from roofscope.app.window.panes.trace import TracePane
 from roofscope.app.window.style_sheet import window_style
 from roofscope.app.window.widgets.elided_label import ElidedLabel
@@ -44,6 +45,7 @@ class Panes(Struct, frozen=True):
     results: ResultsPane
     details: DetailPane
     trace: TracePane
+    sweep: SweepPane
     strip: DeviceStrip
 
 
@@ -88,12 +90,14 @@ class MainWindow(QMainWindow):
         self._dock("Details", panes.details, _RIGHT)
         self._dock("Results", panes.results, _BOTTOM)
         self._dock("Trace", panes.trace, _BOTTOM)
+        self._dock("Sweep", panes.sweep, _BOTTOM)
         self.setCorner(Qt.Corner.BottomRightCorner, _RIGHT)
         self.setCorner(Qt.Corner.BottomLeftCorner, _BOTTOM)
         self.setTabPosition(_BOTTOM, self.tabPosition(_RIGHT).North)
-        for title in ("Results", "Trace"):
+        for title in ("Results", "Trace", "Sweep"):
             self.docks[title].setTitleBarWidget(QWidget())  # its tab says it already
-        self.tabifyDockWidget(self.docks["Results"], self.docks["Trace"])
+        self.tabifyDockWidget(self.docks["Results"], self.docks["Sweep"])
+        self.tabifyDockWidget(self.docks["Sweep"], self.docks["Trace"])
         self.docks["Results"].raise_()
         self._fill_menus()
         status = self.statusBar()
