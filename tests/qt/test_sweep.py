@@ -15,7 +15,7 @@ from roofscope.app.presentation.sweep.quantity import Quantity
 from roofscope.app.presentation.sweep.scene import SweepOptions
 from roofscope.app.presentation.tokens import DARK, LIGHT
 from roofscope.app.window.application import Application
-from roofscope.app.window.panes.sweep import SweepPane
+from roofscope.app.window.sweep.view import SweepView
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.tests.qt.conftest import OpenWindow
 from roofscope.tests.sessions import ENVIRONMENT
@@ -44,13 +44,14 @@ def shown(open_window: OpenWindow, sweep_file: Path, qtbot: QtBot) -> Applicatio
     application.window.resize(1280, 900)
     dock.show()
     dock.raise_()
+    qtbot.waitUntil(lambda: application.panes.sweep.view is not None)
     qtbot.waitUntil(lambda: pane_of(application).scene is not None)
     qtbot.waitUntil(lambda: pane_of(application).plot.view.box.width > 100)
     return application
 
 
-def pane_of(application: Application) -> SweepPane:
-    return application.panes.sweep
+def pane_of(application: Application) -> SweepView:
+    return application.panes.sweep.show_view()
 
 
 def move(widget: QWidget, at: QPointF) -> None:
@@ -192,12 +193,16 @@ def test_arriving_points_are_drawn_together(shown: Application, qtbot: QtBot) ->
 def test_nothing_is_built_out_of_sight(open_window: OpenWindow, sweep_file: Path) -> None:
     application = open_window(sweep_file)
     application.selection.select(3)
-    assert pane_of(application).scene is None
+    assert application.panes.sweep.view is None
+    view = pane_of(application)
+    application.selection.select(4)
+    assert view.scene is None
 
 
 def test_one_size_says_how_to_get_a_sweep(open_window: OpenWindow, session_file: Path, qtbot: QtBot) -> None:
     application = open_window(session_file)
     application.window.docks["Sweep"].raise_()
+    qtbot.waitUntil(lambda: application.panes.sweep.view is not None)
     pane = pane_of(application)
     qtbot.waitUntil(lambda: pane.scene is not None)
     pane.show_options(SweepOptions("vector_add"))
