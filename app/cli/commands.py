@@ -22,6 +22,7 @@ COMMANDS = {
     "list": "Say which kernels there are, in which implementations, types and sizes.",
     "export": "Write a session's points, roofline or traces in another format.",
     "plot": "Draw a session's roofline, or a kernel over its sizes, as SVG or PNG.",
+    "report": "Write a session as one HTML file that stands for itself.",
     "salvage": "Write what is whole of a damaged session to a new one.",
     "trace": "Record a profiler trace of a measured point into its session.",
     "ceilings": "Measure the most a device can do, beside what its data sheet says.",

@@ -24,6 +24,7 @@ class CommandId(StrEnum):
     SAVE_AS = "save_as"
     NEW = "new"
     EXPORT = "export"
+    REPORT = "report"
     KERNELS = "kernels"
     QUIT = "quit"
     COPY = "copy"
@@ -90,6 +91,13 @@ COMMANDS = (
         "Write the chart or the results as PNG, SVG, CSV or JSON",
         "Ctrl+E",
         "download",
+    ),
+    Command(
+        CommandId.REPORT,
+        Menu.FILE,
+        "Re&port...",
+        "Write this session as one HTML page: chart, sweeps, tables, sources",
+        "Ctrl+Shift+E",
     ),
     Command(
         CommandId.KERNELS,

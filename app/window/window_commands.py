@@ -1,5 +1,6 @@
 """What each command does, and which of them can be given right now."""
 
+import copy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -9,6 +10,7 @@ from PySide6.QtWidgets import QMessageBox
 
 from roofscope.app.presentation.export import ExportError, export
 from roofscope.app.presentation.formatting import counted_text
+from roofscope.app.presentation.report.file import write_report
 from roofscope.app.window.background import Background
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.controller import Controller
@@ -110,6 +112,9 @@ class WindowCommands(QObject):
                 CommandId.EXPORT: lambda: self._dialogs.ask_export(
                     parts.model.session.path.stem, self.export
                 ),
+                CommandId.REPORT: lambda: self._dialogs.ask_report(
+                    parts.model.session.path.stem, self.report
+                ),
                 CommandId.KERNELS: parts.folder_commands.show,
                 CommandId.QUIT: window.close,
                 CommandId.COPY: parts.panes.results.copy,
@@ -141,6 +146,29 @@ class WindowCommands(QObject):
             self._parts.panes.cards.notice(str(error))
             return
         self._parts.window.say(f"Written to {path}")
+
+    def report(self, path: Path) -> None:
+        """Made in the background: hundreds of points take a second."""
+        parts = self._parts
+        if parts.controller.keeper.is_open_file(path):
+            parts.panes.cards.notice(f"{path} is the open session and would be lost; choose another name.")
+            return
+        session = copy.copy(parts.model.session)
+
+        def write() -> str:
+            try:
+                write_report(session, path)
+            except ExportError as error:
+                return str(error)
+            return ""
+
+        def written(problem: str) -> None:
+            if problem:
+                parts.panes.cards.notice(problem)
+            else:
+                parts.window.say(f"Report written to {path}")
+
+        parts.background.ask(write, written)
 
     def _scheme_setter(self, command: CommandId) -> Callable[[], None]:
         def choose() -> None:

@@ -1,5 +1,6 @@
 """Along what a sweep goes: the axis that varies, several that vary as one, or the bytes that a call moves."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
@@ -10,6 +11,7 @@ from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import size_text
 
 Sizes = Mapping[str, int]
+_STEPS = 4  # between an amount and twice that, which can be told apart on an axis
 
 
 class Along(StrEnum):
@@ -116,4 +118,8 @@ def _amounts(jobs: Iterable[Job]) -> list[SweepAxis]:
 
 
 def _count(axis: SweepAxis, jobs: Iterable[Job]) -> int:
-    return len({axis.value(job) for job in jobs if axis.holds(job)})
+    """Places on an axis; amounts that are all but the same stand as one."""
+    values = {axis.value(job) for job in jobs if axis.holds(job)}
+    if axis.is_size:
+        return len(values)
+    return len({round(_STEPS * math.log2(value)) for value in values if value > 0})

@@ -115,13 +115,13 @@ class SweepScene(Struct, frozen=True):
         return next(((line, dot) for line in self.lines for dot in line.dots if dot.number == number), None)
 
 
-def sweeps_of(session: Session) -> tuple[SweepOptions, ...]:
-    """Each kernel and dtype with several sizes on the device that is shown."""
+def sweeps_of(session: Session, least: int = 2) -> tuple[SweepOptions, ...]:
+    """Each kernel and dtype with several sizes, ``least`` or more, on the device that is shown."""
     return tuple(
         SweepOptions(kernel, dtype)
         for kernel, by_dtype in size_counts(session).items()
         for dtype, count in by_dtype.items()
-        if count > 1
+        if count >= least
     )
 
 

@@ -10,6 +10,7 @@ from roofscope.app.presentation.roofline.svg_elements import (
     SIZE,
     SMALL,
     svg_placed,
+    svg_point,
     svg_rect,
     svg_text,
     svg_warning,
@@ -167,11 +168,11 @@ def _line(drawn: DrawnLine, theme: Theme) -> list[str]:
         for (x, top), (_, bottom) in drawn.bars
     ]
     for dot, (x, y) in drawn.dots:
-        parts.append(f'<g data-point="{dot.number}">{svg_line_marker(line, x, y, theme)}</g>')
+        parts.append(svg_point(dot.number, svg_line_marker(line, x, y, theme)))
         if dot.warns:
             parts.append(svg_warning(x, y, theme))
     for gap, (x, y) in drawn.gaps:
-        parts.append(f'<g data-point="{gap.number}">{svg_line_marker(line, x, y, theme, is_gap=True)}</g>')
+        parts.append(svg_point(gap.number, svg_line_marker(line, x, y, theme, is_gap=True)))
     return parts
 
 
