@@ -11,7 +11,7 @@ from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import size_text
 
 Sizes = Mapping[str, int]
-_STEPS = 4  # between an amount and twice that, which can be told apart on an axis
+_STEPS = 4  # between an amount and twice that, which stand apart on an axis
 
 
 class Along(StrEnum):
