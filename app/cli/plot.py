@@ -48,6 +48,12 @@ def command(
     baseline: Annotated[
         str | None, typer.Option(metavar="NAME", help="What speed-ups refer to; eager if none.")
     ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "--device", metavar="NAME", help="Of a session of several devices: cuda:1; the first if none."
+        ),
+    ] = None,
     log: Annotated[
         bool | None, typer.Option("--log/--linear", help="The y axis; as suits the quantity if none.")
     ] = None,
@@ -61,6 +67,11 @@ def command(
 ) -> None:
     """Draw a session's roofline, or with --sweep a kernel over its sizes. Needs no GPU."""
     session = load_or_refuse(file)
+    if device:
+        found = {one.id: one for one in session.devices}
+        if device not in found:
+            unknown("device of this session", device, found)
+        session.show(found[device])
     if not (sweep or table):
         if any(given is not None for given in (kernel, dtype, x, size, baseline, log)):
             refuse("--kernel, --dtype, --x, --size, --baseline and --log choose a sweep; add --sweep.")

@@ -3,10 +3,13 @@
 import math
 import xml.etree.ElementTree as ET
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from roofscope.app.cli.sweeps import draw_sweeps
+from roofscope.app.presentation.report.page import report_html
 from roofscope.app.presentation.roofline.geometry import Box, Font, View
 from roofscope.app.presentation.roofline.scene import Range
 from roofscope.app.presentation.roofline.text_width import text_width
@@ -20,9 +23,16 @@ from roofscope.app.presentation.sweep.ticks import size_ticks, value_ticks
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype
-from roofscope.profiling.results.session import Session
+from roofscope.profiling.results.session import Origin, Session
 from roofscope.profiling.results.session_reader import load
-from roofscope.tests.sessions import DEVICE, empty_session, make_session
+from roofscope.tests.sessions import (
+    DEVICE,
+    ENVIRONMENT,
+    RECORDED_AT,
+    empty_session,
+    make_session,
+    measured,
+)
 from roofscope.tests.sweeps import ODD, add_size, sweep_session
 
 FONT = Font(11.0, lambda text: text_width(text, 11.0))
@@ -191,6 +201,45 @@ def test_a_kernel_with_several_sizes_comes_first() -> None:
     session.points = (*make_session().points, *session.points)
     assert build_sweep(session).kernel == "gelu"
     assert SweepOptions("gelu", Dtype.FLOAT32) in sweeps_of(session)
+
+
+def two_devices() -> Session:
+    """The same sweep on two of a kind; the second takes twice as long."""
+    twin = replace(DEVICE, id="cuda:1", uuid="GPU-twin")
+    session = sweep_session(range(10, 13))
+    session.origins = tuple(
+        Origin(number, replace(ENVIRONMENT, devices=(device,)), device.id, RECORDED_AT)
+        for number, device in enumerate((DEVICE, twin), 1)
+    )
+    slow = tuple(
+        replace(
+            point,
+            number=point.number + 100,
+            job=replace(point.job, device="cuda:1"),
+            origin=2,
+            outcome=measured(2 * point.measured.time.median_s) if point.measured else point.outcome,
+        )
+        for point in session.points
+    )
+    session.points = (*(replace(point, origin=1) for point in session.points), *slow)
+    return session
+
+
+def test_a_sweep_is_of_one_device() -> None:
+    session = two_devices()
+    first = build_sweep(session)
+    session.show(session.devices[1])
+    second = build_sweep(session)
+    assert {dot.number > 100 for line in first.lines for dot in line.dots} == {False}
+    assert {dot.number > 100 for line in second.lines for dot in line.dots} == {True}
+    assert first.lines[0].dots[0].y == pytest.approx(2 * second.lines[0].dots[0].y)
+
+
+def test_a_run_on_several_devices_draws_each(tmp_path: Path) -> None:
+    session = two_devices()
+    assert len(list(draw_sweeps(session, tmp_path / "a.svg"))) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a-cuda0.svg", "a-cuda1.svg"]
+    assert report_html(session).count("<svg") == 4
 
 
 def test_ticks_are_the_sizes_and_never_overlap() -> None:

@@ -11,8 +11,7 @@ from roofscope.app.presentation.report import content
 from roofscope.app.presentation.report.method import METHOD
 from roofscope.app.presentation.report.pictures import DARK_VARIABLES, LIGHT_VARIABLES, inline_picture
 from roofscope.app.presentation.roofline.svg import roofline_svg
-from roofscope.app.presentation.sweep.caption import title_text
-from roofscope.app.presentation.sweep.scene import build_sweep, sweeps_of
+from roofscope.app.presentation.sweep.scene import sweeps_of
 from roofscope.app.presentation.sweep.svg import sweep_svg
 from roofscope.app.presentation.tokens import PROVIDER_COLOURS
 from roofscope.profiling.plain_text import visible
@@ -21,12 +20,14 @@ from roofscope.profiling.results.session import Session
 TEMPLATE = Path(__file__).with_name("report.html.jinja")
 _LEAST_SIZES = 3  # two sizes are two rows of the table
 _MOST_SWEEPS = 24
+_LARGE, _SMALL = (1180, 720), (640, 430)  # pixels
 
 
 def report_html(session: Session, notes: Sequence[content.Note] = ()) -> str:
     """The page as text. ``notes`` are what the user wrote of points and of the session."""
     rows = content.result_rows(session)
     titles = {row.number: _title(row) for row in rows}
+    rooflines, sweeps = _pictures(session, titles)
     sources, left_out = content.source_texts(session)
     return (
         _environment()
@@ -40,8 +41,8 @@ def report_html(session: Session, notes: Sequence[content.Note] = ()) -> str:
             light=LIGHT_VARIABLES,
             dark=DARK_VARIABLES,
             provider_colours={str(provider): colour for provider, colour in PROVIDER_COLOURS.items()},
-            rooflines=_rooflines(session, titles),
-            sweeps=_sweeps(session, titles),
+            rooflines=rooflines,
+            sweeps=sweeps,
             best=content.best_rows(session),
             columns=content.COLUMNS,
             rows=rows,
@@ -76,25 +77,19 @@ def _title(row: content.ResultRow) -> str:
     return ", ".join((row.title, *(cell.text for cell in row.cells[4:6] if cell.text)))
 
 
-def _rooflines(session: Session, titles: dict[int, str]) -> list[Markup]:
-    """One for each device with a measured point; the device that was shown is shown again."""
+def _pictures(session: Session, titles: dict[int, str]) -> tuple[list[Markup], list[Markup]]:
+    """Rooflines and sweeps of each device with a measured point; the one that was shown is shown again."""
     shown = session.device
-    found: list[Markup] = []
+    rooflines: list[Markup] = []
+    sweeps: list[Markup] = []
     for device in session.devices:
         session.show(device)
-        if any(point.measured and session.is_shown(point) for point in session.points):
-            found.append(inline_picture(roofline_svg(session, (1180, 720)), titles))
+        if not any(point.measured and session.is_shown(point) for point in session.points):
+            continue
+        rooflines.append(inline_picture(roofline_svg(session, _LARGE), titles))
+        for options in sweeps_of(session, _LEAST_SIZES):
+            if len(sweeps) < _MOST_SWEEPS:
+                sweeps.append(inline_picture(sweep_svg(session, options, _SMALL), titles))
     if shown:
         session.show(shown)
-    return found
-
-
-def _sweeps(session: Session, titles: dict[int, str]) -> list[tuple[str, Markup]]:
-    wanted = sweeps_of(session, _LEAST_SIZES)[:_MOST_SWEEPS]
-    return [
-        (
-            title_text(build_sweep(session, options), session),
-            inline_picture(sweep_svg(session, options, (640, 430)), titles),
-        )
-        for options in wanted
-    ]
+    return rooflines, sweeps

@@ -14,7 +14,7 @@ _TOKENS = (
 )
 # Text cannot hold such a thing: its quotes are escaped.
 _COLOUR = re.compile(r'="(#[0-9a-f]{6})"')
-_POINT = re.compile(r'<g data-point="(\d+)">')
+_POINT = re.compile(r'<g data-point="(\d+)">(?:<title>[^<]*</title>)?')
 _HEAD = re.compile(r'<svg xmlns="[^"]*" width="(\d+)" height="(\d+)"\s+viewBox', re.DOTALL)
 _TITLE = re.compile(r"<title>(.*?)</title>\s*<desc>(.*?)</desc>\s*", re.DOTALL)
 

@@ -25,6 +25,7 @@ from roofscope.app.presentation.sweep.layout import (
     is_hollow,
     lay_out,
 )
+from roofscope.app.presentation.sweep.quantity import Quantity
 from roofscope.app.presentation.sweep.scene import SweepLine, SweepOptions, SweepScene, build_sweep
 from roofscope.app.presentation.tokens import DARK, LIGHT, MARKER_CORNERS, PROVIDER_MARKERS, Theme
 from roofscope.profiling.plain_text import html_text
@@ -119,7 +120,7 @@ def _plot(scene: SweepScene, view: View, theme: Theme) -> list[str]:
         )
     parts.append(f'<rect {svg_rect(box)} fill="none" stroke="{theme.axis}"/>')
     for drawn in reversed(layout.lines):  # hand-written kernels lie over the others
-        parts += _line(drawn, theme)
+        parts += _line(drawn, scene.quantity, theme)
     for label in layout.labels:
         parts.append(f'<rect {svg_rect(label.box)} rx="3" fill="{theme.surface}" fill-opacity="0.85"/>')
         parts.append(svg_placed(label.text, theme))
@@ -160,7 +161,7 @@ def _grid(layout: SweepLayout, view: View, theme: Theme) -> list[str]:
     return parts
 
 
-def _line(drawn: DrawnLine, theme: Theme) -> list[str]:
+def _line(drawn: DrawnLine, quantity: Quantity, theme: Theme) -> list[str]:
     line, colour = drawn.line, theme.provider(drawn.line.provider)
     parts = [_path(path, line, theme) for path in drawn.paths]
     parts += [
@@ -168,11 +169,13 @@ def _line(drawn: DrawnLine, theme: Theme) -> list[str]:
         for (x, top), (_, bottom) in drawn.bars
     ]
     for dot, (x, y) in drawn.dots:
-        parts.append(svg_point(dot.number, svg_line_marker(line, x, y, theme)))
+        title = f"{line.label}, {dot.sizes}: {quantity.text(dot.y)}"
+        parts.append(svg_point(dot.number, svg_line_marker(line, x, y, theme), title))
         if dot.warns:
             parts.append(svg_warning(x, y, theme))
     for gap, (x, y) in drawn.gaps:
-        parts.append(svg_point(gap.number, svg_line_marker(line, x, y, theme, is_gap=True)))
+        title = f"{line.label}, {gap.sizes}: {gap.reason}"
+        parts.append(svg_point(gap.number, svg_line_marker(line, x, y, theme, is_gap=True), title))
     return parts
 
 
