@@ -15,6 +15,7 @@ from roofscope.app.presentation.sweep.quantity import Quantity
 from roofscope.app.presentation.sweep.scene import SweepOptions
 from roofscope.app.presentation.tokens import DARK, LIGHT
 from roofscope.app.window.application import Application
+from roofscope.app.window.commands import CommandId
 from roofscope.app.window.sweep.view import SweepView
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.tests.qt.conftest import OpenWindow
@@ -95,7 +96,7 @@ def test_it_follows_the_selection_to_its_kernel(shown: Application) -> None:
     scene = pane_of(shown).scene
     assert scene
     assert (scene.kernel, scene.selected) == ("gelu", point.number)
-    assert pane_of(shown).kernels.currentText() == "gelu"
+    assert pane_of(shown).bar.kernels.currentText() == "gelu"
 
 
 def test_hovering_a_dot_shows_its_card_and_a_gap_its_reason(shown: Application) -> None:
@@ -116,18 +117,18 @@ def test_hovering_a_dot_shows_its_card_and_a_gap_its_reason(shown: Application) 
 
 def test_the_boxes_choose(shown: Application) -> None:
     pane = pane_of(shown)
-    pane.quantities.setCurrentIndex(list(Quantity).index(Quantity.SPEED_UP))
-    pane.quantities.activated.emit(pane.quantities.currentIndex())
+    pane.bar.quantities.setCurrentIndex(list(Quantity).index(Quantity.SPEED_UP))
+    pane.bar.quantities.activated.emit(pane.bar.quantities.currentIndex())
     assert pane.scene
     assert pane.scene.quantity is Quantity.SPEED_UP
-    assert pane.baselines.isVisibleTo(pane)
-    pane.baselines.setCurrentIndex(pane.baselines.findData("cuda_vectorised"))
-    pane.baselines.activated.emit(0)
+    assert pane.bar.baselines.isVisibleTo(pane)
+    pane.bar.baselines.setCurrentIndex(pane.bar.baselines.findData("cuda_vectorised"))
+    pane.bar.baselines.activated.emit(0)
     assert pane.scene.baseline == "cuda_vectorised"
     cuda = pane.scene.lines[0]
     assert all(dot.y == 1.0 for dot in cuda.dots)
-    pane.kernels.setCurrentIndex(pane.kernels.findData("gelu"))
-    pane.kernels.activated.emit(0)
+    pane.bar.kernels.setCurrentIndex(pane.bar.kernels.findData("gelu"))
+    pane.bar.kernels.activated.emit(0)
     assert pane.scene.kernel == "gelu"
 
 
@@ -207,6 +208,29 @@ def test_nothing_is_built_out_of_sight(open_window: OpenWindow, sweep_file: Path
     assert view.scene is None
 
 
+def test_a_range_in_the_plan_bar_is_a_sweep(open_window: OpenWindow, qtbot: QtBot) -> None:
+    application = open_window()
+    application.controller.new_session(application.panes.plan_bar.device())
+    application.window.docks["Sweep"].raise_()
+    qtbot.waitUntil(lambda: application.panes.sweep.view is not None)
+    pane = pane_of(application)
+    qtbot.waitUntil(lambda: pane.scene is not None)
+    assert pane.scene
+    assert "n=2^10..2^24" in pane.scene.why_empty
+    library = application.library
+    library.set_all(False)
+    [row] = [row for row in range(library.rowCount()) if library.data(library.index(row, 0)) == "vector_add"]
+    check = Qt.ItemDataRole.CheckStateRole
+    library.setData(library.index(row, 0), Qt.CheckState.Checked.value, check)
+    application.panes.plan_bar.own_sizes.setText("n=2^10..2^12")
+    application.window.actions_of[CommandId.RUN].trigger()
+    qtbot.waitUntil(
+        lambda: pane.scene is not None and bool(pane.scene.lines) and len(pane.scene.lines[-1].dots) == 3
+    )
+    qtbot.waitUntil(lambda: not application.controller.is_running)
+    assert [dot.x for dot in pane.scene.lines[0].dots] == [1024, 2048, 4096]
+
+
 def test_one_size_says_how_to_get_a_sweep(open_window: OpenWindow, session_file: Path, qtbot: QtBot) -> None:
     application = open_window(session_file)
     application.window.docks["Sweep"].raise_()
@@ -265,11 +289,11 @@ def test_every_part_has_a_name(shown: Application) -> None:
             pane,
             pane.plot,
             pane.legend,
-            pane.kernels,
-            pane.dtypes,
-            pane.quantities,
-            pane.axes,
-            pane.baselines,
+            pane.bar.kernels,
+            pane.bar.dtypes,
+            pane.bar.quantities,
+            pane.bar.axes,
+            pane.bar.baselines,
         ),
         *pane.legend.entries.values(),
     ):

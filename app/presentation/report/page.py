@@ -7,7 +7,7 @@ import jinja2
 from markupsafe import Markup
 
 from roofscope import __version__
-from roofscope.app.presentation.report import content
+from roofscope.app.presentation.report import content, machine
 from roofscope.app.presentation.report.method import METHOD
 from roofscope.app.presentation.report.pictures import DARK_VARIABLES, LIGHT_VARIABLES, inline_picture
 from roofscope.app.presentation.roofline.svg import roofline_svg
@@ -49,10 +49,10 @@ def report_html(session: Session, notes: Sequence[content.Note] = ()) -> str:
             footnotes=content.footnotes(rows),
             notes=notes,
             method=METHOD,
-            devices=content.device_facts(session),
-            environment=content.environment_facts(session),
-            ceilings=content.ceiling_rows(session),
-            proofs=content.proof_rows(session),
+            devices=machine.device_facts(session),
+            environment=machine.environment_facts(session),
+            ceilings=machine.ceiling_rows(session),
+            proofs=machine.proof_rows(session),
             sources=sources,
             sources_left_out=left_out,
         )

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from roofscope.app.presentation.roofline.scene import Range
 from roofscope.app.presentation.sweep.axis import SweepAxis, axes_of
+from roofscope.app.presentation.sweep.empty import why_empty
 from roofscope.app.presentation.sweep.known import shown_points, size_counts
 from roofscope.app.presentation.sweep.marks import Mark, cache_mark, level_marks
 from roofscope.app.presentation.sweep.quantity import Quantity, Reader, default_baseline
@@ -166,7 +167,7 @@ def build_sweep(session: Session, options: SweepOptions = SweepOptions()) -> Swe
         left_out=left_out,
         other_count=len(measured) - sum(point.measured is not None for point in on_axis) if axis else 0,
         selected=options.selected,
-        why_empty=_why_empty(session, kernel, axes, legend, options.quantity),
+        why_empty=why_empty(session, kernel, axes, bool(legend), options.quantity),
     )
 
 
@@ -281,33 +282,3 @@ def _y_range(lines: Sequence[SweepLine], is_log: bool, levels: Sequence[Mark]) -
 def _shows(mark: Mark, y_range: Range, is_log: bool) -> bool:
     place = (math.log10(mark.value) if mark.value > 0 else -math.inf) if is_log else mark.value
     return y_range.low < place <= y_range.high
-
-
-def _why_empty(
-    session: Session,
-    kernel: str,
-    axes: Sequence[SweepAxis],
-    lines: Sequence[SweepLine],
-    quantity: Quantity,
-) -> str:
-    if not kernel:
-        return "No point has a time yet. A sweep joins a kernel's times over several sizes."
-    if not axes:
-        spec = session.specs.get(kernel)
-        axis = spec.axes[-1].name if spec and spec.axes else "n"
-        return (
-            f"{kernel} was measured at one size. Measure sizes 2^10 to 2^24: write {axis}=2^10..2^24 "
-            f"into the plan's own sizes and press Run, or roofscope run {kernel} --size {axis}=2^10..2^24."
-        )
-    if not lines:
-        return _NOTHING[quantity].format(kernel=kernel)
-    return ""
-
-
-_NOTHING = {
-    Quantity.BANDWIDTH: "No time of {kernel} gives a bandwidth.",
-    Quantity.FLOP_RATE: "{kernel} does no floating-point operation; choose GB/s or time.",
-    Quantity.TIME: "No point of {kernel} has a time.",
-    Quantity.SPEED_UP: "The baseline of {kernel} was not timed at these sizes; choose another.",
-    Quantity.OF_ROOF: "No ceiling is measured for {kernel} yet; measure the ceilings (F6) or choose GB/s.",
-}

@@ -1,16 +1,14 @@
 """A kernel over its sizes: what the tutorials plot, live and of recorded sessions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
 from PySide6.QtCore import QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import (
-    QComboBox,
     QHBoxLayout,
     QStackedWidget,
-    QToolButton,
     QToolTip,
     QVBoxLayout,
     QWidget,
@@ -18,7 +16,6 @@ from PySide6.QtWidgets import (
 
 from roofscope.app.presentation.sweep.caption import HIDDEN_TEXT, note_text, summary
 from roofscope.app.presentation.sweep.known import kernels_of
-from roofscope.app.presentation.sweep.quantity import Quantity
 from roofscope.app.presentation.sweep.scene import (
     SweepDot,
     SweepGap,
@@ -31,13 +28,12 @@ from roofscope.app.window.background import Background
 from roofscope.app.window.chart.hover_card import HoverCard
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.sweep.bar import SweepBar
 from roofscope.app.window.sweep.files import SweepFiles, SweepPicture
 from roofscope.app.window.sweep.legend import SweepLegend
 from roofscope.app.window.sweep.plot import SweepPlot
-from roofscope.app.window.widgets.elided_label import ElidedLabel
-from roofscope.app.window.widgets.labels import as_pane, choice_box, placeholder, tip_text
+from roofscope.app.window.widgets.labels import as_pane, placeholder, tip_text
 from roofscope.profiling.analysis.comparison import SpeedUp
-from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.session import Point
 
 _ARRIVING_MS = 150  # points that arrive meanwhile are drawn together
@@ -73,15 +69,7 @@ class SweepView(QWidget):
         self._follows = True  # until the user zooms, all of the sweep is in view
         self._is_stale = True  # while it is out of sight, nothing is built
         self._files = SweepFiles(self, background)
-        self.kernels = choice_box("Kernel of the sweep", "Which kernel; those with several sizes come first")
-        self.dtypes = choice_box("Dtype of the sweep", "Which element type")
-        self.quantities = choice_box("What the sweep shows", "What stands on the y axis")
-        self.axes = choice_box("Axis of the sweep", "Along which sizes; the others stay as the title says")
-        self.baselines = choice_box("Baseline of the sweep", "What speed-ups refer to")
-        for quantity, text in _QUANTITIES.items():
-            self.quantities.addItem(text, quantity)
-        self._note = ElidedLabel("muted")
-        self._note.setAccessibleName("Notes on the sweep")
+        self.bar = SweepBar()
         self.legend = SweepLegend(theme)
         self.plot = SweepPlot(theme)
         self.card = HoverCard(self.plot.viewport(), theme)
@@ -157,17 +145,6 @@ class SweepView(QWidget):
             super().keyPressEvent(event)
 
     def _arrange(self) -> None:
-        bar = QHBoxLayout()
-        bar.setSpacing(6)
-        for box in (self.kernels, self.dtypes, self.quantities, self.axes, self.baselines):
-            bar.addWidget(box)
-        bar.addWidget(self._note, 1)
-        for text, tip, act in (
-            ("Fit", "Show all of the sweep (F). Wheel zooms, drag pans", self.fit),
-            ("Copy", "Copy the sweep as a picture and as a table", self.copy_image),
-            ("Export...", "Write the sweep as SVG, PNG or CSV", lambda: self._files.ask(self.picture())),
-        ):
-            bar.addWidget(_button(text, tip, act))
         row = QHBoxLayout()
         row.setSpacing(0)
         row.addWidget(self.plot, 1)
@@ -181,7 +158,7 @@ class SweepView(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 6, 8, 0)
         column.setSpacing(4)
-        column.addLayout(bar)
+        column.addWidget(self.bar)
         column.addWidget(self._stack, 1)
 
     def _connect(self) -> None:
@@ -191,8 +168,10 @@ class SweepView(QWidget):
         model.ceilings_changed.connect(self._later)
         model.environment_changed.connect(self._later)
         self._selection.changed.connect(self._select)
-        for box in (self.kernels, self.dtypes, self.quantities, self.axes, self.baselines):
-            box.activated.connect(self._chosen)
+        self.bar.options_changed.connect(self.show_options)
+        self.bar.fit_wanted.connect(self.fit)
+        self.bar.copy_wanted.connect(self.copy_image)
+        self.bar.export_wanted.connect(lambda: self._files.ask(self.picture()))
         self.legend.hidden_changed.connect(
             lambda hidden: self.show_options(replace(self._options, hidden=hidden))
         )
@@ -211,20 +190,6 @@ class SweepView(QWidget):
         self._options = SweepOptions(quantity=self._options.quantity)
         self._follows = True
         self._refresh()
-
-    def _chosen(self) -> None:
-        kernel = self.kernels.currentData()
-        is_same = self._scene is not None and kernel == self._scene.kernel
-        self.show_options(
-            SweepOptions(
-                kernel,
-                Dtype(self.dtypes.currentData()) if is_same and self.dtypes.count() else None,
-                Quantity(self.quantities.currentData()),  # Qt keeps the text of either
-                self.axes.currentData() if is_same else None,
-                self.baselines.currentData() if is_same else None,
-                self._options.hidden if is_same else frozenset(),
-            )
-        )
 
     def _select(self, number: int | None) -> None:
         """Follow the selection to its kernel."""
@@ -246,27 +211,14 @@ class SweepView(QWidget):
             return
         self.card.hide()
         scene = self._scene = build_sweep(self._model.session, self._options)
-        self._fill_boxes(scene)
+        self.bar.show_scene(scene, self._options, kernels_of(self._model.session))
         self.legend.show_lines(scene.legend, self._options.hidden)
         self._empty.setText(scene.why_empty)
         self._stack.setCurrentWidget(self._drawing if scene.legend else self._empty)
         self.plot.show_scene(scene, fits=self._follows)
         note = HIDDEN_TEXT if scene.legend and scene.is_empty else note_text(scene)
-        self._note.set_text(note)
-        self._note.setToolTip(tip_text(note))
+        self.bar.tell(note)
         self.setAccessibleDescription(summary(scene, self._model.session))
-
-    def _fill_boxes(self, scene: SweepScene) -> None:
-        known = kernels_of(self._model.session)
-        dtypes = known.get(scene.kernel, ())
-        _fill(self.kernels, [(kernel, kernel) for kernel in known], scene.kernel)
-        _fill(self.dtypes, [(dtype.label, dtype) for dtype in dtypes], scene.dtype)
-        _fill(self.quantities, [(text, quantity) for quantity, text in _QUANTITIES.items()], scene.quantity)
-        _fill(self.axes, [(f"over {axis.short}", axis) for axis in scene.axes], scene.axis)
-        stems = [(f"over {stem}", stem) for stem in scene.baselines]
-        _fill(self.baselines, stems, scene.baseline)
-        self.baselines.setVisible(scene.quantity is Quantity.SPEED_UP)
-        self.axes.setVisible(len(scene.axes) > 1)
 
     def _moved(self) -> None:
         self._follows = False
@@ -311,30 +263,3 @@ class SweepView(QWidget):
         there.sort(key=lambda each: -each[1].y)
         place = (there.index((line, dot)) + lines) % len(there)
         self._selection.select(there[place][1].number)
-
-
-_QUANTITIES = {
-    Quantity.BANDWIDTH: "GB/s",
-    Quantity.FLOP_RATE: "TFLOP/s",
-    Quantity.TIME: "Time",
-    Quantity.SPEED_UP: "Speed-up",
-    Quantity.OF_ROOF: "Of roof",
-}
-
-
-def _button(text: str, tip: str, act: Callable[[], object]) -> QToolButton:
-    button = QToolButton()
-    button.setText(text)
-    button.setToolTip(tip_text(tip))
-    button.setAccessibleName(f"{text.removesuffix('...')} the sweep")
-    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-    button.clicked.connect(lambda _checked=False: act())
-    return button
-
-
-def _fill(box: QComboBox, entries: Sequence[tuple[str, object]], current: object) -> None:
-    if [(box.itemText(place), box.itemData(place)) for place in range(box.count())] != list(entries):
-        box.clear()
-        for text, data in entries:
-            box.addItem(text, data)
-    box.setCurrentIndex(next((place for place, (_, data) in enumerate(entries) if data == current), -1))
