@@ -280,6 +280,32 @@ def test_a_picture_is_drawn_off_the_windows_thread(
     assert content.text().startswith("n\t")
 
 
+def test_names_from_a_file_stay_text(open_window: OpenWindow, tmp_path: Path, qtbot: QtBot) -> None:
+    """pyqtgraph would take them for HTML, and load what it names."""
+    path = tmp_path / "hostile.roofscope"
+    axis = "<img src='file:///dev/null'>"
+    session = sweep_session(range(10, 13))
+    with SessionStore.create(path) as store:
+        store.add_environment(ENVIRONMENT, ENVIRONMENT.devices[0].id)
+        spec = session.specs["vector_add"]
+        store.add_kernel(replace(spec, axes=(replace(spec.axes[0], name=axis),)))
+        for point in session.points:
+            sizes = {axis: point.job.workload.sizes["n"]}
+            job = replace(point.job, workload=replace(point.job.workload, sizes=sizes))
+            store.add_outcome(job, point.implementation, point.outcome)
+    application = open_window(path)
+    application.window.resize(1280, 1200)
+    application.window.resizeDocks([application.window.docks["Sweep"]], [500], Qt.Orientation.Vertical)
+    application.window.docks["Sweep"].raise_()
+    qtbot.waitUntil(lambda: application.panes.sweep.view is not None)
+    pane = pane_of(application)
+    qtbot.waitUntil(lambda: pane.scene is not None and bool(pane.scene.lines))
+    pane.plot.resize(600, 400)
+    label = pane.plot.getPlotItem().getAxis("bottom").label
+    assert axis in label.toPlainText()
+    assert "\ufffc" not in label.toPlainText()  # what stands for a picture
+
+
 def test_every_part_has_a_name(shown: Application) -> None:
     pane = pane_of(shown)
     pane.set_theme(DARK)

@@ -87,6 +87,9 @@ class Browser:
         return found["result"].get("value")
 
     def open(self, path: Path) -> None:
+        """In a page of its own."""
+        self._session = ""
+        self.events.clear()
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Network", "Log"):
@@ -128,9 +131,9 @@ class Browser:
             self._rest += read
 
 
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
-    started = Browser(tmp_path / "profile")
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    started = Browser(tmp_path_factory.mktemp("profile"))
     yield started
     started.close()
 

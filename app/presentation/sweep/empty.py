@@ -14,7 +14,7 @@ def why_empty(
     has_lines: bool,
     quantity: Quantity,
 ) -> str:
-    """ "" where there is something to draw."""
+    """In sentences; nothing where there is something to draw."""
     if not kernel:
         return (
             "No point has a time yet. Tick a kernel, write sizes such as n=2^10..2^24 into the plan's own "

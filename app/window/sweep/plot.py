@@ -17,6 +17,7 @@ from roofscope.app.presentation.sweep.scene import SweepDot, SweepGap, SweepScen
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.chart.plotting import pg
 from roofscope.app.window.sweep.layer import SweepLayer
+from roofscope.profiling.plain_text import html_text
 
 _REACH = 12.0  # pixels from a marker that still count as on it
 _CLICK = 4.0  # pixels the pointer may slip in a click
@@ -177,8 +178,9 @@ class SweepPlot(pg.PlotWidget):
         for axis in (self._bottom, self._left):
             axis.showLabel(self.height() >= _LOW)
         if self.height() >= _LOW:
-            self._bottom.setLabel(x_title(self._scene), color=self._theme.text)
-            self._left.setLabel(y_title(self._scene), color=self._theme.text)
+            # pyqtgraph takes a label for HTML.
+            self._bottom.setLabel(html_text(x_title(self._scene)), color=self._theme.text)
+            self._left.setLabel(html_text(y_title(self._scene)), color=self._theme.text)
 
     def _view_changed(self) -> None:
         view = self.view
