@@ -168,7 +168,7 @@ def sizes_of(options: Iterable[str]) -> dict[str, int]:
 
 def _lists_of(option: str) -> tuple[dict[str, int], ...]:
     try:
-        return parse_sizes(option) or (parse_size_list(option),)  # which says what is wrong with it
+        return parse_sizes(option) or parse_size_list(option)  # which says what is wrong with it
     except PlanError as error:
         refuse(str(error))
 

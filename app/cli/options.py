@@ -53,7 +53,8 @@ Sizes = Annotated[
     typer.Option(
         "--size",
         metavar="AXIS=N[,...]",
-        help="Over the preset's, such as n=64Mi or rows=4Ki,cols=1000. Options that name the same axes "
+        help="Over the preset's, such as n=64Mi or rows=4Ki,cols=1000; n=2^10..2^15 doubles, n=256..1Ki+128 "
+        "adds 128, n=1..4Ki*4 multiplies, m=n=k=512 is a cube. Options that name the same axes "
         "are workloads of their own (--size n=1024 --size n=2048, or 'n=1024; n=2048'); options that name "
         "different axes are combined, each with each.",
     ),

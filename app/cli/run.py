@@ -36,6 +36,7 @@ from roofscope.app.cli.options import (
 )
 from roofscope.app.cli.outcome_lines import OutcomeLines, shortfall
 from roofscope.app.cli.progress import make_console, progress_shown
+from roofscope.app.cli.sweeps import check_plot, draw_sweeps, sweep_lines
 from roofscope.app.cli.table import print_table
 from roofscope.app.presentation.files import why_unwritable, write_file
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
@@ -72,6 +73,8 @@ class RunOptions(Struct, frozen=True):
     labels: Sequence[str] = ()
     out: Path | None = None
     svg: bool = False
+    plot: Path | None = None
+    table: bool = False
     strict: bool = False
     as_json: bool = False
     patience: float = 1.0
@@ -115,6 +118,15 @@ def command(
     ] = None,
     out: NewSession = None,
     svg: Annotated[bool, typer.Option("--svg", help="Draw the roofline beside the session.")] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Draw each kernel over its sizes, GB/s by implementation: .svg or .png."
+        ),
+    ] = None,
+    table: Annotated[
+        bool, typer.Option("--table", help="Print a row a size, a column an implementation, in GB/s.")
+    ] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail where a time is unstable, above the roof, or disputed.")
     ] = False,
@@ -156,6 +168,8 @@ def command(
         labels=label or (),
         out=out,
         svg=svg,
+        plot=plot,
+        table=table,
         strict=strict,
         as_json=as_json,
         patience=patience,
@@ -173,9 +187,7 @@ def run(options: RunOptions) -> int:
     folders = choose_folders(options.folders, is_trusted=options.trust)
     catalog = scan_kernels(folders)
     devices = choose_devices(local_devices(), options.device)
-    pictures = file_of_each(devices, path.with_suffix(".svg")) if options.svg else {}
-    for picture in filter(is_file, pictures.values()):
-        refuse(f"{picture}, where the roofline of this run would go, exists already; choose another name.")
+    pictures = _pictures(options, path, devices)
     device = devices[0]  # several are of one kind, and the plan is the same for each
     jobs = make_jobs(
         choose_kernels(catalog, options.kernels),
@@ -232,7 +244,18 @@ def run(options: RunOptions) -> int:
     if session.path != path:  # the file was lost, and the run went on in another one
         pictures = file_of_each(devices, session.path.with_suffix(".svg")) if options.svg else {}
     _draw(console, session, pictures)
+    _show_sweeps(console, session, options)
     return BUSY if ending.busy else code
+
+
+def _pictures(options: RunOptions, path: Path, devices: Sequence[Device]) -> dict[Device, Path]:
+    """Where the rooflines go; refused before the run if one, or the sweep, cannot be written there."""
+    pictures = file_of_each(devices, path.with_suffix(".svg")) if options.svg else {}
+    for picture in filter(is_file, pictures.values()):
+        refuse(f"{picture}, where the roofline of this run would go, exists already; choose another name.")
+    if options.plot:
+        check_plot(options.plot)
+    return pictures
 
 
 def _learn(judged: Session) -> None:
@@ -283,3 +306,10 @@ def _draw(console: Console, session: Session, pictures: Mapping[Device, Path]) -
             complain(f"The roofline {why_unwritable(picture, error)}")
         else:
             console.print(f"Roofline: {picture}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _show_sweeps(console: Console, session: Session, options: RunOptions) -> None:
+    lines = [*sweep_lines(session)] if options.table else []
+    lines += draw_sweeps(session, options.plot) if options.plot else ()
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -212,8 +212,8 @@ def break_even_text(calls: float | None) -> str:
 def sizes_text(sizes: Mapping[str, int]) -> str:
     """Sizes short enough for a chart: ``32Ki × 4Ki``, ``8Ki³``; whole powers of 1024 are folded."""
     if len(sizes) in _POWERS and len(set(sizes.values())) == 1:
-        return _folded(next(iter(sizes.values()))) + _POWERS[len(sizes)]
-    return " × ".join(_folded(size) for size in sizes.values())
+        return folded_text(next(iter(sizes.values()))) + _POWERS[len(sizes)]
+    return " × ".join(folded_text(size) for size in sizes.values())
 
 
 def tick_text(log10_value: float) -> str:
@@ -224,7 +224,17 @@ def tick_text(log10_value: float) -> str:
     return f"{10 ** (log10_value - exponent):.3g} {_PREFIXES[exponent]}"
 
 
-def _folded(size: int) -> str:
+def tick_value_text(value: float, unit: str) -> str:
+    """A tick with its unit, and no digits that it does not need: ``0``, ``1.5 TB/s``, ``20 µs``."""
+    if value == 0:
+        return "0"
+    text = si_text(value, unit, 4)
+    number, gap, rest = text.partition(" ")
+    return f"{number.rstrip('0').rstrip('.') if '.' in number else number}{gap}{rest}"
+
+
+def folded_text(size: int) -> str:
+    """One size: ``4Ki``, ``98432``; whole powers of 1024 are folded."""
     power = 0
     while size and size % 1024 == 0 and power < len(_BINARY) - 1:
         size, power = size // 1024, power + 1

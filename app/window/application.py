@@ -32,6 +32,7 @@ from roofscope.app.window.panes.log import LogPane
 from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.panes.results import ResultsPane
 from roofscope.app.window.panes.source import SourcePane
+from roofscope.app.window.panes.sweep import SweepPane
 from roofscope.app.window.panes.trace import TracePane
 from roofscope.app.window.plan_watch import PlanWatch
 from roofscope.app.window.runtime_folder import give_qt_a_runtime_folder
@@ -223,6 +224,7 @@ class Application(QObject):
             trace=TracePane(model, selection, self.background, actions[CommandId.TRACE]),
             source=SourcePane(model, selection, self.background, self._own_files, theme),
             compare=ComparePane(model, selection, actions[CommandId.COMPARE], theme),
+            sweep=SweepPane(model, selection, self.background, theme, table.speed_up_of),
             strip=DeviceStrip(self._source),
             log=LogPane(self.log),
         )
@@ -252,6 +254,8 @@ class Application(QObject):
         panes.trace.failed.connect(lambda text: panes.cards.notice(text, Topic.FILE))
         panes.trace.exported.connect(self.window.say)
         panes.source.open_asked.connect(open_in_editor)
+        panes.sweep.noticed.connect(panes.cards.notice)
+        panes.sweep.said.connect(self.window.say)
         self.background.failed.connect(panes.cards.notice)
         self.window.file_dropped.connect(controller.open)
         self.window.file_dropped_to_compare.connect(self.commands.compare_with)
@@ -270,7 +274,7 @@ class Application(QObject):
         self.window.show_scheme(self.theme_switch.scheme)
         panes = self.panes
         first = (panes.chart, panes.library, panes.results, panes.details, panes.cards)
-        painters = (*first, panes.source, panes.compare)
+        painters = (*first, panes.source, panes.compare, panes.sweep)
         self.window.style_with(theme, *(partial(pane.set_theme, theme) for pane in painters))
 
     def _text_resized(self, percent: int) -> None:

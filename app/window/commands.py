@@ -28,6 +28,7 @@ class CommandId(StrEnum):
     EXPORT = "export"
     RENAME = "rename"
     TRASH = "trash"
+    REPORT = "report"
     KERNELS = "kernels"
     QUIT = "quit"
     UNDO = "undo"
@@ -139,6 +140,13 @@ COMMANDS = (
         Menu.FILE,
         "Move to &trash",
         "Put this session's file into the trash; Undo brings it back",
+    ),
+    Command(
+        CommandId.REPORT,
+        Menu.FILE,
+        "Re&port...",
+        "Write this session as one HTML page: chart, sweeps, tables, sources",
+        "Ctrl+Shift+E",
     ),
     Command(
         CommandId.KERNELS,

@@ -1,7 +1,7 @@
 """What the File menu does with sessions: open, save, rename, put away, export; and those of before."""
 
+import copy
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QInputDialog
 
 from roofscope.app.presentation.export import ExportError, export
+from roofscope.app.presentation.report.file import write_report
 from roofscope.app.window.background import Background
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.controller import Controller
@@ -59,6 +60,7 @@ class SessionCommands(QObject):
             CommandId.SAVE: self._save,
             CommandId.SAVE_AS: self._save_as,
             CommandId.EXPORT: lambda: self._dialogs.ask_export(parts.model.session.path.stem, self.export),
+            CommandId.REPORT: lambda: self._dialogs.ask_report(parts.model.session.path.stem, self.report),
             CommandId.RENAME: self._ask_name,
             CommandId.TRASH: self.put_away,
         }
@@ -67,21 +69,12 @@ class SessionCommands(QObject):
         self._parts.controller.open(self._example)
 
     def export(self, path: Path) -> None:
-        board = self._parts.panes.cards.board
-        if self._parts.controller.keeper.is_open_file(path):
-            board.add(f"{path} is the open session and would be lost; choose another name.", Topic.FILE)
-            return
         session, chart = self._parts.model.session, self._parts.panes.chart.picture()
+        self._write(path, lambda: export(session, chart, path))
 
-        def question() -> str:
-            try:
-                export(session, chart, path)
-            except ExportError as error:
-                return str(error)
-            return ""
-
-        self._parts.window.say(f"Writing {path.name}...")
-        self._parts.background.ask(question, partial(self._exported, path))
+    def report(self, path: Path) -> None:
+        session = copy.copy(self._parts.model.session)
+        self._write(path, lambda: write_report(session, path))
 
     def compare_with(self, path: Path) -> None:
         """Set this session beside the one shown; on trouble say so."""
@@ -131,13 +124,29 @@ class SessionCommands(QObject):
 
         self._steps.note(f"removal of {trashed.path.stem}", again, lambda: controller.bring_back(now[0]))
 
-    def _exported(self, path: Path, problem: str) -> None:
-        board = self._parts.panes.cards.board
-        if problem:
-            board.add(problem, Topic.FILE)
-        else:
-            board.settle(Topic.FILE)
-        self._parts.window.say("" if problem else f"Written to {path}")
+    def _write(self, path: Path, write: Callable[[], None]) -> None:
+        """In the background: hundreds of points take a second."""
+        board, say = self._parts.panes.cards.board, self._parts.window.say
+        if self._parts.controller.keeper.is_open_file(path):
+            board.add(f"{path} is the open session and would be lost; choose another name.", Topic.FILE)
+            return
+
+        def question() -> str:
+            try:
+                write()
+            except ExportError as error:
+                return str(error)
+            return ""
+
+        def written(problem: str) -> None:
+            if problem:
+                board.add(problem, Topic.FILE)
+            else:
+                board.settle(Topic.FILE)
+            say("" if problem else f"Written to {path}")
+
+        say(f"Writing {path.name}...")
+        self._parts.background.ask(question, written)
 
     def _compare(self, other: Session | str) -> None:
         cards = self._parts.panes.cards

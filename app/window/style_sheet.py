@@ -90,6 +90,12 @@ QToolButton[role="segment"] {{ border: 1px solid {theme.border}; padding: 4px 6p
 QToolButton[role="segment"]:checked {{ background: {theme.selected_row}; border-color: {theme.accent}; }}
 QToolButton[role="segment"]:disabled {{ color: {theme.axis}; }}
 QToolButton[role="legend"] {{ padding: 4px 3px; }}
+QToolButton[role="line"] {{ padding: 2px 6px; color: {theme.axis}; }}
+QToolButton[role="line"]:checked {{
+  background: transparent; border-color: transparent; color: {theme.text};
+}}
+QToolButton[role="line"]:hover {{ background: {theme.hover}; }}
+QToolButton[role="line"]:focus {{ border-color: {theme.accent}; }}
 QToolButton[role="run"] {{ background: {theme.accent}; color: {theme.on_accent}; padding: 5px 10px; }}
 QToolButton[role="run"]:hover {{ border-color: {theme.text}; }}
 QToolButton[role="run"]:disabled {{ background: {theme.hover}; color: {theme.axis}; }}

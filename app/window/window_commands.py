@@ -98,6 +98,10 @@ class WindowCommands(QObject):
         return self.sessions.export
 
     @property
+    def report(self) -> Callable[[Path], None]:
+        return self.sessions.report
+
+    @property
     def compare_with(self) -> Callable[[Path], None]:
         return self.sessions.compare_with
 

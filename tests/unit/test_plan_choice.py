@@ -31,6 +31,13 @@ def jobs(catalog: Catalog, choice: PlanChoice, *names: str) -> tuple[Job, ...]:
         ("n=1_000_000", ({"n": 1_000_000},)),
         ("n=0", ({"n": 0},)),
         (" ; ", ()),
+        ("n=2^10..2^12", ({"n": 1024}, {"n": 2048}, {"n": 4096})),
+        ("n = 1Ki .. 5000", ({"n": 1024}, {"n": 2048}, {"n": 4096})),
+        ("n=1..2^4*4; n=7", ({"n": 1}, {"n": 4}, {"n": 16}, {"n": 7})),
+        ("n=1k..4kx2", ({"n": 1000}, {"n": 2000}, {"n": 4000})),
+        ("cols=256..512+128, rows=4", tuple({"cols": cols, "rows": 4} for cols in (256, 384, 512))),
+        ("m=n=k=2^7..2^8", ({"m": 128, "n": 128, "k": 128}, {"m": 256, "n": 256, "k": 256})),
+        ("m=1..4, n=3..5+1", ({"m": 1, "n": 3}, {"m": 2, "n": 4}, {"m": 4, "n": 5})),
     ],
 )
 def test_sizes_are_read(text: str, sizes: tuple[dict[str, int], ...]):
@@ -38,7 +45,12 @@ def test_sizes_are_read(text: str, sizes: tuple[dict[str, int], ...]):
 
 
 @pytest.mark.parametrize(
-    "text", ["rows", "rows=", "rows=-1", "rows=1.5", "rows=4 cols=3", "n=1, n=2", "=3", "n=0x10", ","]
+    "text",
+    [
+        *("rows", "rows=", "rows=-1", "rows=1.5", "rows=4 cols=3", "n=1, n=2", "=3", "n=0x10", ",", "n=4kx2"),
+        *("n=..4", "n=1..", "n=8..4", "n=0..4", "n=1..4+0", "n=1..4*1", "n=1..1M+1", "n=2^99", "n=2^999"),
+        *("m=1..4, n=1..8", "m=n=", "m=n=1, n=2"),
+    ],
 )
 def test_what_is_no_size_gives_one_sentence(text: str):
     with pytest.raises(PlanError) as caught:

@@ -21,6 +21,7 @@ from roofscope.app.presentation.roofline.svg_elements import (
     SMALL,
     svg_marker,
     svg_placed,
+    svg_point,
     svg_rect,
     svg_text,
     svg_warning,
@@ -217,7 +218,7 @@ def _strip(strip: StripScene, box: Box, theme: Theme) -> list[str]:
         parts.append(svg_text(kernel, box.left + 8, y + 4, theme.text, size=SMALL))
     places = [(view.px(point.x), box.top + LANE * (strip.lane(point) + 0.5)) for point in strip.points]
     placed = list(zip(strip.points, places, strict=True))
-    parts += [svg_marker(point.provider, *place, theme) for point, place in placed]
+    parts += [svg_point(point.number, svg_marker(point.provider, *place, theme)) for point, place in placed]
     parts += [svg_warning(*place, theme) for point, place in placed if point.warns]
     return parts
 
@@ -249,7 +250,8 @@ def _error_bar(point: ChartPoint, view: View, theme: Theme) -> str:
 
 
 def _point(point: ChartPoint, view: View, theme: Theme, opacity: float = 1.0) -> str:
-    return svg_marker(point.provider, view.px(point.x), view.py(point.y), theme, opacity)
+    marker = svg_marker(point.provider, view.px(point.x), view.py(point.y), theme, opacity)
+    return svg_point(point.number, marker)
 
 
 def _row(start: Pair, end: Pair, view: View, theme: Theme) -> str:

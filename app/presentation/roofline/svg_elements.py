@@ -56,6 +56,12 @@ def svg_marker(provider: Provider, x: float, y: float, theme: Theme, opacity: fl
     return f'<polygon points="{outline}" {style}/>'
 
 
+def svg_point(number: int, marker: str, title: str = "") -> str:
+    """A point's marker, findable by the point's number in a page; browsers show the title on hover."""
+    words = f"<title>{html_text(title)}</title>" if title else ""
+    return f'<g data-point="{number}">{words}{marker}</g>'
+
+
 def svg_warning(x: float, y: float, theme: Theme) -> str:
     """A small exclamation mark at the upper right of a marker at (x, y)."""
     centre_x, centre_y = x + MARKER * 0.75, y - MARKER * 0.75

@@ -74,7 +74,10 @@ class PlanBar(QFrame):
         self.own_sizes = QLineEdit()
         self.own_sizes.setAccessibleName("Own sizes")
         self.own_sizes.setPlaceholderText("own: rows=4096")
-        self.own_sizes.setToolTip("Own sizes; several lists split by a semicolon. 4Ki is 4096, 1M a million.")
+        self.own_sizes.setToolTip(
+            "Own sizes; several lists split by a semicolon. 4Ki is 4096, 1M a million; a range such as "
+            "n=2^10..2^24 gives a sweep: it doubles, or steps as in n=256..4Ki+128"
+        )
         self.own_sizes.setClearButtonEnabled(True)
         self.own_sizes.setMinimumWidth(84)
         self.own_sizes.setMaximumWidth(260)

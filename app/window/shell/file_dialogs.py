@@ -56,6 +56,13 @@ class FileDialogs:
         dialog.selectFile(stem)
         dialog.open()
 
+    def ask_report(self, stem: str, deliver: Callable[[Path], object]) -> None:
+        dialog = self._dialog("Report", "Web page (*.html)", deliver)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("html")
+        dialog.selectFile(stem)
+        dialog.open()
+
     def _dialog(self, title: str, kinds: str, deliver: Callable[[Path], object]) -> QFileDialog:
         dialog = QFileDialog(self._window, title, str(self._settings.folder), kinds)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

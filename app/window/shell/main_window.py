@@ -38,6 +38,7 @@ from roofscope.app.window.panes.log import LogPane
 from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.panes.results import ResultsPane
 from roofscope.app.window.panes.source import SourcePane
+from roofscope.app.window.panes.sweep import SweepPane
 from roofscope.app.window.panes.trace import TracePane
 from roofscope.app.window.restyling import Restyling
 from roofscope.app.window.shell.details_fold import DetailsFold
@@ -76,6 +77,7 @@ class Panes(Struct, frozen=True):
     trace: TracePane
     source: SourcePane
     compare: ComparePane
+    sweep: SweepPane
     strip: DeviceStrip
     log: LogPane
 
@@ -119,7 +121,13 @@ class MainWindow(QMainWindow):
         add("Library", panes.library, LEFT)
         add("Details", panes.details, RIGHT)
         add("Results", panes.results, BOTTOM)
-        below = {"Trace": panes.trace, "Source": panes.source, "Compare": panes.compare, "Log": panes.log}
+        below = {
+            "Sweep": panes.sweep,
+            "Source": panes.source,
+            "Compare": panes.compare,
+            "Trace": panes.trace,
+            "Log": panes.log,
+        }
         for title, pane in below.items():
             add(title, pane, BOTTOM)
         self.setCorner(Qt.Corner.BottomRightCorner, RIGHT)

@@ -1,0 +1,30 @@
+"""``report``: a session as one HTML file that stands for itself."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from roofscope.app.cli.options import SessionFile
+from roofscope.app.cli.output import say
+from roofscope.app.cli.sessions import load_or_refuse
+from roofscope.app.cli.targets import STDOUT, check_target, put
+from roofscope.app.presentation.report.file import SUFFIXES
+
+
+def command(
+    file: SessionFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The .html to write; - is stdout. Beside the session if none."),
+    ] = None,
+) -> None:
+    """Write a session as one HTML file: rooflines, sweeps, tables, sources. It fetches nothing."""
+    from roofscope.app.presentation.report.page import report_html  # jinja2 takes a while to load
+
+    session = load_or_refuse(file)
+    target = out or file.with_suffix(".html")
+    check_target(target, file, SUFFIXES)
+    put(report_html(session).encode(), target)
+    if target != STDOUT:
+        say(str(target))

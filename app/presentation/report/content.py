@@ -1,0 +1,211 @@
+"""What a report says, as texts in the order of reading; the template only places them."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from roofscope.app.presentation.comparison import ACROSS_METHODS, ACROSS_METHODS_NOTE, speed_up_short_text
+from roofscope.app.presentation.formatting import (
+    MISSING,
+    bandwidth_text,
+    counted_text,
+    error_text,
+    flop_rate_text,
+    sizes_text,
+    spread_time_text,
+)
+from roofscope.app.presentation.point_row import PointRow, point_rows, reason_text, status_text
+from roofscope.app.presentation.roofline.caption import device_text
+from roofscope.app.presentation.verdict_text import (
+    WARNING_FLAGS,
+    share_text,
+    verdict_sentence,
+)
+from roofscope.profiling.planning.plan import job_number
+from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.session import Session
+
+
+class Cell(Struct, frozen=True):
+    """``key`` sorts; None sorts last."""
+
+    text: str
+    key: float | None = None
+    is_number: bool = False
+
+
+class ResultRow(Struct, frozen=True):
+    """One point: its cells in the order of COLUMNS, and the sentence that judges it."""
+
+    number: int
+    title: str
+    provider: str
+    cells: tuple[Cell, ...]
+    flags: tuple[str, ...]
+    warns: bool
+    verdict: str
+    is_measured: bool
+
+
+class Best(Struct, frozen=True):
+    """The fastest of a workload."""
+
+    number: int
+    workload: str
+    implementation: str
+    time: str
+    speed_up: str
+    share: str
+    verdict: str
+
+
+class Note(Struct, frozen=True):
+    """What the user wrote: of one point, or of the session."""
+
+    text: str
+    about: str = ""
+
+
+class SourceText(Struct, frozen=True):
+    """A file, and the implementations that are built from it."""
+
+    name: str
+    users: str
+    text: str
+
+
+COLUMNS = (
+    *("Kernel", "Implementation", "Type", "Size", "Time, 95 % interval", "Of roof", "Speed-up"),
+    *("Bandwidth", "FLOP/s", "Error of allowed", "Flags"),
+)
+_MOST_SOURCE = 420_000  # characters in all: a report is to be sent by mail
+
+
+def result_rows(session: Session) -> list[ResultRow]:
+    """Every point in the order of the plan."""
+    rows = point_rows(session, Provider.EAGER, None)
+    rows.sort(key=lambda row: (job_number(row.point.job), row.point.number))
+    several = len(session.devices) > 1
+    return [_result(row, several=several) for row in rows]
+
+
+def _result(row: PointRow, *, several: bool) -> ResultRow:
+    point, judged = row.point, row.verdict
+    workload, measured = point.job.workload, point.measured
+    size = sizes_text(workload.sizes) + (f" on {point.job.device}" if several else "")
+    cells = [
+        Cell(workload.kernel),
+        Cell(point.implementation.label),
+        Cell(workload.dtype.label),
+        Cell(size, float(point.job.work.byte_count)),
+    ]
+    if measured:
+        time, found = measured.time, measured.verification
+        rate = point.achieved_flop_rate if point.job.work.flop_count else None
+        error = f"{error_text(found.relative_error)} of {error_text(found.tolerance)}"
+        cells += [
+            Cell(spread_time_text(time.median_s, time.bounds_s, len(time.samples_s)), time.median_s, True),
+            Cell(share_text(judged), judged.fraction_of_roof, True),
+            Cell(_speed_up(row), row.speed_up.ratio if row.speed_up else None, True),
+            Cell(bandwidth_text(point.achieved_bandwidth), point.achieved_bandwidth, True),
+            Cell(flop_rate_text(rate), rate, True),
+            Cell(found.unverified or error, found.relative_error, True),
+        ]
+    else:
+        cells += [Cell(status_text(point)), *(Cell("") for _ in range(5))]
+    return ResultRow(
+        number=point.number,
+        title=f"{point.label}, {workload.dtype.label} {size}",
+        provider=str(point.implementation.provider),
+        cells=tuple(cells),
+        flags=tuple(map(str, judged.flags)),
+        warns=not WARNING_FLAGS.isdisjoint(judged.flags),
+        verdict=verdict_sentence(point, judged) if measured else reason_text(point),
+        is_measured=measured is not None,
+    )
+
+
+def best_rows(session: Session) -> list[Best]:
+    """The fastest implementation of each workload, in the order of the plan."""
+    fastest: dict[str, PointRow] = {}
+    for row in point_rows(session, Provider.EAGER, None):
+        measured = row.point.measured
+        if measured is None:
+            continue
+        key = f"{row.point.job.workload.label} {row.point.job.regime} {row.point.job.device}"
+        other = fastest.get(key)
+        if other is None or measured.time.median_s < _median_s(other):
+            fastest[key] = row
+    ordered = sorted(fastest.values(), key=lambda row: (job_number(row.point.job), row.point.number))
+    return [_best(row, session) for row in ordered]
+
+
+def _speed_up(row: PointRow) -> str:
+    return speed_up_short_text(row.speed_up) if row.speed_up else MISSING
+
+
+def _median_s(row: PointRow) -> float:
+    assert row.point.measured
+    return row.point.measured.time.median_s
+
+
+def _best(row: PointRow, session: Session) -> Best:
+    point, measured = row.point, row.point.measured
+    assert measured
+    workload, time = point.job.workload, measured.time
+    where = f" on {point.job.device}" if len(session.devices) > 1 else ""
+    return Best(
+        point.number,
+        f"{workload.kernel} {workload.dtype.label} {sizes_text(workload.sizes)}{where}",
+        point.implementation.label,
+        spread_time_text(time.median_s, time.bounds_s, len(time.samples_s)),
+        _speed_up(row),
+        share_text(row.verdict),
+        verdict_sentence(point, row.verdict),
+    )
+
+
+def footnotes(rows: Sequence[ResultRow]) -> list[str]:
+    """What signs in the table mean."""
+    return (
+        [ACROSS_METHODS_NOTE]
+        if any(ACROSS_METHODS in cell.text for row in rows for cell in row.cells)
+        else []
+    )
+
+
+def count_text_of(session: Session) -> str:
+    """``293 points: 289 measured, 4 not``."""
+    measured = sum(point.measured is not None for point in session.points)
+    rest = len(session.points) - measured
+    text = f"{counted_text(len(session.points), 'point')}: {measured} measured"
+    return f"{text}, {rest} not" if rest else text
+
+
+def source_texts(session: Session) -> tuple[list[SourceText], int]:
+    """Each file once, with the implementations that use it; and how many were too much for a report."""
+    users: dict[tuple[str, str], list[str]] = {}
+    texts: dict[tuple[str, str], str] = {}
+    labels = {p.implementation.source_hash: p.implementation.title for p in session.points}
+    for source_hash, files in session.sources.items():
+        if source_hash not in labels:
+            continue
+        for file in files:
+            texts[file.name, file.sha256] = file.text
+            users.setdefault((file.name, file.sha256), []).append(labels[source_hash])
+    found: list[SourceText] = []
+    left_out = total = 0
+    for (name, digest), text in texts.items():
+        if total + len(text) > _MOST_SOURCE:
+            left_out += 1
+            continue
+        total += len(text)
+        mine = list(dict.fromkeys(users[name, digest]))
+        shown = ", ".join(mine[:3]) + (f" and {len(mine) - 3} more" if len(mine) > 3 else "")
+        found.append(SourceText(name, shown, text))
+    return sorted(found, key=lambda source: source.name), left_out
+
+
+def title_of(session: Session) -> str:
+    device = device_text(session)
+    return f"{session.path.stem}, {device}" if device else session.path.stem

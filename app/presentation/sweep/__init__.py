@@ -1,0 +1,1 @@
+"""A kernel over its sizes: a line an implementation, without Qt."""

@@ -1,0 +1,1 @@
+"""The sweep pane's own parts: plot, legend, files."""

@@ -1,0 +1,113 @@
+"""What the sweep is of, in one row: kernel, type, quantity, axis, baseline; and what is done with it."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QWidget
+
+from roofscope.app.presentation.sweep.quantity import Quantity
+from roofscope.app.presentation.sweep.scene import SweepOptions, SweepScene
+from roofscope.app.window.widgets.elided_label import ElidedLabel
+from roofscope.app.window.widgets.labels import choice_box, tip_text
+from roofscope.profiling.planning.spec import Dtype
+
+_QUANTITIES = {
+    Quantity.BANDWIDTH: "GB/s",
+    Quantity.FLOP_RATE: "TFLOP/s",
+    Quantity.TIME: "Time",
+    Quantity.SPEED_UP: "Speed-up",
+    Quantity.OF_ROOF: "Of roof",
+}
+
+
+class SweepBar(QWidget):
+    """Shows the options of a scene and tells of the user's changes."""
+
+    options_changed = Signal(object)  # SweepOptions
+    fit_wanted = Signal()
+    copy_wanted = Signal()
+    export_wanted = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._options = SweepOptions()
+        self._kernel = ""  # that is shown
+        self.kernels = choice_box("Kernel of the sweep", "Which kernel; those with several sizes come first")
+        self.dtypes = choice_box("Dtype of the sweep", "Which element type")
+        self.quantities = choice_box("What the sweep shows", "What stands on the y axis")
+        self.axes = choice_box("Axis of the sweep", "Along which sizes; the others stay as the title says")
+        self.baselines = choice_box("Baseline of the sweep", "What speed-ups refer to")
+        self._note = ElidedLabel("muted")
+        self._note.setAccessibleName("Notes on the sweep")
+        self._buttons = [
+            _button("Fit", "Show all of the sweep (F). Wheel zooms, drag pans", self.fit_wanted.emit),
+            _button("Copy", "Copy the sweep as a picture and as a table", self.copy_wanted.emit),
+            _button("Export...", "Write the sweep as SVG, PNG or CSV", self.export_wanted.emit),
+        ]
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(6)
+        for box in (self.kernels, self.dtypes, self.quantities, self.axes, self.baselines):
+            row.addWidget(box)
+            box.activated.connect(self._chosen)
+        row.addWidget(self._note, 1)
+        for button in self._buttons:
+            row.addWidget(button)
+
+    def show_scene(
+        self, scene: SweepScene, options: SweepOptions, known: Mapping[str, tuple[Dtype, ...]]
+    ) -> None:
+        """Bring the boxes in line with what is drawn; ``known`` are kernels with their dtypes."""
+        self._options, self._kernel = options, scene.kernel
+        dtypes = known.get(scene.kernel, ())
+        _fill(self.kernels, [(kernel, kernel) for kernel in known], scene.kernel)
+        _fill(self.dtypes, [(dtype.label, dtype) for dtype in dtypes], scene.dtype)
+        _fill(self.quantities, [(text, quantity) for quantity, text in _QUANTITIES.items()], scene.quantity)
+        _fill(self.axes, [(f"over {axis.short}", axis) for axis in scene.axes], scene.axis)
+        stems = [(f"over {stem}", stem) for stem in scene.baselines]
+        _fill(self.baselines, stems, scene.baseline)
+        self.kernels.setVisible(bool(known))
+        self.dtypes.setVisible(bool(dtypes))
+        self.axes.setVisible(len(scene.axes) > 1)
+        self.baselines.setVisible(scene.quantity is Quantity.SPEED_UP)
+        for button in self._buttons:
+            button.setEnabled(bool(scene.legend))
+
+    def tell(self, note: str) -> None:
+        """What must be known beside the lines."""
+        self._note.set_text(note)
+        self._note.setToolTip(tip_text(note))
+
+    def _chosen(self) -> None:
+        """Another kernel has dtypes, axes and lines of its own."""
+        kernel = self.kernels.currentData()
+        is_same = kernel == self._kernel
+        dtype = self.dtypes.currentData()
+        self.options_changed.emit(
+            SweepOptions(
+                kernel,
+                Dtype(dtype) if is_same and dtype else None,
+                Quantity(self.quantities.currentData()),  # Qt keeps the text of either
+                self.axes.currentData() if is_same else None,
+                self.baselines.currentData() if is_same else None,
+                self._options.hidden if is_same else frozenset(),
+            )
+        )
+
+
+def _button(text: str, tip: str, act: Callable[[], object]) -> QToolButton:
+    button = QToolButton()
+    button.setText(text)
+    button.setToolTip(tip_text(tip))
+    button.setAccessibleName(f"{text.removesuffix('...')} the sweep")
+    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    button.clicked.connect(lambda _checked=False: act())
+    return button
+
+
+def _fill(box: QComboBox, entries: Sequence[tuple[str, object]], current: object) -> None:
+    if [(box.itemText(place), box.itemData(place)) for place in range(box.count())] != list(entries):
+        box.clear()
+        for text, data in entries:
+            box.addItem(text, data)
+    box.setCurrentIndex(next((place for place, (_, data) in enumerate(entries) if data == current), -1))
