@@ -99,6 +99,7 @@ class MainWindow(QMainWindow):
         self.tabifyDockWidget(self.docks["Results"], self.docks["Trace"])
         self.tabifyDockWidget(self.docks["Trace"], self.docks["Source"])
         self.docks["Results"].raise_()
+        self.docks["Source"].visibilityChanged.connect(panes.source.set_in_view)
         self._fill_menus()
         status = self.statusBar()
         status.setSizeGripEnabled(False)
