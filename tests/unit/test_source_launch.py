@@ -1,4 +1,4 @@
-"""What is told of a call's kernels: launches as profiled, what compilers said, and occupancy."""
+"""What is shown of a call's kernels: launches as profiled, what compilers said, and occupancy."""
 
 from msgspec.structs import replace
 
