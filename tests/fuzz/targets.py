@@ -13,11 +13,14 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from roofscope.app.presentation.source.generated import joined
+from roofscope.app.presentation.source.sheet import SheetLine, sheet_of
 from roofscope.profiling.decoding import UnreadableError, decode
 from roofscope.profiling.planning.formula import FormulaError
 from roofscope.profiling.planning.spec import KernelSpec
 from roofscope.profiling.planning.spec_check import spec_error
 from roofscope.profiling.results.chrome_trace import TraceError, read_trace
+from roofscope.profiling.results.generated import Code, CodeError, CodeKind, pack, unpack
 from roofscope.profiling.results.outcome import Stage
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.results.session import Session
@@ -28,6 +31,7 @@ from roofscope.profiling.supervision.protocol import (
     Bye,
     CeilingReady,
     Close,
+    CodeReady,
     Event,
     Hello,
     Notice,
@@ -71,6 +75,7 @@ def messages() -> bytes:
         CeilingReady("ceilings", CEILINGS[0]),
         ProofReady("selftest", Proof(ProofName.COLD_CACHE, True, "", "Below.")),
         TraceReady(job.id, eager, gzip.compress(b"{}")),
+        CodeReady(job.id, eager, CODES),
         Notice("µ"),
         TaskDone(job.id),
         Bye("done", restart=False),
@@ -199,6 +204,39 @@ def _feed_spec(data: bytes) -> str:
     return ""
 
 
+# Generated code
+
+CODES = (
+    Code(CodeKind.TTIR, "_softmax", "%0 = arith.addf %1, %2 : tensor<8xf32> loc(#loc)\n"),
+    Code(CodeKind.PTX, "_softmax", ".visible .entry _softmax(\n  .param .u64 x\n) // c\n"),
+    Code(CodeKind.SASS, "_softmax", "        /*0010*/  MOV R1, c[0x0][0x28] ;\n"),
+    Code(CodeKind.INDUCTOR, "graph 1 of 1", "k = async_compile.triton('k', '''\nimport triton\n''')\n"),
+)
+
+
+def _generated(chance: random.Random) -> bytes:
+    if chance.randrange(2):
+        return changed_bytes(pack(CODES), chance)
+    return packed(json.dumps(changed_value(json.loads(msgspec.json.encode(CODES)), chance)).encode())
+
+
+def _feed_generated(data: bytes) -> str:
+    try:
+        codes = unpack(data)
+    except CodeError:
+        return ""
+    for kind in CodeKind:
+        if text := joined(codes, kind):
+            sheet = sheet_of([text])
+            if any(len(line.text) < last for line in sheet.lines for last in _ends(line)):
+                return "a word that ends behind its line"
+    return ""
+
+
+def _ends(line: SheetLine) -> list[int]:
+    return [start + count for start, count, _ in line.words]
+
+
 # Sessions
 
 
@@ -218,6 +256,7 @@ def _small_session() -> Path:
             store.add_outcome(point.job, point.implementation, point.outcome)
         store.add_proof(Proof(ProofName.COLD_CACHE, True, "", "Below."))
         store.add_trace(chosen[0].job, chosen[0].implementation, gzip.compress(trace(), mtime=0))
+        store.add_code(chosen[0].job, chosen[0].implementation, CODES)
     return path
 
 
@@ -302,6 +341,7 @@ def _same(session: Session) -> bool:
 TARGETS: dict[str, Target] = {
     "lines": Target(_lines, _feed_lines, 50_000),
     "traces": Target(_traces, _feed_trace, 50_000),
+    "generated code": Target(_generated, _feed_generated, 50_000),
     "ceilings": Target(_ceilings, _feed_ceilings, 50_000),
     "specs": Target(_specs, _feed_spec, 50_000),
     "session bytes": Target(_session_bytes, _feed_bytes, 50_000),

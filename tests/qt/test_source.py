@@ -12,10 +12,11 @@ from pytestqt.qtbot import QtBot
 from roofscope.app.presentation.source.highlight import Word, code_colours, highlighted
 from roofscope.app.presentation.source.pages import Page
 from roofscope.app.presentation.source.sheet import Ground, aligned_sheets, sheet_of
-from roofscope.app.presentation.source.texts import shown_text
+from roofscope.app.presentation.source.texts import Language, shown_text
 from roofscope.app.presentation.tokens import DARK, LIGHT, Theme
 from roofscope.app.window.application import Application
 from roofscope.app.window.commands import CommandId
+from roofscope.app.window.panes import source
 from roofscope.app.window.panes.source import SourcePane
 from roofscope.app.window.widgets.code_view import CodeView
 from roofscope.profiling.paths import ASSETS
@@ -284,10 +285,13 @@ def test_words_are_known_in_every_language() -> None:
         "a.py": ("def run(x):  # c", Word.KEYWORD),
         "a.cu": ('__global__ void k(float* x) { asm("x"); }', Word.STRING),
         "a.ptx": ("add.f32 %f1, %f2, 0f00000000; // c", Word.COMMENT),
+        "a.ttir": ("%0 = arith.addf %1, %2 : tensor<8xf32>", Word.KEYWORD),
+        "a.ll": ("%1 = add i32 %0, 1 ; c", Word.COMMENT),
         "a.sass": ("        /*0010*/  MOV R1, c[0x0][0x28] ;", Word.COMMENT),
     }
     for name, (text, expected) in texts.items():
-        [runs] = highlighted(shown_text(name, text))
+        language = {"a.ttir": Language.MLIR, "a.ll": Language.LLVM}.get(name)
+        [runs] = highlighted(shown_text(name, text, language))
         assert expected in {word for _, _, word in runs}, (name, runs)
         assert all(text[start : start + count].strip() for start, count, _ in runs)
 
@@ -321,3 +325,33 @@ def test_a_run_keeps_generated_code_where_it_is_asked_to(
     session = application.model.session
     assert len(session.codes) == (len(session.points) if is_asked else 0)
     assert all(point.job.keeps_code is is_asked for point in session.points)
+
+
+def test_a_page_that_cannot_be_laid_out_is_a_sentence(
+    application: Application, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> None:
+        raise RecursionError("too deep")
+
+    pane = shown(application, qtbot, point_of(application, "softmax/triton_online"))
+    monkeypatch.setattr(source, "spread_of", failing)
+    pane.show_page(Page.LAUNCH)
+    qtbot.waitUntil(lambda: pane.left.said == "This page cannot be shown: RecursionError: too deep")
+
+
+def test_nothing_is_looked_for_while_the_pane_is_out_of_view(application: Application, qtbot: QtBot) -> None:
+    pane = application.panes.source
+    application.selection.select(point_of(application, "softmax/triton_online").number)
+    assert pane._point is None
+    application.window.docks["Source"].raise_()
+    qtbot.waitUntil(lambda: pane.left.sheet is not None)
+
+
+def test_kernels_within_inductors_code_have_their_own_colours() -> None:
+    kernel = "r'''\n#include <x>\nint a = 1;  // c\n''')"
+    text = f"import torch\nk = async_compile.cpp_pybinding([], {kernel}\ny = 1\n"
+    runs = highlighted(shown_text("graph", text, Language.INDUCTOR))
+    assert len(runs) == 6
+    assert runs[2][0][2] is Word.META
+    assert runs[3][-1][2] is Word.COMMENT
+    assert runs[5][0][2] is Word.NUMBER

@@ -1,4 +1,4 @@
-"""What is told of a call's kernels: launches as profiled, what compilers said, and occupancy."""
+"""What is shown of a call's kernels: launches as profiled, what compilers said, and occupancy."""
 
 from msgspec.structs import replace
 
@@ -73,7 +73,7 @@ def test_a_grid_that_fills_no_device_is_named() -> None:
     small = replace(SOFTMAX, launch=replace(LAUNCH, blocks=66, grid=(66, 1, 1)))
     session, point = session_with(kernels=(small,), build=BuildInfo(0.1))
     [(_, facts)] = texts(session, point)
-    assert facts["Limited by"] == "the grid, which has fewer blocks than would fit"
+    assert facts["Limited by"] == "the grid: fewer blocks than fit"
     assert facts["Occupancy"] == "12 %: 1 block, 8 of 64 warps at once"
 
 

@@ -88,6 +88,14 @@ _SASS = re.compile(
 )
 
 
+_MLIR = re.compile(
+    r"(?P<comment>//.*)|(?P<string>\"[^\"]*\")|(?P<function>@[\w$.]+)|(?P<meta>#[\w$.]+|\^\w+)"
+    r"|(?P<type>\b(?:tensor|memref|vector)\b|!\w[\w.]*"
+    r"|\b(?:i1|i8|i16|i32|i64|index|bf16|f8\w+|f16|f32|f64)\b)"
+    r"|(?P<keyword>\b[a-z]\w*\.\w[\w.]*)|"
+    r"(?P<number>(?<![\w.%])-?(?:0x[0-9A-Fa-f]+|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\b)"
+)
+_OURS = {Language.SASS: _SASS, Language.MLIR: _MLIR}  # for which Pygments has no lexer
 _WITHIN = re.compile(r"async_compile\.\w+\([^\n]*'''(?P<inner>\n.*?\n)'''", re.DOTALL)
 
 
@@ -96,8 +104,8 @@ def highlighted(source: SourceText) -> tuple[tuple[Run, ...], ...]:
     lines = source.lines
     if source.language is Language.TEXT or any(len(line) > _LONGEST_LINE for line in lines):
         return tuple(() for _ in lines)
-    if source.language is Language.SASS:
-        found = [_of_sass(line) for line in lines[:MOST_LINES]]
+    if pattern := _OURS.get(source.language):
+        found = [_of_pattern(line, pattern) for line in lines[:MOST_LINES]]
     else:
         text = "\n".join((*lines[:MOST_LINES], ""))
         found = _of_pygments(text, source.language)[:-1]
@@ -116,11 +124,10 @@ def _highlight_within(text: str, found: list[tuple[Run, ...]]) -> None:
         found[first + 1 : first + len(runs) - 1] = runs[1:-1]
 
 
-def _of_sass(line: str) -> tuple[Run, ...]:
-    """Pygments has no lexer for machine code."""
+def _of_pattern(line: str, pattern: re.Pattern[str]) -> tuple[Run, ...]:
     return tuple(
         (match.start(), match.end() - match.start(), Word(match.lastgroup))
-        for match in _SASS.finditer(line)
+        for match in pattern.finditer(line)
         if match.lastgroup
     )
 
@@ -173,6 +180,7 @@ def _tokens(text: str, language: Language) -> Iterator[tuple[Word | None, str]]:
 
 def _lexer(language: Language) -> Any:
     from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
 
     names = {
         Language.PYTHON: "python",
@@ -180,7 +188,9 @@ def _lexer(language: Language) -> Any:
         Language.CUDA: "cuda",
         Language.CPP: "cpp",
         Language.PTX: "ptx",
-        Language.MLIR: "mlir",
         Language.LLVM: "llvm",
     }
-    return get_lexer_by_name(names[language])
+    try:
+        return get_lexer_by_name(names[language])
+    except ClassNotFound:  # of an older Pygments
+        return get_lexer_by_name("text")

@@ -17,7 +17,7 @@ _CAUSES = {
     Cause.SHARED_MEMORY: "shared memory",
     Cause.WARPS: "nothing: all warps are taken",
     Cause.BLOCKS: "the number of blocks",
-    Cause.GRID: "the grid, which has fewer blocks than would fit",
+    Cause.GRID: "the grid: fewer blocks than fit",
 }
 _OCCUPANCY_TIP = "Of the warps that a multiprocessor holds: from registers, shared memory and threads"
 

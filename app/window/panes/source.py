@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -35,7 +34,7 @@ from roofscope.app.window.widgets.folded_text import FoldedText
 from roofscope.app.window.widgets.labels import as_pane, choice_box, placeholder, tip_text
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.results.generated import CodeKind
-from roofscope.profiling.results.session import Point
+from roofscope.profiling.results.session import Point, Session
 
 _EMPTY = "Select a point in the chart or a row in the results to see its source."
 _ALONE = "Nothing beside it"
@@ -83,6 +82,14 @@ class _Side(QWidget):
             self._stack.setCurrentWidget(self.view)
 
 
+def _laid_out(session: Session, page: Page, point: Point, other: Point | None) -> Spread:
+    """As ``spread_of``; a text that cannot be laid out is one sentence in its place."""
+    try:
+        return spread_of(session, page, point, other)
+    except Exception as error:  # noqa: BLE001 - texts are hostile, and lexers are other people's
+        return Spread(f"This page cannot be shown: {type(error).__name__}: {error}")
+
+
 class SourcePane(QWidget):
     """Lays a page out in the background when it is in view; both halves scroll together."""
 
@@ -109,6 +116,7 @@ class SourcePane(QWidget):
         self._kinds: tuple[CodeKind, ...] = ()
         self._asked: _Asked | None = None
         self._kept: dict[_Asked, Spread] = {}
+        self._is_in_view = False
         self._is_following = False
         self._wants_other = True  # until the user wants nothing beside it
         self.tabs = QTabBar()
@@ -158,9 +166,12 @@ class SourcePane(QWidget):
         bar.setSpacing(8)
         bar.addWidget(self.tabs)
         bar.addWidget(self._title, 1)
-        bar.addWidget(self.next_button)
-        bar.addWidget(self.open_button)
         bar.addWidget(self.other_box)
+        second = QHBoxLayout()
+        second.setSpacing(8)
+        second.addWidget(self.lesson, 1)
+        for button in (self.next_button, self.open_button):
+            second.addWidget(button, 0, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight)
         halves = QSplitter(Qt.Orientation.Horizontal)
         halves.setChildrenCollapsible(False)
         halves.addWidget(self.left)
@@ -170,7 +181,7 @@ class SourcePane(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         column.addLayout(bar)
-        column.addWidget(self.lesson)
+        column.addLayout(second)
         column.addWidget(self.search)
         column.addWidget(halves, 1)
         layout = QVBoxLayout(self)
@@ -202,9 +213,11 @@ class SourcePane(QWidget):
 
         bar.valueChanged.connect(moved)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._turn()  # what was not in view was not laid out
+    def set_in_view(self, in_view: bool) -> None:
+        """Whether its tab is in front: what nobody sees is not looked for."""
+        self._is_in_view = in_view
+        self._refresh()
+        self._turn()
 
     def _take_point(self, point: Point) -> None:
         """Another one to compare with; most points are of other kernels."""
@@ -221,6 +234,8 @@ class SourcePane(QWidget):
         self._refresh()
 
     def _refresh(self) -> None:
+        if not self._is_in_view:
+            return
         number = self._selection.number
         point = self._model.point(number) if number is not None else None
         others = others_of(self._model.session, point) if point else ()
@@ -289,7 +304,7 @@ class SourcePane(QWidget):
 
     def _turn(self) -> None:
         """Show the page chosen; what is not known yet is laid out in the background."""
-        if self._point is None or not self.isVisible():
+        if self._point is None or not self._is_in_view:
             return
         self._fill_tabs()
         point, other = self._point, self._other()
@@ -304,7 +319,7 @@ class SourcePane(QWidget):
         for side in (self.left, self.right):
             side.show_content(_READING)
         self._background.ask(
-            lambda: spread_of(session, asked.page, point, other), lambda found: self._show(asked, found)
+            lambda: _laid_out(session, asked.page, point, other), lambda found: self._show(asked, found)
         )
 
     def _show(self, asked: _Asked, found: Spread) -> None:

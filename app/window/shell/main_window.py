@@ -134,6 +134,7 @@ class MainWindow(QMainWindow):
         self.setCorner(Qt.Corner.BottomLeftCorner, BOTTOM)
         self.setTabPosition(BOTTOM, self.tabPosition(RIGHT).North)
         self._layout.tabify("Results", *below)
+        self.docks["Source"].visibilityChanged.connect(panes.source.set_in_view)
         self._fill_menus()
         status = self.statusBar()
         status.setSizeGripEnabled(False)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.widgets.code_view import CodeView
 from roofscope.app.window.widgets.icons import icon
-from roofscope.app.window.widgets.labels import label
+from roofscope.app.window.widgets.labels import label, tip_text
 
 _BACKWARD = QTextDocument.FindFlag.FindBackward
 
@@ -119,7 +119,7 @@ class CodeSearch(QWidget):
 def _button(name: str, arrow: Qt.ArrowType, act: object) -> QToolButton:
     button = QToolButton()
     button.setArrowType(arrow)
-    button.setToolTip(name)
+    button.setToolTip(tip_text(name))
     button.setAccessibleName(name)
     button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     button.clicked.connect(act)

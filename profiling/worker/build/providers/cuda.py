@@ -185,6 +185,7 @@ def compile_source(source: Path, dtype: Dtype | None, architecture: str) -> Any:
 def compiled(source: Path, dtype: Dtype | None, architecture: str) -> tuple[Any, str]:
     """The module, and the PTX that was made on the way to it; "" where NVRTC gives none."""
     options = core.ProgramOptions(
+        name=source.name,  # by which errors name it
         arch=architecture,
         std="c++17",
         include_path=[str(LIBRARY), str(cuda_include_folder())],
@@ -195,7 +196,7 @@ def compiled(source: Path, dtype: Dtype | None, architecture: str) -> tuple[Any,
         module = program.compile("cubin")
     except Exception as error:
         message = f"{source.name} does not compile for {architecture}{f' in {dtype}' if dtype else ''}."
-        raise BuildError(message, str(error)) from error
+        raise BuildError(message, str(error).replace("\0", "")) from error
     return module, _ptx(program)
 
 
