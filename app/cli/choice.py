@@ -219,6 +219,7 @@ def make_jobs(
     sizes: Sequence[SizeChoice],
     quality: Quality,
     regime: Regime,
+    keeps_code: bool = False,
 ) -> tuple[Job, ...]:
     """The plan, or a refusal."""
     stems = {found.stem for kernel in kernels for found in kernel.implementations}
@@ -236,6 +237,7 @@ def make_jobs(
             all_modes=all_modes,
             quality=quality,
             regime=regime,
+            keeps_code=keeps_code,
         )
     except PlanError as error:
         refuse(str(error))

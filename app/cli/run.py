@@ -76,6 +76,7 @@ class RunOptions(Struct, frozen=True):
     as_json: bool = False
     patience: float = 1.0
     shared_gpu: bool = False
+    keep_code: bool = False
 
 
 def command(
@@ -116,6 +117,12 @@ def command(
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail where a time is unstable, above the roof, or disputed.")
     ] = False,
+    keep_code: Annotated[
+        bool,
+        typer.Option(
+            "--keep-code", help="Keep what compilers make (PTX, SASS, ...); `roofscope source` shows it."
+        ),
+    ] = False,
     shared_gpu: SharedGpu = False,
     as_json: AsJson = False,
     patience: Patience = 1.0,
@@ -146,6 +153,7 @@ def command(
         as_json=as_json,
         patience=patience,
         shared_gpu=shared_gpu,
+        keep_code=keep_code,
     )
     raise typer.Exit(run(options))
 
@@ -171,6 +179,7 @@ def run(options: RunOptions) -> int:
         sizes=choose_sizes(options.sizes, options.presets, device),
         quality=options.quality,
         regime=options.regime,
+        keeps_code=options.keep_code,
     )
     console = make_console(stderr=options.as_json)
     specs = {kernel.spec.name: kernel.spec for kernel in catalog.kernels}

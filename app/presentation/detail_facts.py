@@ -22,6 +22,7 @@ from roofscope.app.presentation.limiter_text import limiter_section
 from roofscope.app.presentation.payback import BY_WALL_NOTE, IN_GRAPH_NOTE, PAYBACK_NOTE, payback_text
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.run_facts import device_section, energy_section, time_section
+from roofscope.app.presentation.source.launch import occupancy_fact
 from roofscope.app.presentation.verdict_text import ceiling_name, ceiling_value_text, limit_name
 from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES
 from roofscope.profiling.analysis.verdict import Verdict
@@ -46,7 +47,7 @@ def sections(row: PointRow, session: Session) -> tuple[Section, ...]:
             device_section(measured, session.device_of(row.point)),
             energy_section(row, measured),
             _verification(measured, row),
-            _build(measured, row),
+            _build(measured, row, session),
             _kernels(measured),
         ]
     return tuple(part for part in (*found, _origin(row, session)) if not part.is_empty)
@@ -126,7 +127,7 @@ def _verification(measured: Measured, row: PointRow) -> Section:
     )
 
 
-def _build(measured: Measured, row: PointRow) -> Section:
+def _build(measured: Measured, row: PointRow, session: Session) -> Section:
     build = measured.build
     return section(
         "Build",
@@ -143,6 +144,7 @@ def _build(measured: Measured, row: PointRow) -> Section:
         Fact("Registers", count_text(build.registers), "A thread"),
         Fact("Spills", memory_text(build.spill_bytes), "A thread"),
         Fact("Shared memory", memory_text(build.shared_bytes), "A block"),
+        occupancy_fact(measured, session.device_of(row.point)),
         Fact("Doubles", count_text(build.double_instructions), "Instructions in double precision"),
         Fact("Architecture", build.architecture or ""),
         Fact("Configuration", build.configuration or "", "Chosen by the autotuner"),

@@ -1,6 +1,7 @@
 """How an export is written: as ``cp`` would, but whole or not at all."""
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -28,7 +29,7 @@ def write_file(path: Path, content: bytes, *, may_wait: bool = True) -> None:
     elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and not _is_of_the_system(path):
         if not os.access(path, os.W_OK):
             raise PermissionError(None, "it is write-protected")
-        _replace(path, content, stat.S_IMODE(found.st_mode))
+        _replace_or_fill(path, content, found)
     elif stat.S_ISBLK(found.st_mode):
         raise OSError(None, "it is a disk")
     else:
@@ -45,6 +46,19 @@ def _is_of_the_system(path: Path) -> bool:
     """``/dev/stdout`` may lead to a regular file, which is the shell's, and open."""
     parts = Path(os.path.abspath(path)).parts  # noqa: PTH100 - which follows no link
     return parts[1:2] in (("dev",), ("proc",)) and parts[2:3] != ("shm",)
+
+
+def _replace_or_fill(path: Path, content: bytes, found: os.stat_result) -> None:
+    """A new file would belong to us, and the system keeps the one that is a mount."""
+    if found.st_uid != os.geteuid():
+        path.write_bytes(content)
+        return
+    try:
+        _replace(path, content, stat.S_IMODE(found.st_mode))
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        path.write_bytes(content)
 
 
 def _replace(path: Path, content: bytes, mode: int | None) -> None:

@@ -15,6 +15,7 @@ from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.commands import Actions, CommandId
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.device_source import DeviceSource
+from roofscope.app.window.editor import open_in_editor
 from roofscope.app.window.fleet_link import FleetLink
 from roofscope.app.window.folder_commands import FolderCommands
 from roofscope.app.window.kernel_folders import KernelFolders
@@ -25,6 +26,7 @@ from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
 from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.panes.results import ResultsPane
+from roofscope.app.window.panes.source import SourcePane
 from roofscope.app.window.panes.trace import TracePane
 from roofscope.app.window.plan_watch import PlanWatch
 from roofscope.app.window.runtime_folder import give_qt_a_runtime_folder
@@ -46,7 +48,7 @@ from roofscope.profiling.devices.discovery import LocalDevices, default_device
 from roofscope.profiling.paths import LIBRARY, UserPaths, is_file
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.trust import Trust
-from roofscope.profiling.results.session import Session, timestamp
+from roofscope.profiling.results.session import Point, Session, timestamp
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.fleet import members_of
 from roofscope.profiling.supervision.supervisor import Supervisor
@@ -202,6 +204,7 @@ class Application(QObject):
                 model, table, selection, (actions[CommandId.TRACE], actions[CommandId.PIN]), theme
             ),
             trace=TracePane(model, selection, self.background, actions[CommandId.TRACE]),
+            source=SourcePane(model, selection, self.background, self._own_files, theme),
             compare=ComparePane(model, selection, actions[CommandId.COMPARE], theme),
             strip=DeviceStrip(self._source),
         )
@@ -222,6 +225,7 @@ class Application(QObject):
         self.folder_commands.noticed.connect(panes.cards.notice)
         panes.trace.failed.connect(panes.cards.notice)
         panes.trace.exported.connect(self.window.say)
+        panes.source.open_asked.connect(open_in_editor)
         self.background.failed.connect(panes.cards.notice)
         self.window.file_dropped.connect(controller.open)
         self.window.file_dropped_to_compare.connect(self.commands.compare_with)
@@ -237,8 +241,16 @@ class Application(QObject):
         self.window.style_with(theme)
         self.window.show_scheme(self.theme_switch.scheme)
         panes = self.panes
-        for pane in (panes.chart, panes.library, panes.results, panes.details, panes.compare, panes.cards):
+        themed = (panes.chart, panes.library, panes.results, panes.details, panes.cards)
+        for pane in (*themed, panes.source, panes.compare):
             pane.set_theme(theme)
+
+    def _own_files(self, point: Point) -> tuple[Path, ...]:
+        """Where the files of a point's implementation lie, if its kernel is among those of today."""
+        kernel = self.controller.catalog.kernel(point.implementation.kernel)
+        implementation = kernel.implementation(point.implementation.stem) if kernel else None
+        paths = kernel.paths(implementation) if kernel and implementation else ()
+        return tuple(path for path in paths if is_file(path))
 
     def _devices_found(self, devices: object) -> None:
         assert isinstance(devices, tuple)

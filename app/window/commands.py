@@ -33,6 +33,7 @@ class CommandId(StrEnum):
     RUN = "run"
     STOP = "stop"
     MORE_TIME = "more_time"
+    KEEP_CODE = "keep_code"
     PROBE = "probe"
     TRACE = "trace"
     PIN = "pin"
@@ -56,6 +57,7 @@ class Command(Struct, frozen=True):
     keys: str = ""
     icon: str = ""
     is_choice: bool = False  # one of a group, of which one is ticked
+    is_toggle: bool = False  # ticked or not, by itself
     starts_group: bool = False  # a separator stands before it
 
 
@@ -144,6 +146,13 @@ COMMANDS = (
         "Ctrl+T",
     ),
     Command(
+        CommandId.KEEP_CODE,
+        Menu.RUN,
+        "Keep &generated code",
+        "Store what compilers make (PTX, SASS, Inductor's code) with each result, for the Source pane",
+        is_toggle=True,
+    ),
+    Command(
         CommandId.PROBE,
         Menu.RUN,
         "Measure &ceilings",
@@ -215,7 +224,7 @@ class Actions:
             action = QAction(command.text, owner)
             action.setObjectName(command.id)
             action.setToolTip(tip_text(tool_tip(command)))
-            action.setCheckable(command.is_choice)
+            action.setCheckable(command.is_choice or command.is_toggle)
             if command.keys:
                 action.setShortcut(QKeySequence(command.keys, QKeySequence.SequenceFormat.PortableText))
             owner.addAction(action)

@@ -28,6 +28,7 @@ from roofscope.profiling.supervision.run_events import (
     BecameIdle,
     CeilingArrived,
     CeilingsComplete,
+    CodeArrived,
     EnvironmentKnown,
     OutcomeArrived,
     Progressed,
@@ -318,6 +319,11 @@ class Controller(QObject):
                 self._model.know_environment(self._recorder().add_environment(environment))
             case OutcomeArrived():
                 self._take_outcome(report)
+            case _:
+                self._take_result(report)
+
+    def _take_result(self, report: RunEvent) -> None:
+        match report:
             case CeilingArrived(ceiling=ceiling):
                 self._recorder().add_ceiling(ceiling)
                 self._model.add_ceiling(ceiling, self._recorder().origin)
@@ -326,8 +332,12 @@ class Controller(QObject):
             case ProofArrived(proof=proof):
                 self._recorder().add_proof(proof)
                 self._model.add_proof(proof)
+            case CodeArrived():
+                self._model.add_code(self._recorder().add_code(report))
             case TraceArrived():
                 self._model.add_trace(self._recorder().add_trace(report))
+            case _:
+                pass
 
     def _take_outcome(self, report: OutcomeArrived) -> None:
         self._unfinished.note(report.job, report.implementation, report.outcome)

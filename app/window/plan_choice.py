@@ -25,6 +25,7 @@ class PlanChoice(Struct, frozen=True):
     own_sizes: tuple[Sizes, ...] = ()
     regime: Regime = Regime.BURST
     quality: Quality = Quality.QUICK
+    keeps_code: bool = False
 
 
 def sizes_hint(choices: Sequence[Sizes], kernels: Sequence[Kernel]) -> str:
@@ -91,6 +92,7 @@ def plan(
             all_modes=True,
             quality=choice.quality,
             regime=choice.regime,
+            keeps_code=choice.keeps_code,
             first_id=first_id + len(jobs),
         )
     if not jobs:

@@ -5,6 +5,7 @@ from PySide6.QtCore import QObject, Signal
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import KernelSpec
+from roofscope.profiling.results.generated import CodeInfo
 from roofscope.profiling.results.marks import Mark, with_mark
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Origin, Point, Session, TraceInfo
@@ -24,6 +25,7 @@ class SessionModel(QObject):
     environment_changed = Signal()
     trace_added = Signal(object)  # TraceInfo
     proof_added = Signal(object)  # Proof
+    code_added = Signal(object)  # CodeInfo
     marks_changed = Signal()
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
@@ -69,6 +71,10 @@ class SessionModel(QObject):
     def add_trace(self, trace: TraceInfo) -> None:
         self._session.traces = (*self._session.traces, trace)
         self.trace_added.emit(trace)
+
+    def add_code(self, code: CodeInfo) -> None:
+        self._session.codes = (*self._session.codes, code)
+        self.code_added.emit(code)
 
     def set_mark(self, number: int, mark: Mark) -> None:
         """What the user says of a point from now on."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from msgspec.structs import replace
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMessageBox
 
@@ -87,6 +88,8 @@ class WindowCommands(QObject):
         except PlanError as error:
             parts.panes.cards.notice(str(error))
             return
+        if choice is not None:
+            choice = replace(choice, keeps_code=self._actions[CommandId.KEEP_CODE].isChecked())
         if choice is None or not devices:
             parts.window.say("Still looking for devices; press Run again in a moment.")
             return

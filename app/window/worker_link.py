@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
 from roofscope.profiling.devices.affinity import kept_to
+from roofscope.profiling.process_tree import end_group, end_tree
+from roofscope.profiling.supervision.core_waits import CoreWaits
 from roofscope.profiling.supervision.effects import Effect, Kill, Send, Spawn
 from roofscope.profiling.supervision.headless import describe_exit
-from roofscope.profiling.supervision.process_tree import end_group, end_tree
 from roofscope.profiling.supervision.protocol import (
     EventDecoder,
     ProtocolError,
@@ -39,6 +40,7 @@ class WorkerLink(QObject):
         self._pid = 0  # which is also its group's; Qt forgets it when the process ends
         self._decoder: EventDecoder = event_decoder("")
         self._log = WorkerLog()
+        self._core_waits: CoreWaits | None = None
         self._timer = QTimer(self)
         self._timer.setInterval(_TICK_MS)
         self._timer.timeout.connect(self._tick)
@@ -100,7 +102,13 @@ class WorkerLink(QObject):
             process.waitForFinished(_CLOSE_GRACE_MS)
 
     def _tick(self) -> None:
-        self._apply(self._supervisor.tick(time.monotonic()))
+        """What has arrived counts before the time does: a window that stood still must end no worker."""
+        if self._process:
+            self._process.waitForReadyRead(0)  # the pipe's bytes, which Qt may not have fetched
+        self._read()
+        now = time.monotonic()
+        waited_s = self._core_waits.since_last(now) if self._core_waits else 0.0
+        self._apply(self._supervisor.tick(now, waited_s))
 
     def _apply(self, effects: Iterable[Effect]) -> None:
         for effect in effects:
@@ -139,6 +147,7 @@ class WorkerLink(QObject):
         with kept_to(self._target.cpus):
             process.start()
         self._pid = process.processId()
+        self._core_waits = CoreWaits(self._pid, time.monotonic())
 
     def _read(self) -> None:
         if self._process is None:

@@ -51,6 +51,7 @@ class Job(Struct, frozen=True):
     implementations: tuple[Implementation, ...]
     quality: Quality = Quality.QUICK
     regime: Regime = Regime.BURST
+    keeps_code: bool = False  # what compilers make of the implementations comes with their outcomes
 
 
 def next_job_number(jobs: Iterable[Job]) -> int:
@@ -105,6 +106,7 @@ def plan_jobs(
     all_modes: bool = False,
     quality: Quality = Quality.QUICK,
     regime: Regime = Regime.BURST,
+    keeps_code: bool = False,
     first_id: int = 1,
 ) -> tuple[Job, ...]:
     """Make the jobs, kernel by kernel. ``providers`` and ``stems`` narrow the implementations when given.
@@ -141,6 +143,7 @@ def plan_jobs(
                     implementations=implementations,
                     quality=quality,
                     regime=regime,
+                    keeps_code=keeps_code,
                 )
             )
     if not jobs:

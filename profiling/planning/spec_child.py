@@ -5,6 +5,7 @@ on. It imports no torch and starts in a tenth of a second.
 """
 
 import os
+import select
 import signal
 import sys
 from contextlib import suppress
@@ -18,6 +19,7 @@ from roofscope.profiling.planning.spec import KernelSpec
 from roofscope.profiling.planning.spec_check import spec_error
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 _MEMORY_BYTES = 2 << 30
 _LARGEST_BYTES = 1 << 18  # of a spec as data
 
@@ -42,6 +44,7 @@ def main() -> None:
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
     _limit()
+    _adopt_orphans()
     os.register_at_fork(after_in_child=_die_with_parent)
     own = os.getpid()
     _write(output, b"\n")
@@ -52,6 +55,11 @@ def main() -> None:
         if os.getpid() != own:  # a spec has forked
             os._exit(0)
         _write(output, answer + b"\n")
+    # Until the program ends this process and all below it, among them what a spec started in a session of its
+    # own, or ends itself, which closes the pipe.
+    gone = select.poll()
+    gone.register(output, 0)
+    gone.poll()
     os._exit(0)  # not by way of what a spec has left to be done at the end
 
 
@@ -92,6 +100,14 @@ def _die_with_parent() -> None:
 
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
+
+
+def _adopt_orphans() -> None:
+    """What a spec starts stays below this process, where the program finds it (Linux)."""
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(1))
 
 
 def _write(descriptor: int, data: bytes) -> None:

@@ -23,6 +23,7 @@ from roofscope.profiling.planning import spec_child
 from roofscope.profiling.planning.kernel_files import printable
 from roofscope.profiling.planning.spec import KernelSpec
 from roofscope.profiling.planning.spec_child import SpecAnswer
+from roofscope.profiling.process_tree import end_group, end_tree, may_have_children
 
 PATIENCE_S = 5.0  # for one spec; ours take a millisecond
 SCAN_PATIENCE_S = 20.0  # after which no further child is begun for those that are left
@@ -152,9 +153,11 @@ class _Child:
         return _Answers(answers[: self._count], "", is_ready)
 
     def end(self) -> None:
-        """Also of what a spec has started in its group."""
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        """Also of what a spec has started."""
+        if self._process.poll() is None and may_have_children(self._process.pid):
+            end_tree(self._process.pid)
+        else:
+            end_group(self._process.pid)
         self._process.wait()
         os.close(self._output)
 

@@ -20,6 +20,7 @@ from roofscope.profiling.supervision.run_events import (
     Banner,
     BecameIdle,
     CeilingsComplete,
+    CodeArrived,
     EnvironmentKnown,
     OutcomeArrived,
     Progress,
@@ -87,7 +88,7 @@ class Dispatcher:
             case BecameIdle():
                 self._end(uuid)
                 return None
-            case OutcomeArrived(job=job) | TraceArrived(job=job):
+            case OutcomeArrived(job=job) | TraceArrived(job=job) | CodeArrived(job=job):
                 self._heard.add(uuid)
                 if isinstance(report, OutcomeArrived):
                     self._progress.done += 1

@@ -85,7 +85,8 @@ class HeadlessRun:
         if self._process.has_ended or self._is_given_up():
             self._reap(self._process)
         else:
-            self._apply(self._supervisor.tick(time.monotonic()))
+            now = time.monotonic()
+            self._apply(self._supervisor.tick(now, self._process.core_waits.since_last(now)))
 
     def _take(self, message: Event | ProtocolError) -> None:
         if isinstance(message, ProtocolError):

@@ -6,6 +6,7 @@ from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.supervision.protocol import (
     Bye,
     CeilingReady,
+    CodeReady,
     Event,
     Hello,
     Notice,
@@ -24,6 +25,7 @@ from roofscope.profiling.supervision.protocol import (
 from roofscope.profiling.supervision.run_events import (
     Banner,
     CeilingArrived,
+    CodeArrived,
     ProofArrived,
     RunEvent,
     TraceArrived,
@@ -58,6 +60,8 @@ class InFlight:
                 return implementation is None or implementation in self._named(self.task)
             case OutcomeReady(implementation=implementation):
                 return implementation in self.left
+            case CodeReady(implementation=implementation):
+                return implementation in self.left and isinstance(self.task, Run) and self.task.job.keeps_code
             case CeilingReady():
                 return isinstance(self.task, Probe)
             case ProofReady():
@@ -75,6 +79,9 @@ class InFlight:
             case TraceReady(implementation=implementation, chrome_json_gz=trace):
                 if isinstance(self.task, Trace):
                     yield TraceArrived(self.task.job, implementation, trace)
+            case CodeReady(implementation=implementation, codes=codes):
+                if isinstance(self.task, Run):
+                    yield CodeArrived(self.task.job, implementation, codes)
             case Notice(text=text):
                 yield Banner(text)
             case _:

@@ -13,11 +13,12 @@ from roofscope.profiling.decoding import UnreadableError, decode
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation
+from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.outcome import Outcome, Stage
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.roofline.roofline import Ceiling
 
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 
 
 class Open(Struct, frozen=True, tag="open"):
@@ -143,6 +144,14 @@ class TraceReady(Struct, frozen=True, tag="trace_ready"):
     chrome_json_gz: bytes
 
 
+class CodeReady(Struct, frozen=True, tag="code"):
+    """What compilers made of an implementation that is about to have its outcome."""
+
+    id: str
+    implementation: Implementation
+    codes: tuple[Code, ...]
+
+
 class TaskDone(Struct, frozen=True, tag="done"):
     """Nothing more comes for this task. ``problem`` is one sentence if it failed as a whole."""
 
@@ -167,7 +176,18 @@ class Bye(Struct, frozen=True, tag="bye"):
     is_busy: bool = False
 
 
-Event = Hello | StageStarted | OutcomeReady | CeilingReady | ProofReady | TraceReady | TaskDone | Notice | Bye
+Event = (
+    Hello
+    | StageStarted
+    | OutcomeReady
+    | CeilingReady
+    | ProofReady
+    | TraceReady
+    | CodeReady
+    | TaskDone
+    | Notice
+    | Bye
+)
 
 Message = TypeVar("Message")
 

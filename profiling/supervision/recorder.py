@@ -9,6 +9,7 @@ from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.devices.host import environment, package_version
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
+from roofscope.profiling.results.generated import CodeInfo
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Origin, Point, Setup, TraceInfo, timestamp
 from roofscope.profiling.results.session_storable import NotStorable, unstorable
@@ -19,6 +20,7 @@ from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.supervision.run_events import (
     CeilingArrived,
     CeilingsComplete,
+    CodeArrived,
     EnvironmentKnown,
     OutcomeArrived,
     ProofArrived,
@@ -27,7 +29,7 @@ from roofscope.profiling.supervision.run_events import (
 )
 from roofscope.profiling.supervision.safe_store import SafeStore
 
-Gain = Point | Ceiling | Proof | TraceInfo
+Gain = Point | Ceiling | Proof | TraceInfo | CodeInfo
 Result = TypeVar("Result")
 
 
@@ -88,6 +90,8 @@ class Recorder:
                 return proof
             case TraceArrived():
                 return self.add_trace(report)
+            case CodeArrived():
+                return self.add_code(report)
             case _:
                 pass
         return None
@@ -148,6 +152,10 @@ class Recorder:
         self._remember(report.implementation)
         trace = report.chrome_json_gz
         return self._keep(lambda store: store.add_trace(report.job, report.implementation, trace))
+
+    def add_code(self, report: CodeArrived) -> CodeInfo:
+        self._remember(report.implementation)
+        return self._keep(lambda store: store.add_code(report.job, report.implementation, report.codes))
 
     def _key(self) -> CacheKey:
         return CacheKey.of(self._device, package_version("torch"))

@@ -5,6 +5,7 @@ from msgspec import Struct
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation
+from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.outcome import Outcome, Stage
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Ceiling
@@ -59,6 +60,14 @@ class TraceArrived(Struct, frozen=True):
     chrome_json_gz: bytes
 
 
+class CodeArrived(Struct, frozen=True):
+    """Of an implementation whose outcome comes next."""
+
+    job: Job
+    implementation: Implementation
+    codes: tuple[Code, ...]
+
+
 class WorkerLost(Struct, frozen=True):
     """The worker died. ``restarting`` says whether the queue goes on by itself."""
 
@@ -87,6 +96,7 @@ RunEvent = (
     | CeilingsComplete
     | ProofArrived
     | TraceArrived
+    | CodeArrived
     | WorkerLost
     | Banner
     | BecameIdle

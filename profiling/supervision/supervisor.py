@@ -9,7 +9,8 @@ The rules:
 - An implementation that a worker was given has one outcome; none only if the worker was closed, or if its Bye
   said that another one would do no better.
 - A worker that misses a deadline is killed. Its start has one, a task until its first stage, and then what
-  it says that it waits for: a call, a pass, a compilation. `patience` and `give_more_time` prolong them.
+  it says that it waits for: a call, a pass, a compilation. `patience` and `give_more_time` prolong them, and
+  so does a machine that is too busy to run it.
 - What a worker says of another task than its own, or of an implementation without one, is not recorded.
 - A lost worker costs the implementation in flight; the next worker runs what its job has left.
 - An implementation that cost a worker is paused until a file of the kernels changes.
@@ -189,8 +190,12 @@ class Supervisor:
         self._worker = _Worker.ENDING
         return [Send(Close())]
 
-    def tick(self, now: float) -> list[Effect]:
-        """Call a few times a second: enforces deadlines."""
+    def tick(self, now: float, waited_s: float = 0.0) -> list[Effect]:
+        """Call a few times a second: enforces deadlines.
+
+        ``waited_s``: for how much of the time since the last call the worker waited for a core.
+        """
+        self._wait.excuse(waited_s, now)
         if not self._wait.is_over(now):
             return self._awaited(now)
         if not self._stopping:

@@ -5,6 +5,8 @@ from roofscope.profiling.supervision.run_events import Awaited
 SAID_FROM_S = 5.0  # of silence: shorter ones are the ordinary course of a run
 _NEAR_S = 60.0  # before the end: compilers are silent for minutes
 _MOST_S = 3600.0  # whatever a worker asks for
+# Times as long, for a worker that has no core. Not without end: foreign code can crowd itself out.
+_MOST_CROWDED = 4.0
 
 
 class Wait:
@@ -15,6 +17,7 @@ class Wait:
         self._more = 1.0  # for the task in flight, at the user's wish
         self._asked_s = 0.0  # by the worker, or a grace period
         self._is_grace = False
+        self._waited_s = 0.0  # for a core, which is not the code's own time
         self._since: float | None = None  # when what is awaited began; None while nothing is
         self._heard_at = 0.0
         self._said_s = 0
@@ -40,9 +43,19 @@ class Wait:
     def is_over(self, now: float) -> bool:
         return self._since is not None and now >= self._since + self.granted_s
 
+    def excuse(self, waited_s: float, now: float) -> None:
+        """The worker had no core for this part of the time: it does not count, up to a bound."""
+        if self._since is not None and not self._is_grace:
+            most_s = min(now - self._since, (_MOST_CROWDED - 1.0) * self._own_s)
+            self._waited_s = max(min(self._waited_s + waited_s, most_s), 0.0)
+
     @property
     def granted_s(self) -> float:
-        return self._asked_s if self._is_grace else self._asked_s * self._patience * self._more
+        return self._asked_s if self._is_grace else self._own_s + self._waited_s
+
+    @property
+    def _own_s(self) -> float:
+        return self._asked_s * self._patience * self._more
 
     def double(self) -> bool:
         """As long again, and twice as long in the rest of the task; whether anything was waited for."""
@@ -65,5 +78,5 @@ class Wait:
         return Awaited(silent_s, left_s)
 
     def _begin(self, seconds: float, now: float, *, is_grace: bool) -> None:
-        self._asked_s, self._since, self._is_grace = seconds, now, is_grace
+        self._asked_s, self._since, self._is_grace, self._waited_s = seconds, now, is_grace, 0.0
         self.hear(now)

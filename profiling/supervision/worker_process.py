@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from roofscope.profiling.supervision.process_tree import end_group, end_tree
+from roofscope.profiling.process_tree import end_group, end_tree
+from roofscope.profiling.supervision.core_waits import CoreWaits
 from roofscope.profiling.supervision.protocol import Event, ProtocolError, event_decoder
 from roofscope.profiling.supervision.target import LocalTarget
 from roofscope.profiling.supervision.worker_log import WorkerLog
@@ -44,6 +45,7 @@ class WorkerProcess:
         )
         assert self._process.stdin is not None
         os.set_blocking(self._process.stdin.fileno(), False)  # a worker that reads nothing must not hold us
+        self.core_waits = CoreWaits(self._process.pid, time.monotonic())
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 

@@ -11,7 +11,7 @@ import signal
 from contextlib import suppress
 from typing import NoReturn
 
-from roofscope.profiling.supervision.process_tree import end_descendants
+from roofscope.profiling.process_tree import end_descendants
 from roofscope.profiling.worker.process_control import adopt_orphans, die_with, signal_at_end_of_parent
 
 # The kernel sends this one when the *thread* of the program that started us ends, so it asks for a look only.

@@ -1,5 +1,6 @@
 """An export replaces regular files only, each whole."""
 
+import errno
 import os
 import stat
 import threading
@@ -31,6 +32,29 @@ def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
     write_file(link, b"new")
     assert link.is_symlink()
     assert path.read_bytes() == b"new"
+
+
+def test_a_file_of_another_user_stays_that_users(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"old")
+    try:
+        os.chown(path, 4711, 4711)
+    except PermissionError:
+        pytest.skip("only root gives files away")
+    write_file(path, b"new")
+    assert (path.read_bytes(), path.stat().st_uid) == (b"new", 4711)
+
+
+def test_a_file_that_is_a_mount_is_written_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(_self: Path, _target: Path) -> None:
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"old")
+    monkeypatch.setattr(Path, "replace", busy)
+    write_file(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_second_name_of_a_file_shows_the_same(tmp_path: Path) -> None:

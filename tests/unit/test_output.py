@@ -47,7 +47,7 @@ def test_stdout_that_cannot_be_written_is_one_sentence(redirection: str, words: 
 
 
 def test_a_reader_that_has_enough_is_no_news() -> None:
-    # The reader is gone before the program starts: one that goes while it prints may or may not have read all.
+    # It is gone before the program starts: one that goes while it prints may or may not have read all.
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "wb") as gone:

@@ -14,12 +14,18 @@ from roofscope.profiling.devices.host import package_version
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype
-from roofscope.profiling.results.session_reader import load
+from roofscope.profiling.results.generated import Code, CodeKind
+from roofscope.profiling.results.session_reader import load, load_code
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
 from roofscope.profiling.roofline.roofline import Source
 from roofscope.profiling.supervision.recorder import Recorder
-from roofscope.profiling.supervision.run_events import CeilingArrived, CeilingsComplete, OutcomeArrived
+from roofscope.profiling.supervision.run_events import (
+    CeilingArrived,
+    CeilingsComplete,
+    CodeArrived,
+    OutcomeArrived,
+)
 from roofscope.profiling.supervision.safe_store import SafeStore
 from roofscope.tests.sessions import CEILINGS, DEVICE, job, measured
 from roofscope.tests.worker.toys import REFERENCE, add_toy
@@ -59,6 +65,19 @@ def test_a_source_is_the_one_that_was_planned(store: SessionStore, eager: Path) 
     [(key, [source])] = load(store.path).sources.items()
     assert source.text == REFERENCE
     assert hashlib.sha256(b"eager" + source.text.encode()).hexdigest() == key
+
+
+def test_generated_code_is_kept_with_the_source_that_it_was_made_of(store: SessionStore, eager: Path) -> None:
+    catalog = scan([eager.parent.parent])
+    planned, codes = outcome_of(catalog), (Code(CodeKind.INDUCTOR, "graph 1 of 1", "import torch"),)
+    writer = recorder(store, catalog)
+    kept = writer.handle(CodeArrived(planned.job, planned.implementation, codes))
+    writer.handle(planned)
+    session = load(store.path)
+    assert session.codes == (kept,)
+    assert session.codes[0].job == session.points[0].job
+    assert len(session.sources) == 1
+    assert load_code(store.path, 1) == codes
 
 
 def test_no_source_is_better_than_another(store: SessionStore, eager: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import msgspec
+import psutil
 import pytest
 
 from roofscope.app.cli.list import list_kernel, list_text
@@ -247,3 +248,18 @@ def test_no_folder_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spec_reader, "_Child", None)
     with SpecReader([]) as reader:
         assert reader.answers() == []
+
+
+def test_what_a_spec_starts_in_a_session_of_its_own_ends_with_the_scan(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    starts = (
+        "import subprocess\n"
+        "started = subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
+        f"open({str(note)!r}, 'w').write(str(started.pid))"
+    )
+    write(tmp_path / "kernels", "starts", starts)
+    assert names(scan([tmp_path / "kernels"])) == ["starts"]
+    until = time.monotonic() + 60
+    while psutil.pid_exists(int(note.read_text())):
+        assert time.monotonic() < until
+        time.sleep(0.01)

@@ -2,10 +2,12 @@
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider, Work, Workload
+from roofscope.profiling.results.generated import Code, CodeKind
 from roofscope.profiling.results.outcome import (
     BuildInfo,
     Cancelled,
@@ -28,6 +30,7 @@ from roofscope.profiling.supervision.protocol import (
     Bye,
     Cancel,
     CeilingReady,
+    CodeReady,
     Event,
     Hello,
     Open,
@@ -44,6 +47,7 @@ from roofscope.profiling.supervision.run_events import (
     Banner,
     BecameIdle,
     CeilingsComplete,
+    CodeArrived,
     OutcomeArrived,
     Progressed,
     WorkerLost,
@@ -258,6 +262,34 @@ def test_patience_multiplies_deadlines_but_not_the_grace_of_a_stop() -> None:
     assert of_kind(supervisor.tick(now=72.0), Kill)
 
 
+def test_time_without_a_core_does_not_count_but_not_without_end() -> None:
+    supervisor = Supervisor([], "catalog")
+    supervisor.submit([Run(job())], now=0.0)
+    supervisor.feed(hello(), now=1.0)
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 20.0, TRITON), now=10.0)
+    assert not of_kind(supervisor.tick(now=25.0, waited_s=12.0), Kill)
+    assert not of_kind(supervisor.tick(now=41.0), Kill)
+    assert of_kind(supervisor.tick(now=42.0), Kill)
+
+    supervisor = Supervisor([], "catalog")
+    supervisor.submit([Run(job())], now=0.0)
+    supervisor.feed(hello(), now=1.0)
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 20.0, TRITON), now=10.0)
+    for now in range(11, 90):
+        assert not of_kind(supervisor.tick(float(now), waited_s=1.0), Kill)
+    assert of_kind(supervisor.tick(now=90.0, waited_s=1.0), Kill)
+
+
+def test_what_was_waited_before_a_stage_began_does_not_prolong_it() -> None:
+    supervisor = Supervisor([], "catalog")
+    supervisor.submit([Run(job())], now=0.0)
+    supervisor.feed(hello(), now=1.0)
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 20.0, TRITON), now=100.0)
+    assert not of_kind(supervisor.tick(now=101.0, waited_s=60.0), Kill)
+    assert of_kind(supervisor.tick(now=121.0), Kill)
+
+
+CODES = (Code(CodeKind.PTX, "kernel", "ret;"),)
 OTHER = Implementation("softmax", Provider.EAGER, "", "hash-other")
 
 
@@ -272,6 +304,7 @@ OTHER = Implementation("softmax", Provider.EAGER, "", "hash-other")
         CeilingReady("job-1", CEILINGS[0]),
         ProofReady("job-1", Proof(ProofName.PROFILER, True, "forged", "")),
         TraceReady("job-1", EAGER, b""),
+        CodeReady("job-1", EAGER, CODES),  # the job does not ask for it
         hello(),
     ],
 )
@@ -282,6 +315,16 @@ def test_what_is_not_of_the_task_in_flight_is_not_recorded(event: Event) -> None
     assert isinstance(banner, Banner)
     assert supervisor.feed(event, now=4.0) == []  # said once
     assert of_kind(supervisor.tick(now=23.0), Kill)  # its deadline stands
+
+
+def test_code_that_a_job_asks_for_is_passed_on_until_its_outcome() -> None:
+    asking = replace(job(1), keeps_code=True)
+    supervisor = started(asking)
+    [arrived] = supervisor.feed(CodeReady("job-1", EAGER, CODES), now=2.0)
+    assert arrived == CodeArrived(asking, EAGER, CODES)
+    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=2.0)
+    [banner] = supervisor.feed(CodeReady("job-1", EAGER, CODES), now=3.0)
+    assert isinstance(banner, Banner)
 
 
 def test_a_second_outcome_of_the_same_implementation_is_not_recorded() -> None:

@@ -177,5 +177,12 @@ def test_others_are_told_from_our_own(
     assert neighbours.count_others(before, now, own) == count
 
 
-def test_our_own_are_this_process_and_its_family() -> None:
-    assert {os.getpid(), os.getppid()} <= neighbours.family()
+def test_those_below_the_guard_are_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    stranger = 1  # whose child no test is
+
+    class Reader:
+        def process_ids(self, _uuid: str) -> frozenset[int]:
+            return frozenset({stranger, os.getpid(), os.getppid()})
+
+    monkeypatch.setattr(neighbours, "NvmlReader", Reader)
+    assert neighbours.neighbour_counter(Device("cuda:0", DeviceKind.CUDA, "Some GPU", "GPU-1"))() == 1

@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from roofscope.profiling.process_tree import children_of, descendants_of, end_tree
 from roofscope.profiling.results.outcome import Failed, FailureKind, Measured
-from roofscope.profiling.supervision.process_tree import children_of, descendants_of, end_tree
 from roofscope.profiling.supervision.protocol import Run
 from roofscope.profiling.supervision.run_events import Awaited, Banner, OutcomeArrived, Progressed, RunEvent
 from roofscope.tests.children import python

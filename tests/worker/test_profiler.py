@@ -59,9 +59,10 @@ TRACE = b"""{"schemaVersion": 1, "traceEvents": [
 
 def test_a_kernels_first_launch_is_read_from_the_trace() -> None:
     found = launches_in(TRACE)
-    assert found == {"_softmax": Launch(65536, 256, 32, 48, 0.75), "bare": Launch(7, 32)}
+    softmax = Launch(65536, 256, 32, 48, 0.75, (32768, 2, 1), (128, 2, 1))
+    assert found == {"_softmax": softmax, "bare": Launch(7, 32, grid=(7, 1, 1), block=(32, 1, 1))}
     [kernel] = kernels_of([Span("_softmax", 0.0, 2.0)], 1, found)
-    assert kernel.launch == Launch(65536, 256, 32, 48, 0.75)
+    assert kernel.launch == softmax
 
 
 def test_a_trace_that_cannot_be_read_costs_no_kernel() -> None:

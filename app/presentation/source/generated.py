@@ -1,6 +1,7 @@
 """The code that compilers made of a point, as texts to show."""
 
 from roofscope.app.presentation.source.texts import Language, SourceText, shown_text
+from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.generated import Code, CodeInfo, CodeKind
 from roofscope.profiling.results.session import Point, Session
 
@@ -13,13 +14,14 @@ KIND_TITLES = {
     CodeKind.SASS: "SASS",
 }
 _LANGUAGES = {
-    CodeKind.INDUCTOR: Language.PYTHON,
+    CodeKind.INDUCTOR: Language.INDUCTOR,
     CodeKind.TTIR: Language.MLIR,
     CodeKind.TTGIR: Language.MLIR,
     CodeKind.LLIR: Language.LLVM,
     CodeKind.PTX: Language.PTX,
     CodeKind.SASS: Language.SASS,
 }
+_UNCOMPILED = frozenset({Provider.EAGER, Provider.LIBRARY})
 HOW_TO_KEEP = "Measure it again with `roofscope run --keep-code`, or with Keep generated code ticked."
 
 
@@ -38,6 +40,10 @@ def code_of(session: Session, point: Point) -> CodeInfo | None:
 def why_no_code(point: Point, kind: CodeKind | None = None) -> str:
     """Why there is no such code to show."""
     title = point.implementation.title
+    if point.implementation.provider in _UNCOMPILED:
+        return f"No compiler makes code of {title}: it calls kernels that are compiled already."
+    if kind is None and point.job.keeps_code:
+        return f"The compiler of {title} gave no code."
     if kind is None:
         return f"This session kept no generated code of {title}. {HOW_TO_KEEP}"
     return f"The generated code that was kept of {title} has no {KIND_TITLES[kind]}."
@@ -48,7 +54,7 @@ def joined(codes: tuple[Code, ...], kind: CodeKind) -> SourceText | None:
     found = [code for code in codes if code.kind is kind]
     if not found:
         return None
-    mark = {Language.PYTHON: "#", Language.LLVM: ";"}.get(_LANGUAGES[kind], "//")
+    mark = {Language.INDUCTOR: "#", Language.LLVM: ";"}.get(_LANGUAGES[kind], "//")
     texts = [code.text.rstrip() for code in found]
     if len(found) > 1:
         headed = zip(found, texts, strict=True)

@@ -88,6 +88,9 @@ _SASS = re.compile(
 )
 
 
+_WITHIN = re.compile(r"async_compile\.\w+\([^\n]*'''(?P<inner>\n.*?\n)'''", re.DOTALL)
+
+
 def highlighted(source: SourceText) -> tuple[tuple[Run, ...], ...]:
     """By line, its words. Takes a second for 10,000 lines: not for the window's thread."""
     lines = source.lines
@@ -96,8 +99,21 @@ def highlighted(source: SourceText) -> tuple[tuple[Run, ...], ...]:
     if source.language is Language.SASS:
         found = [_of_sass(line) for line in lines[:MOST_LINES]]
     else:
-        found = _of_pygments("\n".join(lines[:MOST_LINES]), source.language)
+        text = "\n".join((*lines[:MOST_LINES], ""))
+        found = _of_pygments(text, source.language)[:-1]
+        if source.language is Language.INDUCTOR:
+            _highlight_within(text, found)
     return tuple(found) + tuple(() for _ in lines[len(found) :])
+
+
+def _highlight_within(text: str, found: list[tuple[Run, ...]]) -> None:
+    """Kernels that Inductor writes as strings of its Python get the colours of their own language."""
+    for match in _WITHIN.finditer(text):
+        inner = match.group("inner")
+        language = Language.CPP if "#include" in inner[:2000] else Language.PYTHON
+        first = text.count("\n", 0, match.start("inner"))
+        runs = _of_pygments(inner, language)
+        found[first + 1 : first + len(runs) - 1] = runs[1:-1]
 
 
 def _of_sass(line: str) -> tuple[Run, ...]:
@@ -160,6 +176,7 @@ def _lexer(language: Language) -> Any:
 
     names = {
         Language.PYTHON: "python",
+        Language.INDUCTOR: "python",
         Language.CUDA: "cuda",
         Language.CPP: "cpp",
         Language.PTX: "ptx",

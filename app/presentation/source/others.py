@@ -22,12 +22,12 @@ def others_of(session: Session, point: Point) -> tuple[Other, ...]:
     mine = point.implementation
     edits: dict[str, Point] = {}
     alternatives: dict[str, Point] = {}
-    for found in _nearest_last(session.points, point):
-        if found.implementation.key == mine.key:
-            if found.implementation.source_hash != mine.source_hash:
-                edits[found.implementation.source_hash] = found
-        elif found.implementation.kernel == mine.kernel:
+    of_kernel = (one for one in session.points if one.implementation.kernel == mine.kernel)
+    for found in _nearest_last(of_kernel, point):
+        if found.implementation.key != mine.key:
             alternatives[found.implementation.key] = found
+        elif found.implementation.source_hash != mine.source_hash:
+            edits[found.implementation.source_hash] = found
     by_age = sorted(edits.values(), key=lambda one: -one.number)
     return (
         *(Other(f"{_age(one, point)} edit, {_when(one)}", one) for one in by_age),

@@ -22,6 +22,7 @@ class Language(StrEnum):
     SASS = "SASS"
     MLIR = "MLIR"
     LLVM = "LLVM IR"
+    INDUCTOR = "Inductor"  # Python, with kernels in C++ or Triton as its strings
     TEXT = "text"
 
 

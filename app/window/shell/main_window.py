@@ -18,6 +18,7 @@ from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
 from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.panes.results import ResultsPane
+from roofscope.app.window.panes.source import SourcePane
 from roofscope.app.window.panes.trace import TracePane
 from roofscope.app.window.style_sheet import window_style
 from roofscope.app.window.widgets.elided_label import ElidedLabel
@@ -45,6 +46,7 @@ class Panes(Struct, frozen=True):
     results: ResultsPane
     details: DetailPane
     trace: TracePane
+    source: SourcePane
     compare: ComparePane
     strip: DeviceStrip
 
@@ -90,15 +92,18 @@ class MainWindow(QMainWindow):
         self._dock("Library", panes.library, _LEFT)
         self._dock("Details", panes.details, _RIGHT)
         self._dock("Results", panes.results, _BOTTOM)
-        self._dock("Trace", panes.trace, _BOTTOM)
-        self._dock("Compare", panes.compare, _BOTTOM)
+        below = {"Trace": panes.trace, "Source": panes.source, "Compare": panes.compare}
+        for title, pane in below.items():
+            self._dock(title, pane, _BOTTOM)
         self.setCorner(Qt.Corner.BottomRightCorner, _RIGHT)
         self.setCorner(Qt.Corner.BottomLeftCorner, _BOTTOM)
         self.setTabPosition(_BOTTOM, self.tabPosition(_RIGHT).North)
-        for title in ("Results", "Trace", "Compare"):
-            self.docks[title].setTitleBarWidget(QWidget())  # its tab says it already
-        self.tabifyDockWidget(self.docks["Results"], self.docks["Trace"])
-        self.tabifyDockWidget(self.docks["Trace"], self.docks["Compare"])
+        before = self.docks["Results"]
+        before.setTitleBarWidget(QWidget())  # its tab says it already
+        for title in below:
+            self.docks[title].setTitleBarWidget(QWidget())
+            self.tabifyDockWidget(before, self.docks[title])
+            before = self.docks[title]
         self.docks["Results"].raise_()
         self._fill_menus()
         status = self.statusBar()

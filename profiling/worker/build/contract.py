@@ -3,7 +3,7 @@
 import inspect
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from types import ModuleType
 import torch
 
 from roofscope.profiling.planning.spec import Implementation, Workload
+from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.failures import BuildError
 
@@ -34,12 +35,13 @@ class BuildRequest:
 class Built:
     """``call`` takes the spec's inputs in order and returns its outputs.
 
-    ``info`` is read once the call is settled, because compilers that run at the first call know no registers
+    ``info`` and ``code`` are read once the call is settled: compilers that run at the first call know nothing
     before it.
     """
 
     call: Call
     info: Callable[[], BuildInfo]
+    code: Callable[[], Iterable[Code]] = tuple  # what the compiler made for the calls so far
 
 
 class FirstCall:

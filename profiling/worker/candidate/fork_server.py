@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 
 from roofscope.profiling.paths import module_command
-from roofscope.profiling.supervision.process_tree import children_of, end_descendants, send
+from roofscope.profiling.process_tree import children_of, end_descendants, send
 from roofscope.profiling.worker.process_control import adopt_orphans, die_with, give_up_tracing
 
 _NUMBER = struct.Struct("!i")

@@ -15,6 +15,7 @@ import torch
 
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.generated import bounded
 from roofscope.profiling.results.outcome import FailureKind
 from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.build.contract import BuildRequest, Built
@@ -51,6 +52,8 @@ from roofscope.profiling.worker.candidate.messages import (
     Record,
     Replay,
     Request,
+    Reveal,
+    Revealed,
     RunPass,
     Said,
     Seconds,
@@ -175,6 +178,8 @@ class Host:
                 return ClockBlocks(tuple(heated_blocks(self._timer(number), self._instruments.device)))
             case Info(number=number):
                 return Informed(self._candidates[number].built.info())
+            case Reveal(number=number):
+                return Revealed(bounded(self._candidates[number].built.code()))
             case Record(number=number, group=group):
                 call = self._candidates[number].built.call
                 for _ in range(_SETTLE_CALLS):

@@ -8,6 +8,7 @@ from msgspec import Struct
 from roofscope.profiling.analysis.causal import ClockBlock
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.spec import Implementation, Workload
+from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.outcome import (
     BuildInfo,
     Energy,
@@ -165,6 +166,12 @@ class Info(Struct, frozen=True, tag="info"):
     number: int
 
 
+class Reveal(Struct, frozen=True, tag="reveal"):
+    """The code that compilers made for the calls so far."""
+
+    number: int
+
+
 class Record(Struct, frozen=True, tag="record"):
     """A profiler's trace of a few calls on a group."""
 
@@ -192,6 +199,7 @@ Request = (
     | MeasureEnergy
     | HeatedBlocks
     | Info
+    | Reveal
     | Record
 )
 
@@ -275,6 +283,10 @@ class Informed(Struct, frozen=True, tag="informed"):
     build: BuildInfo
 
 
+class Revealed(Struct, frozen=True, tag="revealed"):
+    codes: tuple[Code, ...]
+
+
 class Trouble(Struct, frozen=True, tag="trouble"):
     """The request failed. ``is_sound``: the device still computes. ``has_broken_capture``: graphs do not.
 
@@ -300,6 +312,7 @@ Answer = (
     | EnergyRead
     | ClockBlocks
     | Informed
+    | Revealed
     | Trouble
 )
 

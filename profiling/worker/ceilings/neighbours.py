@@ -3,10 +3,9 @@
 import os
 from collections.abc import Callable, Collection
 
-import psutil
-
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.nvml import NvmlReader, NvmlUnavailable
+from roofscope.profiling.devices.sharing import family_of
 
 
 def neighbour_counter(device: Device) -> Callable[[], int]:
@@ -18,7 +17,7 @@ def neighbour_counter(device: Device) -> Callable[[], int]:
     except NvmlUnavailable:
         return lambda: 0
     before = {process.pid for process in device.processes}
-    return lambda: count_others(before, reader.process_ids(device.uuid), family())
+    return lambda: count_others(before, reader.process_ids(device.uuid), _family())
 
 
 def count_others(before: Collection[int], now: Collection[int], own: Collection[int]) -> int:
@@ -32,12 +31,6 @@ def count_others(before: Collection[int], now: Collection[int], own: Collection[
     return len(stayed | came)
 
 
-def family() -> set[int]:
-    """This process, the program that started it, and whatever that program started."""
-    parent = psutil.Process().parent()
-    if parent is None:
-        return {os.getpid()}
-    try:
-        return {os.getpid(), parent.pid, *(child.pid for child in parent.children(recursive=True))}
-    except psutil.Error:  # the parent is gone
-        return {os.getpid(), parent.pid}
+def _family() -> frozenset[int]:
+    """The worker's guard and all below it: neither the program nor its window has memory on a device."""
+    return family_of(os.getppid())

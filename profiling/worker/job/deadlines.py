@@ -27,6 +27,7 @@ from roofscope.profiling.worker.candidate.messages import (
     Record,
     Replay,
     Request,
+    Reveal,
     RunPass,
     Settle,
     SingleCalls,
@@ -106,6 +107,7 @@ class Deadlines:
                 | HeatedBlocks(number=number)
                 | Profile(number=number)
                 | Info(number=number)
+                | Reveal(number=number)
                 | Record(number=number)
             ):
                 return self._many(number, _PROFILE_S)

@@ -16,13 +16,22 @@ from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.domain import outside
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, Provider
+from roofscope.profiling.results.generated import bounded
 from roofscope.profiling.results.outcome import Failed, FailureKind, Outcome, Skipped, Stage, Verification
-from roofscope.profiling.supervision.protocol import OutcomeReady, StageStarted, TraceReady
+from roofscope.profiling.supervision.protocol import (
+    CodeReady,
+    Notice,
+    OutcomeReady,
+    StageStarted,
+    TraceReady,
+)
 from roofscope.profiling.worker.candidate.messages import (
     Build,
     Contents,
     Done,
     Record,
+    Reveal,
+    Revealed,
     Settle,
     Settled,
 )
@@ -58,7 +67,7 @@ from roofscope.profiling.worker.timing.turn import Turn
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
-Emit = Callable[[OutcomeReady | StageStarted | TraceReady], None]
+Emit = Callable[[OutcomeReady | StageStarted | TraceReady | CodeReady | Notice], None]
 
 _DOUBLE = 8
 
@@ -175,6 +184,7 @@ class JobExecutor:
             act = partial(checker.check, candidate, happened)
             outcome = self._guarded(candidate.implementation, Stage.CHECK, act)
             if outcome:
+                self._keep_code(candidate)
                 self._conclude(candidate.implementation, outcome)
 
     def _load_reference(self) -> None:
@@ -263,6 +273,19 @@ class JobExecutor:
         except Exception as error:  # noqa: BLE001 - a device may fail in any way
             self._fail([candidate.implementation for candidate in candidates], error)
             return None
+
+    def _keep_code(self, candidate: Candidate) -> None:
+        """Pass on what compilers made, where the run asked for it. What cannot be had costs no result."""
+        if not self._job.keeps_code:
+            return
+        try:
+            codes = self._link.ask(Reveal(candidate.number), Revealed).codes
+        except CandidateFailed as error:
+            what = candidate.implementation.title
+            self._emit(Notice(f"The generated code of {what} could not be kept: {error}"))
+            return
+        if codes:
+            self._emit(CodeReady(self._job.id, candidate.implementation, bounded(codes)))
 
     @staticmethod
     def _in_flight(candidates: Sequence[Candidate]) -> Implementation:

@@ -11,7 +11,7 @@ from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.outcome import Failed, Flag, Measured, Outcome
 from roofscope.profiling.results.proof import Proof, Row
 from roofscope.profiling.results.session import Point, Session
-from roofscope.profiling.supervision.protocol import OutcomeReady, StageStarted, TraceReady
+from roofscope.profiling.supervision.protocol import Event, OutcomeReady
 from roofscope.profiling.worker.job.executor import JobExecutor
 from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.selftest.trap_sources import HONEST, REFERENCE, SPEC, TRAPS, Trap
@@ -83,7 +83,7 @@ def _run(rig: Rig, catalog: Catalog, trap: Trap) -> tuple[Outcome | None, tuple[
     )
     found: list[OutcomeReady] = []
 
-    def watch(event: OutcomeReady | StageStarted | TraceReady) -> None:
+    def watch(event: Event) -> None:
         if isinstance(event, OutcomeReady):
             found.append(event)
 

@@ -4,18 +4,23 @@ Where ``eager.py`` has a function ``region``, only that is compiled, and the Pyt
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import torch
 import torch._inductor.compile_fx  # pyright: ignore[reportUnusedImport]  # or the first call would import it
 from torch._dynamo import convert_frame, pgo
 from torch._dynamo.utils import counters
+from torch._inductor.codecache import PyCodeCache
+from torch._inductor.graph import GraphLowering
 
 from roofscope.profiling.planning.catalog import load_module
+from roofscope.profiling.results.generated import Code, CodeKind
 from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.build.contract import BuildRequest, Built, Call, Tensors, run_of
+from roofscope.profiling.worker.build.triton_code import built_kernels, code_of
 from roofscope.profiling.worker.inputs import as_tuple
 
 _REPLAYING = ("reduce_overhead", "max_autotune")  # the modes that replay CUDA graphs of their own
@@ -34,6 +39,7 @@ def build(request: BuildRequest) -> Built:
     replays = mode in _REPLAYING and request.device.type == "cuda"
     _forget_shapes()
     _ledger.settle()
+    _written.taken()
     measured = _Counted(_compiled(path, mode, request.inputs, replays=replays))
     others = _compiled(path, mode, request.inputs, replays=replays)
     measured_shapes: list[torch.Size] = []
@@ -46,9 +52,11 @@ def build(request: BuildRequest) -> Built:
             return measured(*inputs)
         outputs = others(*inputs)
         _ledger.settle()
+        _written.taken()
+        _written.taken()
         return outputs
 
-    return Built(call, measured.info)
+    return Built(call, measured.info, measured.code)
 
 
 def _compiled(path: Path, mode: str, inputs: tuple[str, ...], *, replays: bool) -> Call:
@@ -98,6 +106,13 @@ def _forget_shapes() -> None:
         reset()
 
 
+def _text_of(module: ModuleType) -> str:
+    try:
+        return Path(module.__file__ or "").read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
 class _Work(NamedTuple):
     """What Dynamo has done."""
 
@@ -133,6 +148,24 @@ class _Ledger:
 _ledger = _Ledger()
 
 
+class _Written:
+    """What Inductor writes, by the hook that its own tests use; called for graphs found on disk, too."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        if hasattr(GraphLowering, "save_output_code"):
+            GraphLowering.save_output_code = staticmethod(self._texts.append)
+
+    def taken(self) -> list[str]:
+        """What was written since the last time, each text once."""
+        found = list(dict.fromkeys(self._texts))
+        self._texts.clear()
+        return found
+
+
+_written = _Written()
+
+
 class _Counted:
     """A compiled ``run``, with the time and the work of those calls in which Dynamo was busy."""
 
@@ -140,6 +173,7 @@ class _Counted:
         self._run = run
         self._seconds = 0.0
         self._work = _Work()
+        self._texts: list[str] = []
 
     def __call__(self, *inputs: torch.Tensor) -> Tensors:
         started = time.perf_counter()
@@ -148,6 +182,7 @@ class _Counted:
             self._seconds += time.perf_counter() - started
             done = _ledger.settle()
             self._work = _Work(*(one + other for one, other in zip(self._work, done, strict=True)))
+            self._texts += _written.taken()
         return outputs
 
     def info(self) -> BuildInfo:
@@ -157,4 +192,24 @@ class _Counted:
             graph_breaks=self._work.breaks,
             recompiles=None if _compilations is None else self._work.recompiles,
             cached_graphs=self._work.cached,
+            kernels=built_kernels(self._kernels()),
         )
+
+    def code(self) -> Iterator[Code]:
+        """Inductor's, a text a graph, and what Triton made of the kernels in it."""
+        for number, text in enumerate(self._texts, 1):
+            yield Code(CodeKind.INDUCTOR, f"graph {number} of {len(self._texts)}", text)
+        yield from code_of(self._kernels())
+
+    def _kernels(self) -> list[Any]:
+        """Triton's, in the modules that Inductor made of these texts; none on a CPU."""
+        texts = {text.strip() for text in self._texts}
+        modules = [module for module in PyCodeCache.modules if _text_of(module) in texts]
+        launchers = (
+            launcher
+            for module in modules
+            for value in vars(module).values()
+            for launcher in list(getattr(value, "launchers", None) or ())[:1]  # the winner of those tuned
+        )
+        kernels = (getattr(launcher, "bin", None) for launcher in launchers)
+        return [kernel for kernel in kernels if hasattr(kernel, "metadata")]

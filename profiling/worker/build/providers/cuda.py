@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import operator
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +21,8 @@ import torch
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.spec import Dtype
-from roofscope.profiling.results.outcome import BuildInfo
+from roofscope.profiling.results.generated import Code, CodeKind
+from roofscope.profiling.results.outcome import BuildInfo, BuiltKernel
 from roofscope.profiling.worker.build.contract import (
     BuildRequest,
     Built,
@@ -28,6 +30,7 @@ from roofscope.profiling.worker.build.contract import (
     double_instructions,
     run_of,
 )
+from roofscope.profiling.worker.build.machine_code import sass_of
 from roofscope.profiling.worker.failures import BuildError, Refusal, Unavailable
 
 try:
@@ -43,6 +46,7 @@ _SCALAR = {Dtype.FLOAT32: "float", Dtype.FLOAT16: "__half", Dtype.BFLOAT16: "__n
 _SPECIFIC_FROM = (9, 0)
 _OVERLAPS_FROM = (9, 0)
 _MOST_BLOCKS = (2**31 - 1, 65535, 65535)
+_MOST_TOLD = 16  # kernels of which facts are kept
 _SHARED_UNASKED = 48 * 1024  # bytes of dynamic shared memory that every kernel may have
 
 # A ctypes array is a struct that is passed by value, such as a tensor map.
@@ -57,7 +61,8 @@ class CudaProgram:
         self.architecture = architecture
         self.device = device
         self.launched: dict[str, Any] = {}
-        self._module, self._double_instructions = compiled(source, dtype, architecture)
+        self._name = source.stem
+        self._module, self._ptx = compiled(source, dtype, architecture)
         self._functions: dict[str, Any] = {}
         self._shared_bytes: dict[str, int] = {}  # the limit of each kernel that was raised
         core.Device(device.index or 0).set_current()
@@ -128,8 +133,15 @@ class CudaProgram:
             spill_bytes=max(_fact(a.local_size_bytes) for a in attributes),
             shared_bytes=max(_fact(a.shared_size_bytes) for a in attributes),
             architecture=self.architecture,
-            double_instructions=self._double_instructions,
+            double_instructions=double_instructions(self._ptx) if self._ptx else None,
+            kernels=tuple(_built(name, kernel) for name, kernel in list(self.launched.items())[:_MOST_TOLD]),
         )
+
+    def code(self) -> Iterator[Code]:
+        """PTX and machine code of the whole source: one compilation makes all of its kernels."""
+        if self._ptx:
+            yield Code(CodeKind.PTX, self._name, self._ptx)
+        yield from sass_of(self._name, bytes(self._module.code))
 
 
 def build(request: BuildRequest) -> Built:
@@ -153,7 +165,7 @@ def build(request: BuildRequest) -> Built:
     def call(*inputs: torch.Tensor) -> Tensors:
         return run(program, *inputs)
 
-    return Built(call, lambda: program.info(compile_s))
+    return Built(call, lambda: program.info(compile_s), program.code)
 
 
 def architecture_of(capability: tuple[int, int]) -> str:
@@ -170,8 +182,8 @@ def compile_source(source: Path, dtype: Dtype | None, architecture: str) -> Any:
     return compiled(source, dtype, architecture)[0]
 
 
-def compiled(source: Path, dtype: Dtype | None, architecture: str) -> tuple[Any, int | None]:
-    """The module, and how many of its instructions compute in double precision."""
+def compiled(source: Path, dtype: Dtype | None, architecture: str) -> tuple[Any, str]:
+    """The module, and the PTX that was made on the way to it; "" where NVRTC gives none."""
     options = core.ProgramOptions(
         arch=architecture,
         std="c++17",
@@ -184,8 +196,7 @@ def compiled(source: Path, dtype: Dtype | None, architecture: str) -> tuple[Any,
     except Exception as error:
         message = f"{source.name} does not compile for {architecture}{f' in {dtype}' if dtype else ''}."
         raise BuildError(message, str(error)) from error
-    ptx = _ptx(program)
-    return module, double_instructions(ptx) if ptx else None
+    return module, _ptx(program)
 
 
 def _ptx(program: Any) -> str:
@@ -198,7 +209,7 @@ def _ptx(program: Any) -> str:
         nvrtc.nvrtcGetPTX(handle, text)
     except (ImportError, AttributeError, TypeError, ValueError):  # cuda.core before 1.0 has other handles
         return ""
-    return text.decode(errors="replace")
+    return text.decode(errors="replace").rstrip("\0")
 
 
 @functools.cache
@@ -230,6 +241,37 @@ def _overlapping(blocks: tuple[int, ...], threads: tuple[int, ...], shared_bytes
     early.value.programmaticStreamSerializationAllowed = 1
     config.attrs, config.numAttrs = [early], 1
     return config
+
+
+def _built(name: str, kernel: Any) -> BuiltKernel:
+    attributes = kernel.attributes
+    return BuiltKernel(
+        name,
+        registers=_fact(attributes.num_regs),
+        spill_bytes=_fact(attributes.local_size_bytes),
+        shared_bytes=_fact(attributes.shared_size_bytes),
+        cluster=_cluster(kernel),
+    )
+
+
+def _cluster(kernel: Any) -> tuple[int, int, int] | None:
+    """As the source declares it; None for a kernel without clusters, and where the driver does not say."""
+    error, function = driver.cuKernelGetFunction(int(kernel.handle))
+    if error != driver.CUresult.CUDA_SUCCESS:
+        return None
+    extents: list[int] = []
+    for axis in ("WIDTH", "HEIGHT", "DEPTH"):
+        attribute: Any = getattr(
+            driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_{axis}", None
+        )
+        if attribute is None:
+            return None
+        error, extent = driver.cuFuncGetAttribute(attribute, function)
+        if error != driver.CUresult.CUDA_SUCCESS or not extent:
+            return None
+        extents.append(int(extent))
+    x, y, z = extents
+    return x, y, z
 
 
 def _fact(value: Any) -> int:

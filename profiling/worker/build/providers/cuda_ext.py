@@ -22,6 +22,7 @@ from roofscope.profiling.devices import host
 from roofscope.profiling.paths import cache_folder
 from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.build.contract import BuildRequest, Built, Call
+from roofscope.profiling.worker.build.machine_code import code_of_library
 from roofscope.profiling.worker.failures import BuildError, Unavailable
 
 # An operator in a namespace of its own builds in half a minute; pybind11 behind nvcc takes minutes.
@@ -37,18 +38,39 @@ def build(request: BuildRequest) -> Built:
     source = request.folder / f"{request.implementation.stem}.cu"
     capability = torch.cuda.get_device_capability(request.device)
     started = time.perf_counter()
-    run = build_extension(source, capability, cache_folder("extensions"))
+    cache = cache_folder("extensions")
+    run = build_extension(source, capability, cache)
     compile_s = time.perf_counter() - started
     architecture = "sm_{}{}".format(*capability)
-    return Built(run, lambda: BuildInfo(compile_s=compile_s, architecture=architecture))
+    library = library_of(source, capability, cache)
+    return Built(
+        run,
+        lambda: BuildInfo(compile_s=compile_s, architecture=architecture),
+        lambda: code_of_library(source.name, library),
+    )
 
 
 def build_extension(source: Path, capability: tuple[int, int], cache: Path) -> Call:
     """The source's ``run``. Needs no GPU. Each state of source and headers is built once, into ``cache``."""
+    return _build(source.resolve(), capability, _folder(source, capability, cache))
+
+
+def library_of(source: Path, capability: tuple[int, int], cache: Path) -> Path:
+    """The shared object that a source is built into."""
+    folder = _folder(source, capability, cache)
+    return folder / f"{_name(folder)}.so"
+
+
+def _name(folder: Path) -> str:
+    return f"roofscope_{folder.name}"
+
+
+def _folder(source: Path, capability: tuple[int, int], cache: Path) -> Path:
+    """Of one state of source and headers."""
     parts = [str(source), str(capability), torch.__version__]
     parts += [path.read_text() for path in (source, *sorted(source.parent.glob("*.cuh")))]
     state = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    return _build(source.resolve(), capability, cache / state)
+    return cache / state
 
 
 @functools.cache
@@ -58,7 +80,7 @@ def _build(source: Path, capability: tuple[int, int], folder: Path) -> Call:
     if not shutil.which("ninja"):  # torch searches only the PATH
         os.environ["PATH"] = os.pathsep.join([str(Path(ninja).parent), os.environ["PATH"]])
     folder.mkdir(parents=True, exist_ok=True)
-    name = f"roofscope_{folder.name}"
+    name = _name(folder)
     unit = folder / "unit.cu"
     with _locked(folder):
         if not unit.exists():  # ninja rebuilds what is newer than its result

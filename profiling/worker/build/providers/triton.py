@@ -13,6 +13,7 @@ from roofscope.profiling.worker.build.contract import (
     double_instructions,
     run_of,
 )
+from roofscope.profiling.worker.build.triton_code import built_kernels, code_of
 from roofscope.profiling.worker.failures import Unavailable
 
 try:
@@ -28,7 +29,9 @@ def build(request: BuildRequest) -> Built:
     module = load_module(request.folder / f"{request.implementation.stem}.py")
     launches = _Launches()
     call = FirstCall(run_of(module, *request.inputs), launches)
-    return Built(call, lambda: _info(module, launches, call.seconds))
+    return Built(
+        call, lambda: _info(module, launches, call.seconds), lambda: code_of(_launched(module, launches))
+    )
 
 
 class _Launches:
@@ -54,9 +57,14 @@ class _Launches:
         self._last[facts["name"]] = facts["function"]
 
 
-def _info(module: ModuleType, launches: _Launches, compile_s: float) -> BuildInfo:
+def _launched(module: ModuleType, launches: _Launches) -> list[Any]:
+    """Those that the call launches; where no launch was seen, all that are compiled."""
     kernels = [kernel for function in _functions(module) for kernel in _compiled(function)]
-    kernels = [kernel for kernel in kernels if kernel in launches] or kernels
+    return [kernel for kernel in kernels if kernel in launches] or kernels
+
+
+def _info(module: ModuleType, launches: _Launches, compile_s: float) -> BuildInfo:
+    kernels = _launched(module, launches)
     winners = [str(w) for w in (_winner(value) for value in vars(module).values()) if w]
     if not kernels:
         return BuildInfo(compile_s=compile_s)
@@ -69,6 +77,7 @@ def _info(module: ModuleType, launches: _Launches, compile_s: float) -> BuildInf
         architecture=f"sm_{kernels[-1].metadata.target.arch}",
         double_instructions=sum(double_instructions(kernel.asm.get("ptx", "")) for kernel in kernels),
         configuration="; ".join(winners) or None,
+        kernels=built_kernels(kernels),
     )
 
 

@@ -25,6 +25,34 @@ def children_of(pid: int) -> list[int]:
     return [child for child in tree.children[pid] if child in tree.running]
 
 
+def below(pid: int) -> list[int]:
+    """As ``descendants_of``, in a millisecond on any machine; empty where Linux keeps no lists of children.
+
+    One that starts meanwhile may be missing.
+    """
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        waiting = [child for parent in waiting for child in _listed_children(parent)]
+        found += waiting
+    return found
+
+
+def may_have_children(pid: int) -> bool:
+    """True also where Linux keeps no lists of children."""
+    has_lists = (_PROC / "self" / "task" / str(os.getpid()) / "children").exists()
+    return not has_lists or bool(_listed_children(pid))
+
+
+def _listed_children(pid: int) -> list[int]:
+    found: list[int] = []
+    with suppress(OSError):
+        for thread in (_PROC / str(pid) / "task").iterdir():
+            with suppress(OSError):
+                found += map(int, (thread / "children").read_bytes().split())
+    return found
+
+
 def descendants_of(pid: int) -> list[int]:
     """All processes below one that run, parents before their children."""
     return _Tree().below(pid)
