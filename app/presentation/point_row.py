@@ -21,7 +21,7 @@ class PointRow(Struct, frozen=True):
 def point_rows(
     session: Session, provider: Provider, pinned: int | Sequence[int] | None = None
 ) -> list[PointRow]:
-    baselines = Baselines(session.points, provider, () if pinned is None else pinned)
+    baselines = Baselines(session.points, provider, pinned)
     break_even = BreakEven(session.points)
     return [
         PointRow(point, verdict(point, session), baselines.speed_up(point), break_even.calls(point))

@@ -350,7 +350,9 @@ CHART_KEYS = (
     ("Zoom", "Wheel", "In and out about the pointer"),
     ("More of a point", "Right click", "What can be done with it"),
     ("Fit the chart", "F", "Show the whole roofline"),
-    ("Step back in the chart", "Esc", "Show all kernels and dtypes again, then select nothing"),
+    ("Step back in the chart", "Esc", "Undo the last step of the filter, then select nothing"),
+    ("Show one kernel", "Double click", "Of the point; with Ctrl one kernel more, or one less"),
+    ("Show one provider", "Enter, Alt+click", "On its entry of the legend; Space or a click hides it"),
     ("Next point", "Right or Down", "Select the next point in the order of intensity"),
     ("Previous point", "Left or Up", "Select the point before"),
 )

@@ -126,10 +126,14 @@ class Baselines:
     """The baseline of each point of a session, looked for among the points of its workload only."""
 
     def __init__(
-        self, points: Iterable[Point], provider: Provider = Provider.EAGER, pinned: int | Sequence[int] = ()
+        self,
+        points: Iterable[Point],
+        provider: Provider = Provider.EAGER,
+        pinned: int | Sequence[int] | None = None,
     ) -> None:
         """Of several points pinned in a workload the first counts."""
-        self._provider, self._pinned = provider, (pinned,) if isinstance(pinned, int) else tuple(pinned)
+        self._provider = provider
+        self._pinned = (pinned,) if isinstance(pinned, int) else tuple(pinned or ())
         self._by_workload: dict[str, list[Point]] = {}
         self._counts: dict[int, int] = {}
         for point in points:

@@ -6,6 +6,13 @@ from xml.etree import ElementTree as ET
 from roofscope.app.cli.outcome_lines import outcome_line
 from roofscope.app.cli.progress import _Console
 from roofscope.app.cli.table import print_table
+from roofscope.app.presentation.compare.marks_text import mark_lines
+from roofscope.app.presentation.compare.table import (
+    history_table,
+    pins_table,
+    regression_sentence,
+    sessions_table,
+)
 from roofscope.app.presentation.detail_facts import sections
 from roofscope.app.presentation.point_columns import COLUMNS
 from roofscope.app.presentation.point_row import point_rows
@@ -13,7 +20,9 @@ from roofscope.app.presentation.roofline.scene import ChartOptions
 from roofscope.app.presentation.roofline.svg import roofline_svg
 from roofscope.app.presentation.verdict_text import verdict_sentence
 from roofscope.profiling.analysis.export import csv_report, json_report
+from roofscope.profiling.analysis.pairs import regressions
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.session import Session
 
 
@@ -34,6 +43,25 @@ def shown_as_table(session: Session) -> str:
     return "" if "\x1b" not in console.file.getvalue() else "an escape reaches the terminal"  # type: ignore[attr-defined]
 
 
+def shown_compared(session: Session) -> str:
+    """Beside itself, its first points as pins, and the history of one."""
+    _pin(session)
+    tables = [pins_table(session), sessions_table(session, session)]
+    tables += [history_table(session, point) for point in session.points[:1]]
+    said = [text for table in tables for row in table.rows for text in row.cells]
+    said += [note for table in tables for note in table.notes]
+    for table in tables:
+        if slower := regressions(table.pairs, 1.0):
+            said.append(regression_sentence(slower, 1.0))
+    return "" if "\x1b" not in "".join([*said, *mark_lines(session)]) else "an escape reaches the terminal"
+
+
+def _pin(session: Session) -> None:
+    for point in session.points[:4]:
+        mark = session.marks.get(point.number, Mark())
+        session.marks[point.number] = mark.pinned(point.recorded_at).tagged("fuzz")
+
+
 def shown_as_csv(session: Session) -> str:
     text = csv_report(session) + json_report(session)
     return "" if "\x1b" not in text else "an escape reaches a file"
@@ -42,6 +70,7 @@ def shown_as_csv(session: Session) -> str:
 def shown_as_svg(session: Session) -> str:
     """As a whole, and with a point selected."""
     numbers = [point.number for point in session.points]
+    _pin(session)
     for selected in (None, *numbers[:1]):
         text = roofline_svg(session, options=ChartOptions(selected=selected))
         ET.fromstring(text)

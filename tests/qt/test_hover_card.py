@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.tokens import DARK, LIGHT
-from roofscope.app.window.chart.hover_card import HoverCard, points_html
+from roofscope.app.window.chart.hover_card import HoverCard, point_html, points_html
+from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.session import Point
 from roofscope.tests.qt.test_roofline_chart import open_chart
 from roofscope.tests.sessions import make_session
@@ -64,6 +65,15 @@ def test_names_from_a_file_stay_text() -> None:
     implementation = msgspec.structs.replace(point.implementation, variant="<img src=x>")
     hostile = msgspec.structs.replace(point, implementation=implementation)
     assert "<img" not in points_html([hostile, point], SESSION, LIGHT)
+
+
+def test_the_card_has_the_users_note_and_tags(qtbot: QtBot) -> None:
+    session = make_session()
+    point = next(point for point in session.points if point.measured)
+    assert "zebra" not in point_html(point, session, LIGHT)
+    session.marks = {point.number: Mark(note="<b>zebra</b>", tags=("release",))}
+    html = point_html(point, session, LIGHT)
+    assert "release · &lt;b&gt;zebra" in html
 
 
 def test_the_chart_lists_what_its_plot_finds(qtbot: QtBot) -> None:

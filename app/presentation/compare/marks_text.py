@@ -30,5 +30,5 @@ def mark_lines(session: Session) -> list[str]:
         state = f"pin {pins.index(number) + 1}" if number in pins else "not pinned"
         time = time_text(point.measured.time.median_s) if point.measured else "no time"
         parts = [f"{number}: {workload_name(point)}, {point.implementation.label}, {time}, {state}"]
-        lines.append(" · ".join([*parts, *([mark_text(mark)] if mark_text(mark) else [])]))
+        lines.append(one_line(" · ".join([*parts, *([mark_text(mark)] if mark_text(mark) else [])])))
     return lines

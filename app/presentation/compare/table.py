@@ -133,7 +133,7 @@ def history_table(session: Session, point: Point) -> ComparedTable:
         date = newest.point.recorded_at[:16].replace("T", " ")
         name = f"edit {edit} ({source[:_HASH]}), {date}"
         rows.append(_row(pair, name, how_text(pair)))
-    name = f"{point.implementation.label}, {workload_name(point)}"
+    name = one_line(f"{point.implementation.label}, {workload_name(point)}")
     notes = (
         f"{counted_text(len(edits), 'edit')} of {name}; A is the measurement before B.",
         *_together(pairs),
@@ -204,14 +204,14 @@ def _device_notes(a: Session, b: Session, pairs: Sequence[Pair]) -> list[str]:
     kinds = sorted(
         {(device_of(a, p.a.point), device_of(b, p.b.point)) for p in pairs if p.b and p.is_by_roof}, key=str
     )
-    for mine, other in kinds:
+    for mine, other in (tuple(one_line(name or "") for name in names) for names in kinds):
         notes.append(
             f"{mine or 'An unknown device'} and {other or 'an unknown device'} are two kinds of device: "
             "points are compared by the fraction that each reaches of its own roof, and not by time; the "
             "roofs are taken as exact."
         )
     if not kinds and a.device and b.device and a.device.uuid != b.device.uuid:
-        notes.append(f"A and B were measured on two {a.device.name}, not on the same one.")
+        notes.append(f"A and B were measured on two {one_line(a.device.name)}, not on the same one.")
     for package in ("torch", "triton"):
         mine, other = version(a, package), version(b, package)
         if mine and other and mine != other:

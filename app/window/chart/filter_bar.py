@@ -130,9 +130,10 @@ class ChartBar(QWidget):
         self._menu.show_scene(scene, is_chosen=options.bounds is not None)
         self.ceilings.setEnabled(bool(scene.known_sources))
         self.legend.show_providers(providers, view.hidden)
-        mine = [point.number for point in session.points if session.is_shown(point)]
-        text = shown_text(sum(map(self._shown.keeps, mine)), len(mine))
-        self.count.set_text(text if mine else "")
+        is_one_device = len(session.devices) < 2  # else each point is asked for its own
+        points = session.points if is_one_device else tuple(filter(session.is_shown, session.points))
+        text = shown_text(sum(self._shown.keeps(point.number) for point in points), len(points))
+        self.count.set_text(text if points else "")
         self.count.setToolTip(tip_text(f"{text}: {count_line(scene)}"))
         self._fit_in()
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
 from roofscope.app.presentation.ceiling_conditions import conditions_text
+from roofscope.app.presentation.compare.marks_text import mark_text
 from roofscope.app.presentation.comparison import speed_up_short_text
 from roofscope.app.presentation.formatting import (
     bandwidth_text,
@@ -122,6 +123,7 @@ def point_html(point: Point, session: Session, theme: Theme, speed_up: SpeedUp |
         f"<div>{_chip(point, theme)} {title}</div>"
         f'<div style="color:{theme.text_muted}">{html_text(about)}</div>'
         f"{_table(rows, theme)}<div>{html_text(beside)}</div><div>{sentence}</div>{warning}"
+        f"{_mark_html(point, session, theme)}"
     )
 
 
@@ -150,6 +152,13 @@ def _line_html(point: Point, session: Session, theme: Theme) -> str:
         f'<tr><td>{name}</td><td align="right" style="padding-left:6px">{html_text(time)}</td>'
         f'<td align="right" style="padding-left:6px">{html_text(share)}</td></tr>'
     )
+
+
+def _mark_html(point: Point, session: Session, theme: Theme) -> str:
+    """The user's tags and note."""
+    mark = session.marks.get(point.number)
+    said = html_text(mark_text(mark)) if mark else ""
+    return f'<div style="color:{theme.accent}; margin-top:4px">{said}</div>' if said else ""
 
 
 def _chip(point: Point, theme: Theme) -> str:

@@ -225,8 +225,11 @@ class RooflineChart(QWidget):
     def _providers(self) -> tuple[Provider, ...]:
         """Of the device's points, shown or not."""
         session = self._model.session
-        own = {point.number for point in session.points if session.is_shown(point)}
-        present = {point.provider for point in self._points if point.number in own}
+        points = self._points
+        if len(session.devices) > 1:
+            own = {point.number for point in session.points if session.is_shown(point)}
+            points = [point for point in points if point.number in own]
+        present = {point.provider for point in points}
         return tuple(provider for provider in Provider if provider in present)
 
     def _describe(self) -> None:
