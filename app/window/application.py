@@ -157,7 +157,7 @@ class Application(QObject):
             keeper.why_new,
             self,
         )
-        dialogs = FileDialogs(self.window, self.settings)
+        dialogs = FileDialogs(self.window, self.settings, lambda: self.theme_switch.theme)
         self.folder_commands = FolderCommands(
             self.window, self.folders, self.controller, self.background, dialogs
         )
