@@ -30,6 +30,9 @@ def open_window(files: list[Path]) -> int:
     if pyside and found.state is CheckState.MISSING:  # before Qt is loaded, which would abort
         refuse(f"{found.finding.rstrip('.')}: {found.fix}")
     try:
+        from roofscope.app.window.ahead_of_qt import import_ahead_of_qt
+
+        import_ahead_of_qt()
         from roofscope.app.window.application import run_window
     except ImportError as error:
         refuse(f"The window cannot start ({error}); run `roofscope doctor`, or install roofscope[window].")

@@ -11,26 +11,22 @@ SUFFIXES = (".png", ".svg", ".csv", ".json")
 
 
 class Picture(Protocol):
+    """The chart as the user saw it when it was taken; it can be drawn in any thread."""
+
     def svg(self) -> str: ...
 
-
-class PictureSource(Protocol):
-    """The chart, as far as it can paint itself into a file: what the user sees, not a fresh one."""
-
     def png(self) -> bytes: ...
-
-    def picture(self) -> Picture: ...
 
 
 class ExportError(Exception):
     """The text is one sentence for the user."""
 
 
-def export(session: Session, chart: PictureSource, path: Path) -> None:
+def export(session: Session, chart: Picture, path: Path) -> None:
     """PNG, SVG, CSV or JSON. Raises ExportError."""
     contents = {
         ".png": chart.png,
-        ".svg": lambda: chart.picture().svg().encode(),
+        ".svg": lambda: chart.svg().encode(),
         ".csv": lambda: csv_report(session).encode(),
         ".json": lambda: json_report(session).encode(),
     }

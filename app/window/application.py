@@ -21,6 +21,7 @@ from roofscope.app.window.fleet_link import FleetLink
 from roofscope.app.window.folder_commands import FolderCommands
 from roofscope.app.window.kernel_folders import KernelFolders
 from roofscope.app.window.notices import Topic
+from roofscope.app.window.opening import Opening
 from roofscope.app.window.panes.cards import CardColumn
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
@@ -48,10 +49,11 @@ from roofscope.app.window.window_commands import WindowCommands
 from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.devices.discovery import LocalDevices, default_device
-from roofscope.profiling.paths import LIBRARY, UserPaths, is_file
-from roofscope.profiling.planning.catalog import scan
+from roofscope.profiling.paths import UserPaths, is_file
+from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.trust import Trust
 from roofscope.profiling.results.session import Session, timestamp
+from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.fleet import members_of
 from roofscope.profiling.supervision.supervisor import Supervisor
@@ -114,8 +116,8 @@ class Application(QObject):
         self.text_size = TextSize(app, self.settings.text_percent)
         self.shown = ShownPoints(self.model, self)
         self.theme_switch = ThemeSwitch(app, self.settings.scheme)
-        self.folders = KernelFolders(self.settings, Trust(paths.trusted), kernel_roots)
-        catalog = scan((LIBRARY, *self.folders.roots))  # those recorded come when the window is there
+        self.folders = KernelFolders(self.settings, Trust(paths.trusted), self.background, kernel_roots)
+        catalog = Catalog((), (), "")  # the kernels come when the window is there
         self.library = LibraryModel(catalog, self)
         self.table = PointTable(self.model, self)
         self.log = ActivityLog(self)
@@ -151,13 +153,18 @@ class Application(QObject):
             keeper.why_new,
             self,
         )
-        dialogs = FileDialogs(self.window, self.settings)
+        dialogs = FileDialogs(self.window, self.settings, lambda: self.theme_switch.theme)
         self.folder_commands = FolderCommands(
             self.window, self.folders, self.controller, self.background, dialogs
         )
         self.shared_gpu = SharedGpu(
-            source, self.background, lambda: (self.link.worker_pid, *self.fleet.worker_pids), self.window
+            source,
+            self.background,
+            lambda: (self.link.worker_pid, *self.fleet.worker_pids),
+            self.controller.renew_workers,
+            self.window,
         )
+        self.opening = Opening(self.background, source.find, self)
         self.commands = WindowCommands(self, dialogs, paths.example)
         self._join()
 
@@ -176,11 +183,8 @@ class Application(QObject):
         example = [self._paths.example] if is_file(self._paths.example) else []
         last = recent[:1] if self.settings.habits.reopens_last else []
         candidates = [Path(file) for file in files] or [*last, *example][:1]
-        if not (candidates and self.controller.open(candidates[0])):
-            self.controller.new_session(None)
-        self.panes.chart.setFocus()
-        self.background.ask(self._source.find, self._devices_found)
-        self.folder_commands.start()
+        self.panes.chart.hide()  # a calm frame, rather than a chart that says it is empty
+        self.opening.start(candidates[0] if candidates else None)
 
     def close(self) -> None:
         """End the worker, close the file, remember the window. Called when the window closes."""
@@ -188,6 +192,7 @@ class Application(QObject):
         self.settings.save_layout(self.window.saveGeometry(), self.window.arrangement)
         self.settings.details = self.window.details.wish
         self.controller.close()
+        self.folders.give_up()
         self.background.finish()
         self._source.close()
 
@@ -221,6 +226,7 @@ class Application(QObject):
         panes, controller = self.panes, self.controller
         self.log.listen(self)
         panes.cards.board.added.connect(self.log.add_notice)
+        panes.chart.ask = self.background.ask
         controller.noticed.connect(panes.cards.notice)
         controller.said.connect(self.window.say)
         controller.progressed.connect(panes.plan_bar.show_progress)
@@ -232,6 +238,11 @@ class Application(QObject):
         panes.cards.restart_asked.connect(self.commands.restart)
         panes.cards.measure_asked.connect(self.commands.measure_here)
         panes.plan_bar.device_changed.connect(self._device_chosen)
+        self.window.painted.connect(self.opening.begin)
+        self.opening.session_loaded.connect(self._open_first)
+        self.opening.kernels_wanted.connect(self.folder_commands.start)
+        self.opening.devices_found.connect(self._devices_found)
+        self.folder_commands.looked.connect(self.opening.take_kernels)
         self.folder_commands.noticed.connect(lambda text: panes.cards.notice(text, Topic.FOLDERS))
         panes.trace.failed.connect(lambda text: panes.cards.notice(text, Topic.FILE))
         panes.trace.exported.connect(self.window.say)
@@ -264,6 +275,12 @@ class Application(QObject):
         chart = self.panes.chart
         chart.setFont(enlarged(QApplication.font(), factor))
         chart.set_theme(self.theme_switch.theme)
+
+    def _open_first(self, path: Path | None, loaded: Session | SessionError | None) -> None:
+        if not (path and self.controller.open(path, loaded)):
+            self.controller.new_session(None)
+        self.panes.chart.show()
+        self.panes.chart.setFocus()
 
     def _devices_found(self, devices: object) -> None:
         assert isinstance(devices, tuple)

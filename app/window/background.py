@@ -21,12 +21,20 @@ class Background(QObject):
         self._answered.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
         self._is_closed = False
 
-    def ask(self, question: Callable[[], Answer], deliver: Callable[[Answer], object]) -> None:
-        """Call ``question`` in a thread, then ``deliver`` its answer in this object's thread."""
+    def ask(
+        self,
+        question: Callable[[], Answer],
+        deliver: Callable[[Answer], object],
+        give_up: Callable[[], object] | None = None,
+    ) -> None:
+        """Call ``question`` in a thread, then ``deliver`` its answer in this object's thread.
+
+        Where the question raises, ``failed`` says so and ``give_up`` is called instead.
+        """
 
         def answered(future: Future[Answer]) -> None:
             if not future.cancelled() and not self._is_closed:
-                self._answered.emit(deliver, future)
+                self._answered.emit((deliver, give_up), future)
 
         self._threads.submit(question).add_done_callback(answered)
 
@@ -35,10 +43,15 @@ class Background(QObject):
         self._is_closed = True
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _deliver(self, deliver: Callable[[object], object], future: Future[Any]) -> None:
+    def _deliver(
+        self, callbacks: tuple[Callable[[object], object], Callable[[], object] | None], future: Future[Any]
+    ) -> None:
         if self._is_closed:
             return
+        deliver, give_up = callbacks
         if error := future.exception():
             self.failed.emit(f"{type(error).__name__}: {error}")
+            if give_up:
+                give_up()
         else:
             deliver(future.result())

@@ -20,7 +20,7 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.plan import PlanError, next_job_number
 from roofscope.profiling.results.marks import Mark, why_unfit
-from roofscope.profiling.results.session import Point
+from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Task, Trace
 from roofscope.profiling.supervision.readiness import Refusal, lock_refusal
@@ -85,6 +85,8 @@ class Controller(QObject):
         self._is_running = False
         self._is_proving = False
         self.patience = 1.0  # a factor on the deadlines of foreign code
+        self._looking: object | None = None  # at the kernels, before a run
+        self._has_begun = False  # whether the workers have got tasks since
         link.reported.connect(self._hear)
         keeper.on_moved = self._session_moved
         fleet.reported.connect(self._hear_from)
@@ -106,14 +108,19 @@ class Controller(QObject):
         """Whether the run under way is the self-test."""
         return self._is_proving
 
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """Of the run under way, or of the last one."""
+        return self._devices
+
     # Files
 
-    def open(self, path: Path) -> bool:
-        """Show a session file; on trouble say so and keep what is shown."""
+    def open(self, path: Path, loaded: Session | SessionError | None = None) -> bool:
+        """Show a session file, or what was read of it; on trouble say so and keep what is shown."""
         if self._is_running:
             self.noticed.emit("A run is under way; stop it before opening another session.", Topic.UNDER_WAY)
             return False
-        if not self._try(lambda: self._keeper.open(path)):
+        if not self._try(lambda: self._keeper.open(path, loaded)):
             return False
         self.settled.emit(Topic.FILE)
         self.session_changed.emit()
@@ -198,9 +205,10 @@ class Controller(QObject):
 
     def run(self, choice: PlanChoice, devices: Sequence[Device], checked: Checked) -> None:
         """Measure the choice; its results go to the open session if that belongs to one of the devices."""
-        if self._is_running:
-            return
-        self._rescan()
+        if not self._is_running and not self._is_refused(devices):
+            self._after_look(lambda: self._run(choice, devices, checked))
+
+    def _run(self, choice: PlanChoice, devices: Sequence[Device], checked: Checked) -> None:
         try:
             jobs = plan(choice, self._catalog.kernels, newest(self._catalog, checked), self._next_job())
         except PlanError as error:
@@ -211,14 +219,14 @@ class Controller(QObject):
 
     def probe(self, device: Device) -> None:
         """Measure the device's ceilings again."""
-        if self._begin_with_new_catalog(device):
-            self._submit([Probe("ceilings", device.id)])
+        if not self._is_running:
+            self._after_look(lambda: self._begin(device) and self._submit([Probe("ceilings", device.id)]))
 
     def prove(self, device: Device) -> None:
         """Carry the self-test out on the device; its proofs go into the session."""
-        if self._begin_with_new_catalog(device):
+        if not self._is_running:
             self._is_proving = True
-            self._submit([SelfTest("selftest", device.id)])
+            self._after_look(lambda: self._begin(device) and self._submit([SelfTest("selftest", device.id)]))
 
     def why_no_trace(self, devices: Sequence[Device]) -> str:
         """Why no point of the session can be traced on these devices; "" when they can."""
@@ -226,9 +234,10 @@ class Controller(QObject):
 
     def trace(self, point: Point, devices: Sequence[Device]) -> None:
         """Record a profiler trace of a point's implementation on its workload."""
-        if self._is_running:
-            return
-        self._rescan()
+        if not self._is_running:
+            self._after_look(lambda: self._trace(point, devices))
+
+    def _trace(self, point: Point, devices: Sequence[Device]) -> None:
         session = self._model.session
         try:
             job = trace_job(session, point, self._catalog, devices, self._next_job())
@@ -241,9 +250,10 @@ class Controller(QObject):
 
     def try_again(self, points: Sequence[Point], devices: Sequence[Device]) -> None:
         """Measure these points once more, also those that are paused because they cost a worker."""
-        if self._is_running:
-            return
-        self._rescan()
+        if not self._is_running:
+            self._after_look(lambda: self._try_again(points, devices))
+
+    def _try_again(self, points: Sequence[Point], devices: Sequence[Device]) -> None:
         session = self._model.session
         try:
             jobs = retry_jobs(session, points, self._catalog, devices, self._next_job())
@@ -260,11 +270,13 @@ class Controller(QObject):
             self._submit_runs([Run(job) for job in jobs])
 
     def stop(self) -> None:
-        if self._is_running:
+        if self._looking:
+            self._end_run()
+        elif self._is_running:
             self._workers.stop()
 
     def give_more_time(self) -> None:
-        if self._is_running:
+        if self._is_running and not self._looking:
             self._workers.give_more_time()
 
     def restart(self) -> None:
@@ -285,21 +297,33 @@ class Controller(QObject):
 
     def close(self) -> None:
         """End the worker, close the file. What was measured is in it."""
+        self._looking = None
         self._link.close()
         self._fleet.close()
         self._keeper.close()
 
-    def _begin_with_new_catalog(self, device: Device) -> bool:
-        """With the kernels as they are now; not while a run is under way."""
-        if self._is_running:
-            return False
-        self._rescan()
-        return self._begin(device)
+    def _after_look(self, begin: Callable[[], object]) -> None:
+        """Begin with the kernels as they are now. Looking at them is part of the run: Stop ends it."""
+        looking = self._looking = object()
+
+        def take(catalog: Catalog) -> None:
+            if self._looking is not looking:  # stopped meanwhile
+                return
+            self._looking = None
+            self._take_catalog(catalog)
+            self._has_begun = False
+            begin()
+            if not self._has_begun:
+                self._end_run()
+
+        self._is_running = True
+        self.running_changed.emit(True)
+        self.said.emit("Looking at the kernels...")
+        self._folders.look(self._catalog, take, self._end_run)
 
     def _begin(self, *devices: Device) -> bool:
         """Open the session for the results of these devices; not where one of them is refused."""
-        if reason := self._refusal(devices):
-            self.noticed.emit(reason, Topic.RUN)
+        if self._is_refused(devices):
             return False
 
         def prepare() -> None:
@@ -314,15 +338,17 @@ class Controller(QObject):
         self._device, self._devices = devices[0], devices
         return self._try(prepare)
 
-    def _refusal(self, devices: Sequence[Device]) -> str:
-        """Why one of them cannot be measured on, known at once where a worker would need its start to say so.
+    def _is_refused(self, devices: Sequence[Device]) -> bool:
+        """Whether one of them cannot be measured on, known at once where a worker would need its start.
 
         A worker of our own may hold a device: then it is asked, as one that starts would be.
         """
         if any((self._link.worker_pid, *self._fleet.worker_pids)):
-            return ""
-        found = (self._why_refused(device) for device in devices)
-        return next((refusal.text for refusal in found if refusal), "")
+            return False
+        reason = next(filter(None, map(self._why_refused, devices)), None)
+        if reason:
+            self.noticed.emit(reason.text, Topic.RUN)
+        return reason is not None
 
     def _probe_if_needed(self, device: Device) -> list[Task]:
         return [] if self._keeper.has_measured_ceilings(device) else [Probe("ceilings", device.id)]
@@ -346,7 +372,7 @@ class Controller(QObject):
 
     def _set_running(self, tasks: Sequence[Task]) -> None:
         self._unfinished = Unfinished(tasks)
-        self._is_running = True
+        self._is_running = self._has_begun = True
         self.running_changed.emit(True)
 
     @property
@@ -354,11 +380,8 @@ class Controller(QObject):
         """Of the run under way."""
         return self._link if len(self._devices) == 1 else self._fleet
 
-    def _rescan(self) -> None:
-        """Take edited kernels; a worker started from here on knows only these."""
-        self._take_catalog(self._folders.scan(self._catalog))
-
     def _take_catalog(self, catalog: Catalog) -> None:
+        """Take edited kernels; a worker started from here on knows only these."""
         if catalog is not self._catalog:  # a scan gives back what is known where nothing has changed
             self._catalog = catalog
             self._link.catalog_changed(catalog.hash, self._folders.root_names)
@@ -446,7 +469,8 @@ class Controller(QObject):
 
     def _end_run(self) -> None:
         if self._is_running:
-            self._is_running = self._is_proving = False
+            self._is_running = self._is_proving = self._has_begun = False
+            self._looking = None
             self._awaited_device = None
             self.awaited.emit(None)
             if self._keeper.take_back():
@@ -459,7 +483,7 @@ class Controller(QObject):
             act()
         except SessionError as error:
             self.noticed.emit(str(error), Topic.FILE)
-            if self._is_running:
+            if self._has_begun:
                 self._workers.stop()
             return False
         return True

@@ -18,7 +18,7 @@ from roofscope.profiling.planning.trust import TrustError
 
 class FolderCommands(QObject):
     noticed = Signal(str)  # one sentence
-    looked = Signal()  # the folders were looked at again: what was said of them is out of date
+    looked = Signal()  # the kernels are as they are on disk: what was said of them is out of date
 
     def __init__(
         self,
@@ -40,9 +40,8 @@ class FolderCommands(QObject):
         controller.running_changed.connect(self._take_up)
 
     def start(self) -> None:
-        """Take in the recorded folders, while the window is there already: a disk may be slow."""
-        if self._folders.recorded:
-            self._refresh(tells=True)
+        """Take in all kernels, while the window is there already: a disk may be slow."""
+        self._refresh(tells=True)
 
     def show(self) -> None:
         dialog = KernelFoldersDialog(self._window)
@@ -108,9 +107,9 @@ class FolderCommands(QObject):
                 self._is_late = True
                 self._take_up()
                 return
-            self.looked.emit()
             self._folders.states, catalog = answer
             self._controller.take_catalog(catalog)
+            self.looked.emit()
             self._show_states()
             for state in self._folders.states if tells else ():
                 if state.why_not:

@@ -1,10 +1,12 @@
 """The user's own folders of kernels in the window: those recorded, and of these the ones that may run."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Event
 
 from msgspec import Struct
 
+from roofscope.app.window.background import Background
 from roofscope.app.window.settings import Settings
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
@@ -24,11 +26,15 @@ class FolderState(Struct, frozen=True):
 class KernelFolders:
     """A folder is used while it is as it was when the user trusted it."""
 
-    def __init__(self, settings: Settings, trust: Trust, given: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, settings: Settings, trust: Trust, background: Background, given: Sequence[Path] = ()
+    ) -> None:
         """``given`` are folders that the caller vouches for."""
+        self._background = background
         self._settings = settings
         self._trust = trust
         self._given = [folder.resolve() for folder in given]
+        self._given_up = Event()
         self.states: tuple[FolderState, ...] = ()
 
     @property
@@ -50,12 +56,24 @@ class KernelFolders:
     ) -> tuple[tuple[FolderState, ...], Catalog]:
         """The folders and all kernels that may run, as they are now; takes as long as a slow disk does."""
         states = tuple(map(self._state, recorded))
-        return states, scan((LIBRARY, *self._roots(states)), known)
+        known = known if known and known.folders else None  # the first scan's is empty
+        return states, scan((LIBRARY, *self._roots(states)), known, self._given_up)
 
-    def scan(self, known: Catalog) -> Catalog:
-        """The same at once."""
-        self.states, catalog = self.looked(self.recorded, known)
-        return catalog
+    def look(
+        self, known: Catalog, deliver: Callable[[Catalog], object], give_up: Callable[[], object]
+    ) -> None:
+        """The same from a thread: hundreds of files are read."""
+        recorded = self.recorded
+
+        def take(answer: tuple[tuple[FolderState, ...], Catalog]) -> None:
+            self.states, catalog = answer
+            deliver(catalog)
+
+        self._background.ask(lambda: self.looked(recorded, known), take, give_up)
+
+    def give_up(self) -> None:
+        """End what is under way in a thread: nobody waits for it any more."""
+        self._given_up.set()
 
     def trust(self, found: Survey) -> None:
         """Record a folder, and use it from now on. Raises TrustError, and then nothing has changed."""

@@ -40,6 +40,10 @@ class PlanWatch(QObject):
     def refresh(self) -> None:
         if self._is_running():
             return
+        if not self._library.catalog.folders:  # the program has kernels of its own: they are not read yet
+            self._run.setEnabled(False)
+            self._bar.set_message("Looking at the kernels...")
+            return
         try:
             choice = self._bar.choice()
             text = self._summary(choice) if choice else "Looking for devices..."

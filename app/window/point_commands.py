@@ -11,7 +11,6 @@ from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.presentation.view_filter import ViewFilter
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.controller import Controller
-from roofscope.app.window.notices import Topic
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.shared_gpu import SharedGpu
@@ -70,7 +69,7 @@ class PointCommands(QObject):
         devices = self._parts.panes.plan_bar.devices
         own = [self._parts.model.session.own_device(devices, point) for point in points]
 
-        def measure(_is_shared: bool) -> None:
+        def measure() -> None:
             self._parts.panes.cards.forget_worker()
             self._parts.controller.try_again(points, devices)
 
@@ -81,11 +80,17 @@ class PointCommands(QObject):
             self.retry([point])
 
     def _trace(self) -> None:
-        if point := self.selected:
-            self._parts.panes.cards.board.settle(Topic.RUN)
-            self._parts.window.docks["Trace"].show()
-            self._parts.window.docks["Trace"].raise_()
-            self._parts.controller.trace(point, self._parts.panes.plan_bar.devices)
+        if (point := self.selected) is None:
+            return
+        parts, devices = self._parts, self._parts.panes.plan_bar.devices
+        device = parts.model.session.own_device(devices, point)
+
+        def trace() -> None:
+            parts.window.docks["Trace"].show()
+            parts.window.docks["Trace"].raise_()
+            parts.controller.trace(point, devices)
+
+        parts.shared_gpu.ask([device] if device else [], trace)
 
     def _pin(self) -> None:
         """Or unpin."""

@@ -1,6 +1,7 @@
 """What the File menu does with sessions: open, save, rename, put away, export; and those of before."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -63,17 +64,29 @@ class SessionCommands(QObject):
         self._parts.controller.open(self._example)
 
     def export(self, path: Path) -> None:
+        """Written in a thread: the drawing of a large picture takes its time."""
         board = self._parts.panes.cards.board
         if self._parts.controller.keeper.is_open_file(path):
             board.add(f"{path} is the open session and would be lost; choose another name.", Topic.FILE)
             return
-        try:
-            export(self._parts.model.session, self._parts.panes.chart, path)
-        except ExportError as error:
-            board.add(str(error), Topic.FILE)
-            return
+        session, chart = self._parts.model.session, self._parts.panes.chart.picture()
+
+        def question() -> str:
+            try:
+                export(session, chart, path)
+            except ExportError as error:
+                return str(error)
+            return ""
+
+        self._parts.window.say(f"Writing {path.name}...")
+        self._parts.background.ask(question, partial(self._exported, path))
+
+    def _exported(self, path: Path, problem: str) -> None:
+        board = self._parts.panes.cards.board
+        self._parts.window.say("" if problem else f"Written to {path}")
         board.settle(Topic.FILE)
-        self._parts.window.say(f"Written to {path}")
+        if problem:
+            board.add(problem, Topic.FILE)
 
     def rename(self, name: str) -> None:
         """The file keeps its folder and its kind."""

@@ -90,11 +90,16 @@ class SessionKeeper:
         except OSError:  # no file there yet, or none that may be looked at
             return False
 
-    def open(self, path: Path) -> None:
-        """Show another session. Raises SessionError, and then the one shown stays."""
+    def open(self, path: Path, loaded: Session | SessionError | None = None) -> None:
+        """Show another session; ``loaded`` is what a thread has read of it already.
+
+        Raises SessionError, and then the one shown stays.
+        """
         if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where a folder is closed to us
             raise SessionError(f"{path} is a folder; open a .roofscope file.")
-        session = load(path.absolute())
+        if isinstance(loaded, SessionError):
+            raise loaded
+        session = loaded or load(path.absolute())
         self.close()
         self._before = None
         self._unkept.clear()

@@ -1,4 +1,4 @@
-"""Asks before it measures on a GPU on which somebody else computes."""
+"""Asks before it measures on a GPU on which somebody else computes: all that measures comes this way."""
 
 from collections.abc import Callable, Sequence
 
@@ -23,17 +23,22 @@ class SharedGpu(QObject):
         source: DeviceSource,
         background: Background,
         own_pids: Callable[[], Sequence[int | None]],
+        renew_workers: Callable[[], object],
         window: QWidget,
     ) -> None:
         super().__init__(window)
         self._source = source
         self._background = background
         self._own_pids = own_pids
+        self._renew_workers = renew_workers
         self._window = window
         self.question: QMessageBox | None = None  # that is open now
 
-    def ask(self, devices: Sequence[Device], go_on: Callable[[bool], None]) -> None:
-        """Call ``go_on`` if nobody computes there, or the user wants it so; with whether others are there."""
+    def ask(self, devices: Sequence[Device], go_on: Callable[[], object]) -> None:
+        """Call ``go_on`` if nobody computes there, or the user wants it so.
+
+        With others there it is a new worker that measures: it sees them, and its points carry the flag.
+        """
         self.asked.emit()
         own = frozenset[int]().union(*map(family_of, self._own_pids()))
 
@@ -46,16 +51,18 @@ class SharedGpu(QObject):
         else:  # or what it did has ended just now
             self._background.ask(lambda: look(5), lambda found: self._decide(found, go_on))
 
-    def _decide(self, found: Sequence[tuple[Device, Sharing]], go_on: Callable[[bool], None]) -> None:
+    def _decide(self, found: Sequence[tuple[Device, Sharing]], go_on: Callable[[], object]) -> None:
         said = [text for device, sharing in found if (text := sharing.notice(named(device)))]
         if any(sharing.is_computing for _, sharing in found):
             self._put(" ".join(said), go_on)
             return
         for text in said:
             self.noticed.emit(text)
-        go_on(bool(said))
+        if said:
+            self._renew_workers()
+        go_on()
 
-    def _put(self, text: str, go_on: Callable[[bool], None]) -> None:
+    def _put(self, text: str, go_on: Callable[[], object]) -> None:
         box = QMessageBox(self._window)
         box.setWindowTitle("The GPU is in use")
         box.setIcon(QMessageBox.Icon.Warning)
@@ -63,7 +70,12 @@ class SharedGpu(QObject):
         box.setInformativeText("Times would be wrong. Points measured now carry the flag 'shared GPU'.")
         measure = box.addButton("Measure nevertheless", QMessageBox.ButtonRole.DestructiveRole)
         box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
-        measure.clicked.connect(lambda: go_on(True))
+
+        def nevertheless() -> None:
+            self._renew_workers()
+            go_on()
+
+        measure.clicked.connect(nevertheless)
         box.finished.connect(self._closed)
         self.question = box
         box.open()

@@ -119,18 +119,18 @@ class WindowCommands(QObject):
             parts.window.say("Still looking for devices; press Run again in a moment.")
             return
 
-        def measure(is_shared: bool) -> None:
-            if is_shared:
-                parts.controller.renew_workers()
+        def measure() -> None:
             parts.panes.cards.forget_worker()
             parts.controller.run(choice, devices, parts.library.checked())
 
         parts.shared_gpu.ask(devices, measure)
 
     def restart(self) -> None:
-        self._settle(Topic.RUN)
-        self._parts.panes.cards.forget_worker()
-        self._parts.controller.restart()
+        def restart() -> None:
+            self._parts.panes.cards.forget_worker()
+            self._parts.controller.restart()
+
+        self._parts.shared_gpu.ask(self._parts.controller.devices, restart)
 
     def _connect(self) -> None:
         parts, window = self._parts, self._parts.window
@@ -186,11 +186,12 @@ class WindowCommands(QObject):
 
     def _stop(self) -> None:
         self._parts.controller.stop()
-        self._parts.window.say("Stopping after the current block; press Stop again to end the worker.")
+        if self._parts.controller.is_running:
+            self._parts.window.say("Stopping after the current block; press Stop again to end the worker.")
 
     def _probe(self) -> None:
         if device := self._parts.panes.plan_bar.device():
-            self._parts.shared_gpu.ask([device], lambda _: self._parts.controller.probe(device))
+            self._parts.shared_gpu.ask([device], lambda: self._parts.controller.probe(device))
 
     def _try_paused_again(self) -> None:
         """What cost a worker in the run that ended, and what was left out because of it."""

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from threading import Event
 
 from msgspec import Struct
 
@@ -96,15 +97,17 @@ class Catalog(Struct, frozen=True):
         return next((kernel for kernel in self.kernels if kernel.spec.name == name), None)
 
 
-def scan(roots: Sequence[Path] = (LIBRARY,), known: Catalog | None = None) -> Catalog:
+def scan(
+    roots: Sequence[Path] = (LIBRARY,), known: Catalog | None = None, given_up: Event | None = None
+) -> Catalog:
     """Read every kernel's folder at the roots; a later root wins a name clash, which is said.
 
     What is wrong with a folder is a problem of that folder. ``known`` is what an earlier scan found, and
-    comes back where no code has changed since.
+    comes back where no code has changed since. ``given_up`` ends it soon, with whatever it has.
     """
     problems: list[CatalogProblem] = []
     folders = _folders(roots, problems)
-    with SpecReader(folders) as specs:
+    with SpecReader(folders, given_up) as specs:
         if known is None:
             specs.start()  # its process reads while this one does
         hasher = Hasher()

@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import Event
 from types import TracebackType
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from roofscope.profiling.planning.spec_child import SpecAnswer
 PATIENCE_S = 5.0  # for one spec; ours take a millisecond
 SCAN_PATIENCE_S = 20.0  # after which no further child is begun for those that are left
 _START_S = 60.0  # of the child, on a machine whose cores are busy
+_LOOK_S = 0.1  # between two looks at whether anybody waits
 _GRACE_S = 2.0  # after which the child is ended from here, should a spec have stopped its alarm
 _LONGEST_BYTES = 1 << 20  # of an answer
 _CHUNK_BYTES = 1 << 16
@@ -42,8 +44,10 @@ class SpecFault(Struct, frozen=True):
 class SpecReader:
     """A context: what a spec has left running ends with it."""
 
-    def __init__(self, folders: Sequence[Path]) -> None:
+    def __init__(self, folders: Sequence[Path], given_up: Event | None = None) -> None:
+        """``given_up`` is set, from another thread, when nobody waits for the answers any more."""
         self._folders = folders
+        self._given_up = given_up or Event()
         self._child: _Child | None = None
 
     def __enter__(self) -> "SpecReader":
@@ -67,7 +71,9 @@ class SpecReader:
         until = time.monotonic() + SCAN_PATIENCE_S
         while rest := self._folders[len(found) :]:
             fault = ""
-            if found and time.monotonic() > until:
+            if self._given_up.is_set():
+                fault = "the program ends"
+            elif found and time.monotonic() > until:
                 fault = f"it was not read: other specs took more than {SCAN_PATIENCE_S:g} s"
             else:
                 try:
@@ -81,7 +87,7 @@ class SpecReader:
     def _read(self, rest: Sequence[Path], found: list[KernelSpec | SpecFault]) -> str:
         """By one child, as many as it lives for; why there is no use in another one."""
         child = self._child = self._child or _Child(rest)
-        said = child.answers()
+        said = child.answers(self._given_up)
         child.end()
         self._child = None
         if not said.is_ready:
@@ -125,7 +131,7 @@ class _Child:
         with suppress(BrokenPipeError), self._process.stdin as names:  # it reads all of them at first
             names.write(msgspec.json.encode([printable(folder) for folder in folders]))
 
-    def answers(self) -> _Answers:
+    def answers(self, given_up: Event) -> _Answers:
         """What it says until it is done or ends, and why it ended early."""
         answers: list[SpecAnswer] = []
         pending = bytearray()
@@ -134,7 +140,12 @@ class _Child:
         poll.register(self._output, select.POLLIN)
         until = time.monotonic() + _START_S
         while len(answers) < self._count:
-            if not poll.poll(max(0.0, until - time.monotonic()) * 1000):
+            if given_up.is_set():
+                return _Answers(answers, "the program ends", is_ready, is_late=True)
+            left_s = until - time.monotonic()
+            if not poll.poll(min(max(0.0, left_s), _LOOK_S) * 1000):
+                if left_s > _LOOK_S:
+                    continue
                 return _Answers(answers, _too_long(), is_ready, is_late=True)
             data = os.read(self._output, _CHUNK_BYTES)
             pending += data

@@ -7,7 +7,24 @@ import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QFont
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QScrollArea, QTabBar, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractScrollArea,
+    QApplication,
+    QComboBox,
+    QDockWidget,
+    QFileDialog,
+    QFrame,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QProgressBar,
+    QScrollArea,
+    QTabBar,
+    QToolButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.window.commands import CommandId
@@ -273,3 +290,51 @@ def test_the_progress_takes_the_choices_room(open_window: OpenWindow) -> None:
     assert (bar.height(), bar._stop_button.pos()) == (height, stop)
     bar.set_running(False)
     assert bar.device_box.isVisible()
+
+
+def test_every_widget_that_takes_the_keyboard_or_scrolls_has_a_name(
+    open_window: OpenWindow, session_file: Path
+) -> None:
+    application = open_window(session_file)
+    application.selection.select(application.table.point_at(0).number)
+    window = application.window
+    kinds = (QAbstractButton, QLineEdit, QComboBox, QAbstractScrollArea, QProgressBar, QTabBar, QDockWidget)
+    of_qt = ("qt_", "ScrollLeftButton", "ScrollRightButton")
+    nameless = [
+        widget
+        for widget in window.findChildren(QWidget)
+        if isinstance(widget, kinds)
+        and not isinstance(widget, QHeaderView)
+        and not (widget.accessibleName() or (isinstance(widget, QAbstractButton) and widget.text()))
+        and not widget.objectName().startswith(of_qt)
+        and not isinstance(widget.parent(), QAbstractItemView | QComboBox | QLineEdit)
+        and type(widget.parent()) is not QFrame  # the list that a box opens
+    ]
+    assert [(type(one).__name__, type(one.parent()).__name__, one.objectName()) for one in nameless] == [], (
+        nameless
+    )
+
+
+@pytest.mark.parametrize("theme", [CommandId.THEME_LIGHT, CommandId.THEME_DARK, CommandId.THEME_CONTRAST])
+def test_the_buttons_of_the_file_dialog_can_be_seen(
+    open_window: OpenWindow, qtbot: QtBot, theme: CommandId
+) -> None:
+    application = open_window()
+    window = application.window
+    window.actions_of[theme].trigger()
+    qtbot.waitUntil(lambda: not window.restyling.is_under_way)
+    window.actions_of[CommandId.OPEN].trigger()
+    dialog = window.findChild(QFileDialog)
+    try:
+        buttons = [button for button in dialog.findChildren(QToolButton) if button.objectName()]
+        assert len(buttons) >= 5
+        text = application.theme_switch.theme.text
+        for button in buttons:
+            image = button.icon().pixmap(16, 16).toImage()
+            colours = {image.pixelColor(x, y).name() for x in range(16) for y in range(16)}
+            assert text in colours, button.objectName()
+        frame = application.panes.chart.plot.getPlotItem().getViewBox().rbScaleBox.pen()
+        assert frame.color().name() == application.theme_switch.theme.accent
+    finally:
+        dialog.reject()
+        window.actions_of[CommandId.THEME_SYSTEM].trigger()

@@ -106,3 +106,42 @@ def test_a_closed_window_ends_its_process_in_order(tmp_path: Path, end: str) -> 
     )
     assert ended.returncode == 0, ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_device_is_shown_last(open_window: OpenWindow, session_file: Path):
+    """Reading them took a third of the start. Where a device is shown, they are there."""
+    application = open_window(session_file)
+    assert application.opening.is_over
+    assert application.table.rowCount() == 44
+    assert application.library.kernels
+    assert application.panes.chart.isVisible()
+
+
+_MODULES_BEFORE_PAINT = """
+import sys
+from roofscope.app.window.ahead_of_qt import import_ahead_of_qt
+import_ahead_of_qt()
+assert not any(name.startswith("PySide6") for name in sys.modules), "Qt is loaded too early"
+import roofscope.app.window.application
+unused = {"pyqtgraph.imageview", "pyqtgraph.parametertree", "typer", "rich", "jinja2"}
+assert not unused & set(sys.modules), unused & set(sys.modules)
+from roofscope.app.window.chart.plotting import pg
+from PySide6 import QtCore
+import PySide6
+assert PySide6.QtCore is QtCore is sys.modules["PySide6.QtCore"]
+assert pg.Qt.QtCore.QObject is QtCore.QObject
+import pyqtgraph.imageview  # whoever wants it has it
+assert pyqtgraph.imageview.ImageView
+"""
+
+
+def test_a_start_imports_little(tmp_path: Path):
+    done = subprocess.run(
+        python(_MODULES_BEFORE_PAINT),
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=DEADLINE_S,
+    )
+    assert done.returncode == 0, done.stderr

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
+from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.point_columns import COLUMNS
 from roofscope.app.window.commands import CommandId
@@ -36,10 +37,13 @@ def test_many_notices_take_the_room_of_one(open_window: OpenWindow):
     assert cards.notice_texts == ["The first.", "The second."]
 
 
-def test_the_svg_is_what_the_user_sees(open_window: OpenWindow, session_file: Path, tmp_path: Path):
+def test_the_svg_is_what_the_user_sees(
+    open_window: OpenWindow, qtbot: QtBot, session_file: Path, tmp_path: Path
+):
     application = open_window(session_file)
     application.panes.chart.isolate("softmax")
     application.commands.export(tmp_path / "out.svg")
+    qtbot.waitUntil(lambda: "Written" in application.window.said)
     text = (tmp_path / "out.svg").read_text()
     assert "softmax" in text
     assert ">matmul" not in text

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 from PySide6.QtWidgets import QAbstractButton, QMessageBox
 from pytestqt.qtbot import QtBot
@@ -42,7 +43,7 @@ def test_all_gpus_are_offered_where_there_are_several(open_window: OpenWindow) -
     assert two.panes.plan_bar.run_devices() == (DEVICE,)
     choose_all(two)
     assert two.panes.plan_bar.run_devices() == (DEVICE, TWIN)
-    assert "on all 2 GPUs at once" in two.panes.plan_bar._message.text()
+    assert "on all 2 GPUs at once" in two.panes.plan_bar._message.whole_text
 
 
 def test_a_run_on_all_gpus_is_one_session(open_window: OpenWindow, qtbot: QtBot) -> None:
@@ -148,3 +149,31 @@ def test_memory_alone_is_said_and_measured(open_window: OpenWindow, qtbot: QtBot
     until_idle(application, qtbot)
     [notice] = application.panes.cards.notice_texts
     assert notice.startswith("Process 4711 holds memory on NVIDIA H200 (cuda:0)")
+
+
+@pytest.mark.parametrize("command", [CommandId.RUN, CommandId.PROBE, CommandId.TRACE])
+def test_all_that_measures_asks_where_others_compute(
+    open_window: OpenWindow, qtbot: QtBot, session_file: Path, command: CommandId
+) -> None:
+    devices = FakeDevices()
+    application = open_window(session_file, devices=devices)
+    tick_only(application, "softmax")
+    point = next(point for point in application.model.session.points if point.measured)
+    application.selection.select(point.number)
+    devices.others = COMPUTING
+    press(application, command)
+    answer(application, qtbot, "Cancel")
+    assert not application.controller.is_running
+    assert application.link.worker_pid is None
+
+
+def test_a_restart_asks_where_others_compute(open_window: OpenWindow, qtbot: QtBot) -> None:
+    devices = FakeDevices()
+    application = open_window(devices=devices)
+    tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    devices.others = COMPUTING
+    application.panes.cards.restart_asked.emit()
+    answer(application, qtbot, "Cancel")
+    assert not application.controller.is_running

@@ -405,6 +405,7 @@ def test_themes_change_at_once_and_are_remembered(open_window: OpenWindow):
     actions = application.window.actions_of
     actions[CommandId.THEME_DARK].trigger()
     assert application.theme_switch.theme == DARK
+    QApplication.processEvents()
     assert application.window.palette().window().color().name() == DARK.window
     assert actions[CommandId.THEME_DARK].isChecked()
     application.window.close()
@@ -426,18 +427,24 @@ def test_a_moved_dock_is_remembered_and_put_back(open_window: OpenWindow):
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "csv", "json"])
-def test_export_writes_each_kind(open_window: OpenWindow, session_file: Path, tmp_path: Path, suffix: str):
+def test_export_writes_each_kind(
+    open_window: OpenWindow, qtbot: QtBot, session_file: Path, tmp_path: Path, suffix: str
+):
     application = open_window(session_file)
     path = tmp_path / f"out.{suffix}"
     application.commands.export(path)
+    assert application.window.said == f"Writing {path.name}..."  # and nothing has held the window up
+    qtbot.waitUntil(lambda: str(path) in application.window.said)
     assert path.stat().st_size > 1000
-    assert str(path) in application.window.said
 
 
-def test_export_to_an_unknown_kind_or_place_gives_one_sentence(open_window: OpenWindow, tmp_path: Path):
+def test_export_to_an_unknown_kind_or_place_gives_one_sentence(
+    open_window: OpenWindow, qtbot: QtBot, tmp_path: Path
+):
     application = open_window()
     application.commands.export(tmp_path / "out.docx")
     application.commands.export(tmp_path / "no" / "out.csv")
+    qtbot.waitUntil(lambda: len(notices(application)) == 2)
     assert [text.endswith(".") for text in notices(application)] == [True, True]
 
 

@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from threading import Event
 from unittest.mock import Mock
 
 import msgspec
@@ -247,3 +248,12 @@ def test_no_folder_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spec_reader, "_Child", None)
     with SpecReader([]) as reader:
         assert reader.answers() == []
+
+
+def test_a_scan_that_nobody_waits_for_ends_though_a_spec_hangs(tmp_path: Path) -> None:
+    folders = [write(tmp_path, name, "import time; time.sleep(600)") for name in ("one", "other")]
+    given_up = Event()
+    given_up.set()
+    with SpecReader(folders, given_up) as reader:
+        reader.start()
+        assert [answer.text for answer in reader.answers()] == ["the program ends", "the program ends"]

@@ -97,6 +97,7 @@ class RooflinePlot(pg.PlotWidget):
             background=theme.surface,
         )
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setAccessibleName("Roofline plot")
         self.setFrameShape(pg.PlotWidget.Shape.NoFrame)
         plot_item: Any = self.getPlotItem()
         plot_item.hideButtons()
@@ -207,6 +208,10 @@ class RooflinePlot(pg.PlotWidget):
             axis.set_theme(theme)
             axis.setTickFont(self._font)
             axis.setLabel(title, color=theme.text)
+        frame, inside = QColor(theme.accent), QColor(theme.accent)
+        inside.setAlphaF(0.12)
+        self._box.rbScaleBox.setPen(pg.mkPen(frame))
+        self._box.rbScaleBox.setBrush(pg.mkBrush(inside))
         self._style_markers()
         self._back.set_style(theme, self._font)
         self._front.set_style(theme, self._font)

@@ -14,7 +14,7 @@ from roofscope.app.presentation.roofline.strip import strip_of
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.presentation.verdict_text import verdict_sentence
 from roofscope.app.window.chart.bandwidth_strip import ChartStripView
-from roofscope.app.window.chart.files import ChartPicture, copy_chart, png_bytes
+from roofscope.app.window.chart.files import ChartCopy, ChartPicture, copy_of, put_on_clipboard
 from roofscope.app.window.chart.filter_bar import ChartBar
 from roofscope.app.window.chart.hover_card import HoverCard
 from roofscope.app.window.chart.plot import RooflinePlot
@@ -32,6 +32,13 @@ _FRAME_MS = 16  # points that arrive within a frame are drawn together
 _NEXT = {Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1, Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1}
 
 
+Ask = Callable[[Callable[[], ChartCopy], Callable[[ChartCopy], object]], object]
+
+
+def _ask_at_once(question: Callable[[], ChartCopy], deliver: Callable[[ChartCopy], object]) -> None:
+    deliver(question())
+
+
 class RooflineChart(QWidget):
     """Draws the session of a model, and shares one selection with the other panes."""
 
@@ -46,6 +53,7 @@ class RooflineChart(QWidget):
     ) -> None:
         super().__init__(parent)
         self._speed_up_of = speed_up_of
+        self.ask: Ask = _ask_at_once  # the window's asks a thread
         self._model, self._selection, self._theme = model, selection, theme
         self._shown = shown or ShownPoints(model, self)
         self._options = ChartOptions(selected=selection.number)
@@ -119,11 +127,12 @@ class RooflineChart(QWidget):
 
     def png(self, scale: float = 2.0) -> bytes:
         """The chart as it stands, with title, legend and foot."""
-        return png_bytes(self.picture().image(scale))
+        return self.picture().png(scale)
 
     def copy_image(self) -> None:
-        """Put the chart on the clipboard, as PNG, SVG and CSV."""
-        copy_chart(self.picture())
+        """Put the chart on the clipboard, as PNG, SVG and CSV; drawn where it holds nobody up."""
+        picture = self.picture()
+        self.ask(lambda: copy_of(picture), put_on_clipboard)
 
     def picture(self) -> ChartPicture:
         """The chart as it stands, for a file."""

@@ -127,11 +127,15 @@ class LibraryPane(QWidget):
     def _tell(self) -> None:
         count = sum(len(found) for found in self._model.checked().values())
         total = sum(len(kernel.implementations) for kernel in self._model.kernels)
-        self._count.set_text(f"{count} of {total}" if total else "No kernels found")
+        self._count.set_text(f"{count} of {total}" if total else self._no_kernels)
         self._reasons.setText("\n".join([*self._distinct_reasons(), *self._problems()]))
         self._reasons.setVisible(bool(self._reasons.text()))
         problems = "\n".join(problem.message for problem in self._model.catalog.problems[:_MOST_IN_TIP])
         self._reasons.setToolTip(tip_text(problems))
+
+    @property
+    def _no_kernels(self) -> str:
+        return "No kernels found" if self._model.catalog.folders else "Looking..."
 
     def _distinct_reasons(self) -> list[str]:
         reasons: dict[str, None] = {}

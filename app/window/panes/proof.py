@@ -37,7 +37,7 @@ _ICONS = {
 _MARKS = {True: "✓", False: "✗", None: ""}
 
 
-Ask = Callable[[Sequence[Device], Callable[[bool], None]], None]  # whether a device in use may be used
+Ask = Callable[[Sequence[Device], Callable[[], object]], None]  # whether a device in use may be used
 
 
 class ProofPane(QWidget):
@@ -83,7 +83,7 @@ class ProofPane(QWidget):
 
     def _start(self) -> None:
         if device := self._device:
-            self._ask([device], lambda _: self._begin(device))
+            self._ask([device], lambda: self._begin(device))
 
     def _begin(self, device: Device) -> None:
         self._controller.prove(device)

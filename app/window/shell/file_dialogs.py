@@ -4,9 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QFileDialog, QToolButton, QWidget
 
+from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.settings import Settings
+from roofscope.app.window.widgets.icons import icon
 from roofscope.profiling.paths import SUFFIX
 
 _SESSIONS = f"Roofscope sessions (*{SUFFIX})"
@@ -19,12 +21,23 @@ _EXPORTS = ";;".join(
     )
 )
 
+# Qt's own buttons have dark icons on every theme: theirs by the names that Qt gives them.
+_ICONS = {
+    "backButton": "arrow-left",
+    "forwardButton": "arrow-right",
+    "toParentButton": "arrow-up",
+    "newFolderButton": "folder-plus",
+    "listModeButton": "list",
+    "detailModeButton": "rows",
+}
+
 
 class FileDialogs:
     """Starts each dialog in the folder of the last one."""
 
-    def __init__(self, window: QWidget, settings: Settings) -> None:
+    def __init__(self, window: QWidget, settings: Settings, theme: Callable[[], Theme]) -> None:
         self._window = window
+        self._theme = theme
         self._settings = settings
 
     def ask_open(self, deliver: Callable[[Path], object]) -> None:
@@ -59,6 +72,9 @@ class FileDialogs:
     def _dialog(self, title: str, kinds: str, deliver: Callable[[Path], object]) -> QFileDialog:
         dialog = QFileDialog(self._window, title, str(self._settings.folder), kinds)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for name, file in _ICONS.items():
+            if button := dialog.findChild(QToolButton, name):  # there is none in a desktop's own dialog
+                button.setIcon(icon(file, self._theme()))
 
         def chosen(name: str) -> None:
             path = Path(name)

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
-from PySide6.QtCore import QByteArray, QChildEvent, QEvent, QObject, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QByteArray, QChildEvent, QEvent, QObject, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QActionGroup,
     QCloseEvent,
@@ -79,6 +79,7 @@ class Panes(Struct, frozen=True):
 class MainWindow(QMainWindow):
     file_dropped = Signal(object)  # Path
     closing = Signal()
+    painted = Signal()  # for the first time
     layout_chosen = Signal(object)  # Layout
 
     def __init__(self) -> None:
@@ -91,6 +92,7 @@ class MainWindow(QMainWindow):
         self._plan_bar = QToolBar("Plan", self)
         self._edge = QToolBar("Edge", self)
         self._layout = Docks(self, self._edge)
+        self._is_painted = False
         self.restyling = Restyling(self)
         self._said = ElidedLabel("muted")
         self.recent_menu = QMenu("Open &recent", self)
@@ -201,7 +203,11 @@ class MainWindow(QMainWindow):
                 self._layout.note_arranged()
         elif isinstance(event, QChildEvent) and event.type() == QEvent.Type.ChildPolished:
             self._take_in(event.child())
-        return super().event(event)
+        done = super().event(event)
+        if event.type() is QEvent.Type.Paint and not self._is_painted:
+            self._is_painted = True
+            QTimer.singleShot(0, self, self.painted.emit)
+        return done
 
     def _take_in(self, child: QObject) -> None:
         if isinstance(child, QTabBar):  # Qt makes it where panes share a place
