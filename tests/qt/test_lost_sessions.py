@@ -44,7 +44,7 @@ def test_a_run_adds_nothing_to_a_damaged_session(open_window: OpenWindow, qtbot:
     until_idle(application, qtbot)
     assert application.model.session.path != session_file
     assert session_file.read_bytes() == before
-    assert f"{session_file.name} is damaged" in said[0]
+    assert any(f"{session_file.name} is damaged" in text for text in said)
 
 
 def test_a_file_removed_in_mid_run_is_told_at_once_and_the_run_goes_on_in_another(
