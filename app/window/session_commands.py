@@ -84,9 +84,10 @@ class SessionCommands(QObject):
     def _exported(self, path: Path, problem: str) -> None:
         board = self._parts.panes.cards.board
         self._parts.window.say("" if problem else f"Written to {path}")
-        board.settle(Topic.FILE)
         if problem:
             board.add(problem, Topic.FILE)
+        else:
+            board.settle(Topic.FILE)
 
     def rename(self, name: str) -> None:
         """The file keeps its folder and its kind."""
