@@ -94,3 +94,32 @@ def test_a_recent_session_that_nobody_can_look_at_keeps_no_window_from_starting(
 ) -> None:
     Settings(tmp_path / "window.json").remember_session(tmp_path / ("x" * 300))
     assert open_window().model.session.points == ()
+
+
+def test_settings_of_a_newer_program_are_kept_beside_and_said_once(path: Path) -> None:
+    path.parent.mkdir()
+    newer = b'{"version":99,"scheme":"dark","later":[1,2]}'
+    path.write_bytes(newer)
+    settings = Settings(path)
+    assert "newer Roofscope" in settings.problems[0]
+    settings.scheme = Scheme.LIGHT
+    assert path.with_name("window.json.newer").read_bytes() == newer
+    assert (Settings(path).scheme, Settings(path).problems) == (Scheme.LIGHT, [])
+
+
+def test_a_newer_program_that_runs_beside_keeps_its_settings(path: Path) -> None:
+    settings = filled(path)
+    newer = b'{"version":99,"scheme":"dark","later":[1,2]}'
+    path.write_bytes(newer)
+    settings.scheme = Scheme.LIGHT
+    assert settings.scheme is Scheme.LIGHT
+    assert path.read_bytes() == newer
+
+
+def test_what_cannot_be_kept_is_said_in_the_window(open_window: OpenWindow, tmp_path: Path) -> None:
+    (tmp_path / "window.json.part").mkdir()  # so that nothing can be written
+    application = open_window()
+    application.settings.scheme = Scheme.LIGHT
+    application.settings.scheme = Scheme.DARK
+    told = [text for text in application.panes.cards.notice_texts if "cannot be kept" in text]
+    assert len(told) == 1
