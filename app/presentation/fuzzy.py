@@ -53,20 +53,17 @@ def _starts(word: str, text: str) -> Iterable[int]:
 
 
 def _in_order(word: str, text: str) -> Match | None:
-    """Each letter at the next start of a word that has it, else at its next place."""
+    """Beginnings of words, put together: ``reslay`` is in ``reset layout``. Letters elsewhere are chance."""
     places: list[int] = []
-    at = 0
     for letter in word:
-        starts = [i for i in range(at, len(text)) if text[i] == letter and _begins_word(i, text)]
-        follows = at < len(text) and text[at] == letter and places
-        place = at if follows else starts[0] if starts else text.find(letter, at)
-        if place < 0:
+        at = places[-1] + 1 if places else 0
+        if places and at < len(text) and text[at] == letter:
+            places.append(at)
+            continue
+        place = next((i for i in range(at, len(text)) if text[i] == letter and _begins_word(i, text)), None)
+        if place is None:
             return None
         places.append(place)
-        at = place + 1
-    starts_count = sum(_begins_word(place, text) for place in places)
-    if len(word) > 3 and starts_count * 4 < len(word):
-        return None  # letters that happen to be there
     return _scored(places, text)
 
 

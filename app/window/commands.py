@@ -263,15 +263,22 @@ COMMANDS = (
         "Ctrl+Shift+P",
         "search",
     ),
-    Command(CommandId.HIDE, Menu.VIEW, "&Hide", "Leave the selected points out of every view", "Ctrl+H"),
+    Command(CommandId.MESSAGES, Menu.VIEW, "&Messages...", "Every message that stands", "Ctrl+Shift+M"),
+    Command(
+        CommandId.HIDE,
+        Menu.VIEW,
+        "&Hide points",
+        "Leave the selected points out of every view",
+        "Ctrl+H",
+        starts_group=True,
+    ),
     Command(
         CommandId.SHOW_HIDDEN,
         Menu.VIEW,
-        "Sho&w hidden",
+        "Sho&w hidden points",
         "Show again what was hidden point by point",
         "Ctrl+Shift+H",
     ),
-    Command(CommandId.MESSAGES, Menu.VIEW, "&Messages...", "Every message that stands", "Ctrl+Shift+M"),
     *(
         Command(id, Menu.VIEW, text, tip, is_choice=True, inside="&Theme")
         for id, text, tip in (

@@ -206,7 +206,7 @@ class Controller(QObject):
 
     def run(self, choice: PlanChoice, devices: Sequence[Device], checked: Checked) -> None:
         """Measure the choice; its results go to the open session if that belongs to one of the devices."""
-        if not self._is_running:
+        if not self._is_running and not self._is_refused(devices):
             self._after_look(lambda: self._run(choice, devices, checked))
 
     def _run(self, choice: PlanChoice, devices: Sequence[Device], checked: Checked) -> None:
@@ -324,8 +324,7 @@ class Controller(QObject):
 
     def _begin(self, *devices: Device) -> bool:
         """Open the session for the results of these devices; not where one of them is refused."""
-        if reason := self._refusal(devices):
-            self.noticed.emit(reason, Topic.RUN)
+        if self._is_refused(devices):
             return False
 
         def prepare() -> None:
@@ -340,15 +339,17 @@ class Controller(QObject):
         self._device, self._devices = devices[0], devices
         return self._try(prepare)
 
-    def _refusal(self, devices: Sequence[Device]) -> str:
-        """Why one of them cannot be measured on, known at once where a worker would need its start to say so.
+    def _is_refused(self, devices: Sequence[Device]) -> bool:
+        """Whether one of them cannot be measured on, known at once where a worker would need its start.
 
         A worker of our own may hold a device: then it is asked, as one that starts would be.
         """
         if any((self._link.worker_pid, *self._fleet.worker_pids)):
-            return ""
-        found = (self._why_refused(device) for device in devices)
-        return next((refusal.text for refusal in found if refusal), "")
+            return False
+        reason = next(filter(None, map(self._why_refused, devices)), None)
+        if reason:
+            self.noticed.emit(reason.text, Topic.RUN)
+        return reason is not None
 
     def _probe_if_needed(self, device: Device) -> list[Task]:
         return [] if self._keeper.has_measured_ceilings(device) else [Probe("ceilings", device.id)]

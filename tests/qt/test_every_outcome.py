@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
 from typer.testing import CliRunner
 
 from roofscope.app.cli.commands import cli
@@ -85,7 +86,7 @@ def test_chart_table_details_and_log_have_words_for_each(
 
 
 def test_what_is_copied_and_written_has_each(
-    open_window: OpenWindow, session_of_all: Path, tmp_path: Path
+    open_window: OpenWindow, qtbot: QtBot, session_of_all: Path, tmp_path: Path
 ) -> None:
     application = open_window(session_of_all)
     for command in (CommandId.COPY, CommandId.COPY_MARKDOWN):
@@ -95,6 +96,7 @@ def test_what_is_copied_and_written_has_each(
     for suffix in ("csv", "json", "svg", "png"):
         target = tmp_path / f"out.{suffix}"
         application.commands.export(target)
+        qtbot.waitUntil(lambda path=target: application.window.said == f"Written to {path}")
         assert target.stat().st_size > 0
     text = (tmp_path / "out.csv").read_text()
     for outcome in OUTCOMES:

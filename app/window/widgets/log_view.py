@@ -16,10 +16,10 @@ class LogView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._log = ""
-        self.text = QPlainTextEdit()
-        self.text.setReadOnly(True)
-        self.text.setAccessibleName("Log of the failure")
-        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.view = QPlainTextEdit()
+        self.view.setReadOnly(True)
+        self.view.setAccessibleName("Log of the failure")
+        self.view.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._left_out = label("", "muted")
         self.whole = _button("Whole log")
         self.whole.setCheckable(True)
@@ -34,7 +34,7 @@ class LogView(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        layout.addWidget(self.text)
+        layout.addWidget(self.view)
         layout.addLayout(line)
         self.hide()
 
@@ -47,12 +47,12 @@ class LogView(QWidget):
     def _show(self) -> None:
         found = folded(self._log)
         text = self._log.rstrip("\n") if self.whole.isChecked() else found.text
-        self.text.setFont(fixed_font())
-        self.text.setPlainText(text)
+        self.view.setFont(fixed_font())
+        self.view.setPlainText(text)
         self.whole.setVisible(bool(found.left_out))
         self._left_out.setText("" if self.whole.isChecked() else found.left_out)
         lines = min(_MOST_LINES, text.count("\n") + 2)
-        self.text.setFixedHeight(lines * self.text.fontMetrics().lineSpacing() + 24)
+        self.view.setFixedHeight(lines * self.view.fontMetrics().lineSpacing() + 24)
 
 
 def _button(text: str) -> QPushButton:
