@@ -24,7 +24,7 @@ def open_chart(qtbot: QtBot, session: Session) -> tuple[RooflineChart, SessionMo
     chart.resize(1100, 700)
     chart.show()
     qtbot.waitExposed(chart)
-    qtbot.waitUntil(lambda: chart.plot.view.box.width > 900)
+    qtbot.waitUntil(lambda: chart.plot.view.box.width > 800)
     qtbot.waitUntil(lambda: bool(chart.plot.labels) or not chart.scene.points)
     return chart, model, selection
 

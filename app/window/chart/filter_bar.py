@@ -7,7 +7,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
-from roofscope.app.presentation.roofline.caption import SPREAD_TEXT, count_line, providers_of
+from roofscope.app.presentation.roofline.caption import count_line, providers_of
 from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene
 from roofscope.app.presentation.tokens import PROVIDER_NAMES, Theme
 from roofscope.app.window.chart.ceilings_menu import CeilingsMenu
@@ -88,7 +88,7 @@ class ChartBar(QWidget):
         self.ceilings.setEnabled(bool(scene.known_sources))
         self._show_legend(providers_of(scene))
         self._count.set_text(count_line(scene))
-        self._count.setToolTip(tip_text(f"{count_line(scene)}. {SPREAD_TEXT}"))
+        self._count.setToolTip(tip_text(count_line(scene)))
 
     def _show_devices(self, session: Session) -> None:
         devices = session.devices if len(session.devices) > 1 else ()

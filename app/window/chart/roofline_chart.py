@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from roofscope.app.presentation.roofline.caption import summary
 from roofscope.app.presentation.roofline.points import ChartPoint, all_points, chart_point
-from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, build_scene
+from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, ChartY, build_scene
 from roofscope.app.presentation.roofline.strip import strip_of
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.presentation.verdict_text import verdict_sentence
@@ -109,6 +109,11 @@ class RooflineChart(QWidget):
         """Show only this kernel; None shows all."""
         self.set_options(msgspec.structs.replace(self._options, kernel=kernel))
 
+    def set_y(self, y: ChartY) -> None:
+        """Say what the height of a point is, and show all of it."""
+        self._follows = self._follows or y is not self._options.y
+        self.set_options(msgspec.structs.replace(self._options, y=y))
+
     def set_options(self, options: ChartOptions) -> None:
         self._options = msgspec.structs.replace(options, selected=self._selection.number)
         self._refresh()
@@ -153,6 +158,7 @@ class RooflineChart(QWidget):
         self.bar.copy_wanted.connect(self.copy_image)
         self.plot.moved_by_user.connect(self._moved_by_user)
         self.plot.view_changed.connect(self._labels_soon.start)
+        self.plot.view_changed.connect(self._align_strip)
         self.plot.hovered.connect(self._hover)
         self.plot.clicked.connect(self._click)
         self.plot.double_clicked.connect(self._double_click)
@@ -167,7 +173,7 @@ class RooflineChart(QWidget):
         return timer
 
     def _replaced(self) -> None:
-        self._options = ChartOptions(selected=self._selection.number)
+        self._options = ChartOptions(selected=self._selection.number, y=self._options.y)
         self._follows = True
         self._ceilings_changed()
 
@@ -210,15 +216,19 @@ class RooflineChart(QWidget):
             text += f" Selected: {selected.label}. {verdict_sentence(selected, verdict(selected, session))}"
         self.setAccessibleDescription(text)
 
+    def _align_strip(self) -> None:
+        plot = self.plot.plot_rect()
+        self.strip.align(plot.left(), plot.right())
+
     def _moved_by_user(self) -> None:
         self._follows = False
         self.card.hide()
 
-    def _hover(self, found: ChartPoint | Ceiling | None, at: QPointF) -> None:
-        if isinstance(found, ChartPoint):
-            self._show_card(found.number, self.plot.viewport_place(found.number))
-        elif isinstance(found, Ceiling):
-            self.card.show_ceiling(found, at)
+    def _hover(self, points: tuple[ChartPoint, ...], ceiling: Ceiling | None, at: QPointF) -> None:
+        if points:
+            self._show_card(points[0].number, self.plot.viewport_place(points[0].number))
+        elif ceiling:
+            self.card.show_ceiling(ceiling, at)
         else:
             self.card.hide()
 
@@ -234,9 +244,15 @@ class RooflineChart(QWidget):
         if point:
             self.card.show_point(point, self._model.session, at, self._speed_up_of(number))
 
-    def _click(self, point: ChartPoint | None) -> None:
+    def _click(self, points: tuple[ChartPoint, ...]) -> None:
+        """Select the nearest point; clicks where it is selected already step through those that lie there."""
         self.setFocus(Qt.FocusReason.MouseFocusReason)
-        self._selection.select(point.number if point else None)
+        numbers = [point.number for point in points]
+        if self._selection.number in numbers:
+            following = numbers.index(self._selection.number) + 1
+            self._selection.select(numbers[following % len(numbers)])
+        else:
+            self._selection.select(numbers[0] if numbers else None)
 
     def _double_click(self, point: ChartPoint | None) -> None:
         if point:
