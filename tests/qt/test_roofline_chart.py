@@ -1,20 +1,31 @@
 """The chart as a user meets it: hover, click, filter, zoom, live points, themes and pictures."""
 
+import math
+from shutil import which
+from subprocess import run
+from xml.etree import ElementTree as ET
+
 import msgspec
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from pytestqt.qtbot import QtBot
 
-from roofscope.app.presentation.tokens import DARK, LIGHT
+from roofscope.app.presentation.roofline.points import ChartPoint
+from roofscope.app.presentation.roofline.scene import ChartY
+from roofscope.app.presentation.tokens import DARK, LIGHT, MARKER_CORNERS, PROVIDER_COLOURS, PROVIDER_MARKERS
 from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
+from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.session import Session
+from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.roofline.roofline import Bound, Source
 from roofscope.tests.label_boxes import label_box
 from roofscope.tests.sessions import CEILINGS, ceiling, empty_session, make_session
 from roofscope.tests.unit.test_chart_scene import make_unstable, session_with_copy
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def open_chart(qtbot: QtBot, session: Session) -> tuple[RooflineChart, SessionModel, Selection]:
@@ -196,7 +207,7 @@ def test_another_session_replaces_everything(qtbot: QtBot) -> None:
 
 
 def test_labels_do_not_overlap_on_the_screen(qtbot: QtBot) -> None:
-    chart, _, _ = open_chart(qtbot, make_session(full=True))
+    chart, _, _ = open_chart(qtbot, load(ASSETS / "sessions" / "h200.roofscope"))
     view, font = chart.plot.view, chart.plot.text_font
     boxes = [label_box(label, view, font) for label in chart.plot.labels]
     assert len(boxes) > 10
@@ -294,3 +305,172 @@ def test_a_point_above_its_roof_is_drawn_there_with_a_warning(qtbot: QtBot) -> N
     assert chart.scene.target.factor < 0.5
     assert drawn.y > chart.scene.target.roof_y
     assert "Above the roof" in chart.accessibleDescription()
+
+
+def test_points_that_lie_on_each_other_are_listed_and_clicks_step_through_them(qtbot: QtBot) -> None:
+    chart, _, selection = open_chart(qtbot, load(ASSETS / "sessions" / "h200.roofscope"))
+    crowd = max(
+        (chart.plot.points_at(chart.plot.viewport_place(point.number)) for point in chart.scene.points),
+        key=len,
+    )
+    assert len(crowd) > 3
+    place = pixel_of(chart, crowd[0].number)
+    listed = chart.plot.points_at(QPointF(place))
+    seen: list[tuple[ChartPoint, ...]] = []
+    chart.plot.hovered.connect(lambda points, _ceiling, _at: seen.append(points))
+    qtbot.mouseMove(chart.plot.viewport(), QPoint(90, 40))
+    qtbot.mouseMove(chart.plot.viewport(), place)
+    assert seen[-1] == listed
+    clicked: list[int | None] = []
+    for _ in listed:
+        qtbot.mouseClick(chart.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        clicked.append(selection.number)
+    assert clicked == [point.number for point in listed]
+    qtbot.mouseClick(chart.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert selection.number == listed[0].number
+
+
+def test_an_earlier_point_answers_the_pointer_and_is_ringed(qtbot: QtBot) -> None:
+    session = make_session()
+    slow = next(point for point in session.points if point.measured)
+    assert slow.measured is not None
+    time = slow.measured.time
+    faster = msgspec.structs.replace(
+        slow.measured,
+        time=msgspec.structs.replace(
+            time, median_s=time.median_s / 9, low_s=time.low_s / 9, high_s=time.high_s / 9
+        ),
+    )
+    session.points = (*session.points, msgspec.structs.replace(slow, number=1000, outcome=faster))
+    chart, _, selection = open_chart(qtbot, session)
+    place = chart.plot.viewport_place(slow.number)
+    assert slow.number in {point.number for point in chart.plot.points_at(place)}
+    selection.select(slow.number)
+    assert chart.scene.target is not None
+    assert chart.scene.target.point.number == slow.number
+
+
+def test_no_label_stays_where_its_point_is_gone(qtbot: QtBot) -> None:
+    chart, model, _ = open_chart(qtbot, make_session())
+    assert chart.plot.labels
+    model.replace(empty_session(ceilings=CEILINGS))
+    labels: list[int] = []
+    chart.plot.view_changed.connect(lambda: labels.append(len(chart.plot.labels)))
+    qtbot.waitUntil(lambda: chart.scene.is_empty)
+    assert chart.plot.labels == ()  # at once, and not when the view has come to rest
+    assert set(labels) == {0}
+
+
+def test_labels_keep_their_places_while_the_view_moves(qtbot: QtBot) -> None:
+    chart, _, _ = open_chart(qtbot, make_session())
+    before = chart.plot.labels
+    for _ in range(20):
+        chart.plot.getPlotItem().vb.translateBy(x=0.01, y=0.01)
+    assert chart.plot.labels is before  # nothing was laid out anew; they are painted where their points are
+    qtbot.waitUntil(lambda: chart.plot.labels is not before)
+
+
+def test_the_height_can_be_the_share_of_the_roof(qtbot: QtBot) -> None:
+    chart, _, _ = open_chart(qtbot, make_session())
+    chart.set_y(ChartY.ROOF)
+    assert chart.scene.is_of_roof
+    assert "Fraction of roof" in chart.picture().svg()
+    view = chart.plot.view
+    assert view.y.low == pytest.approx(0)
+    assert [name.text for name in chart.plot.layout_now.names] == ["100 %: its own roof"]  # type: ignore[union-attr]
+    for point in chart.scene.points:
+        assert chart.plot.point_at(chart.plot.viewport_place(point.number)) is not None
+    chart.set_y(ChartY.RATE)
+    assert chart.plot.view.y.high > 10
+
+
+def test_the_strip_begins_and_ends_with_the_plot(qtbot: QtBot) -> None:
+    chart, _, _ = open_chart(qtbot, session_with_copy())
+    plot = chart.plot.plot_rect()
+    lanes = chart.strip.lanes
+    assert lanes is not None
+    assert (lanes.left, lanes.right) == (pytest.approx(plot.left()), pytest.approx(plot.right()))
+
+
+@pytest.mark.parametrize("name", ["h200", "h200-tour", "h200-gelu"])
+@pytest.mark.parametrize("y", list(ChartY))
+def test_screen_svg_and_png_agree(qtbot: QtBot, name: str, y: ChartY) -> None:
+    session = load(ASSETS / "sessions" / f"{name}.roofscope")
+    chart, _, _ = open_chart(qtbot, session)
+    chart.set_y(y)
+    qtbot.waitUntil(lambda: bool(chart.plot.labels))
+    svg = chart.picture().svg()
+    root = ET.fromstring(svg)
+    drawn = markers_of(root)
+    frame = frame_of(root)
+    # The same points, each within half a pixel of its value on the screen and in the file.
+    view = chart.plot.view
+    assert len(drawn) == len(chart.scene.points)
+    rect = chart.plot.plot_rect()
+    for point, at in zip(chart.scene.points, drawn, strict=True):
+        across, up = (point.x - view.x.low) / view.x.span, (point.y - view.y.low) / view.y.span
+        place = chart.plot.viewport_place(point.number)
+        assert place.x() == pytest.approx(rect.left() + across * rect.width(), abs=0.5)
+        assert place.y() == pytest.approx(rect.bottom() - up * rect.height(), abs=0.5)
+        assert at[0] == pytest.approx(frame.left() + across * frame.width(), abs=0.5)
+        assert at[1] == pytest.approx(frame.bottom() - up * frame.height(), abs=0.5)
+    # The same names of the same ceilings.
+    texts = [element.text or "" for element in root.iter(f"{SVG}text")]
+    layout = chart.plot.layout_now
+    assert layout is not None
+    for named in layout.names:
+        for part in named.parts:
+            assert part.text in texts
+    # The picture is the drawing: markers that nothing lies over have their colour in the middle.
+    png = QImage.fromData(chart.png(scale=2))
+    rendered = rsvg(svg)
+    for image in (png, *([rendered] if rendered else [])):
+        seen = 0
+        for index, point in enumerate(chart.scene.points):
+            over = [
+                other
+                for number, other in enumerate(drawn)
+                if number > index or chart.scene.points[number].warns
+            ]
+            if any(math.dist(drawn[index], other) < 16 for other in over):
+                continue  # under a better point, or under a sign
+            x, y_pixel = (round(2 * value) for value in drawn[index])
+            assert image.pixelColor(x, y_pixel).name() == LIGHT.provider(point.provider).lower()
+            seen += 1
+        assert seen > 3
+
+
+def markers_of(root: ET.Element) -> list[tuple[float, float]]:
+    """Middles of the points' markers in the plot, in the order of drawing."""
+    frame = frame_of(root)
+    colours = set(PROVIDER_COLOURS.values())
+    found: list[tuple[float, float]] = []
+    for element in root.iter():
+        if element.get("fill") not in colours or element.get("opacity"):
+            continue
+        if element.get("points"):
+            corners = [tuple(map(float, corner.split(","))) for corner in element.get("points", "").split()]
+            provider = next(p for p, colour in PROVIDER_COLOURS.items() if colour == element.get("fill"))
+            outline = MARKER_CORNERS[PROVIDER_MARKERS[provider]]
+            scale = (corners[1][0] - corners[0][0]) / (outline[1][0] - outline[0][0])
+            middle = (corners[0][0] - scale * outline[0][0], corners[0][1] - scale * outline[0][1])
+        else:
+            middle = (float(element.get("cx", "0")), float(element.get("cy", "0")))
+        if frame.contains(QPointF(*middle)):
+            found.append(middle)
+    return found
+
+
+def frame_of(root: ET.Element) -> QRectF:
+    """The plot's frame, the first that is only an outline."""
+    rect = next(e for e in root.iter(f"{SVG}rect") if e.get("fill") == "none")
+    return QRectF(*(float(rect.get(name, "0")) for name in ("x", "y", "width", "height")))
+
+
+def rsvg(svg: str) -> QImage | None:
+    """As librsvg renders it at twice the size; None where it is not on this machine."""
+    program = which("rsvg-convert")
+    if program is None:
+        return None
+    done = run([program, "--zoom", "2"], input=svg.encode(), capture_output=True, check=True)
+    return QImage.fromData(done.stdout)

@@ -54,7 +54,7 @@ class Words(Struct, frozen=True):
         return parts
 
     def span(self, ceilings: Sequence[Ceiling], *, bare: bool = False) -> str:
-        """The lowest and the highest of several: ``DRAM copy 4.28 to write 4.71 TB/s``; ``bare`` of sources."""
+        """The lowest and the highest of several: ``DRAM copy 4.28 to write 4.71 TB/s``."""
         low, high = (pick(ceilings, key=lambda ceiling: ceiling.value) for pick in (min, max))
         (first, _, unit), (last, _, last_unit) = (self._value(c).partition(" ") for c in (low, high))
         is_of_one = len({ceiling.source for ceiling in ceilings}) == 1

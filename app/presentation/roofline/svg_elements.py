@@ -73,7 +73,7 @@ def svg_warning(x: float, y: float, theme: Theme, size: float = MARKER) -> str:
     """A small exclamation mark at the upper right of a marker at (x, y)."""
     centre_x, centre_y = x + size * 0.75, y - size * 0.75
     return (
-        f'<circle cx="{centre_x:.1f}" cy="{centre_y:.1f}" r="5.5" fill="{theme.warning}"/>'
-        f'<path d="M{centre_x:.1f} {centre_y - 3:.1f}v3.6m0 2v1" stroke="{theme.surface}" '
-        f'stroke-width="1.6" fill="none"/>'
+        f'<circle cx="{centre_x:.1f}" cy="{centre_y:.1f}" r="{size / 2:g}" fill="{theme.warning}"/>'
+        f'<path d="M{centre_x:.1f} {centre_y - 0.28 * size:.1f}v{0.34 * size:.1f}m0 {0.09 * size:.1f}'
+        f'v{0.13 * size:.1f}" stroke="{theme.surface}" stroke-width="{0.14 * size:.1f}" fill="none"/>'
     )

@@ -54,6 +54,11 @@ class ChartStripView(QWidget):
             self._left, self._right = left, right
             self.update()
 
+    @property
+    def lanes(self) -> Box | None:
+        """Where the lanes are in this widget; None where there are none."""
+        return self._view(self._strip).box if self._strip else None
+
     def sizeHint(self) -> QSize:
         lanes = len(self._strip.kernels) if self._strip else 0
         return QSize(400, _TOP + _BOTTOM + round(LANE * lanes))

@@ -111,7 +111,7 @@ class RooflinePlot(pg.PlotWidget):
 
     def plot_rect(self) -> QRectF:
         """The plot without axes and names, in the viewport's pixels."""
-        corner = self.mapFromScene(self._box.sceneBoundingRect().topLeft())
+        corner = self.viewportTransform().map(self._box.sceneBoundingRect().topLeft())
         return QRectF(corner, self._box.size())
 
     def viewport_place(self, number: int) -> QPointF:
@@ -120,7 +120,8 @@ class RooflinePlot(pg.PlotWidget):
         point = self._scene.point(number) if self._scene else None
         if point is None:
             raise KeyError(number)
-        return QPointF(self.mapFromScene(self._box.mapToScene(QPointF(view.px(point.x), view.py(point.y)))))
+        place = self._box.mapToScene(QPointF(view.px(point.x), view.py(point.y)))
+        return QPointF(self.viewportTransform().map(place))
 
     def points_at(self, position: QPointF) -> tuple[ChartPoint, ...]:
         """The points within reach of a place in the viewport, the nearest first; earlier ones after new."""
