@@ -366,7 +366,7 @@ def test_labels_keep_their_places_while_the_view_moves(qtbot: QtBot) -> None:
     before = chart.plot.labels
     for _ in range(20):
         chart.plot.getPlotItem().vb.translateBy(x=0.01, y=0.01)
-    assert chart.plot.labels is before  # nothing was laid out anew; they are painted where their points are
+    assert chart.plot.labels is before  # nothing was laid out again; they are painted where their points are
     qtbot.waitUntil(lambda: chart.plot.labels is not before)
 
 

@@ -7,6 +7,7 @@ from functools import cache, partial
 from itertools import chain, combinations, pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from roofscope.app.presentation.roofline.ceiling_names import CeilingName
@@ -214,6 +215,17 @@ def test_the_roof_of_the_selected_point_is_named_as_such() -> None:
         if point.measured and (workload.kernel, point.implementation.label, workload.dtype) == wanted:
             every = [c for c in choices() if c[0] == "h200-tour" and Source.MEASURED_BURST in c[1]]
             check(random.Random(point.number).choice(every), selected=point.number)
+
+
+def test_a_crowd_hides_no_ceilings_name() -> None:
+    session, points = opened("h200")
+    scene = build_scene(session, points)
+    crowd = msgspec.structs.replace(scene, points=scene.points * 36)
+    assert len(crowd.points) > 10_000
+    box, gutter = plot_box(crowd, Box(62, 0, 1118, 620), FONT)
+    layout = lay_out(crowd, View(crowd.x_range, crowd.y_range, box), FONT, gutter)
+    drawn = {line.ceiling for line in crowd.lines}
+    assert {ceiling for name in layout.names for ceiling in name.ceilings} == drawn
 
 
 @pytest.mark.parametrize("width", [360, 600, 1100, 2300])

@@ -67,7 +67,8 @@ def place_labels(
     ]
     selected = scene.target.point if scene.target else None
     if selected:
-        rest = [(label, point) for label, point in wanted if point is not selected]
+        known = (selected.kernel, selected.name)  # one kernel, or of one its implementations
+        rest = [(label, point) for label, point in wanted if label not in known]
         wanted = [(f"{selected.kernel} {selected.name}", selected), *rest]
     placed: list[PointLabel] = []
     for label, point in wanted:
