@@ -193,9 +193,9 @@ def _run_parts(
     rows = _of_one_value(list(tone_of))
     tones = [max((tone_of[ceiling] for ceiling in row), key=_brightness) for row in rows]
     parts = list(zip(words.parts(rows), tones, strict=True))
-    tone = max(tones, key=_brightness)
+    ends = [pick(run, key=lambda leave: leave.ceiling.value).tone for pick in (min, max)]
     spans = [words.span(_ceilings(run), bare=bare) for bare in (False, True)]
-    shorter = [parts, *([(span, tone)] for span in spans)]
+    shorter = [parts, *(list(zip(span, ends, strict=False)) for span in spans)]
     widths = [sum(font.width(text) for text, _ in texts) for texts in shorter]
     index = next((index for index, width in enumerate(widths) if width <= room), len(widths) - 1)
     return shorter[index], widths[index]

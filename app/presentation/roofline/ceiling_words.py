@@ -53,18 +53,22 @@ class Words(Struct, frozen=True):
             parts.append(f"{text}{source}{' · ' if following else ''}")
         return parts
 
-    def span(self, ceilings: Sequence[Ceiling], *, bare: bool = False) -> str:
-        """The lowest and the highest of several: ``DRAM copy 4.28 to write 4.71 TB/s``."""
+    def span(self, ceilings: Sequence[Ceiling], *, bare: bool = False) -> list[str]:
+        """The lowest and the highest of several: ``DRAM copy 4.28 to ``, ``write 4.71 TB/s``.
+
+        One text where both are the same; ``bare`` leaves their source out.
+        """
         low, high = (pick(ceilings, key=lambda ceiling: ceiling.value) for pick in (min, max))
         (first, _, unit), (last, _, last_unit) = (self._value(c).partition(" ") for c in (low, high))
         is_of_one = len({ceiling.source for ceiling in ceilings}) == 1
         said = self._said(ceilings) if is_of_one and not bare else ""
         if (first, unit) == (last, last_unit):
-            return f"{limit_name(low)} {first} {unit}{said}"
+            return [f"{limit_name(low)} {first} {unit}{said}"]
         of_same = low.bound is high.bound and high.mix is not None
         name = str(high.mix) if of_same else limit_name(high)
         start = f"{limit_name(low)} {first}" + ("" if unit == last_unit else f" {unit}")
-        return f"{start} to {'' if limit_name(low) == name else f'{name} '}{last} {last_unit}{said}"
+        named = "" if limit_name(low) == name else f"{name} "
+        return [f"{start} to ", f"{named}{last} {last_unit}{said}"]
 
     def _rows(self, ceilings: Sequence[Ceiling]) -> list[str]:
         values = {self._value(ceiling) for ceiling in ceilings}
@@ -72,7 +76,7 @@ class Words(Struct, frozen=True):
         sources = {ceiling.source for ceiling in ceilings}
         if len(values) == 1 and len(ceilings) == len(names) * len(sources):
             return [f"{' · '.join(names)} {values.pop()}{self._said(ceilings)}"]
-        return ["".join(self.parts([[ceiling] for ceiling in ceilings])), self.span(ceilings)]
+        return ["".join(self.parts([[ceiling] for ceiling in ceilings])), "".join(self.span(ceilings))]
 
     def _said(self, row: Sequence[Ceiling]) -> str:
         sources = dict.fromkeys(_SOURCES[ceiling.source] for ceiling in row)
