@@ -7,15 +7,20 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
+from roofscope.app.presentation.roofline.geometry import Box
 from roofscope.app.presentation.roofline.points import all_points
-from roofscope.app.presentation.roofline.scene import ChartOptions, Range, build_scene
+from roofscope.app.presentation.roofline.scene import ChartOptions, ChartY, Range, build_scene
 from roofscope.app.presentation.roofline.svg import roofline_svg
+from roofscope.app.presentation.roofline.text_width import text_width
 from roofscope.app.presentation.tokens import DARK, LIGHT, PROVIDER_COLOURS
+from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.session import Session
+from roofscope.profiling.results.session_reader import load
 from roofscope.tests.children import python
 from roofscope.tests.sessions import empty_session, make_session
 from roofscope.tests.unit.test_chart_scene import make_unstable, session_with_copy
 
+SESSION = make_session(full=True)
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
 
@@ -141,3 +146,33 @@ def test_no_qt_is_needed() -> None:
     module = "roofscope.app.presentation.roofline.svg"
     code = f"import sys, {module}; print([m for m in sys.modules if m.startswith(('PySide6', 'torch'))])"
     assert run(python(code), capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("width", [640, 739, 1280])
+def test_no_line_of_head_and_foot_overlaps_another_or_leaves_the_picture(width: int) -> None:
+    session = load(ASSETS / "sessions" / "h200.roofscope")
+    root = parsed(session, size=(width, 600))
+    boxes: list[Box] = []
+    for element in root.iter(f"{NAMESPACE}text"):
+        x, y, size = (float(element.get(name, "12")) for name in ("x", "y", "font-size"))
+        if element.get("text-anchor") is None and (y < 90 or y > 530) and element.get("transform") is None:
+            boxes.append(Box(x, y - size, text_width(element.text or "", size), size))
+    assert len(boxes) > 8
+    for index, box in enumerate(boxes):
+        assert box.right <= width
+        assert not any(box.meets(other) for other in boxes[index + 1 :])
+
+
+def test_heights_can_be_shares_of_the_roof() -> None:
+    found = texts(parsed(make_session(), options=ChartOptions(y=ChartY.ROOF)))
+    assert {"Fraction of roof", "100 %: its own roof", "50 %", "100 %"} <= set(found)
+    assert not any("TFLOP/s" in text for text in found)
+
+
+def test_a_sweep_is_drawn_as_a_line_where_its_kernel_is_alone() -> None:
+    def paths(options: ChartOptions) -> int:
+        return sum(element.get("class") == "sweep" for element in parsed(SESSION, options=options).iter())
+
+    assert paths(ChartOptions()) == 0
+    scene = build_scene(SESSION, all_points(SESSION), ChartOptions(kernel="matmul"))
+    assert paths(ChartOptions(kernel="matmul")) == len(scene.paths) > 0
