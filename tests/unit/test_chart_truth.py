@@ -241,3 +241,13 @@ def test_a_ceiling_of_the_strip_is_named_over_its_line(width: int) -> None:
             assert start[0] == pytest.approx(view.px(math.log10(ceiling.value)))
             assert name.box.left <= start[0] <= name.box.right
         assert name.box.right <= view.box.right + 60
+
+
+def test_the_strip_says_a_source_that_the_plot_does_not() -> None:
+    session, points = opened("h200")
+    view = View(Range(11, 13), Range(11, 13), Box(62, 24, 900, 32))
+    for source, says in ((Source.MEASURED_BURST, False), (Source.NAMEPLATE, True)):
+        strip = strip_of(build_scene(session, points, ChartOptions(sources=frozenset({source}))))
+        assert strip is not None
+        for name in lay_out_strip(strip, view, FONT, 60).names:
+            assert name.text.endswith("burst") is says

@@ -26,6 +26,7 @@ class StripScene(Struct, frozen=True):
     kernels: tuple[str, ...]
     points: tuple[StripPoint, ...]
     ceilings: tuple[Ceiling, ...]  # those that judge its points, highest first
+    says_source: bool  # where it is not the one that the plot above says for all
 
     def lane(self, point: StripPoint) -> int:
         return self.kernels.index(point.kernel)
@@ -40,8 +41,7 @@ class StripLayout(Struct, frozen=True):
 
 def lay_out_strip(strip: StripScene, view: View, font: Font, beyond: float) -> StripLayout:
     """Name each ceiling over its own line, right of the strip's title and up to ``beyond`` the lanes."""
-    sources = {ceiling.source for ceiling in strip.ceilings}
-    words = Words(short=False, says_source=len(sources) > 1)
+    words = Words(short=False, says_source=strip.says_source)
     top = view.box.top
     left = [
         Leaving(ceiling, (view.px(math.log10(ceiling.value)), top), True, Tone.LIT, None)
@@ -66,4 +66,5 @@ def strip_of(scene: ChartScene) -> StripScene | None:
         tuple(dict.fromkeys(point.kernel for point in scene.strip)),
         scene.strip,
         ceilings,
+        says_source={ceiling.source for ceiling in ceilings} != {line.ceiling.source for line in scene.lines},
     )
