@@ -14,6 +14,7 @@ from roofscope.app.cli.output import say
 from roofscope.app.cli.pivot import PivotValue, export_pivot
 from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.cli.targets import STDOUT, check_target, put
+from roofscope.app.presentation.roofline.scene import ChartOptions, ChartY
 from roofscope.profiling.results.chrome_trace import TraceError, unpack
 from roofscope.profiling.results.session import Session, TraceInfo
 from roofscope.profiling.results.session_reader import SessionError, load_trace
@@ -27,6 +28,15 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="Points, ceilings and environment as JSON.")] = False,
     png: Annotated[bool, typer.Option("--png", help="The roofline as PNG.")] = False,
     svg: Annotated[bool, typer.Option("--svg", help="The roofline as SVG.")] = False,
+    y: Annotated[
+        ChartY,
+        typer.Option(
+            parser=one_of(ChartY, "height"),
+            metavar="NAME",
+            help="What the height of a point is in --png and --svg: its rate (FLOP/s), or its share of its "
+            "own roof.",
+        ),
+    ] = ChartY.RATE,
     trace: Annotated[
         str | None,
         typer.Option(
@@ -68,7 +78,7 @@ def command(
         refuse("Say what to export: --csv, --json, --png, --svg, --pivot AXIS or --trace NAME.")
     if out and len(formats) + (trace is not None) > 1:
         refuse("--out names one file; ask for one format with it.")
-    written = export_session(file, formats, out) if formats else []
+    written = export_session(file, formats, out, y) if formats else []
     if trace is not None:
         written.append(export_trace(file, trace, out))
     for path in written:
@@ -76,14 +86,14 @@ def command(
             say(str(path))
 
 
-def export_session(source: Path, formats: list[str], out: Path | None) -> list[Path]:
+def export_session(source: Path, formats: list[str], out: Path | None, y: ChartY = ChartY.RATE) -> list[Path]:
     """Write each format beside the session, or to ``out`` (one format). Returns what was written."""
     session = load_or_refuse(source)
     targets = {suffix: out or source.with_suffix(f".{suffix}") for suffix in formats}
     for suffix, target in targets.items():
         check_target(target, source, [f".{suffix}"])
     for suffix, target in targets.items():
-        put(_WRITERS[suffix](session), target)
+        put(_WRITERS[suffix](session, y), target)
     return list(targets.values())
 
 
@@ -118,31 +128,36 @@ def _trace_names(traces: Sequence[TraceInfo]) -> list[str]:
     return list(dict.fromkeys(trace.implementation.key for trace in traces))
 
 
-def _csv(session: Session) -> bytes:
+def _csv(session: Session, _: ChartY) -> bytes:
     from roofscope.profiling.analysis.export import csv_report
 
     return csv_report(session).encode()
 
 
-def _json(session: Session) -> bytes:
+def _json(session: Session, _: ChartY) -> bytes:
     from roofscope.profiling.analysis.export import json_report
 
     return json_report(session).encode()
 
 
-def _svg(session: Session) -> bytes:
+def _svg(session: Session, y: ChartY) -> bytes:
     from roofscope.app.presentation.roofline.svg import roofline_svg
 
-    return roofline_svg(session).encode()
+    return roofline_svg(session, options=ChartOptions(y=y)).encode()
 
 
-def _png(session: Session) -> bytes:
+def _png(session: Session, y: ChartY) -> bytes:
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     try:
         from roofscope.app.window.chart.render import render_roofline_png
     except ImportError as error:
         refuse(f"A PNG needs Qt, which is not here ({error}); export --svg, or install roofscope[window].")
-    return render_roofline_png(session)
+    return render_roofline_png(session, ChartOptions(y=y))
 
 
-_WRITERS: dict[str, Callable[[Session], bytes]] = {"csv": _csv, "json": _json, "png": _png, "svg": _svg}
+_WRITERS: dict[str, Callable[[Session, ChartY], bytes]] = {
+    "csv": _csv,
+    "json": _json,
+    "png": _png,
+    "svg": _svg,
+}

@@ -28,6 +28,14 @@ class Marker(StrEnum):
     STAR = "star"
 
 
+class Tone(StrEnum):
+    """What a ceiling is to what is shown: the colour of its line and of its name."""
+
+    TARGET = "target"  # limits the selected point
+    LIT = "lit"  # can bound what is shown
+    DIM = "dim"
+
+
 class Theme(Struct, frozen=True):
     """One set of colours, as ``#rrggbb``. Text tokens have at least 4.5:1 on window and surface."""
 
@@ -57,6 +65,14 @@ class Theme(Struct, frozen=True):
         """Colour-blind-safe on every theme; a marker shape always goes with it."""
         return _COLOURS_BY_THEME.get(self.name, PROVIDER_COLOURS)[provider]
 
+    def tone(self, tone: Tone) -> str:
+        """The colour of a ceiling's line."""
+        return {Tone.TARGET: self.accent, Tone.LIT: self.roof, Tone.DIM: self.roof_dim}[tone]
+
+    def tone_text(self, tone: Tone) -> str:
+        """The colour of a ceiling's name: its line's, where that can be read."""
+        return {Tone.TARGET: self.accent, Tone.LIT: self.text, Tone.DIM: self.text_muted}[tone]
+
 
 # Least distance under simulated colour blindness 32 (Lab), 23 to the extensions, 17 to the libraries; 3:1 on
 # both surfaces.
@@ -69,14 +85,13 @@ PROVIDER_COLOURS = {
     Provider.LIBRARY: "#7090D8",
 }
 
-# The same hues, lighter: 3.4:1 on dark, and 4.5:1 on black.
+# The same hues, lighter: 4:1 on dark, and 21 apart under simulated colour blindness; 4.5:1 on black.
 _DARK_COLOURS = {
-    Provider.CUDA: "#00A67A",
-    Provider.CUDA_EXT: "#83752F",
-    Provider.TRITON: "#8C6FF7",
-    Provider.EAGER: "#C25FAF",
-    Provider.COMPILE: "#FE6100",
-    Provider.LIBRARY: "#7AA5E6",
+    **PROVIDER_COLOURS,
+    Provider.CUDA_EXT: "#ADA45D",
+    Provider.TRITON: "#8C76FE",
+    Provider.EAGER: "#BB71A5",
+    Provider.LIBRARY: "#BECEEB",
 }
 _CONTRAST_COLOURS = {
     Provider.CUDA: "#00C48F",
@@ -150,7 +165,7 @@ LIGHT = Theme(
     grid_major="#e2e5eb",
     axis="#8b93a1",
     roof="#2b303a",
-    roof_dim="#b4bac5",
+    roof_dim="#888f9c",
     attainable="#f5f8fd",
 )
 
@@ -174,7 +189,7 @@ DARK = Theme(
     grid_major="#32353b",
     axis="#7b8492",
     roof="#dfe3ea",
-    roof_dim="#565d69",
+    roof_dim="#717986",
     attainable="#212429",
 )
 

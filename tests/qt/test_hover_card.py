@@ -79,15 +79,15 @@ def test_the_card_has_the_users_note_and_tags(qtbot: QtBot) -> None:
 def test_the_chart_lists_what_its_plot_finds(qtbot: QtBot) -> None:
     chart, model, _ = open_chart(qtbot, make_session())
     near = chart.scene.points[:3]
-    chart.plot.hovered.emit(near, QPointF(10, 10))
+    chart.plot.hovered.emit(near, None, QPointF(10, 10))
     assert "3 points here" in chart.card.html
     names = [point_named(model.session.points, point.number) for point in near]
     assert [chart.card.html.index(name) for name in names] == sorted(
         chart.card.html.index(name) for name in names
     )
-    chart.plot.hovered.emit(near[:1], QPointF(10, 10))
+    chart.plot.hovered.emit(near[:1], None, QPointF(10, 10))
     assert "points here" not in chart.card.html
-    chart.plot.hovered.emit(None, QPointF())
+    chart.plot.hovered.emit((), None, QPointF())
     assert not chart.card.isVisible()
 
 

@@ -2,15 +2,19 @@
 
 import msgspec
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from pytestqt.qtbot import QtBot
 
+from roofscope.app.presentation.roofline.points import ChartPoint
+from roofscope.app.presentation.roofline.scene import ChartY
 from roofscope.app.presentation.tokens import DARK, LIGHT
 from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
+from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.session import Session
+from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.roofline.roofline import Bound, Source
 from roofscope.tests.label_boxes import label_box
 from roofscope.tests.sessions import CEILINGS, ceiling, empty_session, make_session
@@ -24,7 +28,7 @@ def open_chart(qtbot: QtBot, session: Session) -> tuple[RooflineChart, SessionMo
     chart.resize(1100, 700)
     chart.show()
     qtbot.waitExposed(chart)
-    qtbot.waitUntil(lambda: chart.plot.view.box.width > 900)
+    qtbot.waitUntil(lambda: chart.plot.view.box.width > 800)
     qtbot.waitUntil(lambda: bool(chart.plot.labels) or not chart.scene.points)
     return chart, model, selection
 
@@ -197,7 +201,7 @@ def test_another_session_replaces_everything(qtbot: QtBot) -> None:
 
 
 def test_labels_do_not_overlap_on_the_screen(qtbot: QtBot) -> None:
-    chart, _, _ = open_chart(qtbot, make_session(full=True))
+    chart, _, _ = open_chart(qtbot, load(ASSETS / "sessions" / "h200.roofscope"))
     view, font = chart.plot.view, chart.plot.text_font
     boxes = [label_box(label, view, font) for label in chart.plot.labels]
     assert len(boxes) > 10
@@ -295,3 +299,88 @@ def test_a_point_above_its_roof_is_drawn_there_with_a_warning(qtbot: QtBot) -> N
     assert chart.scene.target.factor < 0.5
     assert drawn.y > chart.scene.target.roof_y
     assert "Above the roof" in chart.accessibleDescription()
+
+
+def test_points_that_lie_on_each_other_are_listed_and_clicks_step_through_them(qtbot: QtBot) -> None:
+    chart, _, selection = open_chart(qtbot, load(ASSETS / "sessions" / "h200.roofscope"))
+    crowd = max(
+        (chart.plot.points_at(chart.plot.viewport_place(point.number)) for point in chart.scene.points),
+        key=len,
+    )
+    assert len(crowd) > 3
+    place = pixel_of(chart, crowd[0].number)
+    listed = chart.plot.points_at(QPointF(place))
+    seen: list[tuple[ChartPoint, ...]] = []
+    chart.plot.hovered.connect(lambda points, _ceiling, _at: seen.append(points))
+    qtbot.mouseMove(chart.plot.viewport(), QPoint(90, 40))
+    qtbot.mouseMove(chart.plot.viewport(), place)
+    assert seen[-1] == listed
+    clicked: list[int | None] = []
+    for _ in listed:
+        qtbot.mouseClick(chart.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        clicked.append(selection.number)
+    assert clicked == [point.number for point in listed]
+    qtbot.mouseClick(chart.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert selection.number == listed[0].number
+
+
+def test_an_earlier_point_answers_the_pointer_and_is_ringed(qtbot: QtBot) -> None:
+    session = make_session()
+    slow = next(point for point in session.points if point.measured)
+    assert slow.measured is not None
+    time = slow.measured.time
+    faster = msgspec.structs.replace(
+        slow.measured,
+        time=msgspec.structs.replace(
+            time, median_s=time.median_s / 9, low_s=time.low_s / 9, high_s=time.high_s / 9
+        ),
+    )
+    session.points = (*session.points, msgspec.structs.replace(slow, number=1000, outcome=faster))
+    chart, _, selection = open_chart(qtbot, session)
+    place = chart.plot.viewport_place(slow.number)
+    assert slow.number in {point.number for point in chart.plot.points_at(place)}
+    selection.select(slow.number)
+    assert chart.scene.target is not None
+    assert chart.scene.target.point.number == slow.number
+
+
+def test_no_label_stays_where_its_point_is_gone(qtbot: QtBot) -> None:
+    chart, model, _ = open_chart(qtbot, make_session())
+    assert chart.plot.labels
+    model.replace(empty_session(ceilings=CEILINGS))
+    labels: list[int] = []
+    chart.plot.view_changed.connect(lambda: labels.append(len(chart.plot.labels)))
+    qtbot.waitUntil(lambda: chart.scene.is_empty)
+    assert chart.plot.labels == ()  # at once, and not when the view has come to rest
+    assert set(labels) == {0}
+
+
+def test_labels_keep_their_places_while_the_view_moves(qtbot: QtBot) -> None:
+    chart, _, _ = open_chart(qtbot, make_session())
+    before = chart.plot.labels
+    for _ in range(20):
+        chart.plot.getPlotItem().vb.translateBy(x=0.01, y=0.01)
+    assert chart.plot.labels is before  # nothing was laid out again; they are painted where their points are
+    qtbot.waitUntil(lambda: chart.plot.labels is not before)
+
+
+def test_the_height_can_be_the_share_of_the_roof(qtbot: QtBot) -> None:
+    chart, _, _ = open_chart(qtbot, make_session())
+    chart.set_y(ChartY.ROOF)
+    assert chart.scene.is_of_roof
+    assert "Fraction of roof" in chart.picture().svg()
+    view = chart.plot.view
+    assert view.y.low == pytest.approx(0)
+    assert [name.text for name in chart.plot.layout_now.names] == ["100 %: its own roof"]  # type: ignore[union-attr]
+    for point in chart.scene.points:
+        assert chart.plot.point_at(chart.plot.viewport_place(point.number)) is not None
+    chart.set_y(ChartY.RATE)
+    assert chart.plot.view.y.high > 10
+
+
+def test_the_strip_begins_and_ends_with_the_plot(qtbot: QtBot) -> None:
+    chart, _, _ = open_chart(qtbot, session_with_copy())
+    plot = chart.plot.plot_rect()
+    lanes = chart.strip.lanes
+    assert lanes is not None
+    assert (lanes.left, lanes.right) == (pytest.approx(plot.left()), pytest.approx(plot.right()))

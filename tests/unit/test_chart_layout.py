@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from roofscope.app.presentation.roofline.geometry import Box, Font, View, boxes_along, free
-from roofscope.app.presentation.roofline.layout import MARKER, lay_out
-from roofscope.app.presentation.roofline.point_labels import place_labels
+from roofscope.app.presentation.roofline.ceiling_names import gutter_for
+from roofscope.app.presentation.roofline.geometry import Box, Font, View, boxes_along
+from roofscope.app.presentation.roofline.layout import MARKER, ChartLayout, lay_out, plot_box
+from roofscope.app.presentation.roofline.point_labels import PointLabel, place_labels
 from roofscope.app.presentation.roofline.points import all_points
-from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, Range, build_scene
+from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, ChartY, Range, build_scene
 from roofscope.app.presentation.roofline.text_width import text_width
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.roofline.roofline import Bound, Mix, Source
@@ -39,112 +40,120 @@ def test_clipping_keeps_the_visible_piece() -> None:
     assert view.clip((0, 11), (9, 11)) is None
 
 
-@pytest.mark.parametrize("size", [(1178, 620), (560, 330), (2400, 1300)])
+def placed(
+    scene: ChartScene, width: float, height: float
+) -> tuple[View, ChartLayout, tuple[PointLabel, ...]]:
+    """A chart with room for the plot, its names and what is above them, of this size in pixels."""
+    box, gutter = plot_box(scene, Box(70, 60, width, height), FONT)
+    view = View(scene.x_range, scene.y_range, box)
+    layout = lay_out(scene, view, FONT, gutter)
+    return view, layout, place_labels(scene, view, FONT, layout)
+
+
+@pytest.mark.parametrize("size", [(1178, 620), (700, 380), (2400, 1300)])
 @pytest.mark.parametrize(
-    "options", [ChartOptions(), ChartOptions(sources=frozenset(Source)), ChartOptions(selected=3)]
+    "options",
+    [
+        ChartOptions(),
+        ChartOptions(sources=frozenset(Source)),
+        ChartOptions(selected=3),
+        ChartOptions(y=ChartY.ROOF),
+    ],
 )
-def test_no_two_texts_overlap_and_none_leaves_the_plot(
+def test_labels_overlap_neither_each_other_nor_markers_and_stay_in_the_plot(
     size: tuple[float, float], options: ChartOptions
 ) -> None:
     scene = build_scene(SESSION, POINTS, options)
-    view = view_of(scene, *size)
-    layout = lay_out(scene, view, FONT)
-    labels = [
-        label_box(label, view, FONT)
-        for label in place_labels(scene, view, FONT, layout.taken, layout.written)
-    ]
-    markers = [Box(view.px(p.x) - 4, view.py(p.y) - 4, 8, 8) for p in scene.points]
-    texts = [
-        Box(text.x, text.baseline - FONT.ascent, FONT.width(text.text), FONT.height)
-        for text in layout.texts
-        if not text.angle
-    ]
-    if layout.pill:
-        texts.append(layout.pill)
-    boxes = labels + texts
-    assert len(labels) >= 5
+    view, layout, labels = placed(scene, *size)
+    boxes = [label_box(label, view, FONT) for label in labels]
+    half = scene.marker / 2
+    markers = [Box(view.px(p.x) - half, view.py(p.y) - half, 2 * half, 2 * half) for p in scene.points]
+    assert len(labels) >= 4
     for index, box in enumerate(boxes):
         assert view.box.holds(box)
         assert not any(box.meets(other) for other in boxes[index + 1 :])
-    for box in labels:
         assert not any(box.meets(marker) for marker in markers)
+        assert not (layout.pill and box.meets(layout.pill))
 
 
 def test_labels_keep_off_the_ceilings() -> None:
     scene = build_scene(SESSION, POINTS)
-    view = view_of(scene, 1178, 620)
-    layout = lay_out(scene, view, FONT)
+    view, layout, labels = placed(scene, 1178, 620)
     flat = [shape for shape in layout.lines if not shape.line.ceiling.bound.is_memory]
-    for label in place_labels(scene, view, FONT, layout.taken, layout.written):
+    for label in labels:
         box = label_box(label, view, FONT)
         for shape in flat:
             beside = box.right < shape.start[0] or box.left > shape.end[0]
             assert beside or not box.top < shape.start[1] < box.bottom
 
 
-@pytest.mark.parametrize("size", [(1178, 620), (960, 540)])
-def test_no_slope_goes_through_the_name_of_a_compute_ceiling(size: tuple[float, float]) -> None:
-    session = load(Path("assets/sessions/h200.roofscope"))
-    scene = build_scene(session, all_points(session))
-    layout = lay_out(scene, view_of(scene, *size), FONT)
-    slopes = [shape for shape in layout.lines if shape.line.ceiling.bound.is_memory]
-    named = [text for text in layout.texts if "FLOP/s" in text.text]
-    assert len(named) >= 4
-    for text in named:
-        box = Box(text.x, text.baseline - FONT.ascent, FONT.width(text.text), FONT.height)
-        for (x1, y1), (x2, y2) in ((shape.start, shape.end) for shape in slopes):
-            inside = [x for x in range(round(box.left), round(box.right)) if x1 <= x <= x2]
-            heights = [y1 + (y2 - y1) * (x - x1) / (x2 - x1) for x in inside]
-            assert not any(box.top < y < box.bottom for y in heights), text.text
-
-
-def test_the_selected_points_label_is_placed_first() -> None:
+def test_the_selected_point_is_named_with_its_implementation_and_first() -> None:
     for number in (3, 40, 77):
         scene = build_scene(SESSION, POINTS, ChartOptions(selected=number))
-        view = view_of(scene, 560, 330)
-        labels = place_labels(scene, view, FONT, lay_out(scene, view, FONT).taken)
+        labels = placed(scene, 700, 380)[2]
         assert scene.target is not None
-        own = next(group for group in scene.groups if scene.target.point in group.points)
-        assert labels[0].text == own.label
+        point = scene.target.point
+        assert (labels[0].text, labels[0].number) == (f"{point.kernel} {point.name}", number)
 
 
-def test_every_lit_ceiling_says_its_value_and_provenance() -> None:
-    measured = frozenset({Source.MEASURED_BURST, Source.MEASURED_SUSTAINED})
-    scene = build_scene(SESSION, POINTS, ChartOptions(sources=measured))
-    texts = [text.text for text in lay_out(scene, view_of(scene, 1178, 620), FONT).texts]
-    for wanted in (
-        "BF16 796 TFLOP/s · FP16 790 TFLOP/s, measured burst",
-        "BF16 642 TFLOP/s, measured sustained",
-        "FP32 51.0 TFLOP/s, measured burst",
-        "DRAM write 4.69 TB/s, measured burst",
-        "FP32 ridge 10.9 FLOP/B",
+def test_a_label_stands_at_its_kernels_best_point() -> None:
+    scene = build_scene(SESSION, POINTS)
+    best = {group.label: group.points[0] for group in scene.groups}
+    labels = placed(scene, 1178, 620)[2]
+    assert labels
+    for label in labels:
+        point = best[label.text]
+        assert (label.number, label.x, label.y) == (point.number, point.x, point.y)
+
+
+def test_where_the_values_come_from_is_said_once() -> None:
+    for sources, notes in (
+        (frozenset({Source.MEASURED_BURST}), ["measured burst"]),
+        (frozenset({Source.MEASURED_BURST, Source.MEASURED_SUSTAINED}), []),
     ):
-        assert wanted in texts
+        scene = build_scene(SESSION, POINTS, ChartOptions(sources=sources))
+        layout = placed(scene, 1178, 620)[1]
+        assert [note.text for note in layout.notes] == notes
+        for name in layout.names:
+            says = any(word in name.text for word in ("burst", "sustained"))
+            assert says is (not notes), name.text
 
 
 def test_a_cache_ceiling_is_named_beside_the_memorys() -> None:
     session = make_session(ceilings=(*CEILINGS, ceiling(Bound.L2, 7.9e12, mix=Mix.READ)))
     scene = build_scene(session, all_points(session))
     for width, height in ((650, 300), (1178, 620)):
-        texts = " ".join(text.text for text in lay_out(scene, view_of(scene, width, height), FONT).texts)
+        texts = " | ".join(name.text for name in placed(scene, width, height)[1].names)
         assert "L2 read 7.90 TB/s" in texts
-        assert "DRAM write 4.69 TB/s" in texts
+        assert "write 4.69" in texts
 
 
-def test_nothing_is_written_on_what_is_reserved() -> None:
+def test_ridge_points_are_ticks_that_say_their_intensity() -> None:
     scene = build_scene(SESSION, POINTS)
-    corner = Box(0, 0, 200, 150)
-    layout = lay_out(scene, view_of(scene, 650, 300), FONT, (corner,))
-    assert corner in layout.taken
-    flat = [text for text in layout.texts if not text.angle]
-    assert flat
-    assert not any(Box(text.x, text.baseline - 9, 60, 10).meets(corner) for text in flat)
+    view, layout, _ = placed(scene, 1178, 620)
+    assert "FP32 ridge 10.9" in {tick.text for tick in layout.ridges}
+    assert len(layout.ridges) == len(scene.ridges)
+    for tick, ridge in zip(layout.ridges, sorted(scene.ridges, key=lambda r: (not r.lit, -r.x)), strict=True):
+        assert tick.x == pytest.approx(view.px(ridge.x))
+        assert tick.box is None or tick.box.bottom < view.box.top
+
+
+def test_the_pill_keeps_off_what_is_reserved() -> None:
+    for number in (3, 40, 77):
+        scene = build_scene(SESSION, POINTS, ChartOptions(selected=number))
+        box, gutter = plot_box(scene, Box(0, 0, 1178, 620), FONT)
+        view = View(scene.x_range, scene.y_range, box)
+        free = lay_out(scene, view, FONT, gutter).pill
+        assert free is not None
+        moved = lay_out(scene, view, FONT, gutter, (free,)).pill
+        assert moved is not None
+        assert not moved.meets(free)
 
 
 def test_the_area_under_the_roof_ends_at_the_roof() -> None:
     scene = build_scene(SESSION, POINTS)
     view = view_of(scene, 1000, 600)
-    outline = lay_out(scene, view, FONT).attainable
+    outline = lay_out(scene, view, FONT, gutter_for(scene, FONT, 1000)).attainable
     top = min(y for _, y in outline)
     bf16 = max(line.start[1] for line in scene.lines if line.lit and line.ceiling.bound.value == "bf16")
     assert top == pytest.approx(view.py(bf16))
@@ -155,17 +164,16 @@ def test_the_area_under_the_roof_ends_at_the_roof() -> None:
 
 def test_an_empty_session_lays_out_nothing() -> None:
     scene = build_scene(empty_session(), [])
-    layout = lay_out(scene, view_of(scene, 600, 400), FONT)
-    assert layout.lines == layout.texts == layout.attainable == ()
-    assert place_labels(scene, view_of(scene, 600, 400), FONT) == ()
+    _, layout, labels = placed(scene, 600, 400)
+    assert layout.lines == layout.names == layout.ridges == layout.attainable == labels == ()
 
 
 def test_a_far_zoom_still_lays_out() -> None:
     scene = build_scene(SESSION, POINTS)
     for x, y in ((Range(-10, -9), Range(20, 21)), (Range(0.1, 0.15), Range(12.5, 12.55))):
         view = View(x, y, Box(0, 0, 800, 500))
-        layout = lay_out(scene, view, FONT)
-        labels = place_labels(scene, view, FONT, layout.taken, layout.written)
+        layout = lay_out(scene, view, FONT, gutter_for(scene, FONT, 800))
+        labels = place_labels(scene, view, FONT, layout)
         assert all(view.box.holds(label_box(label, view, FONT)) for label in labels)
 
 
@@ -180,10 +188,8 @@ def test_width_of_text_grows_with_text_and_size() -> None:
 def test_no_leader_goes_through_a_text(name: str) -> None:
     session = load(Path(f"assets/sessions/{name}.roofscope"))
     scene = build_scene(session, all_points(session))
-    view = view_of(scene, 960, 480)
-    layout = lay_out(scene, view, FONT)
-    labels = place_labels(scene, view, FONT, layout.taken, layout.written)
-    assert sum(label.has_leader for label in labels) > 4
+    view, _, labels = placed(scene, 960, 480)
+    assert sum(label.has_leader for label in labels) > 2
     for label in labels:
         if not label.has_leader:
             continue
@@ -191,4 +197,4 @@ def test_no_leader_goes_through_a_text(name: str) -> None:
         dx, dy = label.leader_end(FONT.size)
         others = [label_box(other, view, FONT) for other in labels if other is not label]
         for piece in boxes_along((x, y), (x + dx, y + dy), 0.5, 1.0):
-            assert free(piece, [*others, *layout.written]), label.text
+            assert not any(map(piece.meets, others)), label.text

@@ -5,12 +5,19 @@ import math
 import msgspec
 import pytest
 
-from roofscope.app.presentation.roofline.caption import EMPTY_TEXT, FILTERED_TEXT, UNTIMED_TEXT, empty_text
+from roofscope.app.presentation.roofline.caption import (
+    EMPTY_TEXT,
+    FILTERED_TEXT,
+    UNTIMED_TEXT,
+    count_line,
+    empty_text,
+)
 from roofscope.app.presentation.roofline.points import ChartPoint, StripPoint, all_points
-from roofscope.app.presentation.roofline.scene import ChartOptions, Range, build_scene
+from roofscope.app.presentation.roofline.scene import ChartOptions, ChartY, Range, build_scene
 from roofscope.app.presentation.roofline.strip import strip_of
 from roofscope.app.presentation.roofline.ticks import log_ticks
 from roofscope.app.presentation.view_filter import ViewFilter
+from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype, Provider, WorkFormula
 from roofscope.profiling.results.outcome import Flag, Measured
@@ -220,13 +227,91 @@ def test_a_second_run_leaves_the_first_as_a_ghost() -> None:
     assert scene.point(1000) in scene.points
 
 
-def test_labels_say_no_more_than_is_needed() -> None:
-    labels = {group.label for group in build_scene(SESSION, POINTS).groups}
-    assert "matmul bf16 8Ki³" in labels
-    plain = build_scene(SESSION, [p for p in POINTS if p.dtype is Dtype.FLOAT32 and p.sizes == "128Mi"])
-    assert {group.label for group in plain.groups} == {"gelu", "vector_add", "weighted_sum"}
-    for group in plain.groups:
-        assert [p.y for p in group.points] == sorted((p.y for p in group.points), reverse=True)
+def test_a_label_is_a_kernels_name_and_stands_at_its_best_point() -> None:
+    scene = build_scene(SESSION, POINTS)
+    assert {group.label for group in scene.groups} == {point.kernel for point in scene.points}
+    for group in scene.groups:
+        best = max(point.fraction or 0.0 for point in group.points)
+        assert group.points[0].fraction == best
+
+
+def test_of_a_single_kernel_the_implementations_are_named() -> None:
+    scene = build_scene(SESSION, POINTS, showing(kernel="softmax"))
+    assert {group.label for group in scene.groups} == {point.name for point in scene.points}
+    assert len(scene.groups) > 3
+
+
+def test_a_point_is_as_high_as_its_share_of_its_own_roof() -> None:
+    scene = build_scene(SESSION, POINTS, ChartOptions(y=ChartY.ROOF))
+    assert {point.number for point in scene.points} == {p.number for p in build_scene(SESSION, POINTS).points}
+    for point in scene.points:
+        source = next(found for found in SESSION.points if found.number == point.number)
+        judged = verdict(source, SESSION)
+        assert point.y == judged.fraction_of_roof
+        assert point.y_low < point.y < point.y_high
+        assert scene.y_range.low < point.y < scene.y_range.high
+    assert scene.drawn_lines == ()
+
+
+def test_points_without_a_roof_are_counted_and_not_drawn() -> None:
+    session = make_session(ceilings=[c for c in CEILINGS if not c.bound.is_memory and c.bound is Bound.BF16])
+    points = all_points(session)
+    roofless = [point for point in points if isinstance(point, ChartPoint) and point.fraction is None]
+    assert roofless
+    scene = build_scene(session, points, ChartOptions(y=ChartY.ROOF))
+    assert scene.unroofed_count == len(roofless)
+    assert f"{len(roofless)} without a roof" in count_line(scene)
+    assert not {point.number for point in roofless} & {point.number for point in scene.points}
+
+
+def test_the_arrow_leads_to_all_of_the_roof() -> None:
+    point = POINTS[0]
+    target = build_scene(SESSION, POINTS, ChartOptions(selected=point.number, y=ChartY.ROOF)).target
+    assert target is not None
+    assert target.roof_y == 1.0
+
+
+def test_a_sweep_is_a_path_in_the_order_of_sizes() -> None:
+    assert build_scene(SESSION, POINTS).paths == ()
+    scene = build_scene(SESSION, POINTS, showing(kernel="matmul"))
+    assert scene.paths
+    for path in scene.paths:
+        assert len({(point.kernel, point.name, point.dtype) for point in path}) == 1
+        assert [p.byte_count for p in path] == sorted(p.byte_count for p in path)
+        assert len({point.sizes for point in path}) == len(path) > 1
+    of_one = scene.paths[0][0]
+    (path,) = build_scene(SESSION, POINTS, ChartOptions(selected=of_one.number)).paths
+    assert of_one.number in {point.number for point in path}
+
+
+def test_a_crowd_has_smaller_markers_and_the_best_is_drawn_last() -> None:
+    scene = build_scene(SESSION, POINTS)
+    shares = [point.fraction or 0.0 for point in scene.points]
+    assert shares == sorted(shares)
+    crowd = msgspec.structs.replace(scene, points=scene.points * 40)
+    assert crowd.marker < scene.marker
+
+
+def test_an_earlier_point_can_be_selected_as_well() -> None:
+    session = make_session()
+    session.points = (*session.points, msgspec.structs.replace(session.points[0], number=1000))
+    earlier = session.points[0].number
+    target = build_scene(session, all_points(session), ChartOptions(selected=earlier)).target
+    assert target is not None
+    assert target.point.number == earlier
+
+
+def test_the_strip_draws_each_ceiling_that_judges_a_point_of_it() -> None:
+    session = session_with_copy()
+    strip = strip_of(build_scene(session, all_points(session)))
+    assert strip is not None
+    for point in strip.points:
+        source = next(found for found in session.points if found.number == point.number)
+        judged = verdict(source, session)
+        assert judged.limiter in strip.ceilings
+        assert judged.limiter is not None
+        share = 10**point.x / judged.limiter.value  # as far along as the share that is written
+        assert share == pytest.approx(judged.fraction_of_roof)
 
 
 def test_kernels_without_flops_live_on_the_bandwidth_strip() -> None:

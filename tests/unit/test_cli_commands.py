@@ -187,6 +187,14 @@ def test_an_export_goes_to_stdout(call) -> None:
     assert call("export", GELU, "--svg", "--out", "-").out.startswith("<svg")
 
 
+def test_an_exported_chart_can_show_shares_of_the_roof(call) -> None:
+    assert "Fraction of roof" in call("export", GELU, "--svg", "--y", "roof", "--out", "-").out
+    assert "Fraction of roof" not in call("export", GELU, "--svg", "--out", "-").out
+    refused = call("export", GELU, "--svg", "--y", "rof", "--out", "-")
+    assert refused.code == 2
+    assert "roof" in refused.err
+
+
 def test_a_trace_of_a_session_is_exported_without_its_device(tmp_path: Path, call) -> None:
     path, chrome = tmp_path / "a.roofscope", b'{"traceEvents": []}'
     point = make_session().points[0]

@@ -10,7 +10,7 @@ import pytest
 
 from roofscope.app.presentation.detail_facts import sections
 from roofscope.app.presentation.point_row import point_rows
-from roofscope.app.presentation.roofline.caption import foot_lines
+from roofscope.app.presentation.roofline.caption import foot_parts
 from roofscope.profiling.analysis.export import csv_report, session_document
 from roofscope.profiling.analysis.verdict import limiting_roof
 from roofscope.profiling.devices.environment import Environment, Package
@@ -81,7 +81,7 @@ def test_the_details_show_the_point_s_own(grown: Session) -> None:
     ]
     assert {facts["torch"] for facts in shown} == {ENVIRONMENT.version("torch"), NEWER}
     assert {facts["Driver"] for facts in shown} == {DEVICE.driver_version, "999.1"}
-    assert "another driver" in foot_lines(grown)[1]
+    assert "another driver" in " ".join(foot_parts(grown)[1])
 
 
 def test_a_point_is_judged_by_the_roofs_of_its_own_environment(grown: Session) -> None:

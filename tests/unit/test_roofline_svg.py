@@ -7,15 +7,20 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
+from roofscope.app.presentation.roofline.geometry import Box
 from roofscope.app.presentation.roofline.points import all_points
-from roofscope.app.presentation.roofline.scene import ChartOptions, Range, build_scene
+from roofscope.app.presentation.roofline.scene import ChartOptions, ChartY, Range, build_scene
 from roofscope.app.presentation.roofline.svg import roofline_svg
+from roofscope.app.presentation.roofline.text_width import text_width
 from roofscope.app.presentation.tokens import DARK, LIGHT, PROVIDER_COLOURS
+from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.session import Session
+from roofscope.profiling.results.session_reader import load
 from roofscope.tests.children import python
 from roofscope.tests.sessions import empty_session, make_session
 from roofscope.tests.unit.test_chart_scene import make_unstable, session_with_copy
 
+SESSION = make_session(full=True)
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
 
@@ -48,8 +53,10 @@ def test_ceilings_hardware_and_versions_are_text() -> None:
     found = " | ".join(texts(parsed(make_session())))
     for wanted in (
         "Roofline of NVIDIA H200",
-        "FP32 51.0 TFLOP/s, measured burst",
-        "DRAM write 4.69 TB/s, measured burst",
+        "FP32 51.0 TFLOP/s",
+        "BF16 796 TFLOP/s",
+        "DRAM write 4.69",
+        "measured burst",
         "Arithmetic intensity (FLOP/B)",
         "driver 580.159.03",
         "torch 2.11.0+cu130 · triton 3.6.0",
@@ -72,7 +79,7 @@ def test_dark_and_light_differ_in_colours_only() -> None:
     light, dark = roofline_svg(session), roofline_svg(session, dark=True)
     assert LIGHT.surface in light
     assert DARK.surface in dark
-    without_colours = [re.sub(r"#[0-9a-f]{6}", "#", svg) for svg in (light, dark)]
+    without_colours = [re.sub(r"#[0-9a-fA-F]{6}", "#", svg) for svg in (light, dark)]
     assert without_colours[0] == without_colours[1]
 
 
@@ -139,3 +146,35 @@ def test_no_qt_is_needed() -> None:
     module = "roofscope.app.presentation.roofline.svg"
     code = f"import sys, {module}; print([m for m in sys.modules if m.startswith(('PySide6', 'torch'))])"
     assert run(python(code), capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("width", [640, 739, 1280])
+def test_no_line_of_head_and_foot_overlaps_another_or_leaves_the_picture(width: int) -> None:
+    session = load(ASSETS / "sessions" / "h200.roofscope")
+    root = parsed(session, size=(width, 600))
+    boxes: list[Box] = []
+    for element in root.iter(f"{NAMESPACE}text"):
+        x, y, size = (float(element.get(name, "12")) for name in ("x", "y", "font-size"))
+        if element.get("text-anchor") is None and (y < 90 or y > 530) and element.get("transform") is None:
+            boxes.append(Box(x, y - size, text_width(element.text or "", size), size))
+    assert len(boxes) > 8
+    for index, box in enumerate(boxes):
+        assert box.right <= width
+        assert not any(box.meets(other) for other in boxes[index + 1 :])
+
+
+def test_heights_can_be_shares_of_the_roof() -> None:
+    found = texts(parsed(make_session(), options=ChartOptions(y=ChartY.ROOF)))
+    assert {"Fraction of roof", "100 %: its own roof", "50 %", "100 %"} <= set(found)
+    assert not any("TFLOP/s" in text for text in found)
+
+
+def test_a_sweep_is_drawn_as_a_line_where_its_kernel_is_alone() -> None:
+    def paths(options: ChartOptions) -> int:
+        return sum(element.get("class") == "sweep" for element in parsed(SESSION, options=options).iter())
+
+    assert paths(ChartOptions()) == 0
+    alone = {point.number for point in SESSION.points if point.implementation.kernel == "matmul"}
+    options = ChartOptions(shown=frozenset(alone))
+    scene = build_scene(SESSION, all_points(SESSION), options)
+    assert paths(options) == len(scene.paths) > 0

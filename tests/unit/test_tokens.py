@@ -1,10 +1,20 @@
 """Colours must be readable on both themes, also for those who do not see all of them."""
 
+from itertools import combinations
+
 import pytest
 
-from roofscope.app.presentation.tokens import CONTRAST, DARK, LIGHT, PROVIDER_COLOURS, PROVIDER_MARKERS, Theme
+from roofscope.app.presentation.tokens import (
+    CONTRAST,
+    DARK,
+    LIGHT,
+    PROVIDER_COLOURS,
+    PROVIDER_MARKERS,
+    Theme,
+    Tone,
+)
 from roofscope.profiling.planning.spec import Provider
-from roofscope.tests.contrast import contrast
+from roofscope.tests.contrast import SIGHTS, contrast, distance
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
@@ -36,6 +46,25 @@ def test_high_contrast_has_text_of_7_and_marks_of_4_and_a_half() -> None:
         (CONTRAST.text, CONTRAST.hover),
     ):
         assert contrast(text, ground) >= 7, (text, ground)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+def test_lines_of_ceilings_and_their_names_have_enough_contrast(theme: Theme) -> None:
+    for tone in Tone:
+        assert contrast(theme.tone(tone), theme.surface) >= 3, tone
+        assert contrast(theme.tone_text(tone), theme.surface) >= 4.5, tone
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+def test_providers_stay_apart_for_those_who_do_not_see_all_colours(theme: Theme) -> None:
+    for sight in SIGHTS:
+        for one, other in combinations(Provider, 2):
+            assert distance(theme.provider(one), theme.provider(other), sight) >= 17, (sight, one, other)
+
+
+def test_on_dark_ground_markers_stand_out() -> None:
+    for provider in Provider:
+        assert contrast(DARK.provider(provider), DARK.surface) >= 4, provider
 
 
 def test_every_provider_has_its_own_colour_and_marker() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from roofscope.app.presentation.compare.arrows import PinArrow, PinsOnChart
-from roofscope.app.presentation.roofline.geometry import Box, Pair, View, free
+from roofscope.app.presentation.roofline.geometry import Box, Pair, View
 
 SIGN = 13.0  # pixels across a pin's number
 _AWAY = 12.0  # from a marker's middle to its number's, both ways
@@ -69,7 +69,7 @@ def _free_place(box: Box, taken: list[Box], step: Pair) -> Box:
     """The first free one in steps from where it should be; it is taken from then on."""
     for count in range(_MOST_STEPS):
         found = Box(box.left + count * step[0], box.top + count * step[1], box.width, box.height)
-        if free(found, taken):
+        if not any(found.meets(other) for other in taken):
             taken.append(found)
             return found
     return box

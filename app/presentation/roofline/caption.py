@@ -10,7 +10,7 @@ from roofscope.profiling.results.session import Session, version
 INTENSITY_TITLE = "Arithmetic intensity (FLOP/B)"
 RATE_TITLE = "Performance (FLOP/s)"
 STRIP_TITLE = "Bandwidth (B/s) of kernels without FLOPs"
-SPREAD_TEXT = "Points that coincide stand side by side along their roof."
+ROOF_TITLE = "Fraction of roof"
 EMPTY_TEXT = "No points yet. Tick kernels on the left and press Run (F5)."
 RUNNING_TEXT = "A run is under way; its points appear here as they come."
 FILTERED_TEXT = "The filter hides every point. Press Esc to show all."
@@ -51,6 +51,8 @@ def count_line(scene: ChartScene) -> str:
         parts.append(f"{scene.hidden_count} filtered out")
     if scene.untimed_count:
         parts.append(f"{scene.untimed_count} without a time")
+    if scene.unroofed_count:
+        parts.append(f"{scene.unroofed_count} without a roof")
     return ", ".join(parts)
 
 
@@ -65,7 +67,12 @@ def providers_of(scene: ChartScene) -> tuple[Provider, ...]:
     return tuple(provider for provider in Provider if provider in present)
 
 
-def foot_lines(session: Session) -> tuple[str, str]:
+def rate_title(scene: ChartScene) -> str:
+    """What the height of a point is."""
+    return ROOF_TITLE if scene.is_of_roof else RATE_TITLE
+
+
+def foot_parts(session: Session) -> tuple[list[str], list[str]]:
     """Hardware and versions, so that a picture stands for itself."""
     device, environment = session.device, session.environment
     hardware: list[str] = []
@@ -85,7 +92,7 @@ def foot_lines(session: Session) -> tuple[str, str]:
     numbers = {point.origin for point in session.points if session.is_shown(point)}
     if len({origin.setup for origin in map(session.origin, numbers) if origin}) > 1:
         software.append("some points with another driver, power limit or torch")
-    return " · ".join(hardware), " · ".join(software)
+    return hardware, software
 
 
 def summary(scene: ChartScene, session: Session, *, is_running: bool = False) -> str:

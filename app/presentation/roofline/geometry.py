@@ -1,11 +1,13 @@
 """From log10 coordinates to pixels, and the shapes that both the window and the SVG draw."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
-from roofscope.app.presentation.roofline.scene import Range
+from roofscope.app.presentation.roofline.ranges import Range
 
 Pair = tuple[float, float]
 
@@ -33,6 +35,12 @@ class Box(Struct, frozen=True):
             and self.top < other.bottom
             and other.top < self.bottom
         )
+
+    def count_near(self, pixels: NDArray[np.float64], reach: float) -> int:
+        """How many of these places (a row each) are inside, or within reach of a side."""
+        x, y = pixels[:, 0], pixels[:, 1]
+        across = (self.left - reach < x) & (x < self.right + reach)
+        return int(np.count_nonzero(across & (self.top - reach < y) & (y < self.bottom + reach)))
 
     def holds(self, other: "Box") -> bool:
         return (
@@ -71,6 +79,11 @@ class View(Struct, frozen=True):
     def py(self, y: float) -> float:
         return self.box.bottom - (y - self.y.low) / self.y.span * self.box.height
 
+    def pixels(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Many places at once, a row each."""
+        scale = (self.box.width / self.x.span, -self.box.height / self.y.span)
+        return places * scale + (self.px(0.0), self.py(0.0))
+
     def shows(self, x: float, y: float) -> bool:
         return self.x.low <= x <= self.x.high and self.y.low <= y <= self.y.high
 
@@ -106,12 +119,7 @@ class Text(Struct, frozen=True):
     text: str
     x: float
     baseline: float
-    lit: bool = True
     angle: float = 0.0  # clockwise, as on a screen
-
-
-def free(box: Box, taken: Iterable[Box]) -> bool:
-    return not any(box.meets(other) for other in taken)
 
 
 def boxes_along(start: Pair, end: Pair, half: float, step: float) -> list[Box]:

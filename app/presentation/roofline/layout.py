@@ -3,77 +3,100 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
-from roofscope.app.presentation.formatting import intensity_text
 from roofscope.app.presentation.roofline.caption import target_text
-from roofscope.app.presentation.roofline.ceiling_labels import LineShape, compute_texts, memory_texts
-from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, Text, View, boxes_along, free
-from roofscope.app.presentation.roofline.scene import ChartScene, RidgePoint, RoofLine
-from roofscope.app.presentation.verdict_text import ceiling_name
+from roofscope.app.presentation.roofline.ceiling_lines import RoofLine
+from roofscope.app.presentation.roofline.ceiling_names import (
+    OWN_ROOF,
+    TIE,
+    CeilingName,
+    Gutter,
+    LineShape,
+    NamePart,
+    gutter_for,
+    leaving,
+    names_above,
+    names_at_right,
+    source_note,
+)
+from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, Text, View
+from roofscope.app.presentation.roofline.ridge_ticks import RidgeTick, ridge_ticks
+from roofscope.app.presentation.roofline.scene import ChartScene
+from roofscope.app.presentation.tokens import Tone
 from roofscope.profiling.roofline.roofline import Bound, Source
 
-MARKER = 11.0  # pixels across
-MOST_MARKERS = 300
-
-
-class RidgeShape(Struct, frozen=True):
-    """A ridge point in pixels; ``drops`` where a dotted line leads down to the axis."""
-
-    x: float
-    y: float
-    lit: bool
-    drops: bool
+MARKER = 11.0  # pixels across, in a legend; in a chart it is the scene's
+_OVER_AXIS = 56.0  # a name above the plot may begin so far left of it: there only the axis is
 
 
 class ChartLayout(Struct, frozen=True):
-    """Everything in pixels. ``taken`` is where no label of a point may stand.
-
-    No thin line from a point to its label may cross what is ``written``, a part of that.
-    """
+    """Everything in pixels. ``gutter`` is the room outside the plot; names and ticks stand there."""
 
     lines: tuple[LineShape, ...]
     attainable: tuple[Pair, ...]  # polygon under the lit roof
-    ridges: tuple[RidgeShape, ...]
-    texts: tuple[Text, ...]
+    names: tuple[CeilingName, ...]
+    leads: tuple[tuple[Pair, Pair], ...]  # faint, from a slope's end to where its name is
+    ridges: tuple[RidgeTick, ...]
+    notes: tuple[Text, ...]  # muted, outside the plot: whence the values, and what the ticks are
+    full: float | None  # the line of all of the roof, where heights are shares of it
     pill: Box | None  # where the factor left is written, beside the selected point's arrow
-    taken: tuple[Box, ...]
-    written: tuple[Box, ...]
+    gutter: Gutter
+
+    @property
+    def outside(self) -> tuple[Box, ...]:
+        """Boxes of all that is written outside the plot."""
+        return tuple(name.box for name in self.names) + tuple(
+            tick.box for tick in self.ridges if tick.box is not None
+        )
 
 
-def lay_out(scene: ChartScene, view: View, font: Font, reserved: Sequence[Box] = ()) -> ChartLayout:
-    """Clip the ceilings to the view and write on them, but not on what is ``reserved``."""
-    lines = [shape for line in scene.lines if (shape := _shape(line, scene, view))]
-    taken = _marker_boxes(scene, view)
-    marker_count = len(taken)
-    taken.extend(reserved)
-    pill = _pill(scene, view, font, taken)
-    if pill:
-        taken.append(pill)  # first: what is left to the roof is what the user asked for
-    texts = memory_texts(lines, view, font, taken)
-    texts += compute_texts(lines, view, font, taken)
-    ridges, ridge_texts = _ridges(scene, view, font, taken)
-    written = tuple(taken[marker_count:])
-    for shape in lines:
-        taken.extend(boxes_along(shape.start, shape.end, 4.0, 7.0))
+def places_of(scene: ChartScene) -> NDArray[np.float64]:
+    """Places of the scene's points and then its ghosts in the plane, a row each."""
+    return np.array([(point.x, point.y) for point in (*scene.points, *scene.ghosts)]).reshape(-1, 2)
+
+
+def lay_out(
+    scene: ChartScene,
+    view: View,
+    font: Font,
+    gutter: Gutter,
+    reserved: Sequence[Box] = (),
+    places: NDArray[np.float64] | None = None,
+) -> ChartLayout:
+    """Clip the ceilings to the view and name them outside it. ``reserved`` keeps the pill off."""
+    lines = [shape for line in scene.drawn_lines if (shape := _shape(line, scene, view))]
+    left = leaving(view, lines)
+    top = view.box.top - gutter.top
+    end = view.box.right + gutter.right - 4
+    names = names_at_right(left, view, gutter, font)
+    names += names_above(left, gutter.words, font, (view.box.left - _OVER_AXIS, end), top, view.box.top)
+    full = view.py(1.0) if scene.is_of_roof and view.y.low <= 1.0 <= view.y.high else None
+    if full is not None:
+        names.append(_own_roof(view, full, font))
+    ridges = ridge_ticks(scene, view, font, [tie for name in names for tie in name.ties])
+    places = places_of(scene) if places is None and scene.target else places
     return ChartLayout(
-        tuple(sorted(lines, key=lambda shape: shape.line.lit)),
-        _attainable(scene, view),
-        tuple(ridges),
-        (*texts, *ridge_texts),
-        pill,
-        tuple(taken[marker_count:]),
-        written,
+        lines=tuple(sorted(lines, key=lambda shape: (shape.is_target, shape.line.lit))),
+        attainable=_attainable(scene, view),
+        names=tuple(names),
+        leads=tuple((leave.inner_end, leave.at) for leave in left if leave.inner_end),
+        ridges=ridges,
+        notes=_notes(scene, view, font),
+        full=full,
+        pill=_pill(scene, view, font, places, reserved),
+        gutter=gutter,
     )
 
 
-def _marker_boxes(scene: ChartScene, view: View) -> list[Box]:
-    """Ceilings are not written over ridge points, nor over markers while these leave room."""
-    half = MARKER / 2 + 1
-    crowded = len(scene.points) > MOST_MARKERS
-    places = [(ridge.x, ridge.y) for ridge in scene.ridges if ridge.lit]
-    places += [] if crowded else [(point.x, point.y) for point in scene.points]
-    return [Box(view.px(x) - half, view.py(y) - half, 2 * half, 2 * half) for x, y in places]
+def plot_box(scene: ChartScene, whole: Box, font: Font) -> tuple[Box, Gutter]:
+    """The plot inside the room for it and its names."""
+    gutter = gutter_for(scene, font, whole.width)
+    return Box(
+        whole.left, whole.top + gutter.top, whole.width - gutter.right, whole.height - gutter.top
+    ), gutter
 
 
 def preferred_source(sources: frozenset[Source]) -> Source | None:
@@ -89,38 +112,30 @@ def _shape(line: RoofLine, scene: ChartScene, view: View) -> LineShape | None:
     return LineShape(line, *clipped, is_target)
 
 
-def _ridges(
-    scene: ChartScene, view: View, font: Font, taken: list[Box]
-) -> tuple[list[RidgeShape], list[Text]]:
-    source = preferred_source(scene.sources)
-    shapes: list[RidgeShape] = []
-    texts: list[Text] = []
-    for ridge in sorted(scene.ridges, key=lambda ridge: not ridge.lit):
-        if not (view.x.low <= ridge.x <= view.x.high and view.y.low <= ridge.y <= view.y.high):
-            continue
-        text = _ridge_text(ridge, view, font, taken) if ridge.lit and ridge.compute.source is source else None
-        if text:
-            texts.append(text)
-        shapes.append(RidgeShape(view.px(ridge.x), view.py(ridge.y), ridge.lit, text is not None))
-    return shapes, texts
+def _own_roof(view: View, y: float, font: Font) -> CeilingName:
+    x = view.box.right + TIE
+    box = Box(x, y - font.height / 2, font.width(OWN_ROOF), font.height)
+    return CeilingName((NamePart(OWN_ROOF, x, Tone.LIT),), box, (), (((view.box.right, y), (x - 3, y)),))
 
 
-def _ridge_text(ridge: RidgePoint, view: View, font: Font, taken: list[Box]) -> Text | None:
-    """Beside the foot of the dotted line; one row up for each neighbour already there."""
-    text = f"{ceiling_name(ridge.compute)} ridge {intensity_text(10**ridge.x)}"
-    for row in range(4):
-        baseline = view.box.bottom - 8 - row * (font.height + 2)
-        box = Box(view.px(ridge.x) + 6, baseline - font.ascent, font.width(text) + 10, font.height)
-        if view.box.holds(box) and free(box, taken):
-            taken.append(box)
-            return Text(text, box.left, baseline)
-    return None
+def _notes(scene: ChartScene, view: View, font: Font) -> tuple[Text, ...]:
+    """Whence the ceilings' values, said once where they share it."""
+    note = source_note([line.ceiling for line in scene.drawn_lines])
+    if not note:
+        return ()
+    return (Text(note, view.box.right + TIE, view.box.top - 4 - font.height + font.ascent),)
 
 
-def _pill(scene: ChartScene, view: View, font: Font, taken: list[Box]) -> Box | None:
+def _pill(
+    scene: ChartScene,
+    view: View,
+    font: Font,
+    places: NDArray[np.float64] | None,
+    reserved: Sequence[Box],
+) -> Box | None:
     """Beside the arrow where there is room, else over the roof or under the point."""
     target = scene.target
-    if target is None or not view.shows(target.point.x, target.point.y):
+    if target is None or places is None or not view.shows(target.point.x, target.point.y):
         return None
     x, y = view.px(target.point.x), view.py(target.point.y)
     roof = view.py(target.roof_y)
@@ -129,12 +144,18 @@ def _pill(scene: ChartScene, view: View, font: Font, taken: list[Box]) -> Box | 
     lefts = (x - width - 14, x + 14)
     tops = (middle, roof - height - 8, roof - 2 * height - 8, y + MARKER, y + MARKER + height)
     boxes = [Box(left, top, width, height) for top in tops for left in lefts]
-    fits = [box for box in boxes if view.box.holds(box)]
-    return next((box for box in fits if free(box, taken)), fits[0] if fits else None)
+    fits = [box for box in boxes if view.box.holds(box) and not any(map(box.meets, reserved))]
+    pixels = view.pixels(places)
+    half = scene.marker / 2 + 1
+    return min(fits, key=lambda box: (box.count_near(pixels, half), boxes.index(box)), default=None)
 
 
 def _attainable(scene: ChartScene, view: View) -> tuple[Pair, ...]:
     """The area under the lit memory roof and its highest lit compute ceiling."""
+    if scene.is_of_roof:
+        top = min(max(view.py(1.0), view.box.top), view.box.bottom)
+        sides = (view.box.left, view.box.right)
+        return (*((x, top) for x in sides), *((x, view.box.bottom) for x in sides[::-1]))
     source = preferred_source(scene.sources)
     lit = [line for line in scene.lines if line.lit and line.is_main and line.ceiling.source is source]
     memory = next((line for line in lit if line.ceiling.bound is Bound.DRAM), None)

@@ -2,29 +2,32 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from roofscope.app.presentation.roofline.geometry import Box, Font, View, boxes_along
-from roofscope.app.presentation.roofline.layout import MARKER
-from roofscope.app.presentation.roofline.points import PointGroup
+from roofscope.app.presentation.roofline.layout import ChartLayout, places_of
+from roofscope.app.presentation.roofline.points import ChartPoint
 from roofscope.app.presentation.roofline.scene import ChartScene
 
 MOST_LABELS = 100
 _MOST_TESTED = 9000  # slots, about 30 ms: a crowd must not hold up the window
+_STEP = 11.0  # pixels
 _AIR = 4.0  # pixels left and right of a text, so that two in a row do not read as one
 _CELL = 2.0  # pixels
-_NEAR = (MARKER, MARKER * 2.2, MARKER * 4)
-_FAR = (*_NEAR, MARKER * 6, MARKER * 8, MARKER * 11)  # the selected point's label must find a place
+_NEAR = (_STEP, _STEP * 2.2, _STEP * 4, _STEP * 6)
+_FAR = (*_NEAR, _STEP * 8, _STEP * 11, _STEP * 14)  # the selected point's label must find a place
 
 
 class PointLabel(Struct, frozen=True):
     """A text tied to a point: offsets in pixels to its left end and baseline, so that it moves along."""
 
     text: str
-    x: float  # the point, log10
+    number: int  # of the point
+    x: float  # the point, in the plane
     y: float
     dx: float
     dy: float
@@ -40,27 +43,40 @@ class PointLabel(Struct, frozen=True):
 
 
 def place_labels(
-    scene: ChartScene, view: View, font: Font, taken: Sequence[Box] = (), written: Sequence[Box] = ()
+    scene: ChartScene, view: View, font: Font, layout: ChartLayout, reserved: Sequence[Box] = ()
 ) -> tuple[PointLabel, ...]:
-    """Place a label a group, the selected point's first, then from the top of the chart down.
+    """Place a label a group at its best point, the selected point's own first, then from the top down.
 
-    Leaders cross neither each other's texts nor what is ``written``; texts keep off all that is ``taken``.
+    Texts keep off markers, ceilings, the pill and what is ``reserved``; leaders cross no text.
     """
-    points = (*scene.points, *scene.ghosts)
     occupied, texts = _Occupied(view.box), _Occupied(view.box)
-    for box in taken:
+    for box in (*reserved, *([layout.pill] if layout.pill else [])):
         occupied.add(box)
-    for box in written:
         texts.add(box)
-    for point in points:
-        occupied.add(_around(view.px(point.x), view.py(point.y), MARKER + 3))
+    for shape in layout.lines:
+        for box in boxes_along(shape.start, shape.end, 4.0, 7.0):
+            occupied.add(box)
+    for path in scene.paths:
+        for one, two in pairwise(path):
+            if piece := view.clip((one.x, one.y), (two.x, two.y)):
+                for box in boxes_along(*piece, 3.0, 5.0):
+                    occupied.add(box)
+    occupied.add_around(view.pixels(places_of(scene)), scene.marker / 2 + 2)
+    wanted = [
+        (group.label, group.points[0]) for group in sorted(scene.groups, key=lambda group: -group.points[0].y)
+    ]
+    selected = scene.target.point if scene.target else None
+    if selected:
+        known = (selected.kernel, selected.name)  # one kernel, or of one its implementations
+        rest = [(label, point) for label, point in wanted if label not in known]
+        wanted = [(f"{selected.kernel} {selected.name}", selected), *rest]
     placed: list[PointLabel] = []
-    for group in sorted(scene.groups, key=lambda group: _rank(group, scene)):
+    for label, point in wanted:
         if len(placed) == MOST_LABELS or occupied.test_count > _MOST_TESTED:
             break
-        is_selected = not _rank(group, scene)[0]
-        if label := _placed(group, view, font, occupied, texts, _FAR if is_selected else _NEAR):
-            placed.append(label)
+        distances = _FAR if point is selected else _NEAR
+        if found := _placed(label, point, view, font, occupied, texts, distances):
+            placed.append(found)
     return tuple(placed)
 
 
@@ -76,6 +92,22 @@ class _Occupied:
     def add(self, box: Box) -> None:
         self._cells[self._slices(box)] = True
 
+    def add_around(self, pixels: NDArray[np.float64], reach: float) -> None:
+        """Mark squares round many places at once; those outside the view are left out."""
+        inside = (
+            (pixels[:, 0] >= self._box.left)
+            & (pixels[:, 0] <= self._box.right)
+            & (pixels[:, 1] >= self._box.top)
+            & (pixels[:, 1] <= self._box.bottom)
+        )
+        places = pixels[inside] - (self._box.left, self._box.top)
+        low = np.maximum((places - reach) // _CELL, 0).astype(np.intp)
+        height, width = self._cells.shape
+        for down in range(int(2 * reach // _CELL) + 2):
+            for across in range(int(2 * reach // _CELL) + 2):
+                rows = np.minimum(low[:, 1] + down, height - 1)
+                self._cells[rows, np.minimum(low[:, 0] + across, width - 1)] = True
+
     def leave_free(self, box: Box) -> bool:
         self.test_count += 1
         return not self._cells[self._slices(box)].any()
@@ -89,36 +121,31 @@ class _Occupied:
         )
 
 
-def _rank(group: PointGroup, scene: ChartScene) -> tuple[bool, float]:
-    is_selected = scene.target is not None and scene.target.point in group.points
-    return not is_selected, -group.points[0].y
-
-
 def _placed(
-    group: PointGroup,
+    text: str,
+    point: ChartPoint,
     view: View,
     font: Font,
     occupied: _Occupied,
     texts: _Occupied,
     distances: tuple[float, ...],
 ) -> PointLabel | None:
-    width = font.width(group.label)
+    if not view.shows(point.x, point.y):
+        return None
+    width = font.width(text)
+    x, y = view.px(point.x), view.py(point.y)
     for distance in distances:
-        for point in group.points:
-            x, y = view.px(point.x), view.py(point.y)
-            if not view.box.holds(_around(x, y, 0)):
+        for box in _slots(x, y, width, font.height, distance):
+            if not view.box.holds(box) or not occupied.leave_free(_aired(box)):
                 continue
-            for box in _slots(x, y, width, font.height, distance):
-                if not view.box.holds(box) or not occupied.leave_free(_aired(box)):
-                    continue
-                dx, dy = box.left - x, box.top + font.ascent - y
-                label = PointLabel(group.label, point.x, point.y, dx, dy, width, distance > MARKER)
-                leader = _leader(label, x, y, font)
-                if all(texts.leave_free(piece) for piece in leader):
-                    for piece in (box, *leader):
-                        occupied.add(piece)
-                    texts.add(box)
-                    return label
+            dx, dy = box.left - x, box.top + font.ascent - y
+            label = PointLabel(text, point.number, point.x, point.y, dx, dy, width, distance > _STEP)
+            leader = _leader(label, x, y, font)
+            if all(texts.leave_free(piece) for piece in leader):
+                for piece in (box, *leader):
+                    occupied.add(piece)
+                texts.add(box)
+                return label
     return None
 
 
@@ -145,7 +172,3 @@ def _slots(x: float, y: float, width: float, height: float, distance: float) -> 
 
 def _aired(box: Box) -> Box:
     return Box(box.left - _AIR, box.top, box.width + 2 * _AIR, box.height)
-
-
-def _around(x: float, y: float, size: float) -> Box:
-    return Box(x - size / 2, y - size / 2, size, size)

@@ -1,11 +1,11 @@
 """Points as a chart needs them, made once each: log10 coordinates, provider, names and warnings."""
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from roofscope.app.presentation.formatting import sizes_text
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
@@ -13,7 +13,7 @@ from roofscope.profiling.analysis.verdict import flags_of, limiting_roof
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.session import Point, Session
-from roofscope.profiling.roofline.roofline import Bound
+from roofscope.profiling.roofline.roofline import Bound, Ceiling
 
 
 class ChartPoint(Struct, frozen=True):
@@ -24,15 +24,24 @@ class ChartPoint(Struct, frozen=True):
     y: float
     y_low: float
     y_high: float
+    fraction: float | None  # of its own roof, with the ends of its interval; None where none is known
+    fraction_low: float | None
+    fraction_high: float | None
     provider: Provider
     kernel: str
     dtype: Dtype
     sizes: str
     name: str  # implementation, for people: ``triton online``
     bound: Bound | None  # None: its kernel's specification is not in the file
-    on_slope: bool  # limited by a memory ceiling
     warns: bool
     regime: Regime
+    byte_count: float  # of a call: sizes in their order
+
+    def of_roof(self) -> "ChartPoint":
+        """The same point, as high as its share of its roof."""
+        if self.fraction is None or self.fraction_low is None or self.fraction_high is None:
+            return self
+        return replace(self, y=self.fraction, y_low=self.fraction_low, y_high=self.fraction_high)
 
 
 class StripPoint(Struct, frozen=True):
@@ -49,13 +58,14 @@ class StripPoint(Struct, frozen=True):
     name: str
     warns: bool
     regime: Regime
+    roof: Ceiling | None  # judges it
 
 
 AnyPoint = TypeVar("AnyPoint", ChartPoint, StripPoint, ChartPoint | StripPoint)
 
 
 class PointGroup(Struct, frozen=True):
-    """The versions of one workload, fastest first: they share a label."""
+    """The points that share a label, that nearest to its roof first: it stands there."""
 
     label: str
     points: tuple[ChartPoint, ...]
@@ -80,11 +90,23 @@ def chart_point(point: Point, session: Session) -> ChartPoint | StripPoint | Non
         return StripPoint(
             *(point.number, middle, low, high, implementation.provider, workload.kernel),
             *(workload.dtype, sizes, implementation.label, warns, point.job.regime),
+            roof.ceiling if roof else None,
         )
+    least_s = roof.least_time_s if roof else None
+    share, share_low, share_high = (least_s / s if least_s else None for s in (time.median_s, high_s, low_s))
     return ChartPoint(
-        *(point.number, math.log10(work.arithmetic_intensity), middle, low, high, implementation.provider),
-        *(workload.kernel, workload.dtype, sizes, implementation.label, session.bound_of(point)),
-        *(roof is not None and roof.ceiling.bound.is_memory, warns, point.job.regime),
+        *(
+            point.number,
+            math.log10(work.arithmetic_intensity),
+            middle,
+            low,
+            high,
+            share,
+            share_low,
+            share_high,
+        ),
+        *(implementation.provider, workload.kernel, workload.dtype, sizes, implementation.label),
+        *(session.bound_of(point), warns, point.job.regime, work.byte_count),
     )
 
 
@@ -105,17 +127,28 @@ def newest_first(points: Iterable[AnyPoint]) -> tuple[list[AnyPoint], list[AnyPo
     return list(newest.values()), older
 
 
+def worst_first(points: Iterable[ChartPoint]) -> tuple[ChartPoint, ...]:
+    """In the order of drawing: where markers lie over each other, the best is on top."""
+    return tuple(sorted(points, key=lambda point: (point.fraction or 0.0, point.number)))
+
+
 def grouped(points: Sequence[ChartPoint]) -> tuple[PointGroup, ...]:
-    """Points by workload; a label names dtype and sizes only where the kernel alone is ambiguous."""
-    groups: dict[tuple[str, Dtype, str], list[ChartPoint]] = {}
+    """Points by kernel; of a single kernel by implementation."""
+    kernels = {point.kernel for point in points}
+    groups: dict[str, list[ChartPoint]] = {}
     for point in points:
-        groups.setdefault((point.kernel, point.dtype, point.sizes), []).append(point)
-    dtypes = {dtype for _, dtype, _ in groups}
-    size_counts = Counter((kernel, dtype) for kernel, dtype, _ in groups)
-    found: list[PointGroup] = []
-    for (kernel, dtype, sizes), members in groups.items():
-        label = f"{kernel} {dtype.label}" if len(dtypes) > 1 else kernel
-        if size_counts[kernel, dtype] > 1:
-            label = f"{label} {sizes}"
-        found.append(PointGroup(label, tuple(sorted(members, key=lambda point: -point.y))))
-    return tuple(found)
+        groups.setdefault(point.kernel if len(kernels) > 1 else point.name, []).append(point)
+    return tuple(PointGroup(label, worst_first(members)[::-1]) for label, members in groups.items())
+
+
+def paths_of(points: Sequence[ChartPoint], selected: int | None) -> tuple[tuple[ChartPoint, ...], ...]:
+    """Each implementation over its sizes at one dtype: of a kernel that is alone, and of the selected point."""
+    is_alone = len({point.kernel for point in points}) == 1
+    sweeps: dict[tuple[str, str, Dtype, Regime], list[ChartPoint]] = {}
+    for point in points:
+        sweeps.setdefault((point.kernel, point.name, point.dtype, point.regime), []).append(point)
+    return tuple(
+        tuple(sorted(sweep, key=lambda point: (point.byte_count, point.number)))
+        for sweep in sweeps.values()
+        if len(sweep) > 1 and (is_alone or any(point.number == selected for point in sweep))
+    )

@@ -6,63 +6,37 @@ machine can be laid side by side; a point outside, or at the edge, widens them b
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from enum import StrEnum
 
 from msgspec import Struct
 
+from roofscope.app.presentation.roofline.ceiling_lines import RidgePoint, RoofLine, roof_lines
 from roofscope.app.presentation.roofline.points import (
     ChartPoint,
     PointGroup,
     StripPoint,
     grouped,
     newest_first,
+    paths_of,
+    worst_first,
 )
+from roofscope.app.presentation.roofline.ranges import Range, data_ranges, machine_ranges, roof_range
 from roofscope.profiling.analysis.verdict import MEASURED_IN, Verdict, verdict
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.results.session import Session
-from roofscope.profiling.roofline.roofline import Bound, Ceiling, Roofline, Source, ridge_point
+from roofscope.profiling.roofline.roofline import Bound, Ceiling, Source
 
-_ROOM = 0.12  # decades: points that all but coincide are spread to either side
 _USUAL = (Bound.FP32, Bound.TF32, Bound.FP16, Bound.BF16, Bound.FP8)  # before there are points
-FAR = 30.0  # decades: beyond any view, so that lines run on while the user pans
+# Pixels across, by the most points that are drawn so large; a crowd has smaller ones.
+_MARKERS = ((60, 11.0), (400, 9.0), (2000, 7.0), (math.inf, 5.0))
 
 
-class Range(Struct, frozen=True):
-    """Ends of an axis, log10."""
+class ChartY(StrEnum):
+    """What the height of a point says."""
 
-    low: float
-    high: float
-
-    @property
-    def span(self) -> float:
-        return self.high - self.low
-
-    def widened_to(self, values: Iterable[float]) -> "Range":
-        """Quarter decades added until every value is inside, with room for markers beside it."""
-        low, high = self.low, self.high
-        for value in values:
-            low -= max(_ceil(low - value + _ROOM), 0.0)
-            high += max(_ceil(value - high + _ROOM), 0.0)
-        return Range(low, high)
-
-
-class RoofLine(Struct, frozen=True):
-    """A straight piece of a ceiling. ``lit`` when it can bound what is shown or selected."""
-
-    ceiling: Ceiling
-    start: tuple[float, float]
-    end: tuple[float, float]
-    lit: bool
-    is_main: bool  # gets a label; the other access mixes of a memory are thin lines beside it
-
-
-class RidgePoint(Struct, frozen=True):
-    """Where a memory and a compute ceiling meet."""
-
-    x: float
-    y: float
-    lit: bool
-    compute: Ceiling
+    RATE = "rate"  # FLOP/s, log10
+    ROOF = "roof"  # least time by its own roof over its time
 
 
 class Target(Struct, frozen=True):
@@ -89,6 +63,7 @@ class ChartOptions(Struct, frozen=True):
     bounds: frozenset[Bound] | None = None
     shown: frozenset[int] | None = None  # numbers of the points that the filter keeps; None: all
     selected: int | None = None
+    y: ChartY = ChartY.RATE
 
     def keeps(self, number: int) -> bool:
         """Whether the filter lets this point through."""
@@ -114,7 +89,25 @@ class ChartScene(Struct, frozen=True):
     has_ceilings: bool
     hidden_count: int  # points left out by the filter
     untimed_count: int = 0  # failed, skipped or cancelled: they have no place on a chart
-    rows: tuple[tuple[tuple[float, float], tuple[float, float]], ...] = ()  # ends of points set side by side
+    y: ChartY = ChartY.RATE
+    unroofed_count: int = 0  # points without a ceiling that judges them: with y their share of it, not drawn
+    paths: tuple[tuple[ChartPoint, ...], ...] = ()  # an implementation over its sizes, in their order
+
+    @property
+    def is_of_roof(self) -> bool:
+        """Whether the height of a point is its share of its own roof."""
+        return self.y is ChartY.ROOF
+
+    @property
+    def drawn_lines(self) -> tuple[RoofLine, ...]:
+        """Under their own roofs points have one line only, at all of it."""
+        return () if self.is_of_roof else self.lines
+
+    @property
+    def marker(self) -> float:
+        """Pixels across a marker."""
+        count = len(self.points) + len(self.ghosts)
+        return next(size for most, size in _MARKERS if count <= most)
 
     @property
     def is_empty(self) -> bool:
@@ -134,49 +127,61 @@ def build_scene(
     if len(session.devices) > 1:  # under these ceilings stand the points of their device
         own = {point.number for point in session.points if session.is_shown(point)}
         points = [point for point in points if point.number in own]
+    if options.y is ChartY.ROOF:
+        points = [point.of_roof() if isinstance(point, ChartPoint) else point for point in points]
     shown = [point for point in points if options.keeps(point.number)]
     newest, older = newest_first(shown)
-    placed = tuple(point for point in newest if isinstance(point, ChartPoint))
+    placed = worst_first(point for point in newest if isinstance(point, ChartPoint))
+    ghosts = tuple(point for point in older if isinstance(point, ChartPoint))
+    unroofed_count = 0
+    if options.y is ChartY.ROOF:
+        unroofed_count = sum(point.fraction is None for point in placed)
+        placed, ghosts = (tuple(p for p in some if p.fraction is not None) for some in (placed, ghosts))
     known = tuple(source for source in Source if any(c.source is source for c in roofline.ceilings))
     sources = _default_sources(known, shown) if options.sources is None else options.sources
     everywhere = [point for point in points if isinstance(point, ChartPoint)]
     pipes = tuple(b for b in Bound if not b.is_memory and any(c.bound is b for c in roofline.ceilings))
     bounds = _default_bounds(pipes, everywhere) if options.bounds is None else options.bounds
-    lit = _lit_bounds(placed, options)
-    lines, ridges = _roof(roofline, sources, bounds, lit)
-    x_range, y_range = _machine_ranges(roofline, bounds) or _data_ranges(points)
+    lines, ridges = roof_lines(roofline, sources, bounds, _lit_bounds(placed, options))
+    x_range, y_range = machine_ranges(roofline, bounds) or data_ranges(points)
     return ChartScene(
         x_range=x_range.widened_to(point.x for point in everywhere),
-        y_range=y_range.widened_to(point.y for point in everywhere),
+        y_range=roof_range(everywhere)
+        if options.y is ChartY.ROOF
+        else y_range.widened_to(point.y for point in everywhere),
         lines=lines,
         ridges=ridges,
         points=placed,
-        ghosts=tuple(point for point in older if isinstance(point, ChartPoint)),
+        ghosts=ghosts,
         strip=tuple(point for point in newest if isinstance(point, StripPoint)),
         groups=grouped(placed),
         sources=sources,
         known_sources=known,
         bounds=bounds,
         known_bounds=pipes,
-        target=_target(session, placed, options.selected),
+        target=_target(session, (*placed, *ghosts), options),
         has_ceilings=bool(lines),
         hidden_count=len(points) - len(shown),
         untimed_count=sum(
             point.measured is None and session.is_shown(point) and options.keeps(point.number)
             for point in session.points
         ),
+        y=options.y,
+        unroofed_count=unroofed_count,
+        paths=paths_of(placed, options.selected),
     )
 
 
-def _target(session: Session, points: Sequence[ChartPoint], selected: int | None) -> Target | None:
-    placed = next((point for point in points if point.number == selected), None)
-    point = next((point for point in session.points if point.number == selected), None)
+def _target(session: Session, points: Sequence[ChartPoint], options: ChartOptions) -> Target | None:
+    placed = next((point for point in points if point.number == options.selected), None)
+    point = next((point for point in session.points if point.number == options.selected), None)
     if placed is None or point is None or point.measured is None:
         return None
     judged = verdict(point, session)
     if judged.limiter is None or judged.speedup_left is None:
         return None
-    return Target(placed, placed.y + math.log10(judged.speedup_left), judged.limiter, judged)
+    roof_y = 1.0 if options.y is ChartY.ROOF else placed.y + math.log10(judged.speedup_left)
+    return Target(placed, roof_y, judged.limiter, judged)
 
 
 def _default_sources(known: Sequence[Source], points: Sequence[ChartPoint | StripPoint]) -> frozenset[Source]:
@@ -197,91 +202,3 @@ def _lit_bounds(points: Sequence[ChartPoint], options: ChartOptions) -> frozense
     known = [(point.number, point.bound) for point in points if point.bound]
     selected = [bound for number, bound in known if number == options.selected]
     return frozenset(selected or [bound for _, bound in known]) or None
-
-
-def _roof(
-    roofline: Roofline, sources: frozenset[Source], bounds: frozenset[Bound], lit: frozenset[Bound] | None
-) -> tuple[tuple[RoofLine, ...], tuple[RidgePoint, ...]]:
-    lines: list[RoofLine] = []
-    ridges: list[RidgePoint] = []
-    for source in Source:
-        if source not in sources:
-            continue
-        compute = [c for bound in Bound if bound in bounds for c in roofline.of(bound, source)]
-        own_memory = roofline.of(Bound.DRAM, source)
-        memory = own_memory[0] if own_memory else roofline.best(Bound.DRAM)
-        for ceiling in compute:
-            is_lit = lit is None or ceiling.bound in lit
-            lines.append(_compute_line(ceiling, memory, is_lit))
-            if memory:
-                x, y = math.log10(ridge_point(memory, ceiling)), math.log10(ceiling.value)
-                ridges.append(RidgePoint(x, y, is_lit, ceiling))
-        tops = [c.value for c in compute]
-        lit_tops = [c.value for c in compute if lit is None or c.bound in lit]
-        for index, ceiling in enumerate(own_memory):
-            lines.extend(_memory_lines(ceiling, tops, lit_tops, is_main=index == 0))
-        for ceiling in roofline.of(Bound.L2, source)[:1]:
-            lines.extend(_memory_lines(ceiling, tops, [], is_main=True))
-    return tuple(lines), tuple(ridges)
-
-
-def _compute_line(ceiling: Ceiling, memory: Ceiling | None, lit: bool) -> RoofLine:
-    y = math.log10(ceiling.value)
-    start = math.log10(ridge_point(memory, ceiling)) if memory else -FAR
-    return RoofLine(ceiling, (start, y), (FAR, y), lit, is_main=True)
-
-
-def _memory_lines(
-    ceiling: Ceiling, tops: Sequence[float], lit_tops: Sequence[float], *, is_main: bool
-) -> list[RoofLine]:
-    """The slope up to the highest lit compute ceiling, and dim from there to the highest of all."""
-    slope = math.log10(ceiling.value)
-    top = math.log10(max(tops)) - slope if tops else FAR
-    lit_top = math.log10(max(lit_tops)) - slope if lit_tops else (FAR if not tops else -FAR)
-    pieces: list[RoofLine] = []
-    if lit_top > -FAR:
-        pieces.append(RoofLine(ceiling, (-FAR, slope - FAR), (lit_top, lit_top + slope), True, is_main))
-    if top > lit_top:
-        pieces.append(RoofLine(ceiling, (lit_top, lit_top + slope), (top, top + slope), False, is_main))
-    return pieces
-
-
-def _machine_ranges(roofline: Roofline, bounds: frozenset[Bound]) -> tuple[Range, Range] | None:
-    """Two and a half decades left of the lowest ridge, one right of the highest; quarter decades.
-
-    The special functions, far below the rest, count where they are drawn.
-    """
-    memory = roofline.best(Bound.DRAM)
-    compute = [
-        ceiling.value
-        for ceiling in roofline.ceilings
-        if not ceiling.bound.is_memory and (ceiling.bound is not Bound.SPECIAL or Bound.SPECIAL in bounds)
-    ]
-    if memory is None or not compute:
-        return None
-    slope = math.log10(memory.value)
-    x_low = _floor(math.log10(min(compute)) - slope - 2.4)
-    x_high = _ceil(math.log10(max(compute)) - slope + 1.1)
-    y_low = _floor(slope + x_low - 0.6)
-    y_high = _ceil(math.log10(max(compute)) + 0.3)
-    return Range(x_low, x_high), Range(y_low, y_high)
-
-
-def _data_ranges(points: Sequence[ChartPoint | StripPoint]) -> tuple[Range, Range]:
-    """Before the ceilings are measured the points are all there is to go by."""
-    placed = [point for point in points if isinstance(point, ChartPoint)]
-    if not placed:
-        return Range(-2.0, 4.0), Range(9.0, 15.0)
-    xs, ys = [point.x for point in placed], [point.y for point in placed]
-    return (
-        Range(math.floor(min(xs) - 0.3), math.ceil(max(xs) + 0.3)),
-        Range(math.floor(min(ys) - 0.3), math.ceil(max(ys) + 0.3)),
-    )
-
-
-def _floor(value: float) -> float:
-    return math.floor(value * 4) / 4
-
-
-def _ceil(value: float) -> float:
-    return math.ceil(value * 4) / 4

@@ -3,45 +3,52 @@
 Text stays text, and nothing is fetched when the file is opened.
 """
 
-import math
 from functools import partial
+
+from msgspec import Struct
 
 from roofscope.app.presentation.compare.svg_pins import svg_pins
 from roofscope.app.presentation.roofline import caption
-from roofscope.app.presentation.roofline.caption import target_text
-from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, Text, View
-from roofscope.app.presentation.roofline.layout import MARKER, ChartLayout, lay_out
-from roofscope.app.presentation.roofline.point_labels import PointLabel, place_labels
-from roofscope.app.presentation.roofline.points import ChartPoint, all_points
-from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, Range, Target, build_scene
-from roofscope.app.presentation.roofline.spread import spread
-from roofscope.app.presentation.roofline.strip import StripScene, strip_of
+from roofscope.app.presentation.roofline.geometry import Box, Font, View
+from roofscope.app.presentation.roofline.layout import lay_out, plot_box
+from roofscope.app.presentation.roofline.point_labels import place_labels
+from roofscope.app.presentation.roofline.points import all_points
+from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, Range, build_scene
+from roofscope.app.presentation.roofline.strip import LANE, strip_of
 from roofscope.app.presentation.roofline.svg_elements import (
     SIZE,
     SMALL,
     svg_marker,
-    svg_placed,
-    svg_point,
-    svg_rect,
     svg_text,
-    svg_warning,
 )
+from roofscope.app.presentation.roofline.svg_plot import plot_parts
+from roofscope.app.presentation.roofline.svg_strip import strip_parts
 from roofscope.app.presentation.roofline.text_width import text_width
-from roofscope.app.presentation.roofline.ticks import Tick, log_ticks
-from roofscope.app.presentation.tokens import (
-    DARK,
-    LIGHT,
-    PROVIDER_NAMES,
-    SOURCE_DASHES,
-    Theme,
-)
-from roofscope.app.presentation.verdict_text import ceiling_text
+from roofscope.app.presentation.tokens import DARK, LIGHT, PROVIDER_NAMES, Theme
 from roofscope.profiling.plain_text import html_text
-from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Session
 
 FAMILY = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
-LANE = 22.0  # pixels a kernel takes on the strip
+_MARGIN = 24.0
+_LEFT = 78.0  # of the plot: ticks and the axis's title
+_UNDER = 52.0  # the plot: ticks and title
+_LINE = 17.0
+
+
+class _Frame(Struct, frozen=True):
+    """Lines of text over and under the chart, in a picture of this width."""
+
+    width: float
+    legend_row: int  # 0 beside the title, 1 beside the count, 2 below both
+    foot: tuple[str, ...]
+
+    @property
+    def head_height(self) -> float:
+        return 66.0 + (22.0 if self.legend_row == 2 else 0.0)
+
+    @property
+    def foot_height(self) -> float:
+        return 18.0 + _LINE * len(self.foot)
 
 
 def roofline_svg(
@@ -51,241 +58,84 @@ def roofline_svg(
     options: ChartOptions = ChartOptions(),  # noqa: B008 - frozen
     ranges: tuple[Range, Range] | None = None,
 ) -> str:
-    """A complete SVG document of ``size`` pixels; ``ranges`` (x, y, log10) zooms in."""
+    """A complete SVG document of ``size`` pixels; ``ranges`` (x, y of the plane) zooms in."""
     theme = DARK if dark else LIGHT
-    true_scene = build_scene(session, all_points(session), options)
-    strip = strip_of(true_scene)
+    scene = build_scene(session, all_points(session), options)
+    strip = strip_of(scene)
     width, height = size
-    strip_height = 56 + LANE * len(strip.kernels) if strip else 0.0
-    plot = Box(78, 76, width - 78 - 24, height - 76 - 104 - strip_height)
-    view = View(*(ranges or (true_scene.x_range, true_scene.y_range)), plot)
-    scene = spread(true_scene, view, MARKER)
+    font = Font(SMALL, partial(text_width, size=SMALL))
+    frame = _frame(scene, session, width)
+    strip_height = 44 + LANE * len(strip.kernels) if strip else 0.0
+    whole = Box(
+        *(_LEFT, frame.head_height, width - _LEFT - 8),
+        height - frame.head_height - _UNDER - strip_height - frame.foot_height,
+    )
+    box, gutter = plot_box(scene, whole, font)
+    view = View(*(ranges or (scene.x_range, scene.y_range)), box)
+    layout = lay_out(scene, view, font, gutter)
+    labels = place_labels(scene, view, font, layout)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"',
         f' viewBox="0 0 {width} {height}" font-family="{FAMILY}" font-size="{SIZE:g}">',
         f"<title>{html_text(caption.title_text(session))}</title>",
         f"<desc>{html_text(caption.summary(scene, session))}</desc>",
         f'<rect width="{width}" height="{height}" fill="{theme.surface}"/>',
-        *_head(scene, session, width, theme),
-        *_chart(scene, view, theme),
+        *_head(scene, session, frame, theme),
+        *plot_parts(scene, layout, labels, view, theme),
         *svg_pins(session, scene, view, theme),
-        *(
-            _strip(strip, Box(78, plot.bottom + 74, plot.width, LANE * len(strip.kernels)), theme)
-            if strip
-            else ()
-        ),
-        *_foot(scene, session, width, height, theme),
-        "</svg>",
     ]
-    return "\n".join(parts) + "\n"
+    if strip:
+        lanes = Box(box.left, box.bottom + _UNDER + 24, box.width, LANE * len(strip.kernels))
+        parts += strip_parts(strip, lanes, font, gutter.right, theme)
+    parts += _foot(frame, height, theme)
+    return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _head(scene: ChartScene, session: Session, width: int, theme: Theme) -> list[str]:
+def _frame(scene: ChartScene, session: Session, width: float) -> _Frame:
+    legend = sum(text_width(PROVIDER_NAMES[p], SIZE) + 38 for p in caption.providers_of(scene))
+    room = width - 2 * _MARGIN - legend - 20
+    title, count = (
+        text_width(caption.title_text(session), 18) * 1.1,
+        text_width(caption.count_line(scene), SIZE),
+    )
+    row = 0 if title <= room else 1 if count <= room else 2
+    hardware, software = caption.foot_parts(session)
+    hardware.append(session.created_at[:10])
+    room = width - 2 * _MARGIN
+    return _Frame(width, row, (*_wrapped(hardware, room), *_wrapped(software, room)))
+
+
+def _wrapped(parts: list[str], room: float) -> list[str]:
+    """Parts joined with dots, on as many lines as they need."""
+    lines: list[str] = []
+    for part in parts:
+        longer = f"{lines[-1]} · {part}" if lines else part
+        if lines and text_width(longer, SMALL) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(part)
+    return lines
+
+
+def _head(scene: ChartScene, session: Session, frame: _Frame, theme: Theme) -> list[str]:
     parts = [
-        svg_text(caption.title_text(session), 24, 32, theme.text, size=18, weight=600),
-        svg_text(caption.count_line(scene), 24, 54, theme.text_muted),
+        svg_text(caption.title_text(session), _MARGIN, 32, theme.text, size=18, weight=600),
+        svg_text(caption.count_line(scene), _MARGIN, 54, theme.text_muted),
     ]
-    x = width - 24.0
+    x, baseline = frame.width - _MARGIN, 32.0 + 22.0 * frame.legend_row
     for provider in reversed(caption.providers_of(scene)):
         name = PROVIDER_NAMES[provider]
         x -= text_width(name, SIZE)
-        parts.append(svg_text(name, x, 36, theme.text))
+        parts.append(svg_text(name, x, baseline, theme.text))
         x -= 14
-        parts.append(svg_marker(provider, x, 32, theme))
+        parts.append(svg_marker(provider, x, baseline - 4, theme))
         x -= 24
     return parts
 
 
-def _chart(scene: ChartScene, view: View, theme: Theme) -> list[str]:
-    box = view.box
-    font = Font(SMALL, partial(text_width, size=SMALL))
-    layout = lay_out(scene, view, font)
-    labels = place_labels(scene, view, font, layout.taken, layout.written)
-    parts: list[str] = []
-    if layout.attainable:
-        outline = " ".join(f"{x:.1f},{y:.1f}" for x, y in layout.attainable)
-        parts.append(f'<polygon points="{outline}" fill="{theme.attainable}"/>')
-    parts += _grid(view, theme)
-    parts += _roof(layout, box, theme)
-    parts += [_leader(label, view, theme) for label in labels if label.has_leader]
-    order = {provider: -index for index, provider in enumerate(Provider)}
-    inside = [point for point in scene.points if view.shows(point.x, point.y)]
-    inside.sort(key=lambda point: order[point.provider])
-    ghosts = [point for point in scene.ghosts if view.shows(point.x, point.y)]
-    parts += [_row(start, end, view, theme) for start, end in scene.rows]
-    parts += [_error_bar(point, view, theme) for point in inside]
-    parts += [_point(point, view, theme, opacity=0.3) for point in ghosts]
-    parts += [_point(point, view, theme) for point in inside]
-    parts += [svg_warning(view.px(point.x), view.py(point.y), theme) for point in inside if point.warns]
-    if scene.target and view.shows(scene.target.point.x, scene.target.point.y):
-        parts += _target(scene.target, layout.pill, view, theme)
-    parts += _axes(view, theme)
-    parts += [svg_placed(text, theme) for text in layout.texts]
-    parts += [_label(label, view, theme) for label in labels]
-    middle = box.left + box.width / 2
-    if scene.is_empty:
-        parts.append(
-            svg_text(caption.EMPTY_TEXT, middle, box.top + box.height / 2, theme.text, anchor="middle")
-        )
-    if not scene.has_ceilings:
-        parts.append(svg_text(caption.NO_CEILINGS_TEXT, middle, box.top + 22, theme.warning, anchor="middle"))
-    return parts
-
-
-def _grid(view: View, theme: Theme) -> list[str]:
-    box = view.box
-    parts: list[str] = []
-    for major in (False, True):
-        xs = [view.px(tick.position) for tick in _x_ticks(view) if bool(tick.label) is major]
-        ys = [view.py(tick.position) for tick in _y_ticks(view) if bool(tick.label) is major]
-        path = "".join(f"M{x:.1f} {box.top:g}V{box.bottom:g}" for x in xs)
-        path += "".join(f"M{box.left:g} {y:.1f}H{box.right:g}" for y in ys)
-        parts.append(f'<path d="{path}" stroke="{theme.grid_major if major else theme.grid}" fill="none"/>')
-    return parts
-
-
-def _roof(layout: ChartLayout, box: Box, theme: Theme) -> list[str]:
-    parts: list[str] = []
-    for shape in layout.lines:
-        colour = theme.accent if shape.is_target else theme.roof if shape.line.lit else theme.roof_dim
-        width = 2.0 if (shape.line.is_main and shape.line.lit) or shape.is_target else 1.0
-        opacity = "" if shape.line.is_main or shape.is_target else ' stroke-opacity="0.35"'
-        dash = SOURCE_DASHES[shape.line.ceiling.source]
-        dashes = f' stroke-dasharray="{" ".join(f"{length * width:g}" for length in dash)}"' if dash else ""
-        (x1, y1), (x2, y2) = shape.start, shape.end
-        parts.append(
-            f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" stroke="{colour}" stroke-width="{width:g}"'
-            f'{opacity}{dashes} fill="none"/>'
-        )
-    for ridge in layout.ridges:
-        colour = theme.roof if ridge.lit else theme.roof_dim
-        if ridge.drops:
-            parts.append(
-                f'<path d="M{ridge.x:.1f} {ridge.y:.1f}V{box.bottom:g}" stroke="{theme.axis}" '
-                f'stroke-dasharray="1 4" fill="none"/>'
-            )
-        parts.append(
-            f'<circle cx="{ridge.x:.1f}" cy="{ridge.y:.1f}" r="3.5" fill="{theme.surface}" '
-            f'stroke="{colour}" stroke-width="1.5"/>'
-        )
-    return parts
-
-
-def _axes(view: View, theme: Theme) -> list[str]:
-    box = view.box
-    parts = [f'<rect {svg_rect(box)} fill="none" stroke="{theme.axis}"/>']
-    for tick in _x_ticks(view):
-        if tick.label:
-            x = view.px(tick.position)
-            parts.append(
-                svg_text(tick.label, x, box.bottom + 18, theme.text_muted, anchor="middle", size=SMALL)
-            )
-    for tick in _y_ticks(view):
-        if tick.label:
-            y = view.py(tick.position) + 4
-            parts.append(svg_text(tick.label, box.left - 8, y, theme.text_muted, anchor="end", size=SMALL))
-    middle_x, middle_y = box.left + box.width / 2, box.top + box.height / 2
-    parts.append(svg_text(caption.INTENSITY_TITLE, middle_x, box.bottom + 40, theme.text, anchor="middle"))
-    turned = Text(caption.RATE_TITLE, 26, middle_y, angle=-90)
-    parts.append(svg_placed(turned, theme, colour=theme.text, anchor="middle", size=SIZE))
-    return parts
-
-
-def _strip(strip: StripScene, box: Box, theme: Theme) -> list[str]:
-    view = View(strip.x_range, strip.x_range, box)
-    ticks = log_ticks(view.x.low, view.x.high)
-    parts = [
-        svg_text(caption.STRIP_TITLE, box.left, box.top - 10, theme.text),
-        f'<rect {svg_rect(box)} fill="none" stroke="{theme.axis}"/>',
-    ]
-    for tick in ticks:
-        x = view.px(tick.position)
-        colour = theme.grid_major if tick.label else theme.grid
-        parts.append(f'<path d="M{x:.1f} {box.top:g}V{box.bottom:g}" stroke="{colour}"/>')
-        if tick.label:
-            parts.append(
-                svg_text(tick.label, x, box.bottom + 16, theme.text_muted, anchor="middle", size=SMALL)
-            )
-    for ceiling in strip.ceilings:
-        x = view.px(math.log10(ceiling.value))
-        name = f"{ceiling_text(ceiling)}, {ceiling.source}"
-        parts.append(
-            f'<path d="M{x:.1f} {box.top:g}V{box.bottom:g}" stroke="{theme.roof}" stroke-width="2"/>'
-        )
-        parts.append(svg_text(name, x, box.top - 10, theme.text, anchor="end", size=SMALL))
-    for lane, kernel in enumerate(strip.kernels):
-        y = box.top + LANE * (lane + 0.5)
-        parts.append(svg_text(kernel, box.left + 8, y + 4, theme.text, size=SMALL))
-    places = [(view.px(point.x), box.top + LANE * (strip.lane(point) + 0.5)) for point in strip.points]
-    placed = list(zip(strip.points, places, strict=True))
-    parts += [svg_point(point.number, svg_marker(point.provider, *place, theme)) for point, place in placed]
-    parts += [svg_warning(*place, theme) for point, place in placed if point.warns]
-    return parts
-
-
-def _foot(scene: ChartScene, session: Session, width: int, height: int, theme: Theme) -> list[str]:
-    hardware, software = caption.foot_lines(session)
-    note = caption.SPREAD_TEXT if scene.rows else ""
+def _foot(frame: _Frame, height: int, theme: Theme) -> list[str]:
+    first = height - 13 - _LINE * (len(frame.foot) - 1)
     return [
-        svg_text(note, width - 24, height - 30, theme.text_muted, anchor="end", size=SMALL),
-        svg_text(f"{hardware} · {session.created_at[:10]}", 24, height - 30, theme.text_muted, size=SMALL),
-        svg_text(software, 24, height - 13, theme.text_muted, size=SMALL),
+        svg_text(line, _MARGIN, first + _LINE * index, theme.text_muted, size=SMALL)
+        for index, line in enumerate(frame.foot)
     ]
-
-
-def _x_ticks(view: View) -> tuple[Tick, ...]:
-    return log_ticks(view.x.low, view.x.high, int(view.box.width / 70))
-
-
-def _y_ticks(view: View) -> tuple[Tick, ...]:
-    return log_ticks(view.y.low, view.y.high, int(view.box.height / 36))
-
-
-def _error_bar(point: ChartPoint, view: View, theme: Theme) -> str:
-    x, top, bottom = view.px(point.x), view.py(point.y_high), view.py(point.y_low)
-    return (
-        f'<path d="M{x:.1f} {top:.2f}V{bottom:.2f}M{x - 3:.1f} {top:.2f}h6M{x - 3:.1f} {bottom:.2f}h6" '
-        f'stroke="{theme.provider(point.provider)}" fill="none"/>'
-    )
-
-
-def _point(point: ChartPoint, view: View, theme: Theme, opacity: float = 1.0) -> str:
-    marker = svg_marker(point.provider, view.px(point.x), view.py(point.y), theme, opacity)
-    return svg_point(point.number, marker)
-
-
-def _row(start: Pair, end: Pair, view: View, theme: Theme) -> str:
-    """The line behind points that stand side by side."""
-    (x1, y1), (x2, y2) = ((view.px(x), view.py(y)) for x, y in (start, end))
-    return f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" stroke="{theme.axis}" fill="none"/>'
-
-
-def _target(target: Target, pill: Box | None, view: View, theme: Theme) -> list[str]:
-    """Ring round the selected point, arrow to its roof, and the factor left."""
-    x, y = view.px(target.point.x), view.py(target.point.y)
-    roof = max(view.py(target.roof_y), view.box.top)
-    colour = theme.warning if target.verdict.is_above else theme.accent
-    parts = [
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{MARKER:g}" fill="none" stroke="{colour}" stroke-width="2"/>'
-    ]
-    if y - MARKER - roof > 6:
-        arrow = f"M{x:.1f} {y - MARKER:.1f}V{roof + 1:.1f}m-3.5 6l3.5 -6l3.5 6"
-        parts.append(f'<path d="{arrow}" fill="none" stroke="{colour}" stroke-width="2"/>')
-    if pill:
-        middle, baseline = pill.left + pill.width / 2, pill.top + pill.height / 2 + SMALL * 0.35
-        parts.append(f'<rect {svg_rect(pill)} rx="5" fill="{colour}"/>')
-        parts.append(
-            svg_text(target_text(target), middle, baseline, theme.on_accent, anchor="middle", size=SMALL)
-        )
-    return parts
-
-
-def _label(label: PointLabel, view: View, theme: Theme) -> str:
-    x, y = view.px(label.x) + label.dx, view.py(label.y) + label.dy
-    return svg_text(label.text, x, y, theme.text, size=SMALL)
-
-
-def _leader(label: PointLabel, view: View, theme: Theme) -> str:
-    x, y = view.px(label.x), view.py(label.y)
-    end_x, end_y = label.leader_end(SMALL)
-    return f'<path d="M{x:.1f} {y:.1f}l{end_x:.1f} {end_y:.1f}" stroke="{theme.axis}" stroke-width="0.7"/>'

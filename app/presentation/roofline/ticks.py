@@ -5,6 +5,8 @@ import math
 from msgspec import Struct
 
 from roofscope.app.presentation.formatting import tick_text
+from roofscope.app.presentation.roofline.geometry import View
+from roofscope.app.presentation.roofline.scene import ChartScene
 
 _ONE_TWO_FIVE = tuple(math.log10(value) for value in (1, 2, 5))
 _ALL_DIGITS = tuple(math.log10(value) for value in range(1, 10))
@@ -36,6 +38,26 @@ def log_ticks(low: float, high: float, label_count: int = 12) -> tuple[Tick, ...
         if len(labelled) >= _ENOUGH:
             return _merged(labelled, minor)
     return _merged(_even_steps(low, high), ())
+
+
+def share_ticks(low: float, high: float, label_count: int = 12) -> tuple[Tick, ...]:
+    """Ticks of a level axis of shares, labelled in per cent: even steps, from nothing on."""
+    if not (math.isfinite(low) and math.isfinite(high)) or high <= low:
+        return ()
+    rough = (high - low) / max(2, label_count)
+    power = 10 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
+    first, last = max(0, math.ceil(low / step - 1e-9)), math.floor(high / step + 1e-9)
+    return tuple(Tick(index * step, f"{100 * index * step:.6g} %") for index in range(first, last + 1))
+
+
+def x_ticks(view: View) -> tuple[Tick, ...]:
+    return log_ticks(view.x.low, view.x.high, int(view.box.width / 70))
+
+
+def y_ticks(scene: ChartScene, view: View) -> tuple[Tick, ...]:
+    make = share_ticks if scene.is_of_roof else log_ticks
+    return make(view.y.low, view.y.high, int(view.box.height / 36))
 
 
 def _repeated(offsets: tuple[float, ...], low: float, high: float) -> tuple[float, ...]:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, Text, View, free
+from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, Text, View
 from roofscope.app.presentation.roofline.ticks import Tick, log_ticks
 from roofscope.app.presentation.sweep.marks import Mark
 from roofscope.app.presentation.sweep.scene import SweepDot, SweepGap, SweepLine, SweepScene
@@ -187,7 +187,7 @@ def _labels(
         for top in tops:
             for left in lefts:
                 place = Box(left, top, width, font.height + 2)
-                if box.holds(place) and free(place, taken):
+                if box.holds(place) and not any(place.meets(other) for other in taken):
                     taken.append(place)
                     found.append(Label(Text(text, left + _PAD, top + 1 + font.ascent), place))
                     return

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from roofscope.app.presentation.roofline.caption import foot_lines
+from roofscope.app.presentation.roofline.caption import foot_parts
 from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, Text, View
 from roofscope.app.presentation.roofline.scene import Range
 from roofscope.app.presentation.roofline.svg import FAMILY
@@ -123,7 +123,7 @@ def _plot(scene: SweepScene, view: View, theme: Theme) -> list[str]:
         parts += _line(drawn, scene.quantity, theme)
     for label in layout.labels:
         parts.append(f'<rect {svg_rect(label.box)} rx="3" fill="{theme.surface}" fill-opacity="0.85"/>')
-        parts.append(svg_placed(label.text, theme))
+        parts.append(svg_placed(label.text, theme.text))
     if layout.ring:
         x, y = layout.ring
         parts.append(
@@ -133,7 +133,7 @@ def _plot(scene: SweepScene, view: View, theme: Theme) -> list[str]:
     middle_x, middle_y = box.left + box.width / 2, box.top + box.height / 2
     parts.append(svg_text(caption.x_title(scene), middle_x, box.bottom + 40, theme.text, anchor="middle"))
     turned = Text(caption.y_title(scene), 22, middle_y, angle=-90)
-    parts.append(svg_placed(turned, theme, colour=theme.text, anchor="middle", size=SIZE))
+    parts.append(svg_placed(turned, theme.text, anchor="middle", size=SIZE))
     return parts
 
 
@@ -226,7 +226,7 @@ def _wrapped(text: str, width: float) -> list[str]:
 
 
 def _foot(scene: SweepScene, session: Session, width: int, height: int, theme: Theme) -> list[str]:
-    hardware, software = foot_lines(session)
+    hardware, software = (" · ".join(parts) for parts in foot_parts(session))
     room = width - 48
     first = _fitted(f"{hardware} · {session.created_at[:10]}", room, SMALL)
     return [

@@ -2,21 +2,19 @@
 
 import math
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from roofscope.app.presentation.roofline.caption import STRIP_TITLE
-from roofscope.app.presentation.roofline.geometry import Box, View
-from roofscope.app.presentation.roofline.layout import MARKER
-from roofscope.app.presentation.roofline.strip import StripScene
+from roofscope.app.presentation.roofline.geometry import Box, Font, View
+from roofscope.app.presentation.roofline.strip import LANE, STRIP_MARKER, StripScene, lay_out_strip
 from roofscope.app.presentation.roofline.ticks import log_ticks
 from roofscope.app.presentation.tokens import Theme
-from roofscope.app.presentation.verdict_text import ceiling_text
+from roofscope.app.window.chart.gutter_layer import draw_name
 from roofscope.app.window.chart.markers import draw_marker, draw_warning
 
-_LANE = 24
-_TOP, _BOTTOM, _LEFT, _RIGHT = 24, 22, 76, 22
+_TOP, _BOTTOM = 24, 22
 _REACH = 12.0  # pixels from a marker that still count as on it
 
 
@@ -31,6 +29,7 @@ class ChartStripView(QWidget):
         self._theme = theme
         self._strip: StripScene | None = None
         self._selected: int | None = None
+        self._left, self._right = 68.0, 22.0
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Bandwidth strip")
@@ -49,9 +48,20 @@ class ChartStripView(QWidget):
         self.updateGeometry()
         self.update()
 
+    def align(self, left: float, right: float) -> None:
+        """Keep the lanes between two x of this widget: below the plot, so that both begin and end alike."""
+        if (left, right) != (self._left, self._right):
+            self._left, self._right = left, right
+            self.update()
+
+    @property
+    def lanes(self) -> Box | None:
+        """Where the lanes are in this widget; None where there are none."""
+        return self._view(self._strip).box if self._strip else None
+
     def sizeHint(self) -> QSize:
         lanes = len(self._strip.kernels) if self._strip else 0
-        return QSize(400, _TOP + _BOTTOM + _LANE * lanes)
+        return QSize(400, _TOP + _BOTTOM + round(LANE * lanes))
 
     def point_at(self, position: QPointF) -> int | None:
         """Number of the point under the pointer."""
@@ -95,46 +105,38 @@ class ChartStripView(QWidget):
             painter.drawLine(QPointF(x, box.top), QPointF(x, box.bottom))
             painter.setPen(QColor(theme.text_muted))
             painter.drawText(QRectF(x - 40, box.bottom + 3, 80, 18), centred, tick.label)
-        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        measure = painter.fontMetrics().horizontalAdvance
-        edge, title_end = box.right, box.left + measure(STRIP_TITLE) + 12
-        for ceiling in sorted(strip.ceilings, key=lambda ceiling: -ceiling.value):
-            x = view.px(math.log10(ceiling.value))
-            painter.setPen(QPen(QColor(theme.roof), 2))
-            painter.drawLine(QPointF(x, box.top), QPointF(x, box.bottom))
-            painter.setPen(QColor(theme.text))
-            edge = min(edge, x + 40)
-            named = ceiling_text(ceiling)
-            for text in (f"{named}, {ceiling.source}", named):
-                left = edge - measure(text)
-                if left > title_end:
-                    painter.drawText(QRectF(left, 2, edge - left, _TOP - 4), right, text)
-                    edge = left - 20
-                    break
-        painter.drawText(QPointF(box.left, 16), STRIP_TITLE)
+        metrics = painter.fontMetrics()
+        font = Font(metrics.height() / 1.3, metrics.horizontalAdvance)
+        layout = lay_out_strip(strip, view, font, self.width() - box.right)
+        painter.setPen(QPen(QColor(theme.roof), 1.5))
+        painter.drawLines([QLineF(x, box.top, x, box.bottom) for x in layout.lines])
+        for name in layout.names:
+            draw_name(painter, name, theme, font.ascent)
+        painter.setPen(QColor(theme.text))
+        painter.drawText(QPointF(box.left, box.top - 5 - font.height + font.ascent), STRIP_TITLE)
         painter.setPen(QColor(theme.axis))
         painter.drawRect(QRectF(box.left, box.top, box.width, box.height))
 
     def _paint_points(self, painter: QPainter, strip: StripScene, view: View) -> None:
         painter.setPen(QColor(self._theme.text))
         for lane, kernel in enumerate(strip.kernels):
-            painter.drawText(QPointF(view.box.left + 8, view.box.top + _LANE * (lane + 0.5) + 4), kernel)
+            painter.drawText(QPointF(view.box.left + 8, view.box.top + LANE * (lane + 0.5) + 4), kernel)
         for number, point in enumerate(strip.points):
             x, y = self._place(number, view)
-            draw_marker(painter, point.provider, x, y, self._theme)
+            draw_marker(painter, point.provider, x, y, self._theme, STRIP_MARKER)
             if point.number == self._selected:
                 painter.setPen(QPen(QColor(self._theme.accent), 2))
-                painter.drawEllipse(QPointF(x, y), MARKER * 0.9, MARKER * 0.9)
+                painter.drawEllipse(QPointF(x, y), STRIP_MARKER * 0.8, STRIP_MARKER * 0.8)
         for number, point in enumerate(strip.points):
             if point.warns:
-                draw_warning(painter, *self._place(number, view), self._theme)
+                draw_warning(painter, *self._place(number, view), self._theme, STRIP_MARKER)
 
     def _view(self, strip: StripScene) -> View:
-        height = _LANE * len(strip.kernels)
-        box = Box(_LEFT, _TOP, max(1.0, self.width() - _LEFT - _RIGHT), height)
+        height = LANE * len(strip.kernels)
+        box = Box(self._left, _TOP, max(1.0, self._right - self._left), height)
         return View(strip.x_range, strip.x_range, box)
 
     def _place(self, index: int, view: View) -> tuple[float, float]:
         assert self._strip is not None
         point = self._strip.points[index]
-        return view.px(point.x), _TOP + _LANE * (self._strip.lane(point) + 0.5)
+        return view.px(point.x), _TOP + LANE * (self._strip.lane(point) + 0.5)

@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from roofscope.app.presentation.roofline.caption import count_line
-from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene
+from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, ChartY
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.presentation.view_filter import kernels_text, shown_text
 from roofscope.app.window.chart.ceilings_menu import CeilingsMenu
@@ -45,6 +45,7 @@ class ChartBar(QWidget):
 
     options_changed = Signal(object)  # ChartOptions
     device_chosen = Signal(object)  # Device, of those of the session
+    y_chosen = Signal(object)  # ChartY
     fit_wanted = Signal()
     copy_wanted = Signal()
 
@@ -75,7 +76,7 @@ class ChartBar(QWidget):
         self.y_choice = Segments(
             ("FLOP/s", "Height is the rate achieved"), ("Of roof", "Height is the share of each point's roof")
         )
-        self.y_choice.hide()  # until the chart can draw both
+        self.y_choice.chosen.connect(lambda index: self.y_chosen.emit(tuple(ChartY)[index]))
         self.fit = _button(
             "Fit", "Show the whole roofline (F). Wheel zooms, drag pans, Shift and drag zooms to a box"
         )
@@ -129,6 +130,7 @@ class ChartBar(QWidget):
         )
         self._menu.show_scene(scene, is_chosen=options.bounds is not None)
         self.ceilings.setEnabled(bool(scene.known_sources))
+        self.y_choice.choose(tuple(ChartY).index(scene.y))
         self.legend.show_providers(providers, view.hidden)
         is_one_device = len(session.devices) < 2  # else each point is asked for its own
         points = session.points if is_one_device else tuple(filter(session.is_shown, session.points))

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 from roofscope.app.presentation.compare.arrows import pins_on_chart
 from roofscope.app.presentation.roofline.caption import summary
 from roofscope.app.presentation.roofline.points import ChartPoint, all_points, chart_point
-from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, build_scene
+from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, ChartY, build_scene
 from roofscope.app.presentation.roofline.strip import strip_of
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.presentation.verdict_text import verdict_sentence
@@ -124,6 +124,11 @@ class RooflineChart(QWidget):
         """Show only this kernel; None shows all."""
         self._shown.show(self._shown.filter.isolating(kernel))
 
+    def set_y(self, y: ChartY) -> None:
+        """Say what the height of a point is, and show all of it."""
+        self._follows = self._follows or y is not self._options.y
+        self.set_options(msgspec.structs.replace(self._options, y=y))
+
     def set_options(self, options: ChartOptions) -> None:
         self._options = msgspec.structs.replace(options, selected=self._selection.number)
         self._refresh()
@@ -167,10 +172,12 @@ class RooflineChart(QWidget):
         self._model.marks_changed.connect(self._refresh)
         self.bar.options_changed.connect(self.set_options)
         self.bar.device_chosen.connect(self._model.show_device)
+        self.bar.y_chosen.connect(self.set_y)
         self.bar.fit_wanted.connect(self.fit)
         self.bar.copy_wanted.connect(self.copy_image)
         self.plot.moved_by_user.connect(self._moved_by_user)
         self.plot.view_changed.connect(self._labels_soon.start)
+        self.plot.view_changed.connect(self._align_strip)
         self.plot.hovered.connect(self._hover)
         self.plot.clicked.connect(self._click)
         self.plot.double_clicked.connect(self._double_click)
@@ -185,7 +192,7 @@ class RooflineChart(QWidget):
         return timer
 
     def _replaced(self) -> None:
-        self._options = ChartOptions(selected=self._selection.number)
+        self._options = ChartOptions(selected=self._selection.number, y=self._options.y)
         self._follows = True
         self._ceilings_changed()
 
@@ -240,21 +247,24 @@ class RooflineChart(QWidget):
             text += f" Selected: {selected.label}. {verdict_sentence(selected, verdict(selected, session))}"
         self.setAccessibleDescription(text)
 
+    def _align_strip(self) -> None:
+        plot = self.plot.plot_rect()
+        self.strip.align(plot.left(), plot.right())
+
     def _moved_by_user(self) -> None:
         self._follows = False
         self.card.hide()
 
-    def _hover(self, found: tuple[ChartPoint, ...] | ChartPoint | Ceiling | None, at: QPointF) -> None:
-        points = (found,) if isinstance(found, ChartPoint) else found
-        if isinstance(points, tuple) and len(points) > 1:
-            numbers = {point.number: rank for rank, point in enumerate(points)}
-            within = [point for point in self._model.session.points if point.number in numbers]
-            within.sort(key=lambda point: numbers[point.number])
+    def _hover(self, points: tuple[ChartPoint, ...], ceiling: Ceiling | None, at: QPointF) -> None:
+        if len(points) > 1:
+            ranks = {point.number: rank for rank, point in enumerate(points)}
+            within = [point for point in self._model.session.points if point.number in ranks]
+            within.sort(key=lambda point: ranks[point.number])
             self.card.show_points(within, self._model.session, self.plot.viewport_place(points[0].number))
-        elif isinstance(points, tuple) and points:
+        elif points:
             self._show_card(points[0].number, self.plot.viewport_place(points[0].number))
-        elif isinstance(found, Ceiling):
-            self.card.show_ceiling(found, at)
+        elif ceiling:
+            self.card.show_ceiling(ceiling, at)
         else:
             self.card.hide()
 
@@ -270,9 +280,15 @@ class RooflineChart(QWidget):
         if point:
             self.card.show_point(point, self._model.session, at, self._speed_up_of(number))
 
-    def _click(self, point: ChartPoint | None) -> None:
+    def _click(self, points: tuple[ChartPoint, ...]) -> None:
+        """Select the nearest point; clicks where it is selected already step through those that lie there."""
         self.setFocus(Qt.FocusReason.MouseFocusReason)
-        self._selection.select(point.number if point else None)
+        numbers = [point.number for point in points]
+        if self._selection.number in numbers:
+            following = numbers.index(self._selection.number) + 1
+            self._selection.select(numbers[following % len(numbers)])
+        else:
+            self._selection.select(numbers[0] if numbers else None)
 
     def _double_click(self, point: ChartPoint | None) -> None:
         if point and QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ControlModifier:
