@@ -41,7 +41,7 @@ class ColumnWidths(QObject):
         view.viewport().installEventFilter(self)
 
     def fit(self, rows: Sequence[PointRow]) -> None:
-        """Begin again: each column as wide as its widest text."""
+        """Begin again: each column as wide as its widest text in these rows."""
         self._of_user.clear()
         self._needed = [self._width_of(i, column.title) for i, column in enumerate(COLUMNS)]
         self.widen(rows)

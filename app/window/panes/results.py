@@ -33,6 +33,7 @@ from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point, Session, version
 
 _STATE_COLUMNS = {i for i, column in enumerate(COLUMNS) if column.title in ("Time", "Status")}
+_MOST_FITTED = 200  # rows whose texts say how wide a column is
 _EMPTY_TEXT = "No results yet.\nTick kernels in the library and press Run (F5) to measure them."
 _RUNNING_TEXT = "A run is under way.\nEach result appears here as soon as it is measured."
 _BASELINES = (
@@ -192,7 +193,9 @@ class ResultsPane(QWidget):
             self._baseline.setCurrentIndex(_BASELINES.index(self._points.baseline_provider))
 
     def _fit_columns(self) -> None:
-        self._widths.fit([self._points.row(row) for row in range(self._points.rowCount())])
+        """By rows from all over the table: of many, making each would take seconds."""
+        count = self._points.rowCount()
+        self._widths.fit([self._points.row(row) for row in range(0, count, max(1, count // _MOST_FITTED))])
 
     def _widen_columns(self, point: Point) -> None:
         if row := self._points.row_for(point.number):

@@ -1,0 +1,55 @@
+"""What a search looks through, a text a row."""
+
+from collections.abc import Sequence
+
+from roofscope.app.presentation.point_columns import COLUMNS, RestsOn
+from roofscope.app.presentation.point_row import NOT_JUDGED, PointRow, reason_text, status_text
+from roofscope.app.presentation.search_text import implementation_text, workload_text
+from roofscope.profiling.results.session import Point
+
+_OF_OUTCOME = ("Status", "Reason")
+_WORDS = tuple(
+    column
+    for column in COLUMNS
+    if not column.is_number and column.rests_on is RestsOn.POINT and column.title not in _OF_OUTCOME
+)
+_JUDGED_WORDS = tuple(
+    column for column in COLUMNS if not column.is_number and column.rests_on is RestsOn.CEILINGS
+)
+
+
+class SearchTexts:
+    """Lower case: names in every spelling, sizes, what came of it and, once that is known, what limits it."""
+
+    def __init__(self) -> None:
+        self._plain: list[str] = []  # what is known at once
+        self._whole: list[str] = []  # with what the ceilings say, once they have been asked
+        self._judged: list[bool] = []
+        self._spelled: dict[tuple[str, int], str] = {}  # by implementation and job, for all that share them
+
+    def forget_verdicts(self) -> None:
+        self._whole = list(self._plain)
+        self._judged = [False] * len(self._plain)
+
+    def of(self, points: Sequence[Point], rows: Sequence[PointRow | None]) -> list[str]:
+        for point in points[len(self._plain) :]:
+            self._plain.append(self._plain_text(point))
+            self._whole.append(self._plain[-1])
+            self._judged.append(False)
+        for index, (row, is_judged) in enumerate(zip(rows, self._judged, strict=True)):
+            if row is not None and not is_judged:
+                words = " ".join([row.verdict.kind, *(column.text(row) for column in _JUDGED_WORDS)])
+                self._whole[index] = f"{self._plain[index]} {words.lower()}"
+                self._judged[index] = True
+        return self._whole
+
+    def _plain_text(self, point: Point) -> str:
+        job, implementation = point.job, point.implementation
+        shared = implementation.key, id(job)  # which its point keeps alive
+        if shared not in self._spelled:
+            row = PointRow(point, NOT_JUDGED, None)
+            words = " ".join(column.text(row) for column in _WORDS)
+            names = f"{implementation_text(implementation)} {workload_text(job.workload)}"
+            self._spelled[shared] = f"{names} {words.lower()}"
+        outcome = f"{status_text(point)} {reason_text(point)}"
+        return f"{self._spelled[shared]} {outcome.lower()}"
