@@ -181,7 +181,8 @@ class RowStore:
         """Make rows until the time is spent or all are there."""
         ends = time.perf_counter() + for_s
         while self._unmade and time.perf_counter() < ends:
-            self.row(next(iter(self._unmade)))
+            index = next(iter(self._unmade))
+            self._texts.make(index, self.points[index], self.row(index))
 
     def _make_few(self) -> None:
         if len(self._unmade) <= _AT_ONCE:

@@ -22,26 +22,26 @@ class SearchTexts:
     """Lower case: names in every spelling, sizes, what came of it and, once that is known, what limits it."""
 
     def __init__(self) -> None:
-        self._plain: list[str] = []  # what is known at once
-        self._whole: list[str] = []  # with what the ceilings say, once they have been asked
-        self._judged: list[bool] = []
+        self._plain: dict[int, str] = {}  # by the row's index: what is known at once
+        self._whole: dict[int, str] = {}  # with what the ceilings say, once they have been asked
         self._spelled: dict[tuple[str, int], str] = {}  # by implementation and job, for all that share them
 
     def forget_verdicts(self) -> None:
-        self._whole = list(self._plain)
-        self._judged = [False] * len(self._plain)
+        self._whole.clear()
 
     def of(self, points: Sequence[Point], rows: Sequence[PointRow | None]) -> list[str]:
-        for point in points[len(self._plain) :]:
-            self._plain.append(self._plain_text(point))
-            self._whole.append(self._plain[-1])
-            self._judged.append(False)
-        for index, (row, is_judged) in enumerate(zip(rows, self._judged, strict=True)):
-            if row is not None and not is_judged:
-                words = " ".join([row.verdict.kind, *(column.text(row) for column in _JUDGED_WORDS)])
-                self._whole[index] = f"{self._plain[index]} {words.lower()}"
-                self._judged[index] = True
-        return self._whole
+        pairs = enumerate(zip(points, rows, strict=True))
+        return [self._whole.get(index) or self.make(index, *pair) for index, pair in pairs]
+
+    def make(self, index: int, point: Point, row: PointRow | None) -> str:
+        """A text of the row; a whole one once there is a row."""
+        if index not in self._plain:
+            self._plain[index] = self._plain_text(point)
+        if row is None:
+            return self._plain[index]
+        words = " ".join([row.verdict.kind, *(column.text(row) for column in _JUDGED_WORDS)])
+        self._whole[index] = f"{self._plain[index]} {words.lower()}"
+        return self._whole[index]
 
     def _plain_text(self, point: Point) -> str:
         job, implementation = point.job, point.implementation
