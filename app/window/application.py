@@ -192,6 +192,7 @@ class Application(QObject):
                 selection,
                 (actions[CommandId.COPY], actions[CommandId.COPY_MARKDOWN]),
                 theme,
+                self.settings.columns,
             ),
             details=DetailPane(
                 model, table, selection, (actions[CommandId.TRACE], actions[CommandId.PIN]), theme
@@ -211,6 +212,8 @@ class Application(QObject):
         controller.refused.connect(self._tell_reasons)
         self.shared_gpu.noticed.connect(panes.cards.notice)
         panes.cards.restart_asked.connect(self.commands.restart)
+        panes.results.columns_changed.connect(self.settings.keep_columns)
+        panes.results.trace_asked.connect(self.commands.show_trace)
         panes.cards.measure_asked.connect(self.commands.measure_here)
         panes.plan_bar.device_changed.connect(self._device_chosen)
         self.folder_commands.noticed.connect(panes.cards.notice)

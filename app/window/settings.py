@@ -14,6 +14,7 @@ from msgspec import Struct
 from PySide6.QtCore import QByteArray
 
 from roofscope.app.presentation.tokens import Scheme
+from roofscope.app.window.tables.column_choice import ColumnChoice
 from roofscope.profiling.decoding import UnreadableError, decode
 
 _LAYOUT_VERSION = 1  # raise when docks are renamed or rearranged: an older layout is then forgotten
@@ -48,6 +49,7 @@ class _Remembered(Struct, frozen=True):
     kernel_folders: tuple[_Line, ...] = ()
     folder: _Line = ""
     layout: _Layout | None = None
+    columns: ColumnChoice = ColumnChoice()
 
 
 class Settings:
@@ -110,6 +112,14 @@ class Settings:
     def save_layout(self, geometry: QByteArray, state: QByteArray) -> None:
         layout = _Layout.of(bytes(geometry.data()), bytes(state.data()))
         self._change(lambda values: msgspec.structs.replace(values, layout=layout))
+
+    @property
+    def columns(self) -> ColumnChoice:
+        """Of the results."""
+        return self._values.columns
+
+    def keep_columns(self, columns: ColumnChoice) -> None:
+        self._change(lambda values: msgspec.structs.replace(values, columns=columns))
 
     def _read(self) -> _Remembered:
         """What the file holds. Raises OSError, UnreadableError."""

@@ -193,9 +193,13 @@ class WindowCommands(QObject):
 
     def _trace(self) -> None:
         if point := self._selected():
-            self._parts.window.docks["Trace"].show()
-            self._parts.window.docks["Trace"].raise_()
+            self.show_trace()
             self._parts.controller.trace(point, self._parts.panes.plan_bar.devices)
+
+    def show_trace(self) -> None:
+        """Bring the pane of the selected point's trace to the front."""
+        self._parts.window.docks["Trace"].show()
+        self._parts.window.docks["Trace"].raise_()
 
     def _pin(self) -> None:
         table, point = self._parts.table, self._selected()
