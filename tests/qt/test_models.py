@@ -309,6 +309,39 @@ def test_what_cannot_run_is_grey_left_out_and_says_why(library: LibraryModel):
     assert any(i.provider is Provider.CUDA for found in library.checked().values() for i in found)
 
 
+def test_all_and_a_kernels_box_change_only_what_the_search_shows(library: LibraryModel):
+    library.set_all(False)
+    library.search("add")
+    library.set_shown(True)
+    ticked = {found.key for checked in library.checked().values() for found in checked}
+    assert ticked
+    assert all("add" in key for key in ticked)
+    library.search("softmax triton")
+    kernel = library.index([found.spec.name for found in library.kernels].index("softmax"), 0)
+    assert library.data(kernel, CHECK) == Qt.CheckState.Unchecked
+    library.setData(kernel, Qt.CheckState.Checked, CHECK)
+    assert library.data(kernel, CHECK) == Qt.CheckState.Checked
+    assert {found.provider for found in library.checked()["softmax"]} == {Provider.TRITON}
+    library.search("softmax cuda")
+    library.set_shown(False)
+    assert {found.provider for found in library.checked()["softmax"]} == {Provider.TRITON}
+    assert ticked <= {found.key for checked in library.checked().values() for found in checked}
+    hidden = len(library.checked()["softmax"])
+    assert kernel.data() == f"softmax (+{hidden} hidden)"
+    library.search("")
+    assert kernel.data() == "softmax"
+    assert library.data(kernel, CHECK) == Qt.CheckState.PartiallyChecked
+
+
+def test_a_search_for_what_no_plan_takes_by_itself_can_be_ticked_at_once(library: LibraryModel):
+    library.set_all(False)
+    library.search("softmax max autotune")
+    library.set_shown(True)
+    stems = [found.stem for checked in library.checked().values() for found in checked]
+    assert stems
+    assert all("max_autotune" in stem for stem in stems)
+
+
 def test_a_root_has_no_parent(library: LibraryModel):
     assert library.parent(library.index(0, 0)) == QModelIndex()
 

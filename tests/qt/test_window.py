@@ -33,6 +33,7 @@ from roofscope.app.window.commands import CommandId
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.paths import ASSETS, UserPaths
+from roofscope.profiling.planning.plan import TOUR
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Failed, Measured, Skipped
 from roofscope.tests.qt.conftest import FakeDevices, OpenWindow, write_session
@@ -261,6 +262,23 @@ def test_the_library_search_hides_what_does_not_match(open_window: OpenWindow):
     ]
     assert shown
     assert all("Triton" in text for text in shown)
+
+
+def test_all_ticks_what_the_search_shows_and_says_what_it_hides(open_window: OpenWindow):
+    pane = open_window().panes.library
+    before = pane._count.text()
+    assert before.endswith("chosen")
+    chosen = int(before.split()[0])
+    pane._search.setText("dequantize")
+    assert pane._count.text() == f"{chosen} chosen, {chosen} hidden"
+    pane._all.click()
+    found = {kernel for kernel, checked in pane._model.checked().items() if checked and kernel not in TOUR}
+    assert found
+    assert all("dequantize" in kernel for kernel in found)
+    assert f"hides {chosen} of them" in pane._count.toolTip()
+    pane._none.click()
+    pane._search.clear()
+    assert pane._count.text() == before
 
 
 def test_a_filter_that_matches_nothing_says_so_and_can_be_cleared(

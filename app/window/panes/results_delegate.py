@@ -12,7 +12,7 @@ from roofscope.app.presentation.workload_line import WorkloadLine
 from roofscope.app.window.panes.column_widths import FLAGS, MARK_COLUMN, NAME_COLUMNS
 from roofscope.app.window.tables.grouped_table import LineRole
 from roofscope.app.window.tables.point_table import PointRole
-from roofscope.app.window.widgets.icons import icon, provider_icon
+from roofscope.app.window.widgets.icons import icon, mark_size, provider_icon
 from roofscope.profiling.planning.spec import Provider
 
 _TITLES = [column.title for column in COLUMNS]
@@ -76,7 +76,7 @@ class ResultsDelegate(QStyledItemDelegate):
         elif column == FLAGS:
             self._paint_badges(painter, option, [badge(flag) for flag in row.verdict.flags])
         elif column == _TRACE and row.has_trace:
-            side = _mark_size(option)
+            side = mark_size(option)
             corner = QRect(rect.left() + _PADDING, rect.center().y() - side // 2 + 1, side, side)
             self._trace_icon.paint(painter, corner)
 
@@ -137,10 +137,5 @@ class ResultsDelegate(QStyledItemDelegate):
     def _mark(self, option: QStyleOptionViewItem, mark: QIcon) -> None:
         option.icon = mark  # type: ignore[attr-defined]
         option.features |= QStyleOptionViewItem.ViewItemFeature.HasDecoration  # type: ignore[attr-defined]
-        side = _mark_size(option)
+        side = mark_size(option)
         option.decorationSize = QSize(side, side)  # type: ignore[attr-defined]
-
-
-def _mark_size(option: QStyleOptionViewItem) -> int:
-    metrics: QFontMetrics = option.fontMetrics  # type: ignore[attr-defined]
-    return max(12, round(0.9 * metrics.height()))
