@@ -18,7 +18,7 @@ Codes = NDArray[np.int64]  # a row's index in the table's store; of a workload's
 LINE_COLUMNS = frozenset(
     i for i, column in enumerate(COLUMNS) if column.title in ("Kernel", "Dtype", "Size", "Regime", "Device")
 )
-_MANY = 64  # rows from which on a view is told of a change once for all
+_MANY = 64  # changed rows from which on a view hears of all at once
 _DISPLAY = Qt.ItemDataRole.DisplayRole
 
 
