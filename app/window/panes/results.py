@@ -30,7 +30,7 @@ from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point, Session, version
 
-_MOST_FITTED = 200  # rows whose texts say how wide a column is
+_MOST_FITTED = 120  # rows whose texts say how wide a column is
 _EMPTY_TEXT = "No results yet.\nTick kernels in the library and press Run (F5) to measure them."
 _RUNNING_TEXT = "A run is under way.\nEach result appears here as soon as it is measured."
 _BASELINES = (
