@@ -146,7 +146,7 @@ class Counts:
 @pytest.mark.parametrize("title", ["", "Time", "Implementation", "Size"])
 def test_a_point_that_arrives_is_one_row_more_at_its_place(qtbot: QtBot, title: str):
     session = make_session(full=True)
-    coming, session.points = session.points[60:], session.points[:60]
+    coming, session.points = session.points[100:], session.points[:100]
     model = SessionModel(session)
     table = PointTable(model)
     tester = QAbstractItemModelTester(table, FATAL)
@@ -160,8 +160,8 @@ def test_a_point_that_arrives_is_one_row_more_at_its_place(qtbot: QtBot, title: 
         assert table.row_of(point.number) == counts.inserted[-1][0]
     for row in range(table.rowCount()):
         table.row(row)
-    assert (len(counts.inserted), counts.orders, counts.resets) == (60, 0, 0)
-    assert table.rows.judged_count - judged == 60  # each once, and none of those that were there
+    assert (len(counts.inserted), counts.orders, counts.resets) == (20, 0, 0)
+    assert table.rows.judged_count - judged == 20  # each once, and none of those that were there
     whole = PointTable(SessionModel(msgspec.structs.replace(session)))
     whole.sort(TITLES.index(title) if title else -1, Qt.SortOrder.DescendingOrder)
     assert [table.row(row) for row in range(120)] == [whole.row(row) for row in range(120)]
