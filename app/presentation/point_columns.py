@@ -1,6 +1,7 @@
 """The columns of the results table: one row of code each."""
 
 from collections.abc import Callable
+from enum import Enum
 
 from msgspec import Struct
 
@@ -27,6 +28,20 @@ from roofscope.profiling.results.outcome import BuildInfo, Measured
 Key = float | str | None  # None sorts last, whatever the direction
 
 
+class RestsOn(Enum):
+    """What a column's value changes with: a table makes again only what has changed."""
+
+    POINT = "the point"  # alone
+    TRACES = "traces"  # of the session
+    CEILINGS = "ceilings"
+    OTHERS = "others"  # points of the same workload
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it takes so long to find that it is not done for all rows at once."""
+        return self in (RestsOn.CEILINGS, RestsOn.OTHERS)
+
+
 class Column(Struct, frozen=True):
     """How one column reads and sorts."""
 
@@ -36,6 +51,7 @@ class Column(Struct, frozen=True):
     key: Callable[[PointRow], Key]
     is_number: bool = True
     in_full: Callable[[PointRow], str] | None = None  # for a tool tip and a copy, where the text is short
+    rests_on: RestsOn = RestsOn.POINT
 
     def full_text(self, row: PointRow) -> str:
         return self.in_full(row) if self.in_full else self.text(row)
@@ -84,6 +100,10 @@ def _flags(row: PointRow) -> str:
     return ", ".join(row.verdict.flags)
 
 
+def _trace(row: PointRow) -> str:
+    return "yes" if row.has_trace else ""
+
+
 def _limited_by(row: PointRow) -> str:
     return str(row.verdict.kind) if row.point.measured else ""
 
@@ -100,14 +120,18 @@ def _count(value: float | None) -> str:
     return count_text(None if value is None else int(value))
 
 
-def _name(title: str, tip: str, text: Callable[[PointRow], str]) -> Column:
-    return Column(title, tip, text, lambda row: text(row) or None, is_number=False)
+def _name(title: str, tip: str, text: Callable[[PointRow], str], rests_on: RestsOn = RestsOn.POINT) -> Column:
+    return Column(title, tip, text, lambda row: text(row) or None, is_number=False, rests_on=rests_on)
 
 
 def _number(
-    title: str, tip: str, value: Callable[[PointRow], float | None], text: Callable[[float | None], str]
+    title: str,
+    tip: str,
+    value: Callable[[PointRow], float | None],
+    text: Callable[[float | None], str],
+    rests_on: RestsOn = RestsOn.POINT,
 ) -> Column:
-    return Column(title, tip, lambda row: text(value(row)), value)
+    return Column(title, tip, lambda row: text(value(row)), value, rests_on=rests_on)
 
 
 COLUMNS = (
@@ -133,13 +157,17 @@ COLUMNS = (
         "Share of what the limiting ceiling allows; the details say why one is above 100 %",
         lambda row: share_text(row.verdict),
         lambda row: row.verdict.fraction_of_roof,
+        rests_on=RestsOn.CEILINGS,
     ),
     Column(
         "Speed-up",
         f"Baseline's time over this time on the same workload, with its 95 % interval. {ACROSS_METHODS_NOTE}",
         lambda row: speed_up_short_text(row.speed_up) if row.speed_up else MISSING,
         _speed_up,
+        rests_on=RestsOn.OTHERS,
     ),
+    _name("Flags", "What a reader of the time must know", _flags, RestsOn.CEILINGS),
+    _name("Trace", "A trace of this point is in the session; Enter opens it", _trace, RestsOn.TRACES),
     _number(
         "Bandwidth",
         "Compulsory bytes over the time",
@@ -148,9 +176,13 @@ COLUMNS = (
     ),
     _number("FLOP/s", "Floating-point operations over the time", _flop_rate, flop_rate_text),
     _number("Error", "Relative error against the float64 reference", _error, error_text),
-    _name("Limited by", "What the measurement proves to limit it; the details say how", _limited_by),
+    _name(
+        "Limited by",
+        "What the measurement proves to limit it; the details say how",
+        _limited_by,
+        RestsOn.CEILINGS,
+    ),
     _number("Max error", "Largest absolute difference of one element from it", _largest_error, error_text),
-    _name("Flags", "What a reader of the time must know", _flags),
     _number("Registers", "Registers a thread", _build(lambda build: build.registers), _count),
     _number(
         "Spills", "Bytes of registers spilled, a thread", _build(lambda build: build.spill_bytes), memory_text
@@ -162,12 +194,14 @@ COLUMNS = (
         f"{PAYBACK_NOTE} {BY_WALL_NOTE}",
         lambda row: row.payback.by_wall,
         break_even_text,
+        RestsOn.OTHERS,
     ),
     _number(
         "Pays in a graph after",
         f"{PAYBACK_NOTE} {IN_GRAPH_NOTE}",
         lambda row: row.payback.in_graph,
         break_even_text,
+        RestsOn.OTHERS,
     ),
     _number("Energy", "Energy of a call, the whole board's", _energy, energy_text),
     _name("Regime", "At the clock of a fresh or of a hot device", lambda row: str(row.point.job.regime)),

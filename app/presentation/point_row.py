@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp
-from roofscope.profiling.analysis.verdict import Verdict, verdict
+from roofscope.profiling.analysis.verdict import Verdict, VerdictKind, verdict
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped
 from roofscope.profiling.results.session import Point, Session
+
+NOT_JUDGED = Verdict(VerdictKind.UNKNOWN)  # of a row of which only the point is known so far
 
 
 class PointRow(Struct, frozen=True):
@@ -16,6 +18,7 @@ class PointRow(Struct, frozen=True):
     verdict: Verdict
     speed_up: SpeedUp | None
     payback: Payback = Payback()  # calls that pay for its compilation
+    has_trace: bool = False  # in the session
 
 
 def point_rows(

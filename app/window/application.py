@@ -117,13 +117,14 @@ class Application(QObject):
         self.background = Background(self)
         self.model = SessionModel(Session(paths.sessions / "none.roofscope", timestamp()), self)
         self.selection = Selection(self)
-        self.shown = ShownPoints(self.model, self)
         self.text_size = TextSize(app, self.settings.text_percent)
         self.theme_switch = ThemeSwitch(app, self.settings.scheme)
         self.folders = KernelFolders(self.settings, Trust(paths.trusted), self.background, kernel_roots)
         catalog = Catalog((), (), "")  # the kernels come when the window is there
         self.library = LibraryModel(catalog, self)
         self.table = PointTable(self.model, self)
+        self.shown = ShownPoints(self.model, self, self.table.text_of)
+        self.table.texts_known.connect(self.shown.read_again)
         self.log = ActivityLog(self)
         self.link = WorkerLink(Supervisor(self.folders.root_names, catalog.hash), target, self)
         self.fleet = FleetLink(self._new_link, lambda devices: members_of(devices, target), self)
@@ -217,6 +218,7 @@ class Application(QObject):
                 selection,
                 (actions[CommandId.COPY], actions[CommandId.COPY_MARKDOWN]),
                 theme,
+                self.settings.columns,
             ),
             details=DetailPane(
                 model, table, selection, (actions[CommandId.TRACE], actions[CommandId.PIN]), theme
@@ -243,6 +245,8 @@ class Application(QObject):
         controller.refused.connect(self._tell_reasons)
         self.shared_gpu.noticed.connect(lambda text: panes.cards.notice(text, Topic.RUN))
         panes.cards.restart_asked.connect(self.commands.restart)
+        panes.results.columns_changed.connect(self.settings.keep_columns)
+        panes.results.trace_asked.connect(self.commands.points.show_trace)
         panes.cards.measure_asked.connect(self.commands.measure_here)
         panes.plan_bar.device_changed.connect(self._device_chosen)
         self.window.painted.connect(self.opening.begin)

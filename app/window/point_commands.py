@@ -87,11 +87,16 @@ class PointCommands(QObject):
         device = parts.model.session.own_device(devices, point)
 
         def trace() -> None:
-            parts.window.docks["Trace"].show()
-            parts.window.docks["Trace"].raise_()
+            self.show_trace()
             parts.controller.trace(point, devices)
 
         parts.shared_gpu.ask([device] if device else [], trace)
+
+    def show_trace(self) -> None:
+        """Bring the pane of the selected point's trace to the front."""
+        dock = self._parts.window.docks["Trace"]
+        dock.show()
+        dock.raise_()
 
     def _pin(self) -> None:
         """Or unpin."""
@@ -131,8 +136,9 @@ class PointCommands(QObject):
         self._parts.shown.show(replace(self._parts.shown.filter, put_aside=frozenset()))
 
     def _chosen(self) -> frozenset[int]:
-        view, table = self._parts.panes.results.view, self._parts.table
-        rows = {index.row() for index in view.selectionModel().selectedRows()}
+        results, table = self._parts.panes.results, self._parts.table
+        chosen = sorted({index.row() for index in results.view.selectionModel().selectedRows()})
+        rows = results.rows.table_rows(chosen)
         point = self.selected
         found = {table.point_at(row).number for row in rows}
         return frozenset(found or ({point.number} if point else ()))

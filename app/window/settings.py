@@ -16,6 +16,7 @@ from PySide6.QtCore import QByteArray
 from roofscope.app.presentation.tokens import Scheme
 from roofscope.app.window.habits import Habits
 from roofscope.app.window.shell.details_fold import Fold
+from roofscope.app.window.tables.column_choice import ColumnChoice
 from roofscope.profiling.decoding import UnreadableError, decode
 
 _VERSION = 1  # raise when an older program would misread the file
@@ -57,6 +58,7 @@ class _Remembered(Struct, frozen=True):
     habits: Habits = Habits()
     details: Fold = Fold.FOLLOW
     text_percent: Annotated[int, msgspec.Meta(ge=50, le=400)] = 100
+    columns: ColumnChoice = ColumnChoice()
 
 
 class Settings:
@@ -156,6 +158,14 @@ class Settings:
     def save_layout(self, geometry: QByteArray, state: QByteArray) -> None:
         layout = _Layout.of(bytes(geometry.data()), bytes(state.data()))
         self._change(lambda values: msgspec.structs.replace(values, layout=layout))
+
+    @property
+    def columns(self) -> ColumnChoice:
+        """Of the results."""
+        return self._values.columns
+
+    def keep_columns(self, columns: ColumnChoice) -> None:
+        self._change(lambda values: msgspec.structs.replace(values, columns=columns))
 
     def _read(self) -> _Remembered:
         """What the file holds. Raises OSError, UnreadableError."""

@@ -1,5 +1,7 @@
 """The one filter that chart, table and library share."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QObject, Signal
 
 from roofscope.app.presentation.view_filter import ViewFilter, search_text
@@ -18,16 +20,22 @@ class ShownPoints(QObject):
 
     changed = Signal(object)  # ViewFilter
 
-    def __init__(self, model: SessionModel, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        model: SessionModel,
+        parent: QObject | None = None,
+        text_of: Callable[[Point], str] | None = None,
+    ) -> None:
+        """``text_of`` gives what words are looked for in, where somebody keeps it."""
         super().__init__(parent)
         self._model = model
         self._filter = ViewFilter()
         self._before: list[ViewFilter] = []
         self._numbers: frozenset[int] | None = None
-        self._texts: dict[int, str] = {}  # what words are looked for in, by the point's number
+        self._text_of = text_of or self._made_text
         model.replaced.connect(self.forget)
-        model.ceilings_changed.connect(self._judge_again)
-        model.marks_changed.connect(self._judge_again)
+        model.ceilings_changed.connect(self.read_again)
+        model.marks_changed.connect(self.read_again)
         model.point_added.connect(self._add)
 
     @property
@@ -61,7 +69,6 @@ class ShownPoints(QObject):
 
     def forget(self) -> None:
         """Show everything, and know no step: of another session."""
-        self._texts.clear()
         self._take(ViewFilter())
 
     def _take(self, wanted: ViewFilter) -> None:
@@ -83,15 +90,14 @@ class ShownPoints(QObject):
         if self._numbers is not None and self._filter.keeps(point, self._text_of):
             self._numbers |= {point.number}
 
-    def _judge_again(self) -> None:
+    def read_again(self) -> None:
         """Words are looked for in verdicts, which rest on the ceilings, and in notes and tags."""
-        self._texts.clear()
         if self._filter.text:
+            before = self._numbers
             self._find()
+            if self._numbers != before:
+                self.changed.emit(self._filter)
 
-    def _text_of(self, point: Point) -> str:
-        if point.number not in self._texts:
-            self._texts[point.number] = search_text(
-                point, verdict(point, self._model.session), self._model.mark(point.number)
-            )
-        return self._texts[point.number]
+    def _made_text(self, point: Point) -> str:
+        session = self._model.session
+        return search_text(point, verdict(point, session), self._model.mark(point.number))

@@ -75,8 +75,8 @@ def baseline_of(
     Only points of the same workload, regime and device are ever compared. A point whose job has none of the
     provider is compared with the newest job that has one.
     """
-    workload = _comparable(point)
-    others = [other for other in points if other.measured and _comparable(other) == workload]
+    workload = comparable(point)
+    others = [other for other in points if other.measured and comparable(other) == workload]
     for other in others:
         if other.number == pinned:
             return other
@@ -96,7 +96,7 @@ def comparisons_with(baseline: Point, points: Iterable[Point], *, is_chosen: boo
     timed = {
         point.implementation.key: point.implementation.provider
         for point in points
-        if point.measured and _comparable(point) == _comparable(baseline) and point.job == baseline.job
+        if point.measured and comparable(point) == comparable(baseline) and point.job == baseline.job
     }
     same = sum(provider is baseline.implementation.provider for provider in timed.values())
     return compared_at_once(len(timed), same if is_chosen else 1)
@@ -136,15 +136,19 @@ class Baselines:
         self._pinned = (pinned,) if isinstance(pinned, int) else tuple(pinned or ())
         self._by_workload: dict[str, list[Point]] = {}
         self._counts: dict[int, int] = {}
+        self._chosen: dict[tuple[str, str], Point | None] = {}  # alike for all points of a job
         for point in points:
-            self._by_workload.setdefault(_comparable(point), []).append(point)
+            self._by_workload.setdefault(comparable(point), []).append(point)
 
     def of(self, point: Point) -> Point | None:
         """As ``baseline_of`` has it."""
-        points = self._by_workload.get(_comparable(point), [])
-        here = {other.number for other in points} if self._pinned else set[int]()
-        pinned = next((number for number in self._pinned if number in here), None)
-        return baseline_of(point, points, self._provider, pinned)
+        workload, job_id = comparable(point), point.job.id
+        if (workload, job_id) not in self._chosen:
+            points = self._by_workload.get(workload, [])
+            here = {other.number for other in points} if self._pinned else set[int]()
+            pinned = next((number for number in self._pinned if number in here), None)
+            self._chosen[workload, job_id] = baseline_of(point, points, self._provider, pinned)
+        return self._chosen[workload, job_id]
 
     def speed_up(self, point: Point) -> SpeedUp | None:
         """Its interval allows for the other implementations that are compared with the same baseline."""
@@ -153,7 +157,7 @@ class Baselines:
 
     def _comparisons(self, baseline: Point) -> int:
         if baseline.number not in self._counts:
-            points = self._by_workload[_comparable(baseline)]
+            points = self._by_workload[comparable(baseline)]
             self._counts[baseline.number] = comparisons_with(
                 baseline, points, is_chosen=baseline.number not in self._pinned
             )
@@ -212,7 +216,8 @@ def _pays_after(compile_s: float, saved_s: float) -> float:
     return math.ceil(compile_s / saved_s) if saved_s > 0 else math.inf
 
 
-def _comparable(point: Point) -> str:
+def comparable(point: Point) -> str:
+    """What points of one workload, regime and device have in common: only such are compared."""
     return f"{point.job.workload.label} {point.job.regime} {point.job.device}"
 
 

@@ -7,12 +7,14 @@ from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.point_columns import COLUMNS
+from roofscope.app.presentation.view_filter import ViewFilter
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.tables.library_model import LibraryModel, LibraryRole
 from roofscope.app.window.tables.point_table import PointRole, PointTable
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.plan import TOUR, by_default
-from roofscope.profiling.planning.spec import Implementation, Provider
+from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
+from roofscope.profiling.results.session import TraceInfo
 from roofscope.tests.sessions import make_session
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
@@ -130,16 +132,125 @@ def test_the_current_row_stays_with_its_point(table: PointTable):
     assert table.point_at(kept.row()).number == number
 
 
-def test_a_large_session_does_not_make_all_rows_for_each_point(qtbot: QtBot):
+class Counts:
+    """How often a table's rows were inserted one at a time, put in another order, or all made again."""
+
+    def __init__(self, table: PointTable) -> None:
+        self.inserted: list[tuple[int, int]] = []
+        self.orders = self.resets = 0
+        table.rowsInserted.connect(lambda _parent, first, last: self.inserted.append((first, last)))
+        table.layoutChanged.connect(lambda: setattr(self, "orders", self.orders + 1))
+        table.modelReset.connect(lambda: setattr(self, "resets", self.resets + 1))
+
+
+@pytest.mark.parametrize("title", ["", "Time", "Implementation", "Size"])
+def test_a_point_that_arrives_is_one_row_more_at_its_place(qtbot: QtBot, title: str):
     session = make_session(full=True)
-    one = session.points[0]
-    session.points = tuple(msgspec.structs.replace(one, number=number) for number in range(1, 601))
+    coming, session.points = session.points[100:], session.points[:100]
     model = SessionModel(session)
     table = PointTable(model)
-    for number in range(601, 651):
-        model.add_point(msgspec.structs.replace(one, number=number))
-    assert table.rowCount() == 600  # fifty are there, and the rows are made once for all of them
-    qtbot.waitUntil(lambda: table.rowCount() == 650)
+    tester = QAbstractItemModelTester(table, FATAL)
+    if title:
+        table.sort(TITLES.index(title), Qt.SortOrder.DescendingOrder)
+    for row in range(table.rowCount()):
+        table.row(row)
+    counts, judged = Counts(table), table.rows.judged_count
+    for point in coming:
+        model.add_point(point)
+        assert table.row_of(point.number) == counts.inserted[-1][0]
+    for row in range(table.rowCount()):
+        table.row(row)
+    assert (len(counts.inserted), counts.orders, counts.resets) == (20, 0, 0)
+    assert table.rows.judged_count - judged == 20  # each once, and none of those that were there
+    whole = PointTable(SessionModel(msgspec.structs.replace(session)))
+    whole.sort(TITLES.index(title) if title else -1, Qt.SortOrder.DescendingOrder)
+    assert [table.row(row) for row in range(120)] == [whole.row(row) for row in range(120)]
+    assert tester.model() is table
+
+
+def test_a_point_that_the_filter_hides_is_counted_but_not_shown(table: PointTable):
+    counts = Counts(table)
+    table.set_filter("softmax")
+    shown, point = table.rowCount(), table._model.session.points[0]
+    table._model.add_point(msgspec.structs.replace(point, number=999))
+    assert (table.rowCount(), table.total_count, counts.inserted) == (shown, 121, [])
+    assert table.row_of(999) is None
+    assert table.row_for(999) is not None
+
+
+def test_another_pin_changes_the_figures_of_its_workload_only(table: PointTable):
+    point = table._model.session.points[0]
+    same = {p.number for p in table._model.session.points if p.job.workload == point.job.workload}
+    before = {number: table.row_for(number) for number in range(1, 121)}
+    judged = table.rows.judged_count
+    told: list[frozenset[int] | None] = []
+    table.rows_changed.connect(told.append)
+    table.pin(point.number)
+    assert told == [same]
+    assert {n for n, row in before.items() if table.row_for(n) is not row} == same
+    assert table.rows.judged_count == judged
+
+
+def test_a_point_found_by_its_speed_up_stands_right_when_its_baseline_arrives(qtbot: QtBot):
+    session = make_session(full=True)
+    eager = next(p for p in session.points if p.implementation.provider is Provider.EAGER)
+    session.points = tuple(point for point in session.points if point is not eager)
+    model = SessionModel(session)
+    table = PointTable(model)
+    table.sort(TITLES.index("Speed-up"))
+    model.add_point(eager)
+    known = [key for key in keys(table, "Speed-up") if key is not None]
+    assert known == sorted(known)
+    arrived = table.row_for(eager.number)
+    assert arrived is not None
+    assert arrived.speed_up is not None
+
+
+def test_what_is_too_much_at_once_is_sorted_when_it_is_known(qtbot: QtBot):
+    session = make_session(full=True)
+    copies = [
+        msgspec.structs.replace(point, number=point.number + 120 * copy)
+        for copy in range(4)
+        for point in session.points
+    ]
+    session.points = tuple(copies)
+    table = PointTable(SessionModel(session))
+    table.sort(TITLES.index("Of roof"))
+    table.set_filter("memory-bound")
+    assert table.rows.judged_count == 0  # nobody waits for 480 verdicts
+    qtbot.waitUntil(lambda: table.rows.is_whole and table.rowCount() > 0)
+    found = keys(table, "Of roof")
+    assert found == sorted(found, key=lambda key: (key is None, key))
+    assert all("memory" in table.row(row).verdict.kind for row in range(table.rowCount()))
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        ViewFilter(kernels=frozenset(("softmax", "gelu"))),
+        ViewFilter(dtype=Dtype.FLOAT16),
+        ViewFilter(hidden=frozenset((Provider.CUDA, Provider.EAGER))),
+        ViewFilter(frozenset(("matmul",)), Dtype.BFLOAT16, frozenset((Provider.TRITON,)), "eager"),
+    ],
+)
+def test_the_table_shows_what_the_one_filter_keeps(table: PointTable, wanted: ViewFilter):
+    table.set_view_filter(wanted)
+    kept = [point.number for point in table._model.session.points if wanted.keeps(point)]
+    assert 0 < len(kept) < 120
+    assert [table.point_at(row).number for row in range(table.rowCount())] == kept
+    table.set_view_filter(ViewFilter())
+    assert table.rowCount() == 120
+
+
+def test_a_trace_that_arrives_marks_its_row(table: PointTable):
+    point = table._model.session.points[0]
+    told: list[frozenset[int] | None] = []
+    table.rows_changed.connect(told.append)
+    table.sort(TITLES.index("Trace"))
+    table._model.add_trace(TraceInfo(1, point.job, point.implementation, point.recorded_at, 9))
+    assert told == [frozenset((point.number,))]
+    assert table.row_of(point.number) == 0
+    assert [table.index(row, TITLES.index("Trace")).data() for row in (0, 1)] == ["yes", ""]
 
 
 def test_the_library_keeps_the_rules_of_models(library: LibraryModel):
@@ -196,6 +307,39 @@ def test_what_cannot_run_is_grey_left_out_and_says_why(library: LibraryModel):
     assert all(i.provider is not Provider.CUDA for found in library.checked().values() for i in found)
     library.set_reasons(lambda _: "")
     assert any(i.provider is Provider.CUDA for found in library.checked().values() for i in found)
+
+
+def test_all_and_a_kernels_box_change_only_what_the_search_shows(library: LibraryModel):
+    library.set_all(False)
+    library.search("add")
+    library.set_shown(True)
+    ticked = {found.key for checked in library.checked().values() for found in checked}
+    assert ticked
+    assert all("add" in key for key in ticked)
+    library.search("softmax triton")
+    kernel = library.index([found.spec.name for found in library.kernels].index("softmax"), 0)
+    assert library.data(kernel, CHECK) == Qt.CheckState.Unchecked
+    library.setData(kernel, Qt.CheckState.Checked, CHECK)
+    assert library.data(kernel, CHECK) == Qt.CheckState.Checked
+    assert {found.provider for found in library.checked()["softmax"]} == {Provider.TRITON}
+    library.search("softmax cuda")
+    library.set_shown(False)
+    assert {found.provider for found in library.checked()["softmax"]} == {Provider.TRITON}
+    assert ticked <= {found.key for checked in library.checked().values() for found in checked}
+    hidden = len(library.checked()["softmax"])
+    assert kernel.data() == f"softmax (+{hidden} hidden)"
+    library.search("")
+    assert kernel.data() == "softmax"
+    assert library.data(kernel, CHECK) == Qt.CheckState.PartiallyChecked
+
+
+def test_a_search_for_what_no_plan_takes_by_itself_can_be_ticked_at_once(library: LibraryModel):
+    library.set_all(False)
+    library.search("softmax max autotune")
+    library.set_shown(True)
+    stems = [found.stem for checked in library.checked().values() for found in checked]
+    assert stems
+    assert all("max_autotune" in stem for stem in stems)
 
 
 def test_a_root_has_no_parent(library: LibraryModel):

@@ -89,6 +89,7 @@ def test_names_give_way_to_figures_where_there_is_little_room(open_window: OpenW
     window, view, table = application.window, application.panes.results.view, application.table
     titles = [column.title for column in COLUMNS]
     kernel, roof = titles.index("Kernel"), titles.index("Of roof")
+    application.panes.results.set_grouped(False)
     window.resize(1920, 900)
     QApplication.processEvents()
     wide = view.columnWidth(kernel)

@@ -441,6 +441,7 @@ def test_no_devices_but_the_cpu(open_window: OpenWindow, qtbot: QtBot):
 def test_columns_grow_with_what_comes_in(open_window: OpenWindow, qtbot: QtBot):
     application = open_window()
     view = application.panes.results.view
+    application.panes.results.set_grouped(False)
     tick_only(application, "matmul")
     view.horizontalHeader().resizeSection(0, 31)  # by the user
     press(application, CommandId.RUN)

@@ -33,6 +33,7 @@ from roofscope.app.window.commands import CommandId
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.paths import ASSETS, UserPaths
+from roofscope.profiling.planning.plan import TOUR
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Failed, Measured, Skipped
 from roofscope.tests.qt.conftest import FakeDevices, OpenWindow, write_session
@@ -62,7 +63,7 @@ def notices(application: Application) -> list[str]:
 
 def test_a_session_given_on_the_command_line_fills_the_panes(open_window: OpenWindow, session_file: Path):
     application = open_window(session_file)
-    assert application.panes.results.view.model().rowCount() == 44
+    assert application.table.rowCount() == 44
     assert "invented" in application.window.windowTitle()
     assert notices(application) == []
 
@@ -117,11 +118,12 @@ def test_table_details_and_selection_are_one(open_window: OpenWindow, session_fi
     view = application.panes.results.view
     point = next(p for p in application.model.session.points if p.implementation.provider is Provider.TRITON)
     application.selection.select(point.number)
-    assert view.selectionModel().selectedRows()[0].row() == application.table.row_of(point.number)
+    rows = application.panes.results.rows
+    assert view.selectionModel().selectedRows()[0].row() == rows.row_of(point.number)
     texts = [label.text() for label in application.panes.details.findChildren(QLabel)]
     assert any("Triton" in text for text in texts)
     view.selectRow(3)
-    assert application.selection.number == application.table.point_at(3).number
+    assert application.selection.number == rows.number_at(3) != point.number
     application.panes.results._filter.setText("nothing has this")
     assert application.selection.number is not None  # what was chosen stays in the details
 
@@ -261,6 +263,23 @@ def test_the_library_search_hides_what_does_not_match(open_window: OpenWindow):
     assert all("Triton" in text for text in shown)
 
 
+def test_all_ticks_what_the_search_shows_and_says_what_it_hides(open_window: OpenWindow):
+    pane = open_window().panes.library
+    before = pane._count.text()
+    assert before.endswith("chosen")
+    chosen = int(before.split()[0])
+    pane._search.setText("dequantize")
+    assert pane._count.text() == f"{chosen} chosen, {chosen} hidden"
+    pane._all.click()
+    found = {kernel for kernel, checked in pane._model.checked().items() if checked and kernel not in TOUR}
+    assert found
+    assert all("dequantize" in kernel for kernel in found)
+    assert f"hides {chosen} of them" in pane._count.toolTip()
+    pane._none.click()
+    pane._search.clear()
+    assert pane._count.text() == before
+
+
 def test_a_filter_that_matches_nothing_says_so_and_can_be_cleared(
     open_window: OpenWindow, session_file: Path
 ):
@@ -290,10 +309,11 @@ def test_filtering_shows_the_selected_row_or_the_first(open_window: OpenWindow, 
     results._filter.setText(other)
     assert view.rowAt(0) == 0
     results._filter.setText(chosen)
-    row = application.table.row_of(application.selection.number)
+    row = results.rows.row_of(application.selection.number)
     assert view.rowAt(0) <= row <= view.rowAt(view.viewport().height() - 1)
     results._filter.clear()
-    assert view.rowAt(0) <= 43 <= view.rowAt(view.viewport().height() - 1)
+    row = results.rows.row_of(application.selection.number)
+    assert view.rowAt(0) <= row <= view.rowAt(view.viewport().height() - 1)
 
 
 def test_find_goes_to_the_pane_that_has_the_focus(open_window: OpenWindow, session_file: Path, qtbot: QtBot):

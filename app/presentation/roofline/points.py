@@ -142,7 +142,7 @@ def grouped(points: Sequence[ChartPoint]) -> tuple[PointGroup, ...]:
 
 
 def paths_of(points: Sequence[ChartPoint], selected: int | None) -> tuple[tuple[ChartPoint, ...], ...]:
-    """Each implementation over its sizes at one dtype: of a kernel that is alone, and of the selected point."""
+    """Each implementation over its sizes at one dtype: of a kernel that is alone, and of the selected one."""
     is_alone = len({point.kernel for point in points}) == 1
     sweeps: dict[tuple[str, str, Dtype, Regime], list[ChartPoint]] = {}
     for point in points:

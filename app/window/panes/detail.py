@@ -75,7 +75,7 @@ class DetailPane(QWidget):
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._scroll)
         selection.changed.connect(self._refresh)
-        table.counts_changed.connect(self._refresh)
+        table.rows_changed.connect(self._rows_changed)
         self._refresh()
 
     def set_theme(self, theme: Theme) -> None:
@@ -127,6 +127,10 @@ class DetailPane(QWidget):
             return
         self._stack.setCurrentWidget(self._scroll)
         self._show(row)
+
+    def _rows_changed(self, numbers: frozenset[int] | None) -> None:
+        if numbers is None or self._selection.number in numbers:
+            self._refresh()
 
     def _show(self, row: PointRow) -> None:
         point = row.point

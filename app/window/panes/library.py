@@ -15,18 +15,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from roofscope.app.presentation.search_text import is_found
+from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.presentation.view_filter import hidden_implementations
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.shown_points import ShownPoints
 from roofscope.app.window.tables.library_model import LibraryModel, LibraryRole
 from roofscope.app.window.widgets.elided_label import ElidedLabel
-from roofscope.app.window.widgets.icons import provider_icon
+from roofscope.app.window.widgets.icons import mark_size, provider_icon
 from roofscope.app.window.widgets.labels import NothingFound, as_pane, label, tip_text
 from roofscope.profiling.planning.spec import Implementation, Provider
 
-_MARK_SIZE = 14
 _SHOWN = 3  # sentences below the tree
 _MOST_IN_TIP = 20
 
@@ -52,8 +51,10 @@ class LibraryPane(QWidget):
         self.tree.setIndentation(14)
         self.tree.setAccessibleName("Kernels and implementations")
         self._nothing = NothingFound("kernel", self._search.clear)
-        self._all = _button("All", "Tick what a plan takes by default", lambda: model.set_all(True))
-        self._none = _button("None", "Untick everything", lambda: model.set_all(False))
+        self._all = _button(
+            "All", "Tick what a plan takes by default, of what is shown", lambda: model.set_shown(True)
+        )
+        self._none = _button("None", "Untick what is shown", lambda: model.set_shown(False))
         self._count = ElidedLabel("muted")
         self._count.setAccessibleName("Implementations chosen")
         self._reasons = label("", "muted", wraps=True)
@@ -105,29 +106,34 @@ class LibraryPane(QWidget):
         self._filter(self._search.text())
 
     def _filter(self, text: str) -> None:
-        """Show the implementations that match, or all of a kernel that matches itself."""
-        words = text.lower().split()
+        """Show what the search finds, and open the kernels that it is in."""
+        self._model.search(text)
         any_kernel = False
-        for row in range(self._model.rowCount()):
-            kernel = self._model.index(row, 0)
-            kernel_matches = _matches(kernel, words)
-            any_shown = False
-            for child in range(self._model.rowCount(kernel)):
-                shown = kernel_matches or _matches(self._model.index(child, 0, kernel), words)
-                self.tree.setRowHidden(child, kernel, not shown)
-                any_shown = any_shown or shown
-            self.tree.setRowHidden(row, QModelIndex(), not (any_shown or kernel_matches))
-            any_kernel = any_kernel or any_shown or kernel_matches
-            if words and any_shown:
-                self.tree.setExpanded(kernel, True)
+        for row, kernel in enumerate(self._model.kernels):
+            parent = self._model.index(row, 0)
+            found = [self._model.is_found(each) for each in kernel.implementations]
+            for child, is_found in enumerate(found):
+                self.tree.setRowHidden(child, parent, not is_found)
+            is_shown = self._model.is_kernel_found(kernel)
+            self.tree.setRowHidden(row, QModelIndex(), not is_shown)
+            any_kernel = any_kernel or is_shown
+            if text.strip() and any(found):
+                self.tree.setExpanded(parent, True)
+        is_empty = bool(text.strip()) and not any_kernel
         self._nothing.tell(text)
-        self._nothing.setVisible(bool(words) and not any_kernel)
-        self.tree.setHidden(bool(words) and not any_kernel)
+        self._nothing.setVisible(is_empty)
+        self.tree.setHidden(is_empty)
+        for button in (self._all, self._none):
+            button.setEnabled(not is_empty)
+        self._tell()
 
     def _tell(self) -> None:
         count = sum(len(found) for found in self._model.checked().values())
         total = sum(len(kernel.implementations) for kernel in self._model.kernels)
-        self._count.set_text(f"{count} of {total}" if total else self._no_kernels)
+        hidden = sum(map(self._model.hidden_ticks, self._model.kernels))
+        text = f"{count} chosen, {hidden} hidden" if hidden else f"{count} of {total} chosen"
+        self._count.set_text(text if total else self._no_kernels)
+        self._count.setToolTip(tip_text(_count_tip(count, total, hidden)))
         self._reasons.setText("\n".join([*self._distinct_reasons(), *self._problems()]))
         self._reasons.setVisible(bool(self._reasons.text()))
         problems = "\n".join(problem.message for problem in self._model.catalog.problems[:_MOST_IN_TIP])
@@ -169,7 +175,8 @@ class _MarkDelegate(QStyledItemDelegate):
         if provider:
             option.icon = provider_icon(Provider(provider), self.theme)  # type: ignore[attr-defined]
             option.features |= QStyleOptionViewItem.ViewItemFeature.HasDecoration  # type: ignore[attr-defined]
-            option.decorationSize = QSize(_MARK_SIZE, _MARK_SIZE)  # type: ignore[attr-defined]
+            side = mark_size(option)
+            option.decorationSize = QSize(side, side)  # type: ignore[attr-defined]
             if self.is_hidden(index.data(LibraryRole.IMPLEMENTATION)):
                 _mute(option, self.theme)
         else:
@@ -186,8 +193,16 @@ def _mute(option: QStyleOptionViewItem, theme: Theme) -> None:
         option.palette.setColor(role, QColor(theme.text_muted))  # type: ignore[attr-defined]
 
 
-def _matches(index: QModelIndex, words: list[str]) -> bool:
-    return is_found(words, index.data(LibraryRole.SEARCH) or "")
+def _count_tip(count: int, total: int, hidden: int) -> str:
+    """How implementations become points, of which the plan counts more or fewer."""
+    points = "Run measures a point for each at every data type and size of the plan"
+    lines = [
+        f"{counted_text(count, 'implementation')} of {total} ticked.",
+        f"{points}, but none where the implementation or its kernel does not take them.",
+    ]
+    if hidden:
+        lines.insert(1, f"The search hides {hidden} of them, which stay ticked.")
+    return "\n".join(lines)
 
 
 def _button(text: str, tip: str, act: object) -> QToolButton:

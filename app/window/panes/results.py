@@ -1,48 +1,38 @@
 """The results: one row a point, linked with the chart; filter, baseline, copy."""
 
 from msgspec.structs import replace
-from PySide6.QtCore import (
-    QItemSelection,
-    QMimeData,
-    QModelIndex,
-    QPersistentModelIndex,
-    QSignalBlocker,
-    QSize,
-    Qt,
-)
-from PySide6.QtGui import QAction, QColor, QGuiApplication, QPalette
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHBoxLayout,
-    QLineEdit,
-    QStackedWidget,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QTableView,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QItemSelection, QMimeData, QModelIndex, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
-from roofscope.app.presentation.point_columns import COLUMNS
 from roofscope.app.presentation.roofline.caption import device_text
 from roofscope.app.presentation.table_text import html_table, markdown_table, tab_separated
 from roofscope.app.presentation.tokens import PROVIDER_NAMES, Theme
 from roofscope.app.presentation.view_filter import ViewFilter, shown_text
-from roofscope.app.window.panes.column_widths import MARK_COLUMN, NAME_COLUMNS, ColumnWidths
+from roofscope.app.window.panes.column_chooser import ColumnChooser
+from roofscope.app.window.panes.column_widths import ColumnWidths
+from roofscope.app.window.panes.results_delegate import ResultsDelegate
+from roofscope.app.window.panes.results_view import ResultsView
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.shown_points import ShownPoints
-from roofscope.app.window.tables.point_table import PointRole, PointTable
+from roofscope.app.window.tables.column_choice import ColumnChoice
+from roofscope.app.window.tables.grouped_table import GroupedTable
+from roofscope.app.window.tables.point_table import PointTable
 from roofscope.app.window.widgets.elided_label import ElidedLabel
-from roofscope.app.window.widgets.icons import provider_icon
-from roofscope.app.window.widgets.labels import NothingFound, as_pane, choice_box, label, placeholder
-from roofscope.app.window.widgets.plain_table import make_plain
+from roofscope.app.window.widgets.labels import (
+    NothingFound,
+    as_pane,
+    choice_box,
+    label,
+    placeholder,
+    tip_text,
+)
 from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point, Session, version
 
-_STATE_COLUMNS = {i for i, column in enumerate(COLUMNS) if column.title in ("Time", "Status")}
+_MOST_FITTED = 120  # rows whose texts say how wide a column is
 _EMPTY_TEXT = "No results yet.\nTick kernels in the library and press Run (F5) to measure them."
 _RUNNING_TEXT = "A run is under way.\nEach result appears here as soon as it is measured."
 _BASELINES = (
@@ -52,6 +42,9 @@ _BASELINES = (
 
 
 class ResultsPane(QWidget):
+    trace_asked = Signal()  # of the selected point
+    columns_changed = Signal(object)  # ColumnChoice
+
     def __init__(
         self,
         model: SessionModel,
@@ -59,6 +52,7 @@ class ResultsPane(QWidget):
         selection: Selection,
         actions: tuple[QAction, QAction],
         theme: Theme,
+        columns: ColumnChoice | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -67,12 +61,14 @@ class ResultsPane(QWidget):
         self._points = table
         self._shown: ShownPoints | None = None
         self._selection = selection
-        self._delegate = _PointDelegate(theme, self)
+        self.rows = GroupedTable(table, self)
+        self._delegate = ResultsDelegate(theme, self)
         self._filter = QLineEdit()
         self._filter.setPlaceholderText("Filter rows")
         self._filter.setAccessibleName("Filter the results")
         self._filter.setClearButtonEnabled(True)
-        self._filter.setMaximumWidth(260)
+        self._filter.setMinimumWidth(self._filter.fontMetrics().horizontalAdvance(" Filter rows ") + 44)
+        self._filter.setMaximumWidth(max(260, self._filter.minimumWidth()))
         self._filter.textChanged.connect(self._filter_changed)
         self._baseline = choice_box("Baseline of the speed-up", "Whom the column Speed-up compares with")
         for provider in _BASELINES:
@@ -81,8 +77,13 @@ class ResultsPane(QWidget):
         self._count = ElidedLabel("muted")
         self._count.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._copy, self._copy_markdown = actions
-        self.view = QTableView()
+        self.view = ResultsView(self.rows)
+        self._widths = ColumnWidths(self.view)
+        self._chooser = ColumnChooser(self.view, columns or ColumnChoice())
+        self._grouping = _button("Group", "Group by workload: one line above the implementations of each")
+        self._columns = _button("Columns", "Choose the columns; their header has this menu, too")
         self._set_up_view()
+        self._set_up_choices()
         self._empty = placeholder(_EMPTY_TEXT)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
@@ -102,6 +103,10 @@ class ResultsPane(QWidget):
         self._delegate.set_theme(theme)
         self.view.viewport().update()
 
+    def set_grouped(self, is_grouped: bool) -> None:
+        """Put a line above the implementations of each workload, or show rows alone."""
+        self._grouping.setChecked(is_grouped)
+
     def set_running(self, running: bool) -> None:
         self._empty.setText(_RUNNING_TEXT if running else _EMPTY_TEXT)
 
@@ -111,9 +116,8 @@ class ResultsPane(QWidget):
 
     def copy(self) -> None:
         """Put the selected rows, or all, on the clipboard as tab-separated text and as HTML."""
-        if not (rows := self._chosen_rows()):
+        if not (table := self._chosen_table()):
             return
-        table = self._points.texts(rows)
         data = QMimeData()
         data.setText(tab_separated(table))
         data.setHtml(html_table(table))
@@ -121,29 +125,49 @@ class ResultsPane(QWidget):
 
     def copy_markdown(self) -> None:
         """As a Markdown table with hardware and versions in its foot."""
-        if not (rows := self._chosen_rows()):
+        if not (table := self._chosen_table()):
             return
-        table = self._points.texts(rows)
         QGuiApplication.clipboard().setText(markdown_table(table, _foot(self._model.session)))
 
     def _set_up_view(self) -> None:
         view = self.view
-        view.setModel(self._points)
         view.setItemDelegate(self._delegate)
-        view.setAccessibleName("Results")
-        make_plain(view)
-        view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        header = view.horizontalHeader()
-        header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
-        header.setSectionsMovable(True)
-        header.setHighlightSections(False)
-        header.setStretchLastSection(True)
-        self._widths = ColumnWidths(view)
         view.setSortingEnabled(True)
         view.selectionModel().selectionChanged.connect(self._row_chosen)
+        view.activated.connect(self._activated)
+        view.font_changed.connect(self._fit_columns)
+        self._open_all = QAction("Open every group", self)
+        self._open_all.triggered.connect(lambda: self._open_groups(True))
+        self._close_all = QAction("Close every group", self)
+        self._close_all.triggered.connect(lambda: self._open_groups(False))
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        view.addActions([self._copy, self._copy_markdown])
+        view.addActions([self._copy, self._copy_markdown, self._open_all, self._close_all])
+
+    def _set_up_choices(self) -> None:
+        self._grouping.setAccessibleName("Group by workload")
+        self._grouping.setCheckable(True)
+        self._grouping.toggled.connect(self._group)
+        self._columns.setMenu(self._chooser.menu)
+        self._columns.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._chooser.changed.connect(self._columns_chosen)
+        self._grouping.setChecked(self._chooser.choice.is_grouped)
+        self._group(self._chooser.choice.is_grouped)
+
+    def _group(self, is_grouped: bool) -> None:
+        self.rows.set_grouped(is_grouped)
+        self._open_all.setEnabled(is_grouped)
+        self._close_all.setEnabled(is_grouped)
+        if is_grouped != self._chooser.choice.is_grouped:
+            self._chooser.set_grouped(is_grouped)
+        self._scroll_to_selected()
+
+    def _columns_chosen(self, choice: ColumnChoice) -> None:
+        self._widths.apply()
+        self.columns_changed.emit(choice)
+
+    def _open_groups(self, is_open: bool) -> None:
+        self.rows.set_all_open(is_open)
+        self._scroll_to_selected()
 
     def _arrange(self) -> None:
         bar = QHBoxLayout()
@@ -151,18 +175,24 @@ class ResultsPane(QWidget):
         bar.addWidget(self._filter, 2)
         bar.addWidget(label("Speed-up over", "muted"))
         bar.addWidget(self._baseline)
+        bar.addWidget(self._grouping)
+        bar.addWidget(self._columns)
         bar.addWidget(self._count, 1)
         bar.addWidget(_action_button(self._copy, "Copy"))
-        bar.addWidget(_action_button(self._copy_markdown, "Copy Markdown"))
+        markdown = _action_button(self._copy_markdown, "Markdown")
+        markdown.setAccessibleName("Copy Markdown")
+        bar.addWidget(markdown)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 6, 8, 0)
         layout.setSpacing(6)
         layout.addLayout(bar)
         layout.addWidget(self._stack, 1)
 
-    def _chosen_rows(self) -> list[int]:
+    def _chosen_table(self) -> list[list[str]]:
+        """Titles and texts of the selected rows, or of all; a workload's line stands for its group."""
         rows = sorted({index.row() for index in self.view.selectionModel().selectedRows()})
-        return rows or list(range(self._points.rowCount()))
+        chosen = self.rows.table_rows(rows or range(self.rows.rowCount()))
+        return self._points.texts(chosen, self._chooser.copied) if chosen else []
 
     def _filter_changed(self, text: str) -> None:
         if self._shown:
@@ -187,10 +217,18 @@ class ResultsPane(QWidget):
             with QSignalBlocker(self._filter):
                 self._filter.setText(view.text)
         self._points.set_view_filter(view)
-        self.view.updateGeometries()  # else it scrolls no further than the rows there were
         self.view.scrollToTop()
-        if (row := self._points.row_of(self._selection.number)) is not None:
-            self.view.scrollTo(self._points.index(row, 0))
+        self._scroll_to_selected()
+
+    def _scroll_to_selected(self) -> None:
+        self.view.updateGeometries()  # else it scrolls no further than the rows there were
+        if (row := self.rows.row_of(self._selection.number)) is not None:
+            self.view.scrollTo(self.rows.index(row, self._first_column))
+
+    @property
+    def _first_column(self) -> int:
+        """That is shown: scrolling to a hidden one would scroll sideways."""
+        return next(i for i in self._chooser.choice.columns if not self.view.isColumnHidden(i))
 
     def _choose_baseline(self, index: int) -> None:
         if index < len(_BASELINES):
@@ -223,7 +261,9 @@ class ResultsPane(QWidget):
             self._baseline.setCurrentIndex(_BASELINES.index(self._points.baseline_provider))
 
     def _fit_columns(self) -> None:
-        self._widths.fit([self._points.row(row) for row in range(self._points.rowCount())])
+        """By rows from all over the table: of many, making each would take seconds."""
+        count = self._points.rowCount()
+        self._widths.fit([self._points.row(row) for row in range(0, count, max(1, count // _MOST_FITTED))])
 
     def _widen_columns(self, point: Point) -> None:
         if row := self._points.row_for(point.number):
@@ -231,44 +271,28 @@ class ResultsPane(QWidget):
 
     def _row_chosen(self, _chosen: QItemSelection, _dropped: QItemSelection) -> None:
         rows = self.view.selectionModel().selectedRows()
-        if len(rows) == 1:
-            self._selection.select(self._points.point_at(rows[0].row()).number)
+        number = self.rows.number_at(rows[0].row()) if len(rows) == 1 else None
+        if number is not None:  # a workload's line is no point: what was selected stays in the details
+            self._selection.select(number)
+
+    def _activated(self, index: QModelIndex) -> None:
+        """Enter or a double click: a line opens or closes its group, a row shows its trace."""
+        number = self.rows.number_at(index.row())
+        if number is None:
+            self.view.toggle(index.row())
+        elif (row := self._points.row_for(number)) and row.has_trace:
+            self._selection.select(number)
+            self.trace_asked.emit()
 
     def _show_selected(self, number: int | None) -> None:
-        row = self._points.row_of(number)
-        if row is None:
+        if self._points.row_of(number) is None or number is None:
             self.view.clearSelection()
             return
-        if row not in {index.row() for index in self.view.selectionModel().selectedRows()}:
+        self.rows.reveal(number)
+        row = self.rows.row_of(number)
+        if row is not None and row not in {i.row() for i in self.view.selectionModel().selectedRows()}:
             self.view.selectRow(row)
-        self.view.scrollTo(self._points.index(row, 0))
-
-
-class _PointDelegate(QStyledItemDelegate):
-    """Provider marks; rows without a time are muted, failures red."""
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
-
-    def set_theme(self, theme: Theme) -> None:
-        self._theme = theme
-
-    def initStyleOption(
-        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        super().initStyleOption(option, index)
-        if index.column() in NAME_COLUMNS:  # names differ at either end
-            option.textElideMode = Qt.TextElideMode.ElideMiddle  # type: ignore[attr-defined]
-        if index.column() == MARK_COLUMN:
-            option.icon = provider_icon(Provider(index.data(PointRole.PROVIDER)), self._theme)  # type: ignore[attr-defined]
-            option.features |= QStyleOptionViewItem.ViewItemFeature.HasDecoration  # type: ignore[attr-defined]
-            option.decorationSize = QSize(14, 14)  # type: ignore[attr-defined]
-        if not index.data(PointRole.HAS_TIME):
-            is_bad = index.data(PointRole.HAS_FAILED) and index.column() in _STATE_COLUMNS
-            colour = QColor(self._theme.bad if is_bad else self._theme.text_muted)
-            option.palette.setColor(QPalette.ColorRole.Text, colour)  # type: ignore[attr-defined]
-            option.palette.setColor(QPalette.ColorRole.HighlightedText, colour)  # type: ignore[attr-defined]
+        self._scroll_to_selected()
 
 
 def _foot(session: Session) -> str:
@@ -282,10 +306,15 @@ def _foot(session: Session) -> str:
     return f"Measured with Roofscope on {', '.join(parts)}."
 
 
-def _action_button(action: QAction, text: str) -> QToolButton:
+def _button(text: str, tip: str) -> QToolButton:
     button = QToolButton()
-    button.setToolTip(action.toolTip())
+    button.setToolTip(tip_text(tip))
     button.setText(text)
     button.setAccessibleName(text)
+    return button
+
+
+def _action_button(action: QAction, text: str) -> QToolButton:
+    button = _button(text, action.toolTip())
     button.clicked.connect(action.trigger)
     return button

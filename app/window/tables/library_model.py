@@ -5,7 +5,7 @@ from enum import IntEnum
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from roofscope.app.presentation.search_text import implementation_text, spellings
+from roofscope.app.presentation.search_text import implementation_text, is_found, spellings
 from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.plan import by_default, tour
@@ -32,6 +32,9 @@ class LibraryModel(QAbstractItemModel):
     kernel's box ticks: libraries and further modes of torch.compile are ticked one by one. A tick is kept
     while an implementation cannot run, so that changing the device and back loses nothing; ``checked``
     leaves it out all the same.
+
+    While a search hides implementations, a kernel's box shows and changes those that are seen: what a plan
+    takes of them by default, or all where that is none.
     """
 
     checks_changed = Signal()
@@ -41,6 +44,8 @@ class LibraryModel(QAbstractItemModel):
         self._catalog = catalog
         self._tour = _names_of_tour(catalog)
         self._ticks: dict[str, bool] = {}  # the user's own
+        self._words: list[str] = []  # of the search
+        self._found: dict[str, bool] = {}  # whether the search shows it, by key
         self._reason: Reasons = _always_runs
 
     @property
@@ -55,6 +60,7 @@ class LibraryModel(QAbstractItemModel):
         self.beginResetModel()
         self._catalog = catalog
         self._tour = _names_of_tour(catalog)
+        self._search_again()
         self.endResetModel()
         self.checks_changed.emit()
 
@@ -75,6 +81,14 @@ class LibraryModel(QAbstractItemModel):
         }
 
     def set_all(self, ticked: bool) -> None:
+        """Tick what a plan takes by default, or nothing, whatever the search shows."""
+        for kernel in self.kernels:
+            for implementation in kernel.implementations:
+                self._ticks[implementation.key] = ticked and by_default(kernel, implementation)
+        self._everything_changed()
+
+    def set_shown(self, ticked: bool) -> None:
+        """As a click on the box of each kernel that the search shows."""
         for kernel in self.kernels:
             self._tick_kernel(kernel, ticked)
         self._everything_changed()
@@ -90,13 +104,54 @@ class LibraryModel(QAbstractItemModel):
             self._ticks.update(new)
             self._everything_changed()
 
+    # The search
+
+    def search(self, text: str) -> None:
+        """Show the implementations that have every word, or all of a kernel that has them itself."""
+        self._words = text.lower().split()
+        self._search_again()
+        for row in range(len(self.kernels)):
+            self._kernel_changed(row)
+
+    def is_found(self, implementation: Implementation) -> bool:
+        return self._found.get(implementation.key, True)
+
+    def is_kernel_found(self, kernel: Kernel) -> bool:
+        """Whether any of it is, or the kernel itself, which may have no implementation."""
+        return any(map(self.is_found, kernel.implementations)) or self._has_words(kernel)
+
+    def hidden_ticks(self, kernel: Kernel) -> int:
+        """Implementations that are ticked and that the search hides."""
+        return sum(
+            self._is_ticked(kernel, found) and not self.is_found(found) and not self._reason(found)
+            for found in kernel.implementations
+        )
+
+    def _search_again(self) -> None:
+        self._found = {
+            found.key: self._has_words(kernel) or is_found(self._words, implementation_text(found))
+            for kernel in (self.kernels if self._words else ())
+            for found in kernel.implementations
+        }
+
+    def _has_words(self, kernel: Kernel) -> bool:
+        return is_found(self._words, spellings(kernel.spec.name, kernel.spec.title))
+
     def _is_ticked(self, kernel: Kernel, implementation: Implementation) -> bool:
         at_first = kernel.spec.name in self._tour and by_default(kernel, implementation)
         return self._ticks.get(implementation.key, at_first)
 
     def _tick_kernel(self, kernel: Kernel, ticked: bool) -> None:
-        for implementation in kernel.implementations:
-            self._ticks[implementation.key] = ticked and by_default(kernel, implementation)
+        shown = [found for found in kernel.implementations if self.is_found(found)]
+        usual = {found.key for found in self._usual(kernel)}
+        for implementation in shown:
+            self._ticks[implementation.key] = ticked and implementation.key in usual
+
+    def _usual(self, kernel: Kernel) -> list[Implementation]:
+        """Of those that the search shows what a kernel's box ticks."""
+        shown = [found for found in kernel.implementations if self.is_found(found)]
+        usual = [found for found in shown if by_default(kernel, found)]
+        return usual or (shown if self._words else [])
 
     def _everything_changed(self) -> None:
         for row in range(len(self.kernels)):
@@ -170,10 +225,13 @@ class LibraryModel(QAbstractItemModel):
         spec = kernel.spec
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return spec.name
+                hidden = self.hidden_ticks(kernel)
+                return f"{spec.name} (+{hidden} hidden)" if hidden else spec.name
             case Qt.ItemDataRole.ToolTipRole:
                 axes = ", ".join(f"{axis.name} ({axis.meaning})" for axis in spec.axes)
-                return tip_text(f"{spec.title}: {spec.formula}\nAxes: {axes}")
+                hidden = self.hidden_ticks(kernel)
+                more = f"\nThe search hides {hidden} of it that stay ticked." if hidden else ""
+                return tip_text(f"{spec.title}: {spec.formula}\nAxes: {axes}{more}")
             case Qt.ItemDataRole.CheckStateRole:
                 return self._kernel_check(kernel)
             case LibraryRole.SEARCH:
@@ -183,9 +241,10 @@ class LibraryModel(QAbstractItemModel):
 
     def _kernel_check(self, kernel: Kernel) -> Qt.CheckState:
         possible = [found for found in kernel.implementations if not self._reason(found)]
+        possible = [found for found in possible if self.is_found(found)]
         if not any(self._is_ticked(kernel, found) for found in possible):
             return Qt.CheckState.Unchecked
-        usual = [found for found in possible if by_default(kernel, found)]
+        usual = [found for found in self._usual(kernel) if not self._reason(found)]
         is_whole = all(self._is_ticked(kernel, found) for found in usual)
         return Qt.CheckState.Checked if is_whole else Qt.CheckState.PartiallyChecked
 

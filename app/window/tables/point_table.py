@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from enum import IntEnum
 
+import msgspec
 import numpy as np
-from msgspec.structs import replace
+from numpy.typing import NDArray
 from PySide6.QtCore import (
     QAbstractTableModel,
     QModelIndex,
@@ -16,10 +17,12 @@ from PySide6.QtCore import (
 )
 
 from roofscope.app.presentation.comparison import speed_up_origin, speed_up_text
-from roofscope.app.presentation.point_columns import COLUMNS, Column
-from roofscope.app.presentation.point_row import PointRow, point_rows, reason_text
-from roofscope.app.presentation.view_filter import ViewFilter, search_text
+from roofscope.app.presentation.flag_text import flags_tip
+from roofscope.app.presentation.point_columns import COLUMNS, Column, RestsOn
+from roofscope.app.presentation.point_row import PointRow, reason_text
+from roofscope.app.presentation.view_filter import ViewFilter
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.tables.row_store import RowStore
 from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.analysis.comparison import SpeedUp
 from roofscope.profiling.planning.spec import Provider
@@ -29,7 +32,8 @@ from roofscope.profiling.results.session import Point
 
 Index = QModelIndex | QPersistentModelIndex
 
-_MANY = 500  # points; making the rows of 5,000 takes about a second
+_FILL_AFTER_MS = 300  # without a change: then nobody waits for the window
+_FILL_S = 0.008  # a slice of it, in which no frame is lost
 _DISPLAY = Qt.ItemDataRole.DisplayRole
 _ASCENDING = Qt.SortOrder.AscendingOrder
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -42,105 +46,109 @@ class PointRole(IntEnum):
     HAS_TIME = Qt.ItemDataRole.UserRole + 3
     HAS_FAILED = Qt.ItemDataRole.UserRole + 4
     SORT_KEY = Qt.ItemDataRole.UserRole + 5
+    ROW = Qt.ItemDataRole.UserRole + 6  # the PointRow
 
 
 class PointTable(QAbstractTableModel):
     """Points of the session in the chosen order, those that match the filter only.
 
-    QSortFilterProxyModel takes seconds at 100 000 rows; an argsort takes milliseconds.
+    QSortFilterProxyModel takes seconds at 100 000 rows; an argsort takes milliseconds. A point that arrives
+    is one row more: nothing is made again but the speed-ups of its workload.
     """
 
-    counts_changed = Signal()
+    counts_changed = Signal()  # another number of rows is shown, or of another session
+    texts_known = Signal()  # of all rows whole: words may be found that were not
+    rows_changed = Signal(object)  # frozenset[int] of points whose figures changed; None for all
 
     def __init__(self, model: SessionModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._model = model
-        self._rows: list[PointRow] = []
-        self._order: list[int] = []  # visible rows, as indices into _rows
+        self.rows = RowStore(model.session)
+        self._order = np.empty(0, dtype=np.int64)  # shown rows, as indices into the store
+        self._row_of = np.empty(0, dtype=np.int64)  # of each index in the store; -1 where it is not shown
         self._sorted_by: tuple[int, Qt.SortOrder] | None = None
-        self._view = ViewFilter()
+        self._filter = ViewFilter()
         self._provider = Provider.EAGER
-        self._pinned: tuple[int, ...] = ()
-        self._waiting = QTimer(self, singleShot=True)
-        self._waiting.timeout.connect(self.refresh)
+        self._filling = QTimer(self, singleShot=True)
+        self._filling.timeout.connect(self._fill)
         model.replaced.connect(self._session_replaced)
         model.point_added.connect(self._point_added)
-        model.ceilings_changed.connect(self.refresh)
-        model.marks_changed.connect(lambda: self.pin(*pins_of(model.session.marks)))
-        self.refresh()
+        model.ceilings_changed.connect(self._ceilings_changed)
+        model.trace_added.connect(self._trace_added)
+        model.marks_changed.connect(self._marks_changed)
+        self._session_replaced()
 
     @property
     def total_count(self) -> int:
-        return len(self._rows)
+        return len(self.rows)
 
     @property
     def pinned(self) -> int | None:
         """Number of the point pinned as baseline: of several the first."""
-        return next(iter(self._pinned), None)
+        return next(iter(self.rows.pinned), None)
 
     @property
     def baseline_provider(self) -> Provider:
         return self._provider
 
+    @property
+    def sorted_by(self) -> Column | None:
+        return COLUMNS[self._sorted_by[0]] if self._sorted_by else None
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """The rows that are shown, as indices into ``rows``."""
+        return self._order
+
     def set_baseline(self, provider: Provider) -> None:
         """Compare every point with this provider's on the same workload."""
-        self._provider, self._pinned = provider, ()
-        self.refresh()
+        self._compare_with(provider, ())
 
     def pin(self, *numbers: int) -> None:
         """Compare points of these points' workloads with them: of several in a workload with the first."""
-        self._pinned = numbers
-        self.refresh()
+        self._compare_with(self._provider, numbers)
 
     def set_filter(self, text: str) -> None:
-        """Show rows that have every word of the text in what is known of the point."""
-        self.set_view_filter(replace(self._view, text=text))
+        """Show rows that have every word of the text in a column of words, or in another spelling."""
+        self.set_view_filter(msgspec.structs.replace(self._filter, text=text))
 
-    def set_view_filter(self, view: ViewFilter) -> None:
-        """Show the rows of the points that it keeps."""
-        self._view = view
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Read the session again, keeping order, filter and the views' current rows."""
-        self._waiting.stop()
-        self.layoutAboutToBeChanged.emit()
-        old_indexes = self.persistentIndexList()
-        numbers = [self.point_at(index.row()).number for index in old_indexes]
-        self._rows = point_rows(self._model.session, self._provider, self._pinned)
-        self._order = self._visible()
-        rows = {self._rows[index].point.number: row for row, index in enumerate(self._order)}
-        new_indexes = [
-            self.index(rows[number], index.column()) if number in rows else QModelIndex()
-            for number, index in zip(numbers, old_indexes, strict=True)
-        ]
-        self.changePersistentIndexList(old_indexes, new_indexes)
-        self.layoutChanged.emit()
-        self.counts_changed.emit()
+    def set_view_filter(self, wanted: ViewFilter) -> None:
+        """Show what the window's one filter lets through."""
+        if wanted != self._filter:
+            self._filter = wanted
+            self._rearrange()
 
     def point_at(self, row: int) -> Point:
-        return self._rows[self._order[row]].point
+        return self.rows.points[self._order[row]]
 
     def row_of(self, number: int | None) -> int | None:
         """The row that shows this point; None when it is filtered out."""
-        return next((row for row in range(len(self._order)) if self.point_at(row).number == number), None)
+        index = self.rows.index_of(number) if number is not None else None
+        row = int(self._row_of[index]) if index is not None else -1
+        return row if row >= 0 else None
 
     def row(self, row: int) -> PointRow:
-        return self._rows[self._order[row]]
+        return self.rows.row(int(self._order[row]))
 
     def row_for(self, number: int) -> PointRow | None:
         """The point with this number, filtered out or not."""
-        return next((row for row in self._rows if row.point.number == number), None)
+        index = self.rows.index_of(number)
+        return self.rows.row(index) if index is not None else None
 
     def speed_up_of(self, number: int) -> SpeedUp | None:
         """Over the baseline chosen, for the point with this number."""
         row = self.row_for(number)
         return row.speed_up if row else None
 
-    def texts(self, rows: Sequence[int]) -> list[list[str]]:
+    def text_of(self, point: Point) -> str:
+        """What typed words are looked for in; with what limits the point as soon as that is known."""
+        return self.rows.text_of(point)
+
+    def texts(self, rows: Sequence[int], columns: Sequence[int] = range(len(COLUMNS))) -> list[list[str]]:
         """Titles, then the texts of these rows in full: what is copied."""
-        titles = [column.title for column in COLUMNS]
-        return [titles, *([column.full_text(self.row(row)) for column in COLUMNS] for row in rows)]
+        chosen = [COLUMNS[column] for column in columns]
+        found = (self.row(row) for row in rows)
+        return [[column.title for column in chosen], *([c.full_text(row) for c in chosen] for row in found)]
 
     # QAbstractTableModel
 
@@ -167,70 +175,161 @@ class PointTable(QAbstractTableModel):
     def data(self, index: Index, role: int = _DISPLAY) -> object:
         if not index.isValid():
             return None
-        row, column = self.row(index.row()), COLUMNS[index.column()]
+        return self.cell(int(self._order[index.row()]), index.column(), role)
+
+    def cell(self, index: int, column_number: int, role: int) -> object:
+        """What a view asks of a row, by its index in ``rows``."""
+        column, point = COLUMNS[column_number], self.rows.points[index]
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return column.text(row)
+                return column.text(self.rows.row(index))
             case Qt.ItemDataRole.ToolTipRole:
-                return tip_text(_tool_tip(row, column))
+                return tip_text(_tool_tip(self.rows.row(index), column))
             case Qt.ItemDataRole.TextAlignmentRole:
                 return _RIGHT if column.is_number else _LEFT
+            case PointRole.ROW:
+                return self.rows.row(index)
             case PointRole.POINT:
-                return row.point
+                return point
             case PointRole.PROVIDER:
-                return row.point.implementation.provider
+                return point.implementation.provider
             case PointRole.HAS_TIME:
-                return row.point.measured is not None
+                return point.measured is not None
             case PointRole.HAS_FAILED:
-                return isinstance(row.point.outcome, Failed)
+                return isinstance(point.outcome, Failed)
             case PointRole.SORT_KEY:
-                return column.key(row)
+                return column.key(self.rows.row(index))
             case _:
                 return None
 
     def sort(self, column: int, order: Qt.SortOrder = _ASCENDING) -> None:
         self._sorted_by = (column, order) if 0 <= column < len(COLUMNS) else None
-        self.refresh()
+        self._rearrange()
 
-    def _point_added(self) -> None:
-        """At once, or in a large session together with those that follow: each refresh makes all rows."""
-        count = len(self._model.session.points)
-        if count <= _MANY:
-            self.refresh()
-        elif not self._waiting.isActive():
-            self._waiting.start(count // 2)  # ms, so that a window that measures has time for its user
+    # What the session and the user change
 
     def _session_replaced(self) -> None:
-        self._pinned = pins_of(self._model.session.marks)
-        self.refresh()
+        self.beginResetModel()
+        session = self._model.session
+        self.rows = RowStore(session, self._provider, pins_of(session.marks))
+        self._set_order(self._arranged())
+        self.endResetModel()
+        self._fill_soon()
+        self.counts_changed.emit()
 
-    def _visible(self) -> list[int]:
-        matching = [index for index, row in enumerate(self._rows) if self._matches(row)]
-        if self._sorted_by is None or not matching:
-            return matching
+    def _point_added(self, point: Point) -> None:
+        index = self.rows.add(point)
+        order = self._arranged()
+        shown = np.flatnonzero(order == index)
+        rest = np.delete(order, shown)
+        self._row_of = np.append(self._row_of, -1)
+        if len(shown):
+            row = int(shown[0])
+            self.beginInsertRows(QModelIndex(), row, row)
+            self._set_order(np.insert(self._order, row, index))
+            self.endInsertRows()
+        if not np.array_equal(rest, np.delete(self._order, shown)):
+            self._rearrange(order)  # by speed-ups, which the point has changed
+        self._figures_changed(self.rows.members[self.rows.group_of(index)])
+        self.counts_changed.emit()
+
+    def _ceilings_changed(self) -> None:
+        self.rows.forget_verdicts()
+        self._rearrange_if(RestsOn.CEILINGS)
+        self._figures_changed(None)
+
+    def _trace_added(self) -> None:
+        rows = self.rows.know_traces()
+        self._rearrange_if(RestsOn.TRACES)
+        self._figures_changed(rows)
+
+    def _marks_changed(self) -> None:
+        """Pins, and notes and tags, which words may be looked for in."""
+        self.rows.forget_texts()
+        self.pin(*pins_of(self._model.session.marks))
+
+    def _compare_with(self, provider: Provider, pinned: tuple[int, ...]) -> None:
+        changed = self.rows.compare_with(provider, pinned)
+        self._provider = provider
+        self._rearrange_if(RestsOn.OTHERS)
+        self._figures_changed(changed)
+        self.counts_changed.emit()  # the pane shows the baseline beside them
+
+    def _figures_changed(self, indices: Sequence[int] | None) -> None:
+        """Tell the views, and make again in a quiet moment what they do not ask for."""
+        last = len(COLUMNS) - 1
+        if indices is None and len(self._order):
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self._order) - 1, last))
+        for index in indices or ():
+            if (row := int(self._row_of[index])) >= 0:
+                self.dataChanged.emit(self.index(row, 0), self.index(row, last))
+        points = self.rows.points
+        self.rows_changed.emit(indices if indices is None else frozenset(points[i].number for i in indices))
+        self._fill_soon()
+
+    # Rows that nobody has asked for yet
+
+    def _fill_soon(self) -> None:
+        if not self.rows.is_whole:
+            self._filling.start(_FILL_AFTER_MS)
+
+    def _fill(self) -> None:
+        self.rows.make_more(_FILL_S)
+        if not self.rows.is_whole:
+            self._filling.start(0)
+            return
+        self._rearrange_if(RestsOn.CEILINGS, RestsOn.OTHERS)
+        self.texts_known.emit()
+        if self._filter.text:
+            self._rearrange()
+
+    # The order
+
+    def _rearrange_if(self, *rests_on: RestsOn) -> None:
+        """Where the rows stand by something that has changed."""
+        if self.sorted_by and self.sorted_by.rests_on in rests_on:
+            self._rearrange()
+
+    def _rearrange(self, order: NDArray[np.int64] | None = None) -> None:
+        """Put the rows in their order, keeping the views' current and selected ones."""
+        order = self._arranged() if order is None else order
+        if np.array_equal(order, self._order):
+            return
+        is_as_many = len(order) == len(self._order)
+        self.layoutAboutToBeChanged.emit()
+        old = self.persistentIndexList()
+        indices = [int(self._order[index.row()]) for index in old]
+        self._set_order(order)
+        self.changePersistentIndexList(old, [self._moved(*pair) for pair in zip(indices, old, strict=True)])
+        self.layoutChanged.emit()
+        if not is_as_many:
+            self.counts_changed.emit()
+
+    def _moved(self, index: int, old: QModelIndex) -> QModelIndex:
+        row = int(self._row_of[index])
+        return self.index(row, old.column()) if row >= 0 else QModelIndex()
+
+    def _set_order(self, order: NDArray[np.int64]) -> None:
+        self._order = order
+        self._row_of = np.full(len(self.rows), -1, dtype=np.int64)
+        self._row_of[order] = np.arange(len(order))
+
+    def _arranged(self) -> NDArray[np.int64]:
+        if self._filter.is_open:
+            kept = np.arange(len(self.rows), dtype=np.int64)
+        else:
+            kept = np.flatnonzero(self.rows.kept(self._filter))
+        if self._sorted_by is None:
+            return kept
         column, order = self._sorted_by
-        keys = [COLUMNS[column].key(self._rows[index]) for index in matching]
-        return [matching[place] for place in _sorted_places(keys, descending=order is not _ASCENDING)]
-
-    def _matches(self, row: PointRow) -> bool:
-        return self._view.keeps(
-            row.point, lambda _: search_text(row.point, row.verdict, self._model.mark(row.point.number))
-        )
-
-
-def _sorted_places(keys: Sequence[float | str | None], *, descending: bool) -> list[int]:
-    """Stable order of the keys; those that are None come last in both directions."""
-    known = [place for place, key in enumerate(keys) if key is not None]
-    unknown = [place for place, key in enumerate(keys) if key is None]
-    values = np.array([keys[place] for place in known])
-    _, ranks = np.unique(values, return_inverse=True)
-    order = np.argsort(-ranks if descending else ranks, kind="stable")
-    return [known[place] for place in order] + unknown
+        return self.rows.order(kept, column, descending=order is not _ASCENDING)
 
 
 def _tool_tip(row: PointRow, column: Column) -> str:
     if column.title == "Speed-up" and row.speed_up:
         return f"{speed_up_text(row.speed_up)}\n{speed_up_origin(row.speed_up)}"
+    if column.title == "Flags" and row.verdict.flags:
+        return flags_tip(row.verdict.flags)
     if column.in_full:
         return column.in_full(row)
     lines = ["" if column.is_number else column.text(row), reason_text(row.point) or column.tip]

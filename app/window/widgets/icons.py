@@ -3,8 +3,9 @@
 from functools import cache
 
 from PySide6.QtCore import QByteArray, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap, QPolygonF
+from PySide6.QtGui import QColor, QFontMetrics, QIcon, QPainter, QPixmap, QPolygonF
 from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QStyleOptionViewItem
 
 from roofscope.app.presentation.tokens import MARKER_CORNERS, PROVIDER_MARKERS, Marker, Theme
 from roofscope.profiling.paths import ASSETS
@@ -41,6 +42,12 @@ def icon_pixmap(name: str, colour: str, size: int = 16, ratio: float = 1.0) -> Q
     pixmap = _tinted(name, colour, round(size * ratio)).copy()
     pixmap.setDevicePixelRatio(ratio)
     return pixmap
+
+
+def mark_size(option: QStyleOptionViewItem) -> int:
+    """Pixels of a mark beside a text, which grows with it."""
+    metrics: QFontMetrics = option.fontMetrics  # type: ignore[attr-defined]
+    return max(12, round(0.9 * metrics.height()))
 
 
 @cache

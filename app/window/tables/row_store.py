@@ -1,0 +1,264 @@
+"""Rows of a session's points, each made when it is first asked for, and what they are sorted and searched by.
+
+Judging a point and comparing it with its baseline takes 0.15 ms: 10,000 at once would hold the window up for
+more than a second. So rows are made for those that are looked at, and then for all while nobody waits.
+"""
+
+import time
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roofscope.app.presentation.point_columns import COLUMNS, Key, RestsOn
+from roofscope.app.presentation.point_row import NOT_JUDGED, PointRow
+from roofscope.app.presentation.search_text import is_found
+from roofscope.app.presentation.view_filter import ViewFilter, search_text
+from roofscope.app.window.tables.search_texts import SearchTexts
+from roofscope.app.window.tables.sort_keys import SortKeys
+from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp, comparable
+from roofscope.profiling.analysis.verdict import Verdict, verdict
+from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.session import Point, Session
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+_AT_ONCE = 300  # rows that a sort or a search makes without asking: a twentieth of a second
+_TIME = next(i for i, column in enumerate(COLUMNS) if column.title == "Time")
+
+
+class RowStore:
+    """Rows by their index, which is the order of arrival; groups are workloads, by the order of theirs."""
+
+    def __init__(
+        self, session: Session, provider: Provider = Provider.EAGER, pinned: tuple[int, ...] = ()
+    ) -> None:
+        self._session = session
+        self._provider = provider
+        self.pinned = pinned
+        self.judged_count = 0  # since the store was made: a test watches it
+        self.points: list[Point] = []
+        self.members: list[list[int]] = []  # of each group
+        self._group_of: list[int] = []
+        self._groups: dict[str, int] = {}  # by what is comparable
+        self._group_of_job: dict[int, int] = {}  # by the job's identity: the points keep it alive
+        self._indices: dict[int, int] = {}  # by the point's number
+        self._verdicts: list[Verdict | None] = []
+        self._ratios: list[tuple[SpeedUp | None, Payback] | None] = []
+        self._rows: list[PointRow | None] = []
+        self._unmade: set[int] = set()
+        self._compared: dict[int, tuple[Baselines, BreakEven]] = {}  # of each group
+        self._keys: dict[int, SortKeys] = {}  # by column
+        self._texts = SearchTexts()
+        self._traced = _traced(session)
+        for point in session.points:
+            self._append(point)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def add(self, point: Point) -> int:
+        """One more row; speed-ups of its workload are made again when they are asked for."""
+        index = self._append(point)
+        self.forget_ratios(self._group_of[index])
+        for column, keys in list(self._keys.items()):
+            if COLUMNS[column].rests_on is RestsOn.CEILINGS:
+                del self._keys[column]
+            else:
+                keys.add(self._key(column, index))
+        return index
+
+    def _append(self, point: Point) -> int:
+        index, job = len(self.points), id(point.job)
+        if job not in self._group_of_job:
+            self._group_of_job[job] = self._groups.setdefault(comparable(point), len(self._groups))
+        group = self._group_of_job[job]
+        if group == len(self.members):
+            self.members.append([])
+        self.points.append(point)
+        self._group_of.append(group)
+        self.members[group].append(index)
+        self._indices[point.number] = index
+        self._verdicts.append(None)
+        self._ratios.append(None)
+        self._rows.append(None)
+        self._unmade.add(index)
+        return index
+
+    @property
+    def groups(self) -> Integers:
+        """The group of each row."""
+        return np.array(self._group_of, dtype=np.int64)
+
+    def group_of(self, index: int) -> int:
+        return self._group_of[index]
+
+    def index_of(self, number: int) -> int | None:
+        return self._indices.get(number)
+
+    def row(self, index: int) -> PointRow:
+        made = self._rows[index]
+        if made is None:
+            point = self.points[index]
+            judged = self._verdicts[index] or self._judge(point)
+            ratios = self._ratios[index] or self._compare(index)
+            made = PointRow(point, judged, *ratios, has_trace=self._has_trace(index))
+            self._verdicts[index], self._ratios[index], self._rows[index] = judged, ratios, made
+            self._unmade.discard(index)
+        return made
+
+    def _judge(self, point: Point) -> Verdict:
+        self.judged_count += 1
+        return verdict(point, self._session)
+
+    def _compare(self, index: int) -> tuple[SpeedUp | None, Payback]:
+        group = self._group_of[index]
+        if group not in self._compared:
+            points = [self.points[member] for member in self.members[group]]
+            self._compared[group] = Baselines(points, self._provider, self.pinned), BreakEven(points)
+        baselines, break_even = self._compared[group]
+        return baselines.speed_up(self.points[index]), break_even.calls(self.points[index])
+
+    # What is no longer so
+
+    def compare_with(self, provider: Provider, pinned: tuple[int, ...]) -> list[int] | None:
+        """Another baseline; a pinned one is that of its own workload. The rows that change; None: all."""
+        found = map(self.index_of, {*self.pinned, *pinned} if pinned != self.pinned else ())
+        groups = sorted({self._group_of[index] for index in found if index is not None})
+        self.pinned = pinned
+        if provider is not self._provider:
+            self._provider = provider
+            groups = list(range(len(self.members)))
+        for group in groups:
+            self.forget_ratios(group)
+        if len(groups) == len(self.members):
+            return None
+        return [index for group in groups for index in self.members[group]]
+
+    def forget_ratios(self, group: int) -> None:
+        self._compared.pop(group, None)
+        for index in self.members[group]:
+            self._ratios[index] = self._rows[index] = None
+        self._unmade.update(self.members[group])
+        self._forget_keys(RestsOn.OTHERS)
+
+    def forget_verdicts(self) -> None:
+        self._verdicts = [None] * len(self)
+        self._rows = [None] * len(self)
+        self._unmade = set(range(len(self)))
+        self._texts.forget_verdicts()
+        self._forget_keys(RestsOn.CEILINGS)
+
+    def know_traces(self) -> list[int]:
+        """The rows of which there is a trace that there was not."""
+        before, self._traced = self._traced, _traced(self._session)
+        new = self._traced - before
+        rows = [index for index in range(len(self)) if new and self._trace_key(index) in new]
+        for index in rows:
+            self._rows[index] = None
+        self._unmade.update(rows)
+        self._forget_keys(RestsOn.TRACES)
+        return rows
+
+    def _has_trace(self, index: int) -> bool:
+        return bool(self._traced) and self._trace_key(index) in self._traced
+
+    def _trace_key(self, index: int) -> tuple[str, str, str]:
+        point = self.points[index]
+        return point.implementation.key, point.job.workload.label, point.job.device
+
+    def _forget_keys(self, of: RestsOn) -> None:
+        for column in [column for column in self._keys if COLUMNS[column].rests_on is of]:
+            del self._keys[column]
+
+    # Made in advance
+
+    @property
+    def is_whole(self) -> bool:
+        return not self._unmade
+
+    def make_more(self, for_s: float) -> None:
+        """Make rows until the time is spent or all are there."""
+        ends = time.perf_counter() + for_s
+        while self._unmade and time.perf_counter() < ends:
+            index = next(iter(self._unmade))
+            self.row(index)
+            self.text_of(self.points[index])
+
+    def _make_few(self) -> None:
+        if len(self._unmade) <= _AT_ONCE:
+            for index in list(self._unmade):
+                self.row(index)
+
+    # Order and filter
+
+    def keys(self, column: int) -> Floats:
+        """A number a row by which the column sorts; NaN, which sorts last, for what is not known yet."""
+        rests_on = COLUMNS[column].rests_on
+        if column not in self._keys:
+            if rests_on.is_slow:
+                self._make_few()
+            keys = SortKeys([self._key(column, index) for index in range(len(self))])
+            if rests_on.is_slow and self._unmade:
+                return keys.numbers()  # for now
+            self._keys[column] = keys
+        return self._keys[column].numbers()
+
+    def _key(self, column: int, index: int) -> Key:
+        if COLUMNS[column].rests_on.is_slow:
+            made = self._rows[index]
+            return COLUMNS[column].key(made) if made else None
+        return COLUMNS[column].key(self._plain_row(index))
+
+    def _plain_row(self, index: int) -> PointRow:
+        """What is known at once."""
+        return PointRow(self.points[index], NOT_JUDGED, None, has_trace=self._has_trace(index))
+
+    def order(self, indices: Integers, column: int, *, descending: bool) -> Integers:
+        """These rows by a column, equal ones in the order given."""
+        keys = self.keys(column)[indices]
+        return indices[np.argsort(-keys if descending else keys, kind="stable")]
+
+    def by_time(self) -> Integers:
+        """The rank of each row's time."""
+        ranks = np.empty(len(self), dtype=np.int64)
+        ranks[np.argsort(self.keys(_TIME), kind="stable")] = np.arange(len(self))
+        return ranks
+
+    def kept(self, wanted: ViewFilter) -> Mask:
+        """Which rows the filter lets through."""
+        mask = np.ones(len(self), dtype=np.bool_)
+        if wanted.kernels is not None:
+            mask &= self._mask(point.job.workload.kernel in wanted.kernels for point in self.points)
+        if wanted.dtype is not None:
+            mask &= self._mask(point.job.workload.dtype is wanted.dtype for point in self.points)
+        if wanted.hidden:
+            mask &= self._mask(point.implementation.provider not in wanted.hidden for point in self.points)
+        if wanted.put_aside:
+            mask &= self._mask(point.number not in wanted.put_aside for point in self.points)
+        if words := wanted.text.lower().split():
+            mask &= self._mask(is_found(words, self.text_of(point)) for point in self.points)
+        return mask
+
+    def text_of(self, point: Point) -> str:
+        """What typed words are looked for in; of a point that is not here too."""
+        index = self._indices.get(point.number)
+        if index is None:
+            return search_text(point, verdict(point, self._session))
+        self._make_few()
+        return self._texts.of(index, point, self._rows[index], self._session.marks.get(point.number))
+
+    def forget_texts(self) -> None:
+        """Notes and tags have changed."""
+        self._texts = SearchTexts()
+
+    def _mask(self, found: Iterable[bool]) -> Mask:
+        return np.fromiter(found, dtype=np.bool_, count=len(self))
+
+
+def _traced(session: Session) -> frozenset[tuple[str, str, str]]:
+    return frozenset(
+        (trace.implementation.key, trace.job.workload.label, trace.job.device) for trace in session.traces
+    )

@@ -1,0 +1,308 @@
+"""The measuring half of window_budgets: one part of the window's budgets, in a process of its own.
+
+    python -P window_actions.py CHECKOUT PART REPEATS
+
+The file is run by its path, so that one and the same file measures any checkout, which gives the package. It
+prints a line of JSON a reading: what was done, seconds by the wall and seconds of the thread's own clock.
+"""
+
+import json
+import os
+import runpy
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+runpy.run_path(str(Path(sys.argv[1], "main.py")))  # the checkout's folder becomes the package
+sys.path.insert(0, str(Path(__file__).parent))
+
+import event_loop  # noqa: E402
+import msgspec  # noqa: E402
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt, QTimer  # noqa: E402
+from PySide6.QtGui import QMouseEvent, QWheelEvent  # noqa: E402
+from PySide6.QtWidgets import QApplication, QLineEdit  # noqa: E402
+
+from roofscope.app.window.application import Application, build_window  # noqa: E402
+from roofscope.profiling.paths import ASSETS, UserPaths  # noqa: E402
+from roofscope.profiling.results.session_reader import load  # noqa: E402
+
+if TYPE_CHECKING:
+    from roofscope.profiling.planning.plan import Job
+    from roofscope.profiling.results.outcome import TimeStats
+    from roofscope.profiling.results.session import Point, Session
+
+SESSION = ASSETS / "sessions" / "h200.roofscope"
+FRAME_S = 1 / 60
+FRAMES = 40
+_SORTED = (4, 5, 1, 6)  # columns: a time, a share, a name, a ratio
+ARRIVAL_MS, ARRIVAL_S = 50, 4.0
+
+
+def say(name: str, wall_s: float, cpu_s: float) -> None:
+    print(json.dumps([name, wall_s, cpu_s]), flush=True)
+
+
+def places() -> UserPaths:
+    folder = Path(tempfile.mkdtemp(prefix="roofscope-budgets-"))
+    return UserPaths(folder / "s", folder / "window.json", folder / "c", folder / "a")
+
+
+def open_window() -> Application:
+    """With tests' invented devices and their worker, which computes nothing."""
+    from roofscope.tests.qt.conftest import FakeDevices, FakeTarget
+
+    made = build_window(QApplication([]), places(), source=FakeDevices(), target=FakeTarget("quick"))
+    made.start([SESSION])
+    made.window.resize(1280, 800)
+    made.window.show()
+    event_loop.run_loop(until=lambda: made.panes.plan_bar.device() is not None)
+    event_loop.longest_block(lambda: None)
+    return made
+
+
+def replicas(points: "tuple[Point, ...]", wanted: int) -> "Iterator[Point]":
+    """The points again and again, each time as other workloads: sizes and times grow from copy to copy."""
+    numbers = count(1)
+    for copy in count():
+        jobs: dict[str, Job] = {}
+        for point in points:
+            if (number := next(numbers)) > wanted:
+                return
+            if point.job.id not in jobs:
+                jobs[point.job.id] = _varied(point.job, copy)
+            outcome = point.outcome
+            if point.measured:
+                outcome = msgspec.structs.replace(point.measured, time=_slower(point.measured.time, copy))
+            yield msgspec.structs.replace(point, number=number, job=jobs[point.job.id], outcome=outcome)
+
+
+def _slower(found: "TimeStats", copy: int) -> "TimeStats":
+    factor = 1 + copy * 0.013
+    low_s, high_s = (bound and bound * factor for bound in (found.low_s, found.high_s))
+    return msgspec.structs.replace(found, median_s=found.median_s * factor, low_s=low_s, high_s=high_s)
+
+
+def _varied(job: "Job", copy: int) -> "Job":
+    if not copy:
+        return job
+    workload = job.workload
+    first = next(iter(workload.sizes))
+    sizes = {**workload.sizes, first: workload.sizes[first] + copy}
+    workload = msgspec.structs.replace(workload, sizes=sizes)
+    number = job.id.rpartition("-")[2]
+    return msgspec.structs.replace(job, id=f"job-{copy * 1000 + int(number)}", workload=workload)
+
+
+def of_size(wanted: int) -> "Session":
+    session = load(SESSION)
+    session.points = tuple(replicas(session.points, wanted))
+    return session
+
+
+def part_start(_: int) -> None:
+    """First paint; the parent knows when it started this process."""
+
+    class Painted(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            if event.type() == QEvent.Type.Paint and not times:
+                times.extend((time.monotonic(), time.process_time()))
+            return False
+
+    app, times = QApplication([]), list[float]()
+    made = build_window(app, places())
+    made.start([SESSION])
+    painted = Painted()
+    made.window.installEventFilter(painted)
+    made.window.show()
+    event_loop.run_loop(until=lambda: bool(times))
+    say("painted", *times)
+    made.window.close()
+
+
+def part_actions(repeats: int) -> None:
+    made = open_window()
+    for name, act, until in actions(made):
+        for _ in range(repeats):
+            say(name, *event_loop.longest_block(act, until=until))
+    made.window.close()
+
+
+def actions(made: Application) -> Iterator[tuple[str, Callable[[], object], Callable[[], bool]]]:
+    from roofscope.app.window.commands import CommandId
+
+    window, filter_line, turn = made.window, line_of(made), count()
+    numbers = [point.number for point in made.model.session.points if point.measured]
+    folder = Path(tempfile.mkdtemp(prefix="roofscope-budgets-"))
+
+    def at_once() -> bool:
+        return True
+
+    def trigger(*commands: CommandId) -> Callable[[], object]:
+        def act() -> None:
+            window.actions_of[commands[next(turn) % len(commands)]].trigger()
+
+        return act
+
+    yield "selection", lambda: made.selection.select(numbers[next(turn) * 7 % len(numbers)]), at_once
+    yield "sort", lambda: sort(made, next(turn)), at_once
+    yield "filter key", lambda: filter_line.setText(("s", "so", "sof", "")[next(turn) % 4]), at_once
+    filter_line.setText("")
+    yield "PNG", lambda: made.commands.export(folder / "a.png"), at_once
+    yield "SVG", lambda: made.commands.export(folder / "a.svg"), at_once
+    yield "copy image", made.panes.chart.copy_image, at_once
+    yield "copy rows", trigger(CommandId.COPY), at_once
+    yield "theme", trigger(CommandId.THEME_DARK, CommandId.THEME_LIGHT), at_once
+    yield "Run", trigger(CommandId.RUN), lambda: not made.controller.is_running
+
+
+def line_of(made: Application) -> QLineEdit:
+    return made.panes.results.findChildren(QLineEdit)[0]
+
+
+def sort(made: Application, turn: int) -> None:
+    order = Qt.SortOrder.DescendingOrder if turn % 2 else Qt.SortOrder.AscendingOrder
+    made.panes.results.view.sortByColumn(_SORTED[turn // 2 % len(_SORTED)], order)
+
+
+def part_arriving(repeats: int) -> None:
+    """Points at 20 a second, first into 300 and then into 10,000."""
+    made = open_window()
+    for wanted in (300, 10_000):
+        session = of_size(wanted + 1000)
+        session.points, coming = session.points[:wanted], iter(session.points[wanted:])
+        made.model.replace(session)
+        event_loop.run_loop(until=lambda: True)
+        event_loop.longest_block(lambda: None)
+        for _ in range(repeats):
+            timer = QTimer(interval=ARRIVAL_MS)
+            timer.timeout.connect(lambda coming=coming: made.model.add_point(next(coming)))
+            ended = time.monotonic() + ARRIVAL_S
+            block = event_loop.longest_block(timer.start, until=lambda ended=ended: time.monotonic() > ended)
+            timer.stop()
+            say(f"points at 20 a second into {wanted:,}", *block)
+    made.window.close()
+
+
+def part_frames(repeats: int) -> None:
+    made = open_window()
+    for wanted in (300, 10_000):
+        made.model.replace(of_size(wanted))
+        event_loop.longest_block(lambda: None)
+        for _ in range(repeats):
+            for name, frames in (("pan", pan(made)), ("zoom", zoom(made))):
+                for wall_s, cpu_s in frames:
+                    say(f"{name}, {wanted:,} points", wall_s, cpu_s)
+    made.window.close()
+
+
+def pan(made: Application) -> Iterator[tuple[float, float]]:
+    port, left = made.panes.chart.plot.viewport(), Qt.MouseButton.LeftButton
+    middle = QPointF(port.rect().center())
+
+    def send(kind: QEvent.Type, place: QPointF, button: Qt.MouseButton, held: Qt.MouseButton) -> None:
+        event = QMouseEvent(
+            kind, place, QPointF(port.mapToGlobal(place)), button, held, Qt.KeyboardModifier.NoModifier
+        )
+        QApplication.sendEvent(port, event)
+
+    send(QEvent.Type.MouseButtonPress, middle, left, left)
+    for step in range(FRAMES):
+        place = middle + QPointF(3 * (step if step < FRAMES // 2 else FRAMES - step), 0)
+        yield framed(
+            made, lambda place=place: send(QEvent.Type.MouseMove, place, Qt.MouseButton.NoButton, left)
+        )
+    send(QEvent.Type.MouseButtonRelease, middle, left, Qt.MouseButton.NoButton)
+
+
+def zoom(made: Application) -> Iterator[tuple[float, float]]:
+    port = made.panes.chart.plot.viewport()
+    middle = QPointF(port.rect().center())
+    for step in range(FRAMES):
+        angle = QPoint(0, 30 if step < FRAMES // 2 else -30)
+        event = QWheelEvent(
+            middle,
+            QPointF(port.mapToGlobal(middle)),
+            QPoint(),
+            angle,
+            Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.NoModifier,
+            Qt.ScrollPhase.NoScrollPhase,
+            False,
+        )
+        yield framed(made, lambda event=event: QApplication.sendEvent(port, event))
+
+
+def framed(made: Application, act: Callable[[], object]) -> tuple[float, float]:
+    """One frame: the event, what it queues, and the paint; then the rest of the screen's turn passes."""
+    wall_s, cpu_s = time.perf_counter(), time.thread_time()
+    act()
+    QApplication.processEvents()
+    made.panes.chart.plot.viewport().repaint()
+    spent_s = time.perf_counter() - wall_s
+    cpu_s = time.thread_time() - cpu_s
+    time.sleep(max(0.0, FRAME_S - spent_s))
+    return spent_s, cpu_s
+
+
+def part_table(repeats: int) -> None:
+    made, rows = open_window(), "10,000 rows"
+    line = line_of(made)
+    for _ in range(repeats):
+        session = of_size(10_000)
+        say(f"{rows}: table opens", *table_opens(session))
+        opened = event_loop.longest_block(lambda s=session: made.model.replace(s))
+        say(f"{rows}: window opens", *opened)
+    time_sorts(made, rows, repeats)
+    for _ in range(repeats):
+        for text in ("s", "so", "sof", "soft", "soft t", ""):
+            block = event_loop.longest_block(lambda text=text: line.setText(text))
+            say(f"{rows}: filter key", *block)
+    made.window.close()
+
+
+def part_many(repeats: int) -> None:
+    made = open_window()
+    session = of_size(100_000)
+    say("100,000 rows: window opens", *event_loop.longest_block(lambda: made.model.replace(session)))
+    time_sorts(made, "100,000 rows", repeats)
+    made.window.close()
+
+
+def time_sorts(made: Application, rows: str, repeats: int) -> None:
+    """The first sort of each column, which makes its keys, is another reading."""
+    for turn in range(4 * max(2, repeats)):
+        name = f"{rows}: sort" if turn >= 8 else f"{rows}: first sort of a column"
+        block = event_loop.longest_block(lambda turn=turn: sort(made, turn))
+        say(name, *block)
+
+
+def table_opens(session: "Session") -> tuple[float, float]:
+    """The model of the table alone, and the rows that a view asks for first."""
+    from roofscope.app.window.session_model import SessionModel
+    from roofscope.app.window.tables.point_table import PointTable
+
+    wall_s, cpu_s = time.perf_counter(), time.thread_time()
+    table = PointTable(SessionModel(session))
+    for row in range(30):
+        for column in range(table.columnCount()):
+            table.index(row, column).data()
+    return time.perf_counter() - wall_s, time.thread_time() - cpu_s
+
+
+PARTS = {
+    "start": part_start,
+    "actions": part_actions,
+    "arriving": part_arriving,
+    "frames": part_frames,
+    "table": part_table,
+    "many": part_many,
+}
+
+if __name__ == "__main__":
+    PARTS[sys.argv[2]](int(sys.argv[3]))
+    os._exit(0)  # what Qt frees in an order of its own is no matter of the budgets
