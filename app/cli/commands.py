@@ -19,6 +19,7 @@ from roofscope.app.cli.output import OutputLost, say
 COMMANDS = {
     "run": "Verify and time kernels; print a table and write a session file.",
     "show": "Print the table of a recorded session again.",
+    "why": "Say what limits each point, what that costs, the evidence, and the next step.",
     "list": "Say which kernels there are, in which implementations, types and sizes.",
     "export": "Write a session's points, roofline or traces in another format.",
     "salvage": "Write what is whole of a damaged session to a new one.",

@@ -6,6 +6,7 @@ Values are in SI base units with the unit in the name; null stands for what is n
 from msgspec import Struct
 
 from roofscope import __version__
+from roofscope.profiling.analysis.advice.record import WhyRecord
 from roofscope.profiling.analysis.export import SCHEMA, Schema, json_text
 from roofscope.profiling.analysis.flatten import point_records
 from roofscope.profiling.analysis.point_record import PointRecord
@@ -32,6 +33,12 @@ class RunDocument(Document, frozen=True, kw_only=True, tag="run"):
     device: Device | None
     points: tuple[PointRecord, ...]
     problem: str = ""
+    why: tuple[WhyRecord, ...] = ()  # of `show --why`
+
+
+class WhyDocument(Document, frozen=True, kw_only=True, tag="why"):
+    session: str
+    points: tuple[WhyRecord, ...]
 
 
 class CeilingsDocument(Document, frozen=True, kw_only=True, tag="ceilings"):
@@ -111,6 +118,7 @@ class ListDocument(Document, frozen=True, kw_only=True, tag="list"):
 
 AnyDocument = (
     RunDocument
+    | WhyDocument
     | CeilingsDocument
     | SelftestDocument
     | AdversariesDocument
@@ -125,6 +133,7 @@ def print_document(document: Document) -> None:
     print(json_text(document))
 
 
-def run_document(session: Session, problem: str = "") -> RunDocument:
+def run_document(session: Session, problem: str = "", why: tuple[WhyRecord, ...] = ()) -> RunDocument:
     points = tuple(point_records(session))
-    return RunDocument(session=str(session.path), device=session.device, points=points, problem=problem)
+    path, device = str(session.path), session.device
+    return RunDocument(session=path, device=device, points=points, problem=problem, why=why)

@@ -22,7 +22,12 @@ from roofscope.app.presentation.limiter_text import limiter_section
 from roofscope.app.presentation.payback import BY_WALL_NOTE, IN_GRAPH_NOTE, PAYBACK_NOTE, payback_text
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.run_facts import device_section, energy_section, time_section
-from roofscope.app.presentation.verdict_text import ceiling_name, ceiling_value_text, limit_name
+from roofscope.app.presentation.verdict_text import (
+    ceiling_name,
+    ceiling_value_text,
+    limit_name,
+    verdict_sentence,
+)
 from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES
 from roofscope.profiling.analysis.verdict import Verdict
 from roofscope.profiling.devices.environment import Environment
@@ -41,7 +46,7 @@ def sections(row: PointRow, session: Session) -> tuple[Section, ...]:
     if measured:
         found = [
             time_section(row, measured, session.device_of(row.point)),
-            limiter_section(row.verdict, measured),
+            limiter_section(row.verdict, measured, verdict_sentence(row.point, row.verdict)),
             _work(row, session),
             device_section(measured, session.device_of(row.point)),
             energy_section(row, measured),

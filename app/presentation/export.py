@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Protocol
 
 from roofscope.app.presentation.files import why_unwritable, write_file
+from roofscope.app.presentation.why_record import why_records
 from roofscope.profiling.analysis.export import csv_report, json_report
 from roofscope.profiling.results.session import Session
 
@@ -32,7 +33,7 @@ def export(session: Session, chart: PictureSource, path: Path) -> None:
         ".png": chart.png,
         ".svg": lambda: chart.picture().svg().encode(),
         ".csv": lambda: csv_report(session).encode(),
-        ".json": lambda: json_report(session).encode(),
+        ".json": lambda: json_report(session, why_records(session)).encode(),
     }
     content = contents.get(path.suffix.lower())
     if content is None:

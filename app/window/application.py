@@ -214,6 +214,8 @@ class Application(QObject):
         panes.cards.measure_asked.connect(self.commands.measure_here)
         panes.plan_bar.device_changed.connect(self._device_chosen)
         self.folder_commands.noticed.connect(panes.cards.notice)
+        panes.details.set_open(self.settings.open_facts)
+        panes.details.folds_changed.connect(self._remember_folds)
         panes.trace.failed.connect(panes.cards.notice)
         panes.trace.exported.connect(self.window.say)
         self.background.failed.connect(panes.cards.notice)
@@ -224,6 +226,9 @@ class Application(QObject):
         self.model.environment_changed.connect(self._tell_device)
         self._restyle()
         self._tell_reasons()
+
+    def _remember_folds(self, titles: tuple[str, ...]) -> None:
+        self.settings.open_facts = titles
 
     def _restyle(self) -> None:
         theme = self.theme_switch.theme

@@ -48,6 +48,7 @@ class _Remembered(Struct, frozen=True):
     kernel_folders: tuple[_Line, ...] = ()
     folder: _Line = ""
     layout: _Layout | None = None
+    open_facts: tuple[_Line, ...] = ("Time",)  # titles of the groups of the details that are unfolded
 
 
 class Settings:
@@ -98,6 +99,15 @@ class Settings:
     @folder.setter
     def folder(self, folder: Path) -> None:
         self._change(lambda values: msgspec.structs.replace(values, folder=_line(folder)))
+
+    @property
+    def open_facts(self) -> tuple[str, ...]:
+        """Titles of the groups of facts that the user left open."""
+        return self._values.open_facts
+
+    @open_facts.setter
+    def open_facts(self, titles: Sequence[str]) -> None:
+        self._change(lambda values: msgspec.structs.replace(values, open_facts=tuple(titles)))
 
     @property
     def layout(self) -> tuple[QByteArray, QByteArray]:

@@ -191,6 +191,18 @@ class ClockElasticity(Struct, frozen=True):
     blocks: Count
 
 
+class MemoryUse(Struct, frozen=True):
+    """What torch's allocator held during one call on a GPU. A CPU's allocator does not say."""
+
+    peak_bytes: Count  # more than before the call, at most: outputs and temporaries
+    output_bytes: Count  # what it returned
+
+    @property
+    def temporary_bytes(self) -> int:
+        """Alive at once at most and not returned: what fusion saves."""
+        return max(self.peak_bytes - self.output_bytes, 0)
+
+
 class Meanwhile(Struct, frozen=True):
     """A call's time by the headline's own method while another instrument observes it."""
 
@@ -259,6 +271,7 @@ class Measured(Struct, frozen=True, tag="measured"):
     profiled: Meanwhile | None = None  # while the profiler observed it, which slows some kernels
     unsealed_because: tuple[str, ...] | None = None  # what rests on its process's word; None: not recorded
     rotated_bytes: Count | None = None  # of all input sets that the calls took in turn
+    memory: MemoryUse | None = None  # of a call; None on a CPU and in older sessions
 
     @property
     def wall(self) -> Wall | None:

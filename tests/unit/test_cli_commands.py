@@ -21,6 +21,7 @@ from roofscope.app.cli.documents import (
     Document,
     ListDocument,
     RunDocument,
+    WhyDocument,
 )
 from roofscope.app.cli.run import RunOptions, run
 from roofscope.profiling.doctor import Check, CheckState, Part
@@ -246,3 +247,31 @@ def test_a_strict_run_fails_on_a_flagged_time(
     assert capsys.readouterr().err == f"--strict: 1 of 2 flagged: {key} (unstable).\n"
     flags.clear()
     assert run(msgspec.structs.replace(options, strict=True)) == 0
+
+
+def test_why_says_four_sentences_of_the_point_that_is_named(call) -> None:
+    by_name, by_number = call("why", GELU, "gelu/cuda_textbook", "--dtype", "fp32"), call("why", GELU, 6)
+    assert by_name.out == by_number.out
+    for word in ("Limit", "Cost", "Evidence", "Next"):
+        assert f"  {word}" in by_name.out
+    assert "Double arithmetic limits it" in by_name.out
+    assert "Double arithmetic limits it" in call("show", GELU, "--why").out
+    assert "Double arithmetic limits it" not in call("show", GELU).out
+    document = msgspec.json.decode(call("why", GELU, 6, "--json").out, type=WhyDocument)
+    assert document.points[0].limit in by_number.out
+    assert [record.number for record in document.points] == [6]
+
+
+@pytest.mark.parametrize(
+    ("point", "says"),
+    [
+        ("99", "has no point 99; its points are 1 to 14"),
+        ("1", "Point 1, gelu / Triton textbook, has no time"),
+        ("gelu/cuda_textbok", "did you mean 'gelu/cuda_textbook'?"),
+    ],
+)
+def test_why_refuses_a_point_that_it_cannot_explain(call, point: str, says: str) -> None:
+    called = call("why", GELU, point)
+    assert called.code == 2
+    assert says in called.err
+    assert not called.out
