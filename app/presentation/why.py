@@ -61,9 +61,13 @@ class WhyTexts:
         case = self._cases.of(point)
         return why_of(case, advise(case)) if case else None
 
-    def judged(self, point: Point) -> Judged | None:
-        case = self._cases.of(point)
-        return advise(case) if case else None
+
+def why_of_one(point: Point, session: Session) -> Why | None:
+    """Of one point, among thousands: only those of its kernel are looked at."""
+    kernel = point.job.workload.kernel
+    same = (other for other in session.points if other.job.workload.kernel == kernel)
+    case = Cases(session, same).of(point)
+    return why_of(case, advise(case)) if case else None
 
 
 def why_of(case: Case, judged: Judged) -> Why:

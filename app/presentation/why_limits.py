@@ -163,10 +163,12 @@ def _of_code(found: AnyAdvice) -> Words | None:
                 "Choose tiles whose count is a multiple of the multiprocessors, or a persistent grid.",
             )
         case Access():
+            subject = "How it reads memory limits it" if found.is_proven else "Probably how it reads memory"
+            unsure = "" if found.is_proven else "; whether the cores bind it only an exact run would tell"
             return Words(
-                "Its way of reading memory limits it: bytes come more than once, or too few are in flight.",
+                f"{subject}: bytes come more than once, or too few are in flight.",
                 f"It moves its bytes at {bandwidth_text(found.bandwidth)}; in this time the memory could "
-                f"move {ratio_text(found.times)} as many.",
+                f"move {ratio_text(found.times)} as many{unsure}.",
                 "Read each byte once, neighbouring threads neighbouring addresses, 16 bytes a thread.",
             )
         case _:
@@ -235,7 +237,7 @@ def _occupancy(found: Occupancy) -> Words:
     share = percent_text(found.occupancy)
     held = f", by {' and '.join(why)}" if why else ""
     return Words(
-        "Too few threads at once limit it.",
+        "Probably too few threads at once: the wait for memory shows.",
         f"A multiprocessor holds {at_most}{share} of the warps it could{held}.",
         "Use fewer registers or less shared memory, or keep more loads in flight a thread.",
     )

@@ -7,7 +7,7 @@ from typing import get_args
 import msgspec
 import pytest
 
-from roofscope.app.presentation.why import TITLES, Why, WhyTexts, choice_text
+from roofscope.app.presentation.why import TITLES, Why, WhyTexts, choice_text, why_of_one
 from roofscope.app.presentation.why_limits import limit_words
 from roofscope.app.presentation.why_record import why_records
 from roofscope.profiling.analysis.advice.case import Cases
@@ -39,7 +39,7 @@ def test_a_gelu_in_double_says_the_line_the_cost_and_who_shows_how():
 
 def test_a_softmax_in_several_passes_says_how_many_bytes_could_have_moved():
     found = why("h200", 75)
-    assert found.limit.startswith("Its way of reading memory limits it")
+    assert found.limit.startswith("Probably how it reads memory")
     assert "3.37× as many" in found.evidence
     assert "292 µs of its 416.0 µs" in found.cost
 
@@ -55,6 +55,13 @@ def test_a_product_bound_by_power_names_the_clock_that_it_held():
     assert found.limit == "Power limits it: the board lowers its clock."
     assert "1592 MHz of 1980 MHz" in found.evidence
     assert found.cost.startswith("That costs at most 264 µs of its 1.349 ms a call")
+
+
+def test_one_point_among_many_reads_as_it_does_with_all_of_them():
+    session = load(ASSETS / "sessions" / "h200.roofscope")
+    texts = WhyTexts(session)
+    for point in session.points[::7]:
+        assert why_of_one(point, session) == texts.of(point)
 
 
 @pytest.mark.parametrize("name", SESSIONS)

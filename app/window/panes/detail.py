@@ -21,7 +21,7 @@ from roofscope.app.presentation.failure_log import telling_lines
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.presentation.verdict_text import verdict_sentence
-from roofscope.app.presentation.why import WhyTexts
+from roofscope.app.presentation.why import why_of_one
 from roofscope.app.window.panes.call_histogram import CallHistogram
 from roofscope.app.window.panes.fold import Fold
 from roofscope.app.window.panes.gauge_bars import NAME_WIDTH, GaugeBars
@@ -137,7 +137,7 @@ class DetailPane(QWidget):
         self._title.setText(point.implementation.title)
         workload = point.job.workload
         self._subtitle.setText(f"{workload.dtype.label}, {workload.size_label}, {point.job.regime}")
-        why = WhyTexts(self._model.session).of(point)
+        why = why_of_one(point, self._model.session)
         self.why.show_why(why)
         self._verdict.setVisible(why is None)
         self._verdict.setText(verdict_sentence(point, row.verdict))

@@ -19,6 +19,7 @@ class Access(Advice, frozen=True, kw_only=True, tag="access"):
     bandwidth: float  # B/s
     ceiling: float  # B/s
     times: float  # bytes that the memory could have moved, over the compulsory ones
+    is_proven: bool  # its time was seen not to follow the clock, so the cores do not bind it
 
 
 def access(case: Case) -> Access | None:
@@ -35,6 +36,7 @@ def access(case: Case) -> Access | None:
         bandwidth=bandwidth,
         ceiling=roof.value,
         times=roof.value / bandwidth,
+        is_proven=case.deciding(Cause.NOT_CORE) is not None or case.deciding(Cause.COLD) is not None,
         saves_s=case.headroom_s,
         is_at_most=True,
     )

@@ -89,13 +89,15 @@ class Case(Struct, frozen=True):
 class Cases:
     """The cases of a session, looked up among the points of a workload only."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, points: Iterable[Point] | None = None) -> None:
+        """``points``: those to look among, where not all are needed; they hold whole workloads."""
+        points = session.points if points is None else tuple(points)
         self._session = session
-        self._baselines = Baselines(session.points)
-        self._break_even = BreakEven(session.points)
+        self._baselines = Baselines(points)
+        self._break_even = BreakEven(points)
         self._by_workload: dict[str, list[Point]] = {}
         self._by_implementation: dict[str, list[Point]] = {}
-        for point in session.points:
+        for point in points:
             if point.measured:
                 self._by_workload.setdefault(_workload(point), []).append(point)
                 self._by_implementation.setdefault(_implementation(point), []).append(point)
