@@ -107,6 +107,21 @@ class Verification(Struct, frozen=True):
     unverified: str = ""  # a sentence: which odd size the implementation does not take; "": none is left out
 
 
+class CodeNote(Struct, frozen=True):
+    """What torch.compile said of a line of the implementation's own code."""
+
+    reason: str  # one line
+    file: str = ""  # its name without folders
+    line: Count = 0
+    code: str = ""  # of that line
+    count: Count = 1  # how often it was said
+
+
+class CompileNotes(Struct, frozen=True):
+    breaks: tuple[CodeNote, ...] = ()  # where a graph ends and Python steps in
+    recompiles: tuple[CodeNote, ...] = ()  # the guards that failed; the line begins the code compiled again
+
+
 class BuildInfo(Struct, frozen=True):
     """What the compiler reported. None where it reports nothing."""
 
@@ -121,6 +136,7 @@ class BuildInfo(Struct, frozen=True):
     recompiles: Count | None = None  # of code compiled before, for other shapes or values
     cached_graphs: Count | None = None  # found compiled on disk, which makes the compile time say little
     double_instructions: Count | None = None  # of the compiled code, which compute in double precision
+    compile_notes: CompileNotes | None = None  # of torch.compile; None in older sessions
 
 
 class Evidence(Struct, frozen=True):

@@ -14,7 +14,8 @@ from torch._dynamo import convert_frame, pgo
 from torch._dynamo.utils import counters
 
 from roofscope.profiling.planning.catalog import load_module
-from roofscope.profiling.results.outcome import BuildInfo
+from roofscope.profiling.results.outcome import BuildInfo, CompileNotes
+from roofscope.profiling.worker.build.compile_notes import Notebook, together
 from roofscope.profiling.worker.build.contract import BuildRequest, Built, Call, Tensors, run_of
 from roofscope.profiling.worker.inputs import as_tuple
 
@@ -34,6 +35,7 @@ def build(request: BuildRequest) -> Built:
     replays = mode in _REPLAYING and request.device.type == "cuda"
     _forget_shapes()
     _ledger.settle()
+    _notebook.settle()
     measured = _Counted(_compiled(path, mode, request.inputs, replays=replays))
     others = _compiled(path, mode, request.inputs, replays=replays)
     measured_shapes: list[torch.Size] = []
@@ -46,6 +48,7 @@ def build(request: BuildRequest) -> Built:
             return measured(*inputs)
         outputs = others(*inputs)
         _ledger.settle()
+        _notebook.settle()
         return outputs
 
     return Built(call, measured.info)
@@ -131,6 +134,7 @@ class _Ledger:
 
 
 _ledger = _Ledger()
+_notebook = Notebook()
 
 
 class _Counted:
@@ -140,6 +144,7 @@ class _Counted:
         self._run = run
         self._seconds = 0.0
         self._work = _Work()
+        self._notes = CompileNotes()
 
     def __call__(self, *inputs: torch.Tensor) -> Tensors:
         started = time.perf_counter()
@@ -148,6 +153,7 @@ class _Counted:
             self._seconds += time.perf_counter() - started
             done = _ledger.settle()
             self._work = _Work(*(one + other for one, other in zip(self._work, done, strict=True)))
+            self._notes = together(self._notes, _notebook.settle())
         return outputs
 
     def info(self) -> BuildInfo:
@@ -157,4 +163,5 @@ class _Counted:
             graph_breaks=self._work.breaks,
             recompiles=None if _compilations is None else self._work.recompiles,
             cached_graphs=self._work.cached,
+            compile_notes=self._notes,
         )
