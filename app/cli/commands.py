@@ -20,6 +20,7 @@ COMMANDS = {
     "run": "Verify and time kernels; print a table and write a session file.",
     "show": "Print the table of a recorded session again.",
     "why": "Say what limits each point, what that costs, the evidence, and the next step.",
+    "compile-report": "Say whether torch.compile is worth it: its modes side by side, by workload.",
     "list": "Say which kernels there are, in which implementations, types and sizes.",
     "export": "Write a session's points, roofline or traces in another format.",
     "salvage": "Write what is whole of a damaged session to a new one.",
@@ -37,7 +38,7 @@ COMMANDS = {
 def load_command(name: str) -> Any:
     """The command as typer makes it of the function ``command`` in its module."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name)(import_module(f"roofscope.app.cli.{name}").command)
+    app.command(name)(import_module(f"roofscope.app.cli.{name.replace('-', '_')}").command)
     return typer.main.get_command(app)
 
 

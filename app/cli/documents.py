@@ -6,6 +6,7 @@ Values are in SI base units with the unit in the name; null stands for what is n
 from msgspec import Struct
 
 from roofscope import __version__
+from roofscope.app.presentation.compile_lab import Laboratory
 from roofscope.profiling.analysis.advice.record import WhyRecord
 from roofscope.profiling.analysis.export import SCHEMA, Schema, json_text
 from roofscope.profiling.analysis.flatten import point_records
@@ -39,6 +40,11 @@ class RunDocument(Document, frozen=True, kw_only=True, tag="run"):
 class WhyDocument(Document, frozen=True, kw_only=True, tag="why"):
     session: str
     points: tuple[WhyRecord, ...]
+
+
+class CompileDocument(Document, frozen=True, kw_only=True, tag="compile-report"):
+    session: str
+    workloads: tuple[Laboratory, ...]
 
 
 class CeilingsDocument(Document, frozen=True, kw_only=True, tag="ceilings"):
@@ -119,6 +125,7 @@ class ListDocument(Document, frozen=True, kw_only=True, tag="list"):
 AnyDocument = (
     RunDocument
     | WhyDocument
+    | CompileDocument
     | CeilingsDocument
     | SelftestDocument
     | AdversariesDocument

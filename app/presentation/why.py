@@ -29,10 +29,12 @@ from roofscope.profiling.analysis.verdict import Verdict, VerdictKind
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.planning.plan import Quality
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.outcome import Flag
 from roofscope.profiling.results.session import Point, Session
 
 TITLES = ("Limit", "Cost", "Evidence", "Next")
 _MOST_OTHERS = 4
+_UNSURE = frozenset((Flag.UNSTABLE, Flag.PREEMPTED))
 
 
 class Why(Struct, frozen=True):
@@ -74,6 +76,8 @@ def why_of(case: Case, judged: Judged) -> Why:
     limiter, verdict = judged.limiter, case.verdict
     words = limit_words(limiter) if limiter else None
     first, steps = _steps(case, judged, words)
+    if case.measured.time.bounds_s is None or _UNSURE & set(verdict.flags):
+        first = f"Measure it again: its time is not known well. {first}"
     return Why(
         limit=words.limit if words else _limit(verdict),
         cost=_cost(case, limiter),

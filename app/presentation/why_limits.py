@@ -169,7 +169,9 @@ def _of_code(found: AnyAdvice) -> Words | None:
                 f"{subject}: bytes come more than once, or too few are in flight.",
                 f"It moves its bytes at {bandwidth_text(found.bandwidth)}; in this time the memory could "
                 f"move {ratio_text(found.times)} as many{unsure}.",
-                "Read each byte once, neighbouring threads neighbouring addresses, 16 bytes a thread.",
+                "Read each byte once, neighbouring threads neighbouring addresses, 16 bytes a thread."
+                if found.is_gpu
+                else "Read each byte once and in order, on all cores.",
             )
         case _:
             return None

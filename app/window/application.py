@@ -19,6 +19,7 @@ from roofscope.app.window.fleet_link import FleetLink
 from roofscope.app.window.folder_commands import FolderCommands
 from roofscope.app.window.kernel_folders import KernelFolders
 from roofscope.app.window.panes.cards import CardColumn
+from roofscope.app.window.panes.compile_lab import CompileLabPane
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
@@ -196,6 +197,7 @@ class Application(QObject):
             details=DetailPane(
                 model, table, selection, (actions[CommandId.TRACE], actions[CommandId.PIN]), theme
             ),
+            compile_lab=CompileLabPane(model, selection, theme),
             trace=TracePane(model, selection, self.background, actions[CommandId.TRACE]),
             strip=DeviceStrip(self._source),
         )
@@ -235,7 +237,14 @@ class Application(QObject):
         self.window.style_with(theme)
         self.window.show_scheme(self.theme_switch.scheme)
         panes = self.panes
-        for pane in (panes.chart, panes.library, panes.results, panes.details, panes.cards):
+        for pane in (
+            panes.chart,
+            panes.library,
+            panes.results,
+            panes.details,
+            panes.compile_lab,
+            panes.cards,
+        ):
             pane.set_theme(theme)
 
     def _devices_found(self, devices: object) -> None:

@@ -16,6 +16,7 @@ import pytest
 from roofscope import __version__
 from roofscope.app.cli.commands import COMMANDS, cli
 from roofscope.app.cli.documents import (
+    CompileDocument,
     DeviceDocument,
     DoctorDocument,
     Document,
@@ -60,7 +61,7 @@ def test_each_command_is_listed_by_its_own_sentence(call) -> None:
     called = call("-h")
     assert called.code == 0
     for name in COMMANDS:
-        assert import_module(f"roofscope.app.cli.{name}").command.__doc__
+        assert import_module(f"roofscope.app.cli.{name.replace('-', '_')}").command.__doc__
         assert re.search(rf"^  {name}\b", called.out, re.MULTILINE)
 
 
@@ -275,3 +276,20 @@ def test_why_refuses_a_point_that_it_cannot_explain(call, point: str, says: str)
     assert called.code == 2
     assert says in called.err
     assert not called.out
+
+
+def test_the_compile_report_says_whether_compiling_is_worth_it(call) -> None:
+    said = call("compile-report", GELU).out
+    assert "Worth compiling: no. Mode default is 0.945× as fast as eager" in said
+    assert "Compiling is worth it for 0 of 2 workloads." in said
+    assert "there is no compiled kernel 'softmax'" in call("compile-report", GELU, "softmax").err.lower()
+    document = msgspec.json.decode(call("compile-report", GELU, "--json").out, type=CompileDocument)
+    assert [lab.worth for lab in document.workloads] == ["no", "no"]
+
+
+def test_a_session_without_compiled_points_has_no_compile_report(call, tmp_path: Path) -> None:
+    path = tmp_path / "none.roofscope"
+    SessionStore.create(path).close()
+    called = call("compile-report", path)
+    assert called.code == 2
+    assert "holds no implementation by torch.compile" in called.err

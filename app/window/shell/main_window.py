@@ -12,6 +12,7 @@ from roofscope.app.presentation.tokens import Scheme, Theme
 from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.commands import COMMANDS, Actions, CommandId, Menu
 from roofscope.app.window.panes.cards import CardColumn
+from roofscope.app.window.panes.compile_lab import CompileLabPane
 from roofscope.app.window.panes.detail import LEAST_WIDTH, DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
@@ -43,6 +44,7 @@ class Panes(Struct, frozen=True):
     library: LibraryPane
     results: ResultsPane
     details: DetailPane
+    compile_lab: CompileLabPane
     trace: TracePane
     strip: DeviceStrip
 
@@ -87,13 +89,15 @@ class MainWindow(QMainWindow):
         self._dock("Library", panes.library, _LEFT)
         self._dock("Details", panes.details, _RIGHT)
         self._dock("Results", panes.results, _BOTTOM)
+        self._dock("Compile", panes.compile_lab, _BOTTOM)
         self._dock("Trace", panes.trace, _BOTTOM)
         self.setCorner(Qt.Corner.BottomRightCorner, _RIGHT)
         self.setCorner(Qt.Corner.BottomLeftCorner, _BOTTOM)
         self.setTabPosition(_BOTTOM, self.tabPosition(_RIGHT).North)
-        for title in ("Results", "Trace"):
+        for title in ("Results", "Compile", "Trace"):
             self.docks[title].setTitleBarWidget(QWidget())  # its tab says it already
-        self.tabifyDockWidget(self.docks["Results"], self.docks["Trace"])
+        self.tabifyDockWidget(self.docks["Results"], self.docks["Compile"])
+        self.tabifyDockWidget(self.docks["Compile"], self.docks["Trace"])
         self.docks["Results"].raise_()
         self._fill_menus()
         status = self.statusBar()

@@ -10,6 +10,7 @@ from roofscope.profiling.analysis.advice.case import Advice, Case
 from roofscope.profiling.analysis.advice.doubles import doubles
 from roofscope.profiling.analysis.advice.not_bytes import not_bytes
 from roofscope.profiling.analysis.limiter import USUAL_FLOOR_S, Cause
+from roofscope.profiling.devices.device import DeviceKind
 
 _LONG = 10  # launch floors
 _SEVERAL = 1.5
@@ -19,6 +20,7 @@ class Access(Advice, frozen=True, kw_only=True, tag="access"):
     bandwidth: float  # B/s
     ceiling: float  # B/s
     times: float  # bytes that the memory could have moved, over the compulsory ones
+    is_gpu: bool
     is_proven: bool  # its time was seen not to follow the clock, so the cores do not bind it
 
 
@@ -36,6 +38,7 @@ def access(case: Case) -> Access | None:
         bandwidth=bandwidth,
         ceiling=roof.value,
         times=roof.value / bandwidth,
+        is_gpu=case.device is None or case.device.kind is DeviceKind.CUDA,
         is_proven=case.deciding(Cause.NOT_CORE) is not None or case.deciding(Cause.COLD) is not None,
         saves_s=case.headroom_s,
         is_at_most=True,
