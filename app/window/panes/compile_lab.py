@@ -1,7 +1,7 @@
 """The torch.compile laboratory: each compiled workload, its modes side by side, whether it is worth it."""
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QGridLayout,
@@ -27,6 +27,15 @@ from roofscope.profiling.planning.spec import Provider
 _LIST_WIDTH = 320
 _COLLECT_MS = 500  # points of a run that arrive meanwhile are shown together
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+class _WorkloadList(QTreeWidget):
+    """Keeps its current row in sight, also when it gets its first size."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if item := self.currentItem():
+            self.scrollToItem(item)
 
 
 class CompileLabPane(QWidget):
@@ -73,10 +82,11 @@ class CompileLabPane(QWidget):
         item = self.list.currentItem()
         return self._labs[self.list.indexOfTopLevelItem(item)] if item else None
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        if self._is_stale:
-            self._waiting.start(0)  # not at once: panes behind a tab are shown for a moment at start
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """What lies behind another tab is never painted, though Qt shows it for a moment at start."""
+        super().paintEvent(event)
+        if self._is_stale and not self._waiting.isActive():
+            self._waiting.start(_COLLECT_MS if self._labs else 0)
 
     def _split(self) -> QWidget:
         left = QWidget()
@@ -102,8 +112,7 @@ class CompileLabPane(QWidget):
 
     def _changed(self, *_: object) -> None:
         self._is_stale = True
-        if self.isVisible() and not self._waiting.isActive():
-            self._waiting.start(_COLLECT_MS)
+        self.update()
 
     def _refresh(self) -> None:
         if not self.isVisible():
@@ -153,7 +162,7 @@ class CompileLabPane(QWidget):
     def _choose(self, row: int) -> None:
         if item := self.list.topLevelItem(row):
             self.list.setCurrentItem(item)
-            QTimer.singleShot(0, self.list, lambda: self.list.scrollToItem(item))  # once it is laid out
+            self.list.scrollToItem(item)
 
     def _select_best(self, *_: object) -> None:
         best = self.shown.best if self.shown else None
@@ -200,7 +209,7 @@ def _name(lab: Laboratory) -> tuple[str, str]:
 
 
 def _workload_list() -> QTreeWidget:
-    made = QTreeWidget()
+    made = _WorkloadList()
     made.setAccessibleName("Compiled workloads")
     made.setHeaderLabels(["Workload", "Best mode", "Worth it"])
     made.setRootIsDecorated(False)
