@@ -12,6 +12,7 @@ from roofscope.profiling.results.outcome import (
     BuildInfo,
     Energy,
     Failed,
+    MemoryUse,
     Method,
     ProfiledKernel,
     Skipped,
@@ -153,6 +154,12 @@ class MeasureEnergy(Struct, frozen=True, tag="measure_energy"):
     number: int
 
 
+class ReadMemory(Struct, frozen=True, tag="read_memory"):
+    """What the allocator counts during a call."""
+
+    number: int
+
+
 class HeatedBlocks(Struct, frozen=True, tag="heated_blocks"):
     """Time blocks at several clocks."""
 
@@ -190,6 +197,7 @@ Request = (
     | Profile
     | SingleCalls
     | MeasureEnergy
+    | ReadMemory
     | HeatedBlocks
     | Info
     | Record
@@ -267,6 +275,10 @@ class EnergyRead(Struct, frozen=True, tag="energy_read"):
     energy: Energy | None
 
 
+class MemoryRead(Struct, frozen=True, tag="memory_read"):
+    memory: MemoryUse | None
+
+
 class ClockBlocks(Struct, frozen=True, tag="clock_blocks"):
     blocks: tuple[ClockBlock, ...]
 
@@ -298,6 +310,7 @@ Answer = (
     | Counts
     | Profiled
     | EnergyRead
+    | MemoryRead
     | ClockBlocks
     | Informed
     | Trouble

@@ -14,12 +14,11 @@ from torch._dynamo import convert_frame, pgo
 from torch._dynamo.utils import counters
 
 from roofscope.profiling.planning.catalog import load_module
+from roofscope.profiling.planning.spec import REPLAYING_MODES
 from roofscope.profiling.results.outcome import BuildInfo, CompileNotes
 from roofscope.profiling.worker.build.compile_notes import Notebook, together
 from roofscope.profiling.worker.build.contract import BuildRequest, Built, Call, Tensors, run_of
 from roofscope.profiling.worker.inputs import as_tuple
-
-_REPLAYING = ("reduce_overhead", "max_autotune")  # the modes that replay CUDA graphs of their own
 
 # Compilations of each frame: a function, or the rest of one after a graph break.
 _compilations: Any = getattr(convert_frame, "FRAME_COMPILE_COUNTER", None)
@@ -32,7 +31,7 @@ def build(request: BuildRequest) -> Built:
     module, so that the counts, and the guards of each call, are those of the measured sizes alone.
     """
     path, mode = request.folder / "eager.py", request.implementation.variant
-    replays = mode in _REPLAYING and request.device.type == "cuda"
+    replays = mode in REPLAYING_MODES and request.device.type == "cuda"
     _forget_shapes()
     _ledger.settle()
     _notebook.settle()
