@@ -21,6 +21,7 @@ COMMANDS = {
     "show": "Print the table of a recorded session again.",
     "why": "Say what limits each point, what that costs, the evidence, and the next step.",
     "compile-report": "Say whether torch.compile is worth it: its modes side by side, by workload.",
+    "project": "Bound a session's points by another GPU's data sheet.",
     "list": "Say which kernels there are, in which implementations, types and sizes.",
     "export": "Write a session's points, roofline or traces in another format.",
     "salvage": "Write what is whole of a damaged session to a new one.",

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from roofscope import __version__
 from roofscope.app.presentation.compile_lab import Laboratory
+from roofscope.app.presentation.projection import Projection
 from roofscope.profiling.analysis.advice.record import WhyRecord
 from roofscope.profiling.analysis.export import SCHEMA, Schema, json_text
 from roofscope.profiling.analysis.flatten import point_records
@@ -45,6 +46,13 @@ class WhyDocument(Document, frozen=True, kw_only=True, tag="why"):
 class CompileDocument(Document, frozen=True, kw_only=True, tag="compile-report"):
     session: str
     workloads: tuple[Laboratory, ...]
+
+
+class ProjectDocument(Document, frozen=True, kw_only=True, tag="project"):
+    """Times there are bounds by a data sheet, and no predictions."""
+
+    session: str
+    projection: Projection
 
 
 class CeilingsDocument(Document, frozen=True, kw_only=True, tag="ceilings"):
@@ -126,6 +134,7 @@ AnyDocument = (
     RunDocument
     | WhyDocument
     | CompileDocument
+    | ProjectDocument
     | CeilingsDocument
     | SelftestDocument
     | AdversariesDocument

@@ -39,6 +39,7 @@ class CommandId(StrEnum):
     THEME_LIGHT = "theme_light"
     THEME_DARK = "theme_dark"
     RESET_LAYOUT = "reset_layout"
+    PROJECT = "project"
     DOCTOR = "doctor"
     SHORTCUTS = "shortcuts"
     ABOUT = "about"
@@ -162,6 +163,14 @@ COMMANDS = (
     Command(CommandId.THEME_SYSTEM, Menu.VIEW, "Theme of the s&ystem", "Follow the desktop", is_choice=True),
     Command(CommandId.THEME_LIGHT, Menu.VIEW, "&Light theme", "Dark text on light", is_choice=True),
     Command(CommandId.THEME_DARK, Menu.VIEW, "&Dark theme", "Light text on dark", is_choice=True),
+    Command(
+        CommandId.PROJECT,
+        Menu.VIEW,
+        "&Project onto...",
+        "Bound the points by another GPU's data sheet",
+        "Ctrl+J",
+        starts_group=True,
+    ),
     Command(
         CommandId.RESET_LAYOUT,
         Menu.VIEW,

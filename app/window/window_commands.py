@@ -22,6 +22,7 @@ from roofscope.app.window.shared_gpu import SharedGpu
 from roofscope.app.window.shell.doctor_dialog import DoctorDialog
 from roofscope.app.window.shell.file_dialogs import FileDialogs
 from roofscope.app.window.shell.main_window import SCHEME_COMMANDS, MainWindow, Panes
+from roofscope.app.window.shell.projection_dialog import ProjectionDialog
 from roofscope.app.window.shell.shortcuts_dialog import ShortcutsDialog
 from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.app.window.tables.point_table import PointTable
@@ -122,6 +123,7 @@ class WindowCommands(QObject):
                 CommandId.TRACE: self._trace,
                 CommandId.PIN: self._pin,
                 CommandId.RESET_LAYOUT: window.reset_layout,
+                CommandId.PROJECT: self._project,
                 CommandId.DOCTOR: self._show_doctor,
                 CommandId.SHORTCUTS: lambda: ShortcutsDialog(window).open(),
                 CommandId.ABOUT: self._show_about,
@@ -202,6 +204,12 @@ class WindowCommands(QObject):
         if point:
             table.pin(None if table.pinned == point.number else point.number)
             self._refresh()
+
+    def _project(self) -> None:
+        parts = self._parts
+        dialog = ProjectionDialog(parts.model.session, parts.selection, parts.window)
+        parts.model.replaced.connect(dialog.close)  # its points are gone
+        dialog.show()
 
     def _show_doctor(self) -> None:
         parts = self._parts

@@ -21,6 +21,7 @@ from roofscope.app.cli.documents import (
     DoctorDocument,
     Document,
     ListDocument,
+    ProjectDocument,
     RunDocument,
     WhyDocument,
 )
@@ -293,3 +294,15 @@ def test_a_session_without_compiled_points_has_no_compile_report(call, tmp_path:
     called = call("compile-report", path)
     assert called.code == 2
     assert "holds no implementation by torch.compile" in called.err
+
+
+def test_a_session_is_projected_onto_another_gpu(call) -> None:
+    said = call("project", GELU, "--onto", "rtx 4090").out
+    assert "no predictions" in said.replace("\n", " ")
+    assert "≥ 533 µs" in said
+    document = msgspec.json.decode(call("project", GELU, "--onto", "L4", "--json").out, type=ProjectDocument)
+    assert document.projection.there == "L4"
+    assert len(document.projection.points) == 12
+    refused = call("project", GELU, "--onto", "GTX 1080")
+    assert refused.code == 2
+    assert "choose from V100 SXM2" in refused.err
