@@ -130,7 +130,7 @@ class CompileLabPane(QWidget):
             item = QTreeWidgetItem([f"{lab.kernel} {lab.workload}", ratio, lab.worth])
             item.setTextAlignment(1, _RIGHT)
             for column in range(item.columnCount()):
-                item.setToolTip(column, tip_text(lab.sentence))
+                item.setToolTip(column, tip_text(f"{lab.kernel} {lab.workload}\n{lab.sentence}"))
             self.list.addTopLevelItem(item)
         self.list.blockSignals(False)
         names = [(lab.kernel, lab.workload) for lab in self._labs]
@@ -211,8 +211,9 @@ def _name(lab: Laboratory) -> tuple[str, str]:
 def _workload_list() -> QTreeWidget:
     made = _WorkloadList()
     made.setAccessibleName("Compiled workloads")
-    made.setHeaderLabels(["Workload", "Best mode", "Worth it"])
+    made.setHeaderLabels(["Workload", "Best", "Worth it"])
     made.setRootIsDecorated(False)
+    made.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # a kernel and its size: both ends tell them apart
     made.setUniformRowHeights(True)
     made.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
     header = made.header()
