@@ -130,7 +130,8 @@ class CompileLabPane(QWidget):
             item = QTreeWidgetItem([f"{lab.kernel} {lab.workload}", ratio, lab.worth])
             item.setTextAlignment(1, _RIGHT)
             for column in range(item.columnCount()):
-                item.setToolTip(column, tip_text(f"{lab.kernel} {lab.workload}\n{lab.sentence}"))
+                tip = tip_text(f"{lab.kernel} {lab.workload}\n{lab.sentence}")
+                item.setData(column, Qt.ItemDataRole.ToolTipRole, tip)
             self.list.addTopLevelItem(item)
         self.list.blockSignals(False)
         names = [(lab.kernel, lab.workload) for lab in self._labs]

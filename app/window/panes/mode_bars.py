@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from roofscope.app.presentation.compile_lab import WORTH_COMPILING, Mode
 from roofscope.app.presentation.formatting import range_text, ratio_text
+from roofscope.app.window.widgets.labels import tip_text
 
 _WIDTH, _BAR, _AIR = 170, 8, 10
 _LEAST_END = 1.6  # of the scale: the line of worth is always in sight
@@ -26,7 +27,7 @@ class ModeBar(QWidget):
         elif mode.ratio is not None and mode.low is not None and mode.high is not None:
             text = f"{ratio_text(mode.ratio)}, 95 % CI {range_text(mode.low, mode.high)}"
             self.setAccessibleName(f"Speed-up of mode {mode.name}: {text}")
-            self.setToolTip(text)
+            self.setToolTip(tip_text(text))
 
     def sizeHint(self) -> QSize:
         return QSize(_WIDTH, self.fontMetrics().height() + _AIR)
