@@ -164,7 +164,9 @@ def _of_code(found: AnyAdvice) -> Words | None:
             )
         case Access():
             subject = "How it reads memory limits it" if found.is_proven else "Probably how it reads memory"
-            unsure = "" if found.is_proven else "; whether the cores bind it only an exact run would tell"
+            unsure = "; whether the cores bind it only an exact run would tell"
+            if found.is_proven or not found.is_gpu:
+                unsure = ""
             return Words(
                 f"{subject}: bytes come more than once, or too few are in flight.",
                 f"It moves its bytes at {bandwidth_text(found.bandwidth)}; in this time the memory could "

@@ -316,3 +316,10 @@ def test_flags_of_power_need_a_lower_clock():
     evidence = replace(case.measured.evidence, clock_hz=1975e6)
     quick = replace(case, measured=replace(case.measured, evidence=evidence))
     assert PowerCap not in rules_of(advise(quick))
+
+
+def test_a_time_that_other_work_may_have_taken_proves_no_way_of_reading():
+    session, point, made = constructed()
+    assert isinstance(judge(session, point, made).limiter, Access)
+    for flag in (Flag.UNSTABLE, Flag.PREEMPTED):
+        assert Access not in rules_of(judge(session, point, replace(made, flags=(flag,))))

@@ -11,9 +11,11 @@ from roofscope.profiling.analysis.advice.doubles import doubles
 from roofscope.profiling.analysis.advice.not_bytes import not_bytes
 from roofscope.profiling.analysis.limiter import USUAL_FLOOR_S, Cause
 from roofscope.profiling.devices.device import DeviceKind
+from roofscope.profiling.results.outcome import Flag
 
 _LONG = 10  # launch floors
 _SEVERAL = 1.5
+_UNSURE = frozenset((Flag.UNSTABLE, Flag.PREEMPTED))
 
 
 class Access(Advice, frozen=True, kw_only=True, tag="access"):
@@ -28,6 +30,8 @@ def access(case: Case) -> Access | None:
     floor_s = case.measured.evidence.launch_floor_s or USUAL_FLOOR_S
     bandwidth, roof = case.point.achieved_bandwidth, case.roof
     if not (case.under_memory and case.is_far) or roof is None or not bandwidth:
+        return None
+    if _UNSURE & set(case.verdict.flags):  # other work may have taken the time
         return None
     if case.launches > _SEVERAL or case.time_s < _LONG * floor_s:
         return None
