@@ -26,6 +26,7 @@ from roofscope.profiling.analysis.advice.rules import AnyAdvice, Judged, advise
 from roofscope.profiling.analysis.advice.stay_with_eager import StayWithEager
 from roofscope.profiling.analysis.advice.tf32 import Tf32
 from roofscope.profiling.analysis.verdict import Verdict, VerdictKind
+from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.planning.plan import Quality
 from roofscope.profiling.planning.spec import Provider
@@ -215,6 +216,8 @@ def _nothing_else(case: Case) -> str:
     share = case.verdict.fraction_of_roof
     if share is None:
         return "Measure the ceilings of this device (roofscope ceilings), then look again."
+    if case.is_far and case.device and case.device.kind is DeviceKind.CPU:
+        return "Look at it with a profiler of the CPU: what is recorded here does not say what limits it."
     if case.is_far and case.point.job.quality is not Quality.EXACT:
         return "Run it again with --exact, which finds how its time follows the clock and so what limits it."
     if case.is_far:
