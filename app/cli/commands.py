@@ -20,6 +20,9 @@ COMMANDS = {
     "run": "Verify and time kernels; print a table and write a session file.",
     "show": "Print the table of a recorded session again.",
     "source": "Print a point's source, what compilers made of it, or how two differ.",
+    "why": "Say what limits each point, what that costs, the evidence, and the next step.",
+    "compile-report": "Say whether torch.compile is worth it: its modes side by side, by workload.",
+    "project": "Bound a session's points by another GPU's data sheet.",
     "list": "Say which kernels there are, in which implementations, types and sizes.",
     "export": "Write a session's points, roofline or traces in another format.",
     "compare": "Set two sessions side by side, or the pins or the edits of one.",
@@ -41,7 +44,7 @@ COMMANDS = {
 def load_command(name: str) -> Any:
     """The command as typer makes it of the function ``command`` in its module."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name)(import_module(f"roofscope.app.cli.{name}").command)
+    app.command(name)(import_module(f"roofscope.app.cli.{name.replace('-', '_')}").command)
     return typer.main.get_command(app)
 
 

@@ -6,6 +6,9 @@ Values are in SI base units with the unit in the name; null stands for what is n
 from msgspec import Struct
 
 from roofscope import __version__
+from roofscope.app.presentation.compile_lab import Laboratory
+from roofscope.app.presentation.projection import Projection
+from roofscope.profiling.analysis.advice.record import WhyRecord
 from roofscope.profiling.analysis.export import SCHEMA, Schema, json_text
 from roofscope.profiling.analysis.flatten import point_records
 from roofscope.profiling.analysis.point_record import PointRecord
@@ -33,6 +36,24 @@ class RunDocument(Document, frozen=True, kw_only=True, tag="run"):
     device: Device | None
     points: tuple[PointRecord, ...]
     problem: str = ""
+    why: tuple[WhyRecord, ...] = ()  # of `show --why`
+
+
+class WhyDocument(Document, frozen=True, kw_only=True, tag="why"):
+    session: str
+    points: tuple[WhyRecord, ...]
+
+
+class CompileDocument(Document, frozen=True, kw_only=True, tag="compile-report"):
+    session: str
+    workloads: tuple[Laboratory, ...]
+
+
+class ProjectDocument(Document, frozen=True, kw_only=True, tag="project"):
+    """Times there are bounds by a data sheet, and no predictions."""
+
+    session: str
+    projection: Projection
 
 
 class CeilingsDocument(Document, frozen=True, kw_only=True, tag="ceilings"):
@@ -195,6 +216,9 @@ AnyDocument = (
     RunDocument
     | CompareDocument
     | SourceDocument
+    | WhyDocument
+    | CompileDocument
+    | ProjectDocument
     | CeilingsDocument
     | SelftestDocument
     | AdversariesDocument
@@ -209,6 +233,7 @@ def print_document(document: Document) -> None:
     print(json_text(document))
 
 
-def run_document(session: Session, problem: str = "") -> RunDocument:
+def run_document(session: Session, problem: str = "", why: tuple[WhyRecord, ...] = ()) -> RunDocument:
     points = tuple(point_records(session))
-    return RunDocument(session=str(session.path), device=session.device, points=points, problem=problem)
+    path, device = str(session.path), session.device
+    return RunDocument(session=path, device=device, points=points, problem=problem, why=why)

@@ -135,9 +135,10 @@ def _csv(session: Session, _: ChartY) -> bytes:
 
 
 def _json(session: Session, _: ChartY) -> bytes:
+    from roofscope.app.presentation.why_record import why_records
     from roofscope.profiling.analysis.export import json_report
 
-    return json_report(session).encode()
+    return json_report(session, why_records(session)).encode()
 
 
 def _svg(session: Session, y: ChartY) -> bytes:

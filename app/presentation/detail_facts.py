@@ -23,11 +23,26 @@ from roofscope.app.presentation.payback import BY_WALL_NOTE, IN_GRAPH_NOTE, PAYB
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.run_facts import device_section, energy_section, time_section
 from roofscope.app.presentation.source.launch import occupancy_fact
-from roofscope.app.presentation.verdict_text import ceiling_name, ceiling_value_text, limit_name
+from roofscope.app.presentation.verdict_text import (
+    ceiling_name,
+    ceiling_value_text,
+    limit_name,
+    verdict_sentence,
+)
 from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES
 from roofscope.profiling.analysis.verdict import Verdict
+from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.devices.environment import Environment
-from roofscope.profiling.results.outcome import Failed, Measured, ProfiledKernel
+from roofscope.profiling.plain_text import one_line
+from roofscope.profiling.planning.spec import REPLAYING_MODES, Provider
+from roofscope.profiling.results.outcome import (
+    CodeNote,
+    CompileNotes,
+    Failed,
+    Measured,
+    MemoryUse,
+    ProfiledKernel,
+)
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Roof
 
@@ -42,11 +57,12 @@ def sections(row: PointRow, session: Session) -> tuple[Section, ...]:
     if measured:
         found = [
             time_section(row, measured, session.device_of(row.point)),
-            limiter_section(row.verdict, measured),
+            limiter_section(row.verdict, measured, verdict_sentence(row.point, row.verdict)),
             _work(row, session),
             device_section(measured, session.device_of(row.point)),
             energy_section(row, measured),
             _verification(measured, row),
+            _memory(measured, row, session),
             _build(measured, row, session),
             _kernels(measured),
         ]
@@ -127,6 +143,36 @@ def _verification(measured: Measured, row: PointRow) -> Section:
     )
 
 
+def _memory(measured: Measured, row: PointRow, session: Session) -> Section:
+    """What a call allocates, and what of eager's temporary tensors fusing saved."""
+    memory, made = measured.memory, row.point.implementation
+    if memory is None:
+        device = session.device_of(row.point)
+        on_cpu = device is not None and device.kind is DeviceKind.CPU
+        replays = made.provider is Provider.COMPILE and made.variant in REPLAYING_MODES
+        missing = "not known: a CPU's allocator does not count" if on_cpu else ""
+        if replays and not on_cpu:
+            missing = "not known: it replays a graph whose memory was allocated before"
+        return section("Memory of a call", Fact("Memory", missing))
+    return section(
+        "Memory of a call",
+        Fact("Peak", memory_text(memory.peak_bytes), "Allocated at most, beside the inputs"),
+        Fact("Outputs", memory_text(memory.output_bytes), "Of the peak, what it returns"),
+        Fact("Temporary", memory_text(memory.temporary_bytes), "Of the peak, what it does not return"),
+        Fact("Fusion saves", _fusion_saves(memory, row), "Temporary memory, beside the baseline's"),
+    )
+
+
+def _fusion_saves(memory: MemoryUse, row: PointRow) -> str:
+    """``1.50 GiB of the 1.50 GiB of eager PyTorch``; "" where the baseline has no less to lose."""
+    baseline = row.speed_up.baseline if row.speed_up and not row.speed_up.is_baseline else None
+    before = baseline.measured.memory if baseline and baseline.measured else None
+    if baseline is None or before is None or before.temporary_bytes <= memory.temporary_bytes:
+        return ""
+    saved = memory_text(before.temporary_bytes - memory.temporary_bytes)
+    return f"{saved} of the {memory_text(before.temporary_bytes)} of {baseline.implementation.label}"
+
+
 def _build(measured: Measured, row: PointRow, session: Session) -> Section:
     build = measured.build
     return section(
@@ -141,6 +187,7 @@ def _build(measured: Measured, row: PointRow, session: Session) -> Section:
         Fact("Found on disk", count_text(build.cached_graphs or None), "Graphs that were compiled before"),
         Fact("Graph breaks", count_text(build.graph_breaks), "Where Python steps in between two graphs"),
         Fact("Recompiles", count_text(build.recompiles), "Of the same code, for other shapes or values"),
+        *_compile_facts(build.compile_notes),
         Fact("Registers", count_text(build.registers), "A thread"),
         Fact("Spills", memory_text(build.spill_bytes), "A thread"),
         Fact("Shared memory", memory_text(build.shared_bytes), "A block"),
@@ -149,6 +196,20 @@ def _build(measured: Measured, row: PointRow, session: Session) -> Section:
         Fact("Architecture", build.architecture or ""),
         Fact("Configuration", build.configuration or "", "Chosen by the autotuner"),
     )
+
+
+def _compile_facts(notes: CompileNotes | None) -> tuple[Fact, ...]:
+    """Each graph break and each guard that failed with its line, in Dynamo's words."""
+    if notes is None:
+        return ()
+    return (
+        *(Fact("Breaks at", one_line(_note(note)), one_line(note.code)) for note in notes.breaks),
+        *(Fact("Guard failed", one_line(_note(note)), one_line(note.code)) for note in notes.recompiles),
+    )
+
+
+def _note(note: CodeNote) -> str:
+    return f"{note.file}:{note.line}, {note.reason}" if note.file else note.reason
 
 
 def _kernels(measured: Measured) -> Section:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Protocol
 
 from roofscope.app.presentation.files import why_unwritable, write_file
+from roofscope.app.presentation.why_record import why_records
 from roofscope.profiling.analysis.export import csv_report, json_report
 from roofscope.profiling.results.session import Session
 
@@ -28,7 +29,7 @@ def export(session: Session, chart: Picture, path: Path) -> None:
         ".png": chart.png,
         ".svg": lambda: chart.svg().encode(),
         ".csv": lambda: csv_report(session).encode(),
-        ".json": lambda: json_report(session).encode(),
+        ".json": lambda: json_report(session, why_records(session)).encode(),
     }
     content = contents.get(path.suffix.lower())
     if content is None:

@@ -89,14 +89,17 @@ def _text_of_two(evidence: Finding) -> str:
             return f"at the {clock_text(other)} that {by}, it is at {share} of the roof"
 
 
-def limiter_section(verdict: Verdict, measured: Measured) -> Section:
-    """All that speaks of the limiter, in the order of proof; what names it comes first."""
+def limiter_section(verdict: Verdict, measured: Measured, sentence: str) -> Section:
+    """The verdict's sentence, then all that speaks of the limiter; what names it comes first."""
     ordered = sorted(verdict.evidence, key=lambda evidence: evidence is not verdict.proof)
     facts = [
         Fact(_NAMES[evidence.cause], _sentence(evidence_text(evidence)), _tip(evidence, verdict))
         for evidence in ordered
     ]
-    return section("What limits it", *facts, Fact("Elasticity", elasticity_text(measured), _ELASTICITY_TIP))
+    told = Fact("Verdict", sentence)
+    return section(
+        "What limits it", told, *facts, Fact("Elasticity", elasticity_text(measured), _ELASTICITY_TIP)
+    )
 
 
 _ELASTICITY_TIP = (

@@ -96,6 +96,21 @@ def _energy(row: PointRow) -> float | None:
     return measured.energy.joules_per_call if measured and measured.energy else None
 
 
+def _host(row: PointRow) -> float | None:
+    measured = _measured(row)
+    return measured.host_s if measured else None
+
+
+def _kernels(row: PointRow) -> float | None:
+    measured = _measured(row)
+    return round(sum(kernel.calls for kernel in measured.kernels)) if measured and measured.kernels else None
+
+
+def _temporary(row: PointRow) -> float | None:
+    measured = _measured(row)
+    return measured.memory.temporary_bytes if measured and measured.memory else None
+
+
 def _flags(row: PointRow) -> str:
     return ", ".join(row.verdict.flags)
 
@@ -202,6 +217,14 @@ COLUMNS = (
         lambda row: row.payback.in_graph,
         break_even_text,
         RestsOn.OTHERS,
+    ),
+    _number("Host", "Wall time a call, Python and launch included", _host, time_text),
+    _number("Kernels", "Device kernels that a call launches", _kernels, _count),
+    _number(
+        "Temporary",
+        "Most memory of a call that is neither input nor output; not known on a CPU",
+        _temporary,
+        memory_text,
     ),
     _number("Energy", "Energy of a call, the whole board's", _energy, energy_text),
     _name("Regime", "At the clock of a fresh or of a hot device", lambda row: str(row.point.job.regime)),

@@ -25,6 +25,7 @@ from roofscope.app.window.notices import Topic
 from roofscope.app.window.opening import Opening
 from roofscope.app.window.panes.cards import CardColumn
 from roofscope.app.window.panes.compare import ComparePane
+from roofscope.app.window.panes.compile_lab import CompileLabPane
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
@@ -223,6 +224,7 @@ class Application(QObject):
             details=DetailPane(
                 model, table, selection, (actions[CommandId.TRACE], actions[CommandId.PIN]), theme
             ),
+            compile_lab=CompileLabPane(model, selection, theme),
             trace=TracePane(model, selection, self.background, actions[CommandId.TRACE]),
             source=SourcePane(model, selection, self.background, self._own_files, theme),
             compare=ComparePane(model, selection, actions[CommandId.COMPARE], theme),
@@ -256,6 +258,8 @@ class Application(QObject):
         self.folder_commands.looked.connect(self.opening.take_kernels)
         self.folder_commands.noticed.connect(lambda text: panes.cards.notice(text, Topic.FOLDERS))
         panes.trace.failed.connect(lambda text: panes.cards.notice(text, Topic.FILE))
+        panes.details.set_open(self.settings.open_facts)
+        panes.details.folds_changed.connect(self._remember_folds)
         panes.trace.exported.connect(self.window.say)
         panes.source.open_asked.connect(open_in_editor)
         panes.sweep.noticed.connect(panes.cards.notice)
@@ -273,12 +277,15 @@ class Application(QObject):
         self._restyle()
         self._tell_reasons()
 
+    def _remember_folds(self, titles: tuple[str, ...]) -> None:
+        self.settings.open_facts = titles
+
     def _restyle(self) -> None:
         theme = self.theme_switch.theme
         self.window.show_scheme(self.theme_switch.scheme)
         panes = self.panes
         first = (panes.chart, panes.library, panes.results, panes.details, panes.cards)
-        painters = (*first, panes.source, panes.compare, panes.sweep)
+        painters = (*first, panes.source, panes.compare, panes.sweep, panes.compile_lab)
         self.window.style_with(theme, *(partial(pane.set_theme, theme) for pane in painters))
 
     def _text_resized(self, percent: int) -> None:

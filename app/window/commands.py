@@ -64,6 +64,7 @@ class CommandId(StrEnum):
     FULL_SCREEN = "full_screen"
     NEXT_PANE = "next_pane"
     PREVIOUS_PANE = "previous_pane"
+    PROJECT = "project"
     DOCTOR = "doctor"
     DEVICE_SHEET = "device_sheet"
     SHORTCUTS = "shortcuts"
@@ -262,6 +263,13 @@ COMMANDS = (
         "Find any command, kernel or point by a few letters",
         "Ctrl+Shift+P",
         "search",
+    ),
+    Command(
+        CommandId.PROJECT,
+        Menu.VIEW,
+        "Pro&ject onto...",
+        "Bound the points by another GPU's data sheet",
+        "Ctrl+J",
     ),
     Command(CommandId.MESSAGES, Menu.VIEW, "&Messages...", "Every message that stands", "Ctrl+Shift+M"),
     Command(

@@ -23,6 +23,7 @@ from roofscope.app.window.shell.doctor_dialog import DoctorDialog
 from roofscope.app.window.shell.main_window import MainWindow, Panes
 from roofscope.app.window.shell.notices_dialog import NoticesDialog
 from roofscope.app.window.shell.palette import Palette
+from roofscope.app.window.shell.projection_dialog import ProjectionDialog
 from roofscope.app.window.shell.settings_dialog import SettingsDialog
 from roofscope.app.window.shell.shortcuts_dialog import ShortcutsDialog
 from roofscope.app.window.text_size import TextSize
@@ -63,6 +64,7 @@ class HelpCommands(QObject):
             CommandId.PALETTE: self.show_palette,
             CommandId.SETTINGS: self._show_settings,
             CommandId.MESSAGES: lambda: NoticesDialog(self._parts.panes.cards.board, window).show(),
+            CommandId.PROJECT: self._project,
             CommandId.DOCTOR: self._show_doctor,
             CommandId.DEVICE_SHEET: self._show_sheet,
             CommandId.SHORTCUTS: lambda: ShortcutsDialog(window).show(),
@@ -79,6 +81,12 @@ class HelpCommands(QObject):
     def _show_settings(self) -> None:
         parts = self._parts
         SettingsDialog(setting_rows(parts), parts.settings.path, parts.window).show()
+
+    def _project(self) -> None:
+        parts = self._parts
+        dialog = ProjectionDialog(parts.model.session, parts.selection, parts.window)
+        parts.model.replaced.connect(dialog.close)  # its points are gone
+        dialog.show()
 
     def _show_doctor(self) -> None:
         parts = self._parts

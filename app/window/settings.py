@@ -59,6 +59,7 @@ class _Remembered(Struct, frozen=True):
     details: Fold = Fold.FOLLOW
     text_percent: Annotated[int, msgspec.Meta(ge=50, le=400)] = 100
     columns: ColumnChoice = ColumnChoice()
+    open_facts: tuple[_Line, ...] = ("Time",)  # titles of the groups of the details that are unfolded
 
 
 class Settings:
@@ -146,6 +147,15 @@ class Settings:
     @folder.setter
     def folder(self, folder: Path) -> None:
         self._change(lambda values: msgspec.structs.replace(values, folder=_line(folder)))
+
+    @property
+    def open_facts(self) -> tuple[str, ...]:
+        """Titles of the groups of facts that the user left open."""
+        return self._values.open_facts
+
+    @open_facts.setter
+    def open_facts(self, titles: Sequence[str]) -> None:
+        self._change(lambda values: msgspec.structs.replace(values, open_facts=tuple(titles)))
 
     @property
     def layout(self) -> tuple[QByteArray, QByteArray]:

@@ -44,9 +44,16 @@ QLabel[role="muted"], QLabel[role="caption"] {{ color: {theme.text_muted}; }}
 QLabel[role="bad"] {{ color: {theme.bad}; }}
 QLabel[role="warning"] {{ color: {theme.warning}; }}
 QLabel[role="section"] {{ color: {theme.text_muted}; font-weight: 600; padding-top: 6px; }}
+QToolButton[role="fold"] {{
+  border: none; padding: 4px 0 2px 0; color: {theme.text_muted}; font-weight: 600; text-align: left;
+}}
+QToolButton[role="fold"]:hover, QToolButton[role="fold"]:focus {{ color: {theme.text}; }}
+QToolButton[role="fold"]:checked {{ background: transparent; border: none; }}
 QLabel[role="proof"] {{ font-weight: 600; }}
 QLabel[role="title"] {{ font-size: {_title_size(font)}; font-weight: 600; }}
 QLabel[role="code"] {{ background: {theme.window}; border-radius: 6px; padding: 6px 8px; }}
+QFrame[role="why"] {{ background: {theme.selected_row}; border-radius: 6px; }}
+QLabel[role="limit"] {{ font-weight: 600; }}
 QLabel[role="verdict"] {{
   background: {theme.selected_row}; border-radius: 6px; padding: 8px 10px; color: {theme.text};
 }}

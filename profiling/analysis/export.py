@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from roofscope import __version__
+from roofscope.profiling.analysis.advice.record import WhyRecord
 from roofscope.profiling.analysis.flatten import point_records
 from roofscope.profiling.analysis.frame import make_frame
 from roofscope.profiling.analysis.point_record import PointRecord
@@ -54,9 +55,10 @@ class SessionDocument(Struct, frozen=True):
     environments: tuple[Origin, ...]  # each by the number that its points have
     ceilings: tuple[CeilingRecord, ...]
     points: tuple[PointRecord, ...]
+    why: tuple[WhyRecord, ...] = ()  # of the measured points: what limits each, in words
 
 
-def session_document(session: Session) -> SessionDocument:
+def session_document(session: Session, why: tuple[WhyRecord, ...] = ()) -> SessionDocument:
     return SessionDocument(
         schema=SCHEMA,
         roofscope_version=__version__,
@@ -67,12 +69,13 @@ def session_document(session: Session) -> SessionDocument:
         environments=session.origins,
         ceilings=tuple(map(_ceiling_record, session.roofline.ceilings)),
         points=tuple(point_records(session)),
+        why=why,
     )
 
 
-def json_report(session: Session) -> str:
+def json_report(session: Session, why: tuple[WhyRecord, ...] = ()) -> str:
     """The document as text."""
-    return json_text(session_document(session)) + "\n"
+    return json_text(session_document(session, why)) + "\n"
 
 
 def json_text(document: Struct) -> str:

@@ -10,6 +10,7 @@ from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES, PointR
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.results.outcome import (
     Cancelled,
+    CodeNote,
     Failed,
     Flag,
     Measured,
@@ -130,7 +131,22 @@ def _measured_cells(measured: Measured | None) -> Cells:
         "launch_floor_s": evidence.launch_floor_s,
         "is_sealed": None if measured.unsealed_because is None else not measured.unsealed_because,
         "unsealed_because": "; ".join(measured.unsealed_because or ()),
+        **_compile_and_memory_cells(measured),
     }
+
+
+def _compile_and_memory_cells(measured: Measured) -> Cells:
+    memory, notes = measured.memory, measured.build.compile_notes
+    return {
+        "peak_bytes": memory.peak_bytes if memory else None,
+        "temporary_bytes": memory.temporary_bytes if memory else None,
+        "graph_breaks_at": _notes_text(notes.breaks) if notes else None,
+        "recompiled_because": _notes_text(notes.recompiles) if notes else None,
+    }
+
+
+def _notes_text(notes: tuple[CodeNote, ...]) -> str:
+    return "; ".join(f"{note.file}:{note.line} {note.reason}" for note in notes)
 
 
 def _verification_cells(found: Verification) -> Cells:
@@ -162,6 +178,7 @@ _MEASURED = (
     *("clock_elasticity_low_hz", "clock_elasticity_high_hz"),
     *("double_instruction_count", "launch_floor_s"),
     *("reference_clock_hz", "fresh_clock_hz", "clock_held_by"),
+    *("peak_bytes", "temporary_bytes", "graph_breaks_at", "recompiled_because"),
 )
 
 

@@ -15,7 +15,7 @@ from roofscope.profiling.roofline.roofline import Roof
 NEAR_ROOF = 0.6  # of a roof, from which on it may be said to limit a call
 
 # An empty kernel takes this long in a graph on GPUs of 2020 to 2025, where a session says nothing of its own.
-_USUAL_FLOOR_S = 1.2e-6
+USUAL_FLOOR_S = 1.2e-6
 _MUCH_OF_TIME = 0.3
 _GAPS = 0.2
 _SEVERAL = 1.5  # kernels a call, as the flag counts them
@@ -89,17 +89,21 @@ def wave_efficiency(blocks: int, threads: int, occupancy: float | None, device: 
         return blocks / multiprocessors
     if not occupancy:
         return None
-    capability = device.compute_capability
-    most_threads = _THREADS.get(capability, 2048) if capability else 2048
-    resident = max(1, round(occupancy * most_threads / threads))
+    resident = max(1, round(occupancy * most_threads(device) / threads))
     waves = blocks / (multiprocessors * resident)
     return waves / math.ceil(waves) if waves > 1 else None
+
+
+def most_threads(device: Device) -> int:
+    """That a multiprocessor of this device holds at once."""
+    capability = device.compute_capability
+    return _THREADS.get(capability, 2048) if capability else 2048
 
 
 def _launches(measured: Measured) -> Iterator[Finding]:
     if measured.method is not Method.CUDA_GRAPH:
         return
-    floor_s = measured.evidence.launch_floor_s or _USUAL_FLOOR_S
+    floor_s = measured.evidence.launch_floor_s or USUAL_FLOOR_S
     share = max(_count(measured), 1.0) * floor_s / measured.time.median_s
     if share >= _MUCH_OF_TIME / 3:
         yield Finding(Cause.LAUNCHES, min(share, 1.0), floor_s, decides=share >= _MUCH_OF_TIME)
@@ -181,7 +185,7 @@ def _code(measured: Measured) -> Iterator[Finding]:
 
 
 def _waves(measured: Measured, device: Device | None) -> Iterator[Finding]:
-    kernel = _longest(measured)
+    kernel = longest_kernel(measured)
     if kernel is None or kernel.launch is None or device is None:
         return
     launch = kernel.launch
@@ -190,7 +194,8 @@ def _waves(measured: Measured, device: Device | None) -> Iterator[Finding]:
         yield Finding(Cause.WAVES, busy, launch.blocks, decides=busy <= _BUSY)
 
 
-def _longest(measured: Measured) -> ProfiledKernel | None:
+def longest_kernel(measured: Measured) -> ProfiledKernel | None:
+    """Of a call, in time; None without a profile."""
     return max(measured.kernels, key=lambda kernel: kernel.total_s, default=None)
 
 

@@ -138,4 +138,8 @@ class PointRecord(Struct, frozen=True):
     is_sealed: bool | None  # null in older sessions
     unsealed_because: str | None  # what rests on the word of the process that ran the implementation
     flag_shared_gpu: bool
+    peak_bytes: int | None  # that a call allocates at most, outputs included; null on a CPU
+    temporary_bytes: int | None  # of these what it does not return
+    graph_breaks_at: str | None  # "eager.py:11 why; ...": where Dynamo broke the graph
+    recompiled_because: str | None  # the guards that failed, likewise
     samples_s: tuple[float, ...]  # one a block; in JSON only

@@ -42,6 +42,10 @@ class Provider(StrEnum):
     LIBRARY = "library"  # other people's kernels: Liger-Kernel, cuDNN, FlashAttention through PyTorch
 
 
+# The modes of torch.compile that replay CUDA graphs of their own.
+REPLAYING_MODES = ("reduce_overhead", "max_autotune")
+
+
 class Pipe(StrEnum):
     """Which units do a kernel's arithmetic, and so which compute ceiling bounds it."""
 

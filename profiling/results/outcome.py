@@ -107,6 +107,21 @@ class Verification(Struct, frozen=True):
     unverified: str = ""  # a sentence: which odd size the implementation does not take; "": none is left out
 
 
+class CodeNote(Struct, frozen=True):
+    """What torch.compile said of a line of the implementation's own code."""
+
+    reason: str  # one line
+    file: str = ""  # its name without folders
+    line: Count = 0
+    code: str = ""  # of that line
+    count: Count = 1  # how often it was said
+
+
+class CompileNotes(Struct, frozen=True):
+    breaks: tuple[CodeNote, ...] = ()  # where a graph ends and Python steps in
+    recompiles: tuple[CodeNote, ...] = ()  # the guards that failed; the line begins the code compiled again
+
+
 class BuildInfo(Struct, frozen=True):
     """What the compiler reported. None where it reports nothing."""
 
@@ -122,6 +137,7 @@ class BuildInfo(Struct, frozen=True):
     cached_graphs: Count | None = None  # found compiled on disk, which makes the compile time say little
     double_instructions: Count | None = None  # of the compiled code, which compute in double precision
     kernels: tuple["BuiltKernel", ...] = ()  # each by itself; the figures above are of the heaviest
+    compile_notes: CompileNotes | None = None  # of torch.compile; None in older sessions
 
 
 class BuiltKernel(Struct, frozen=True):
@@ -207,6 +223,18 @@ class ClockElasticity(Struct, frozen=True):
     blocks: Count
 
 
+class MemoryUse(Struct, frozen=True):
+    """What torch's allocator held during one call on a GPU. A CPU's allocator does not say."""
+
+    peak_bytes: Count  # more than before the call, at most: outputs and temporaries
+    output_bytes: Count  # what it returned
+
+    @property
+    def temporary_bytes(self) -> int:
+        """Alive at once at most and not returned: what fusion saves."""
+        return max(self.peak_bytes - self.output_bytes, 0)
+
+
 class Meanwhile(Struct, frozen=True):
     """A call's time by the headline's own method while another instrument observes it."""
 
@@ -275,6 +303,7 @@ class Measured(Struct, frozen=True, tag="measured"):
     profiled: Meanwhile | None = None  # while the profiler observed it, which slows some kernels
     unsealed_because: tuple[str, ...] | None = None  # what rests on its process's word; None: not recorded
     rotated_bytes: Count | None = None  # of all input sets that the calls took in turn
+    memory: MemoryUse | None = None  # of a call; None on a CPU and in older sessions
 
     @property
     def wall(self) -> Wall | None:

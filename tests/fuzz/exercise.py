@@ -3,6 +3,8 @@
 import io
 from xml.etree import ElementTree as ET
 
+from msgspec import Struct
+
 from roofscope.app.cli.outcome_lines import outcome_line
 from roofscope.app.cli.progress import _Console
 from roofscope.app.cli.table import print_table
@@ -13,17 +15,23 @@ from roofscope.app.presentation.compare.table import (
     regression_sentence,
     sessions_table,
 )
+from roofscope.app.presentation.compile_lab import laboratories
 from roofscope.app.presentation.detail_facts import sections
 from roofscope.app.presentation.point_columns import COLUMNS
 from roofscope.app.presentation.point_row import point_rows
+from roofscope.app.presentation.projection import project
 from roofscope.app.presentation.roofline.scene import ChartOptions
 from roofscope.app.presentation.roofline.svg import roofline_svg
 from roofscope.app.presentation.verdict_text import verdict_sentence
-from roofscope.profiling.analysis.export import csv_report, json_report
+from roofscope.app.presentation.why import WhyTexts
+from roofscope.app.presentation.why_record import why_records
+from roofscope.profiling.analysis.advice.record import WhyRecord
+from roofscope.profiling.analysis.export import csv_report, json_report, json_text
 from roofscope.profiling.analysis.pairs import regressions
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.session import Session
+from roofscope.profiling.roofline.products import PRODUCTS
 
 
 def shown_as_table(session: Session) -> str:
@@ -60,6 +68,24 @@ def _pin(session: Session) -> None:
     for point in session.points[:4]:
         mark = session.marks.get(point.number, Mark())
         session.marks[point.number] = mark.pinned(point.recorded_at).tagged("fuzz")
+
+
+def shown_as_advice(session: Session) -> str:
+    """Why each point is where it is, the modes of torch.compile, and bounds on another GPU."""
+    said: list[str] = []
+    texts = WhyTexts(session)
+    for point in session.points:
+        if why := texts.of(point):
+            said += [*(sentence for _, sentence in why.titled), *why.others]
+    for lab in laboratories(session):
+        said += [lab.sentence, *lab.notes, *(cell for mode in lab.modes for cell in mode.cells)]
+    said += [cell for one in project(session, PRODUCTS[0]).points for cell in one.cells]
+    json_text(_Reasons(why_records(session)))
+    return "" if not any({"\x1b", "\n"} & set(text) for text in said) else "an escape reaches a sentence"
+
+
+class _Reasons(Struct, frozen=True):
+    why: tuple[WhyRecord, ...]
 
 
 def shown_as_csv(session: Session) -> str:

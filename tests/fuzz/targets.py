@@ -45,7 +45,13 @@ from roofscope.profiling.supervision.protocol import (
     encode,
     event_decoder,
 )
-from roofscope.tests.fuzz.exercise import shown_as_csv, shown_as_svg, shown_as_table, shown_compared
+from roofscope.tests.fuzz.exercise import (
+    shown_as_advice,
+    shown_as_csv,
+    shown_as_svg,
+    shown_as_table,
+    shown_compared,
+)
 from roofscope.tests.fuzz.mutate import changed_bytes, changed_value
 from roofscope.tests.fuzz.sessions import hostile_session
 from roofscope.tests.sessions import CEILINGS, DEVICE, ENVIRONMENT, SPECS, make_session
@@ -347,6 +353,7 @@ TARGETS: dict[str, Target] = {
     "session bytes": Target(_session_bytes, _feed_bytes, 50_000),
     "session values": Target(_session_values, lambda change: _feed_path(session_with(change)), 50_000),
     "table": Target(hostile_session, shown_as_table, 50_000),
+    "advice": Target(hostile_session, shown_as_advice, 50_000),
     "csv": Target(hostile_session, shown_as_csv, 50_000),
     "compare": Target(hostile_session, shown_compared, 20_000),
     "svg": Target(hostile_session, shown_as_svg, 50_000),

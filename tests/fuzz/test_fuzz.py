@@ -28,6 +28,7 @@ COUNTS = {
     "session bytes": 200,
     "session values": 200,
     "table": 60,
+    "advice": 60,
     "csv": 25,
     "svg": 60,
 }

@@ -67,6 +67,29 @@ def test_a_branch_on_the_data_breaks_the_graph_and_is_compiled_when_taken(tmp_pa
     assert recompiles >= 1
 
 
+def test_a_break_says_its_line_and_a_recompile_the_guard_that_failed(tmp_path: Path) -> None:
+    for name in ("one", "another"):
+        (tmp_path / name).mkdir()
+    version = built(tmp_path / "one", BRANCH)
+    other = built(tmp_path / "another", REGION)  # what another notes is not its own
+    for shift in (0.0, -1.0):
+        version.call(torch.rand(100) + shift)
+        version.call(torch.rand(37) + shift)  # nor what verification at another size does
+        other.call(torch.rand(100))
+    notes = version.info().compile_notes
+    assert notes is not None
+    (broken,) = notes.breaks
+    assert (broken.file, broken.line, broken.code) == ("eager.py", 2, "if x.sum().item() > 0:")
+    assert "item()" in broken.reason
+    assert broken.count == 1
+    assert notes.recompiles
+    assert all(note.file == "eager.py" and note.line == 2 for note in notes.recompiles)
+    region = other.info().compile_notes
+    assert region is not None
+    assert not region.breaks
+    assert "size mismatch at index 0. expected 64, actual 36" in region.recompiles[0].reason
+
+
 def test_a_region_is_compiled_and_the_python_round_it_is_not(tmp_path: Path) -> None:
     for _ in range(2):  # what varied in a module before says nothing of a fresh one
         version = built(tmp_path, REGION)

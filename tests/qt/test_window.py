@@ -149,7 +149,9 @@ def test_chart_card_and_details_agree_on_a_point_over_the_ceiling_of_its_mix(ope
     assert "to DRAM write" in target_text(target)
     told = "of the DRAM write ceiling"
     assert told in point_html(point, session, LIGHT)
-    assert told in application.panes.details._verdict.text()
+    details = application.panes.details
+    details.set_open(("What limits it",))
+    assert any(told in text.text() for text in details.findChildren(QLabel))
 
 
 def test_a_card_over_the_chart_shows_all_of_its_text(open_window: OpenWindow):
@@ -184,6 +186,8 @@ def test_a_skipped_point_is_no_failure(open_window: OpenWindow, session_file: Pa
     for kind, state in ((Failed, "bad"), (Skipped, ""), (Measured, "")):
         point = next(p for p in application.model.session.points if isinstance(p.outcome, kind))
         application.selection.select(point.number)
+        assert verdict_label.isVisible() is (kind is not Measured)
+        assert application.panes.details.why.isVisible() is (kind is Measured)
         assert (verdict_label.property("state") or "") == state
 
 

@@ -16,11 +16,14 @@ import pytest
 from roofscope import __version__
 from roofscope.app.cli.commands import COMMANDS, cli
 from roofscope.app.cli.documents import (
+    CompileDocument,
     DeviceDocument,
     DoctorDocument,
     Document,
     ListDocument,
+    ProjectDocument,
     RunDocument,
+    WhyDocument,
 )
 from roofscope.app.cli.run import RunOptions, run
 from roofscope.profiling.doctor import Check, CheckState, Part
@@ -61,7 +64,7 @@ def test_each_command_is_listed_by_its_own_sentence(call) -> None:
     called = call("-h")
     assert called.code == 0
     for name in COMMANDS:
-        assert import_module(f"roofscope.app.cli.{name}").command.__doc__
+        assert import_module(f"roofscope.app.cli.{name.replace('-', '_')}").command.__doc__
         assert re.search(rf"^  {name}\b", called.out, re.MULTILINE)
 
 
@@ -327,3 +330,60 @@ def test_source_gives_generated_code_and_names_the_failing_line(call, tmp_path: 
     document = json.loads(call("source", path, "1", "--json", "--ptx").out)
     assert (document["failing_file"], document["failing_line"]) == ("eager.py", 2)
     assert [code["name"] for code in document["code"]] == ["one", "two"]
+
+
+def test_why_says_four_sentences_of_the_point_that_is_named(call) -> None:
+    by_name, by_number = call("why", GELU, "gelu/cuda_textbook", "--dtype", "fp32"), call("why", GELU, 6)
+    assert by_name.out == by_number.out
+    for word in ("Limit", "Cost", "Evidence", "Next"):
+        assert f"  {word}" in by_name.out
+    assert "Double arithmetic limits it" in by_name.out
+    assert "Double arithmetic limits it" in call("show", GELU, "--why").out
+    assert "Double arithmetic limits it" not in call("show", GELU).out
+    document = msgspec.json.decode(call("why", GELU, 6, "--json").out, type=WhyDocument)
+    assert document.points[0].limit in by_number.out
+    assert [record.number for record in document.points] == [6]
+
+
+@pytest.mark.parametrize(
+    ("point", "says"),
+    [
+        ("99", "has no point 99; its points are 1 to 14"),
+        ("1", "Point 1, gelu / Triton textbook, has no time"),
+        ("gelu/cuda_textbok", "did you mean 'gelu/cuda_textbook'?"),
+    ],
+)
+def test_why_refuses_a_point_that_it_cannot_explain(call, point: str, says: str) -> None:
+    called = call("why", GELU, point)
+    assert called.code == 2
+    assert says in called.err
+    assert not called.out
+
+
+def test_the_compile_report_says_whether_compiling_is_worth_it(call) -> None:
+    said = call("compile-report", GELU).out
+    assert "Worth compiling: no. Mode default is 0.945× as fast as eager" in said
+    assert "Compiling is worth it for 0 of 2 workloads." in said
+    assert "there is no compiled kernel 'softmax'" in call("compile-report", GELU, "softmax").err.lower()
+    document = msgspec.json.decode(call("compile-report", GELU, "--json").out, type=CompileDocument)
+    assert [lab.worth for lab in document.workloads] == ["no", "no"]
+
+
+def test_a_session_without_compiled_points_has_no_compile_report(call, tmp_path: Path) -> None:
+    path = tmp_path / "none.roofscope"
+    SessionStore.create(path).close()
+    called = call("compile-report", path)
+    assert called.code == 2
+    assert "holds no implementation by torch.compile" in called.err
+
+
+def test_a_session_is_projected_onto_another_gpu(call) -> None:
+    said = call("project", GELU, "--onto", "rtx 4090").out
+    assert "no predictions" in said.replace("\n", " ")
+    assert "≥ 533 µs" in said
+    document = msgspec.json.decode(call("project", GELU, "--onto", "L4", "--json").out, type=ProjectDocument)
+    assert document.projection.there == "L4"
+    assert len(document.projection.points) == 12
+    refused = call("project", GELU, "--onto", "GTX 1080")
+    assert refused.code == 2
+    assert "choose from V100 SXM2" in refused.err

@@ -224,7 +224,7 @@ def test_near_a_roof_the_roof_is_named_and_the_evidence_is_still_listed() -> Non
     assert found.kind is VerdictKind.MEMORY_BOUND
     assert found.proof is None
     assert sentence.startswith("Memory-bound: 80 %")
-    facts = limiter_section(found, outcome).facts
+    facts = limiter_section(found, outcome, "").facts
     assert [fact.name for fact in facts] == ["Clock", "Spills", "Traffic", "Elasticity"]
     assert facts[-1].value == "0.02 (-0.01 to 0.05), from 1450 MHz to 1980 MHz"
 
@@ -234,7 +234,7 @@ def test_the_details_list_first_what_names_the_limiter() -> None:
     kernel = ProfiledKernel("gelu", 1.0, 0.99 * seconds, Launch(110, 256))
     outcome = plain(seconds, kernels=(kernel,), build=build(spill_bytes=8), clock_elasticity=follows(0.97))
     found, _ = judged(outcome)
-    facts = limiter_section(found, outcome).facts
+    facts = limiter_section(found, outcome, "").facts
     assert [fact.name for fact in facts] == ["Clock", "Spills", "Waves", "Elasticity"]
     assert facts[0].value == "Its time follows the SM clock (elasticity 0.97)"
     assert facts[0].tip == "This names the limiter"

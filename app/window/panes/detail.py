@@ -1,6 +1,9 @@
-"""Details of the selected point: the verdict first, then what it rests on."""
+"""Details of the selected point: why it is where it is in four sentences, then the facts, folded."""
 
-from PySide6.QtCore import QEvent, Qt
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QAction, QFont
 from PySide6.QtWidgets import (
     QGridLayout,
@@ -15,9 +18,12 @@ from roofscope.app.presentation.fact import Section
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.presentation.verdict_text import verdict_sentence
+from roofscope.app.presentation.why import why_of_one
 from roofscope.app.window.panes.call_histogram import CallHistogram
+from roofscope.app.window.panes.fold import Fold
 from roofscope.app.window.panes.gauge_bars import NAME_WIDTH, GaugeBars
 from roofscope.app.window.panes.sample_strip import SampleStrip
+from roofscope.app.window.panes.why_block import WhyBlock
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.tables.point_table import PointTable
@@ -39,6 +45,8 @@ _MOST_NEEDED = 460  # pixels; a word without end takes no more from the chart
 
 
 class DetailPane(QWidget):
+    folds_changed = Signal(object)  # tuple[str, ...]: titles of the groups that are open
+
     def __init__(
         self,
         model: SessionModel,
@@ -56,6 +64,8 @@ class DetailPane(QWidget):
         self._title = label("", "title", wraps=True)
         self._subtitle = label("", "muted", wraps=True)
         self._verdict = label("", "verdict", wraps=True)
+        self.why = WhyBlock()
+        self._open = ("Time",)
         self._strip = SampleStrip(theme)
         self._calls = CallHistogram(theme)
         self._facts = QWidget()
@@ -99,6 +109,11 @@ class DetailPane(QWidget):
         self._title.ensurePolished()
         return self._title.font()
 
+    def set_open(self, titles: tuple[str, ...]) -> None:
+        """Which groups of facts are open from the next point on."""
+        self._open = titles
+        self._refresh()
+
     def _content(self, actions: tuple[QAction, QAction]) -> QWidget:
         buttons = FlowLayout()
         for action in actions:
@@ -111,6 +126,7 @@ class DetailPane(QWidget):
         layout.addWidget(self._title)
         layout.addWidget(self._subtitle)
         layout.addWidget(self._verdict)
+        layout.addWidget(self.why)
         layout.addLayout(buttons)
         layout.addWidget(self._strip)
         layout.addWidget(self._calls)
@@ -137,6 +153,9 @@ class DetailPane(QWidget):
         self._title.setText(point.implementation.title)
         workload = point.job.workload
         self._subtitle.setText(f"{workload.dtype.label}, {workload.size_label}, {point.job.regime}")
+        why = why_of_one(point, self._model.session)
+        self.why.show_why(why)
+        self._verdict.setVisible(why is None)
         self._verdict.setText(verdict_sentence(point, row.verdict))
         set_state(self._verdict, "bad" if isinstance(point.outcome, Failed) else "")
         measured = point.measured
@@ -144,12 +163,32 @@ class DetailPane(QWidget):
         self._calls.show_calls(measured, point.implementation.provider)
         self._log.show_log(point.outcome.log if isinstance(point.outcome, Failed) else "")
         _clear(self._facts_layout)
+        if why and why.others:
+            self._add_fold("What else to try", partial(_add_sentences, why.others))
         for section in sections(row, self._model.session):
-            self._facts_layout.addWidget(label(section.title, "section"))
-            if section.gauges:
-                self._facts_layout.addWidget(GaugeBars(section.gauges))
-            self._facts_layout.addLayout(_grid(section))
+            self._add_fold(section.title, partial(_add_section, section))
         self._suit_width()
+
+    def _add_fold(self, title: str, build: Callable[[QVBoxLayout], None]) -> None:
+        fold = Fold(title, build, is_open=title in self._open)
+        fold.toggled.connect(self._fold_toggled)
+        self._facts_layout.addWidget(fold)
+
+    def _fold_toggled(self, title: str, is_open: bool) -> None:
+        others = tuple(other for other in self._open if other != title)
+        self._open = (*others, title) if is_open else others
+        self.folds_changed.emit(self._open)
+
+
+def _add_sentences(sentences: tuple[str, ...], layout: QVBoxLayout) -> None:
+    for sentence in sentences:
+        layout.addWidget(label(sentence, wraps=True))
+
+
+def _add_section(section: Section, layout: QVBoxLayout) -> None:
+    if section.gauges:
+        layout.addWidget(GaugeBars(section.gauges))
+    layout.addLayout(_grid(section))
 
 
 def _grid(section: Section) -> QGridLayout:

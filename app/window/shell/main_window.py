@@ -31,6 +31,7 @@ from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.commands import COMMANDS, Actions, CommandId, Menu
 from roofscope.app.window.panes.cards import CardColumn
 from roofscope.app.window.panes.compare import ComparePane
+from roofscope.app.window.panes.compile_lab import CompileLabPane
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
@@ -74,6 +75,7 @@ class Panes(Struct, frozen=True):
     library: LibraryPane
     results: ResultsPane
     details: DetailPane
+    compile_lab: CompileLabPane
     trace: TracePane
     source: SourcePane
     compare: ComparePane
@@ -125,6 +127,7 @@ class MainWindow(QMainWindow):
             "Sweep": panes.sweep,
             "Source": panes.source,
             "Compare": panes.compare,
+            "Compile": panes.compile_lab,
             "Trace": panes.trace,
             "Log": panes.log,
         }

@@ -21,6 +21,7 @@ from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.build.contract import BuildRequest, Built
 from roofscope.profiling.worker.candidate.integrity import Integrity
 from roofscope.profiling.worker.candidate.memory import Lender, make_block, read_through, sets_of
+from roofscope.profiling.worker.candidate.memory_use import memory_use
 from roofscope.profiling.worker.candidate.messages import (
     Answer,
     Asked,
@@ -45,10 +46,12 @@ from roofscope.profiling.worker.candidate.messages import (
     Lending,
     Make,
     MeasureEnergy,
+    MemoryRead,
     Profile,
     Profiled,
     Put,
     ReadActivity,
+    ReadMemory,
     Record,
     Replay,
     Request,
@@ -174,6 +177,8 @@ class Host:
                 return self._single_calls(request)
             case MeasureEnergy(number=number):
                 return self._energy(number)
+            case ReadMemory(number=number):
+                return self._memory(number)
             case HeatedBlocks(number=number):
                 return ClockBlocks(tuple(heated_blocks(self._timer(number), self._instruments.device)))
             case Info(number=number):
@@ -296,6 +301,12 @@ class Host:
         if reader is None or not isinstance(timer, GraphTimer):
             return EnergyRead(None)
         return EnergyRead(measure_energy(timer.replay, timer.calls_per_block, reader))
+
+    def _memory(self, number: int) -> Answer:
+        if self._device.type != "cuda":  # the CPU's allocator does not count
+            return MemoryRead(None)
+        one = self._candidates[number]
+        return MemoryRead(memory_use(one.built.call, one.sets[0], self._device, torch.cuda))
 
     def _timer(self, number: int, *, is_hot: bool = False) -> LocalTimer:
         one = self._candidates[number]

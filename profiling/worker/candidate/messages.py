@@ -13,6 +13,7 @@ from roofscope.profiling.results.outcome import (
     BuildInfo,
     Energy,
     Failed,
+    MemoryUse,
     Method,
     ProfiledKernel,
     Skipped,
@@ -154,6 +155,12 @@ class MeasureEnergy(Struct, frozen=True, tag="measure_energy"):
     number: int
 
 
+class ReadMemory(Struct, frozen=True, tag="read_memory"):
+    """What the allocator counts during a call."""
+
+    number: int
+
+
 class HeatedBlocks(Struct, frozen=True, tag="heated_blocks"):
     """Time blocks at several clocks."""
 
@@ -197,6 +204,7 @@ Request = (
     | Profile
     | SingleCalls
     | MeasureEnergy
+    | ReadMemory
     | HeatedBlocks
     | Info
     | Reveal
@@ -275,6 +283,10 @@ class EnergyRead(Struct, frozen=True, tag="energy_read"):
     energy: Energy | None
 
 
+class MemoryRead(Struct, frozen=True, tag="memory_read"):
+    memory: MemoryUse | None
+
+
 class ClockBlocks(Struct, frozen=True, tag="clock_blocks"):
     blocks: tuple[ClockBlock, ...]
 
@@ -310,6 +322,7 @@ Answer = (
     | Counts
     | Profiled
     | EnergyRead
+    | MemoryRead
     | ClockBlocks
     | Informed
     | Revealed

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from roofscope.profiling.devices.device import CACHE_LAPS
 from roofscope.profiling.planning.plan import Job, Quality
-from roofscope.profiling.planning.spec import Implementation
+from roofscope.profiling.planning.spec import REPLAYING_MODES, Implementation, Provider
 from roofscope.profiling.results.outcome import (
     BuildInfo,
     ClockElasticity,
@@ -16,6 +16,7 @@ from roofscope.profiling.results.outcome import (
     Flag,
     Meanwhile,
     Measured,
+    MemoryUse,
     Method,
     Verification,
 )
@@ -27,8 +28,10 @@ from roofscope.profiling.worker.candidate.messages import (
     Info,
     Informed,
     MeasureEnergy,
+    MemoryRead,
     Profile,
     Profiled,
+    ReadMemory,
     Replay,
     Seconds,
     SetOutputs,
@@ -133,6 +136,7 @@ class Checker:
             clock_elasticity=elasticity if isinstance(elasticity, ClockElasticity) else None,
             clock_elasticity_missing=elasticity if isinstance(elasticity, str) else "",
             rotated_bytes=self._rotated_bytes(candidate),
+            memory=self._memory(candidate),
         )
 
     def _rotated_bytes(self, candidate: Candidate) -> int:
@@ -217,6 +221,13 @@ class Checker:
         if self._job.quality is not Quality.EXACT or not self._on_gpu:
             return None
         return self._link.ask(MeasureEnergy(candidate.number), EnergyRead).energy
+
+    def _memory(self, candidate: Candidate) -> MemoryUse | None:
+        """Not known where a call replays a graph of its own: its pool was allocated before."""
+        made = candidate.implementation
+        if not self._on_gpu or (made.provider is Provider.COMPILE and made.variant in REPLAYING_MODES):
+            return None
+        return self._link.ask(ReadMemory(candidate.number), MemoryRead).memory
 
     def _clock_elasticity(self, candidate: Candidate) -> ClockElasticity | str:
         """Only in exact runs, because it takes some 2 s; "" where it is not asked for."""

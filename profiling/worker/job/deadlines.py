@@ -24,6 +24,7 @@ from roofscope.profiling.worker.candidate.messages import (
     Info,
     MeasureEnergy,
     Profile,
+    ReadMemory,
     Record,
     Replay,
     Request,
@@ -98,7 +99,12 @@ class Deadlines:
                 return self._many(number, self._call_s)
             case RunPass(number=number, count=count):
                 return self._many(number, _QUICK_S, count)
-            case Replay(number=number) | HostTime(number=number) | SingleCalls(number=number):
+            case (
+                Replay(number=number)
+                | HostTime(number=number)
+                | SingleCalls(number=number)
+                | ReadMemory(number=number)
+            ):
                 return self._many(number, _QUICK_S)
             case Record(number=number) if self._compiles_at_call(number):  # in a process of its own
                 return Deadline(COMPILE_S, "compiling")

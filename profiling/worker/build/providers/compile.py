@@ -17,13 +17,13 @@ from torch._inductor.codecache import PyCodeCache
 from torch._inductor.graph import GraphLowering
 
 from roofscope.profiling.planning.catalog import load_module
+from roofscope.profiling.planning.spec import REPLAYING_MODES
 from roofscope.profiling.results.generated import Code, CodeKind
-from roofscope.profiling.results.outcome import BuildInfo
+from roofscope.profiling.results.outcome import BuildInfo, CompileNotes
+from roofscope.profiling.worker.build.compile_notes import Notebook, together
 from roofscope.profiling.worker.build.contract import BuildRequest, Built, Call, Tensors, run_of
 from roofscope.profiling.worker.build.triton_code import built_kernels, code_of
 from roofscope.profiling.worker.inputs import as_tuple
-
-_REPLAYING = ("reduce_overhead", "max_autotune")  # the modes that replay CUDA graphs of their own
 
 # Compilations of each frame: a function, or the rest of one after a graph break.
 _compilations: Any = getattr(convert_frame, "FRAME_COMPILE_COUNTER", None)
@@ -36,10 +36,11 @@ def build(request: BuildRequest) -> Built:
     module, so that the counts, and the guards of each call, are those of the measured sizes alone.
     """
     path, mode = request.folder / "eager.py", request.implementation.variant
-    replays = mode in _REPLAYING and request.device.type == "cuda"
+    replays = mode in REPLAYING_MODES and request.device.type == "cuda"
     _forget_shapes()
     _ledger.settle()
     _written.taken()
+    _notebook.settle()
     measured = _Counted(_compiled(path, mode, request.inputs, replays=replays))
     others = _compiled(path, mode, request.inputs, replays=replays)
     measured_shapes: list[torch.Size] = []
@@ -54,6 +55,7 @@ def build(request: BuildRequest) -> Built:
         _ledger.settle()
         _written.taken()
         _written.taken()
+        _notebook.settle()
         return outputs
 
     return Built(call, measured.info, measured.code)
@@ -146,6 +148,7 @@ class _Ledger:
 
 
 _ledger = _Ledger()
+_notebook = Notebook()
 
 
 class _Written:
@@ -174,6 +177,7 @@ class _Counted:
         self._seconds = 0.0
         self._work = _Work()
         self._texts: list[str] = []
+        self._notes = CompileNotes()
 
     def __call__(self, *inputs: torch.Tensor) -> Tensors:
         started = time.perf_counter()
@@ -183,6 +187,7 @@ class _Counted:
             done = _ledger.settle()
             self._work = _Work(*(one + other for one, other in zip(self._work, done, strict=True)))
             self._texts += _written.taken()
+            self._notes = together(self._notes, _notebook.settle())
         return outputs
 
     def info(self) -> BuildInfo:
@@ -193,6 +198,7 @@ class _Counted:
             recompiles=None if _compilations is None else self._work.recompiles,
             cached_graphs=self._work.cached,
             kernels=built_kernels(self._kernels()),
+            compile_notes=self._notes,
         )
 
     def code(self) -> Iterator[Code]:

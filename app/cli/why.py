@@ -1,0 +1,92 @@
+"""``why``: says of each point of a session what limits it, its cost, the evidence and the next step."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from roofscope.app.cli.choice import sizes_of
+from roofscope.app.cli.documents import WhyDocument, print_document
+from roofscope.app.cli.errors import refuse
+from roofscope.app.cli.options import AsJson, DtypeName, SessionFile
+from roofscope.app.cli.outcome_lines import on_device_text, workload_text
+from roofscope.app.cli.output import say
+from roofscope.app.cli.progress import make_console
+from roofscope.app.cli.sessions import load_or_refuse
+from roofscope.app.cli.trace import Wanted, choose_point
+from roofscope.app.presentation.why import TITLES, Why, WhyTexts
+from roofscope.app.presentation.why_record import why_records
+from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.results.session import Point, Session
+
+_INDENT = 2
+
+
+def command(
+    file: SessionFile,
+    point: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[POINT]",
+            help="Its number, or its implementation, such as softmax/triton_online; all that were measured "
+            "if none.",
+        ),
+    ] = None,
+    dtype: DtypeName = None,
+    size: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AXIS=N[,...]", help="Of a measured point; the largest if none."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say why a point is where it is, in four sentences: limit, cost, evidence, next step."""
+    session = load_or_refuse(file)
+    points = session.points if point is None else (_wanted(session, point, dtype, size or []),)
+    if as_json:
+        print_document(WhyDocument(session=str(session.path), points=why_records(session, points)))
+        return
+    print_why(make_console(), session, points)
+
+
+def print_why(console: Console, session: Session, points: tuple[Point, ...]) -> None:
+    """The sentences of the measured ones of these points, as wide as the console."""
+    texts, is_first = WhyTexts(session), True
+    for point in points:
+        why = texts.of(point)
+        if why is None:
+            continue
+        if not is_first:
+            console.print()
+        is_first = False
+        where = f"{point.number}  {point.label} {workload_text(point)}{on_device_text(point, session)}"
+        console.print(Text(where, "bold"), highlight=False, soft_wrap=True)
+        for title, sentence in _rows(why):
+            _print_row(console, title, sentence)
+    if is_first:
+        say(f"{session.path} holds no measured point.")
+
+
+def _rows(why: Why) -> tuple[tuple[str, str], ...]:
+    return (*why.titled, *(("", sentence) for sentence in why.others))
+
+
+def _print_row(console: Console, title: str, sentence: str) -> None:
+    """The title, and beside it the sentence in as many lines as it needs."""
+    first = _INDENT + max(map(len, TITLES)) + 2
+    lines = Text(sentence).wrap(console, max(console.width - first, 20))
+    for number, line in enumerate(lines):
+        head = f"{'':{_INDENT}}{title}" if number == 0 else ""
+        console.print(Text(f"{head:{first}}") + line, highlight=False, soft_wrap=True)
+
+
+def _wanted(session: Session, name: str, dtype: Dtype | None, size: list[str]) -> Point:
+    if not name.isdecimal():
+        return choose_point(session, Wanted(name, dtype, sizes_of(size)))
+    found = next((point for point in session.points if str(point.number) == name), None)
+    if found is None:
+        refuse(f"{session.path} has no point {name}; its points are 1 to {len(session.points)}.")
+    if found.measured is None:
+        message = getattr(found.outcome, "message", "")
+        refuse(f"Point {name}, {found.label}, has no time: {message}")
+    return found

@@ -1,0 +1,225 @@
+"""The torch.compile laboratory: each compiled workload, its modes side by side, whether it is worth it."""
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QGridLayout,
+    QHeaderView,
+    QScrollArea,
+    QSplitter,
+    QStackedLayout,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from roofscope.app.presentation.compile_lab import COLUMNS, Laboratory, laboratories, summary_text
+from roofscope.app.presentation.formatting import ratio_text
+from roofscope.app.presentation.tokens import Theme
+from roofscope.app.window.panes.mode_bars import ModeBar, scale_end
+from roofscope.app.window.selection import Selection
+from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.widgets.labels import as_pane, label, placeholder, tip_text
+from roofscope.profiling.planning.spec import Provider
+
+_LIST_WIDTH = 320
+_COLLECT_MS = 500  # points of a run that arrive meanwhile are shown together
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+class _WorkloadList(QTreeWidget):
+    """Keeps its current row in sight, also when it gets its first size."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if item := self.currentItem():
+            self.scrollToItem(item)
+
+
+class CompileLabPane(QWidget):
+    """Computes nothing while it is hidden."""
+
+    def __init__(
+        self, model: SessionModel, selection: Selection, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        as_pane(self)
+        self._model = model
+        self._selection = selection
+        self._theme = theme
+        self._labs: tuple[Laboratory, ...] = ()
+        self._is_stale = True
+        self._waiting = QTimer(self, singleShot=True)
+        self._waiting.timeout.connect(self._refresh)
+        self._empty = placeholder(
+            "Nothing of this session was compiled. Tick torch.compile beside eager in the library and run, "
+            "to see here whether it is worth it."
+        )
+        self._summary = label("", "muted", wraps=True)
+        self.list = _workload_list()
+        self.list.currentItemChanged.connect(self._show)
+        self.list.itemClicked.connect(self._select_best)
+        self.list.itemActivated.connect(self._select_best)
+        self._scroll = QScrollArea()
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setAccessibleName("Modes of torch.compile on this workload")
+        self._sentence = label("", "limit", wraps=True)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(self._split())
+        for changed in (model.replaced, model.point_added, model.ceilings_changed):
+            changed.connect(self._changed)
+        selection.changed.connect(self._follow)
+
+    def set_theme(self, theme: Theme) -> None:
+        self._theme = theme
+        self._show()
+
+    @property
+    def shown(self) -> Laboratory | None:
+        item = self.list.currentItem()
+        return self._labs[self.list.indexOfTopLevelItem(item)] if item else None
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """What lies behind another tab is never painted, though Qt shows it for a moment at start."""
+        super().paintEvent(event)
+        if self._is_stale and not self._waiting.isActive():
+            self._waiting.start(_COLLECT_MS if self._labs else 0)
+
+    def _split(self) -> QWidget:
+        left = QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(10, 8, 6, 8)
+        column.setSpacing(6)
+        column.addWidget(self._summary)
+        column.addWidget(self.list, 1)
+        right = QWidget()
+        beside = QVBoxLayout(right)
+        beside.setContentsMargins(0, 8, 0, 0)
+        beside.setSpacing(2)
+        self._sentence.setContentsMargins(10, 0, 12, 0)
+        beside.addWidget(self._sentence)
+        beside.addWidget(self._scroll, 1)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.addWidget(left)
+        split.addWidget(right)
+        split.setStretchFactor(1, 1)
+        split.setSizes([_LIST_WIDTH, 3 * _LIST_WIDTH])
+        split.setChildrenCollapsible(False)
+        return split
+
+    def _changed(self, *_: object) -> None:
+        self._is_stale = True
+        self.update()
+
+    def _refresh(self) -> None:
+        if not self.isVisible():
+            return
+        self._is_stale = False
+        before = self.shown
+        self._labs = laboratories(self._model.session)
+        self._stack.setCurrentIndex(1 if self._labs else 0)
+        self._summary.setText(summary_text(self._labs))
+        self.list.blockSignals(True)
+        self.list.clear()
+        for lab in self._labs:
+            best = lab.best
+            ratio = ratio_text(best.ratio) if best else ""
+            item = QTreeWidgetItem([f"{lab.kernel} {lab.workload}", ratio, lab.worth])
+            item.setTextAlignment(1, _RIGHT)
+            for column in range(item.columnCount()):
+                tip = tip_text(f"{lab.kernel} {lab.workload}\n{lab.sentence}")
+                item.setData(column, Qt.ItemDataRole.ToolTipRole, tip)
+            self.list.addTopLevelItem(item)
+        self.list.blockSignals(False)
+        names = [(lab.kernel, lab.workload) for lab in self._labs]
+        kept = names.index((before.kernel, before.workload)) if before and _name(before) in names else 0
+        if self._labs:
+            self._choose(kept)
+        self._follow()
+        self._show()
+
+    def _follow(self) -> None:
+        """Show the workload of the selected point, if it was compiled."""
+        if self._is_stale or self._selection.number is None:
+            return
+        point = self._model.point(self._selection.number)
+        if point is None:
+            return
+        same = {
+            other.number
+            for other in self._model.session.points
+            if other.job.workload == point.job.workload
+            and other.implementation.provider is Provider.COMPILE
+            and other.job.device == point.job.device
+        }
+        for row, lab in enumerate(self._labs):
+            if any(mode.number in same for mode in lab.modes):
+                self._choose(row)
+                return
+
+    def _choose(self, row: int) -> None:
+        if item := self.list.topLevelItem(row):
+            self.list.setCurrentItem(item)
+            self.list.scrollToItem(item)
+
+    def _select_best(self, *_: object) -> None:
+        best = self.shown.best if self.shown else None
+        if best:
+            self._selection.select(best.number)
+
+    def _show(self, *_: object) -> None:
+        lab = self.shown
+        if lab is None:
+            return
+        content = QWidget()
+        as_pane(content)
+        column = QVBoxLayout(content)
+        column.setContentsMargins(10, 2, 12, 8)
+        column.setSpacing(6)
+        self._sentence.setText(lab.sentence)
+        column.addLayout(self._grid(lab))
+        for note in (*lab.notes, *(mode.reason for mode in lab.modes if mode.reason)):
+            column.addWidget(label(note, "muted", wraps=True))
+        column.addStretch(1)
+        self._scroll.setWidget(content)
+
+    def _grid(self, lab: Laboratory) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(14)
+        grid.setVerticalSpacing(0)
+        grid.setColumnStretch(1, 1)
+        end, colour = scale_end(lab.modes), self._theme.provider(Provider.COMPILE)
+        grid.addWidget(ModeBar(None, end, colour), 0, 1)
+        for at, (title, tip) in enumerate(COLUMNS):
+            head = label(title, "muted")
+            head.setToolTip(tip_text(tip))
+            grid.addWidget(head, 0, at + 2, _RIGHT)
+        for row, mode in enumerate(lab.modes, 1):
+            grid.addWidget(label(mode.name), row, 0)
+            grid.addWidget(ModeBar(mode, end, colour), row, 1)
+            for at, text in enumerate(mode.cells):
+                grid.addWidget(label(text), row, at + 2, _RIGHT)
+        return grid
+
+
+def _name(lab: Laboratory) -> tuple[str, str]:
+    return lab.kernel, lab.workload
+
+
+def _workload_list() -> QTreeWidget:
+    made = _WorkloadList()
+    made.setAccessibleName("Compiled workloads")
+    made.setHeaderLabels(["Workload", "Best", "Worth it"])
+    made.setRootIsDecorated(False)
+    made.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # a kernel and its size: both ends tell them apart
+    made.setUniformRowHeights(True)
+    made.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    header = made.header()
+    header.setStretchLastSection(False)
+    header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+    for column in (1, 2):
+        header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
+    return made

@@ -1,0 +1,82 @@
+"""View > Project onto: the session's points bound by another GPU's data sheet."""
+
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QHeaderView, QPushButton, QTableView, QVBoxLayout, QWidget
+
+from roofscope.app.presentation.projection import project
+from roofscope.app.window.selection import Selection
+from roofscope.app.window.tables.projection_table import ProjectionTable
+from roofscope.app.window.widgets.labels import choice_box, label
+from roofscope.app.window.widgets.plain_table import make_plain
+from roofscope.profiling.results.session import Session
+from roofscope.profiling.roofline.products import PRODUCTS
+
+_SIZE = (980, 560)
+_NAME_COLUMNS = 3
+
+
+class ProjectionDialog(QDialog):
+    """Stays beside the window: a click on a row selects its point there."""
+
+    def __init__(self, session: Session, selection: Selection, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Project onto another GPU")
+        self.setAccessibleName("Project onto another GPU")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(*_SIZE)
+        self._session = session
+        self._selection = selection
+        self.choice = choice_box("GPU", "The GPU whose data sheet bounds the points")
+        self.choice.addItems([product.label for product in PRODUCTS])
+        self._sentence = label("", "muted", wraps=True)
+        self.table = ProjectionTable(self)
+        self.view = QTableView()
+        self.view.setAccessibleName("Bounds on the other GPU")
+        self.view.setModel(self.table)
+        make_plain(self.view)
+        self.view.setSortingEnabled(True)
+        header = self.view.horizontalHeader()
+        header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)  # in the order of the session until then
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setStretchLastSection(True)
+        self.view.clicked.connect(self._select)
+        self.view.activated.connect(self._select)
+        self._lay_out()
+        self.choice.setCurrentText(_first_choice(session))
+        self.choice.currentIndexChanged.connect(self._show)
+        self._show()
+        self.view.resizeColumnsToContents()
+
+    def _lay_out(self) -> None:
+        top = QHBoxLayout()
+        top.addWidget(label("Onto"))
+        top.addWidget(self.choice)
+        top.addStretch(1)
+        close = QPushButton("Close")
+        close.setAccessibleName("Close")
+        close.clicked.connect(self.accept)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 14, 16, 14)
+        layout.setSpacing(10)
+        layout.addLayout(top)
+        layout.addWidget(self._sentence)
+        layout.addWidget(self.view, 1)
+        layout.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
+
+    def _show(self) -> None:
+        found = project(self._session, PRODUCTS[self.choice.currentIndex()])
+        empty = "" if found.points else " This session holds no measured point."
+        self._sentence.setText(f"{found.sentence}{empty}")
+        self.table.show(found)
+        header = self.view.horizontalHeader()
+        if header.sortIndicatorSection() >= 0:
+            self.table.sort(header.sortIndicatorSection(), header.sortIndicatorOrder())
+
+    def _select(self, index: QModelIndex) -> None:
+        self._selection.select(self.table.point_number(index.row()))
+
+
+def _first_choice(session: Session) -> str:
+    """Another GPU than the session's own."""
+    name = session.device.name if session.device else ""
+    return next(product.label for product in reversed(PRODUCTS) if product.driver_name != name)
