@@ -72,7 +72,7 @@ def test_dark_and_light_differ_in_colours_only() -> None:
     light, dark = roofline_svg(session), roofline_svg(session, dark=True)
     assert LIGHT.surface in light
     assert DARK.surface in dark
-    without_colours = [re.sub(r"#[0-9a-f]{6}", "#", svg) for svg in (light, dark)]
+    without_colours = [re.sub(r"#[0-9a-fA-F]{6}", "#", svg) for svg in (light, dark)]
     assert without_colours[0] == without_colours[1]
 
 

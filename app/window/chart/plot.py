@@ -207,7 +207,8 @@ class RooflinePlot(pg.PlotWidget):
         for axis, title in ((self._bottom, INTENSITY_TITLE), (self._left, RATE_TITLE)):
             axis.set_theme(theme)
             axis.setTickFont(self._font)
-            axis.label.setFont(self._font)
+            if axis.label is not None:
+                axis.label.setFont(self._font)
             axis.setLabel(title, color=theme.text)
         frame, inside = QColor(theme.accent), QColor(theme.accent)
         inside.setAlphaF(0.12)
