@@ -189,7 +189,7 @@ class RooflinePlot(pg.PlotWidget):
         for axis in (self._bottom, self._left):
             axis.set_theme(theme)
             axis.setTickFont(self._font)
-            if axis.label:
+            if axis.label is not None:
                 axis.label.setFont(self._font)
         frame, inside = QColor(theme.accent), QColor(theme.accent)
         inside.setAlphaF(0.12)
