@@ -28,7 +28,7 @@ from roofscope.app.window.background import Background
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.widgets.code_search import CodeSearch
-from roofscope.app.window.widgets.code_view import CodeView
+from roofscope.app.window.widgets.code_side import CodeSide
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.folded_text import FoldedText
 from roofscope.app.window.widgets.labels import as_pane, choice_box, placeholder, tip_text
@@ -48,38 +48,6 @@ class _Asked(NamedTuple):
     page: Page
     point: int
     other: int | None
-
-
-class _Side(QWidget):
-    """One half: a sheet, or the sentence that says why there is none."""
-
-    def __init__(self, name: str, theme: Theme) -> None:
-        super().__init__()
-        self.view = CodeView(name, theme)
-        self._said = placeholder("")
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self._said)
-        self._stack.addWidget(self.view)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._stack)
-
-    @property
-    def said(self) -> str:
-        return "" if self.sheet else self._said.text()
-
-    @property
-    def sheet(self) -> Sheet | None:
-        return self.view.sheet if self._stack.currentWidget() is self.view else None
-
-    def show_content(self, content: Sheet | str) -> None:
-        if isinstance(content, str):
-            self._said.setText(content)
-            self._stack.setCurrentWidget(self._said)
-            self.view.show_sheet(None)
-        else:
-            self.view.show_sheet(content)
-            self._stack.setCurrentWidget(self.view)
 
 
 def _laid_out(session: Session, page: Page, point: Point, other: Point | None) -> Spread:
@@ -134,7 +102,7 @@ class SourcePane(QWidget):
         self.next_button.setToolTip("Go to the next line that differs, or that failed (Alt+Down)")
         self.next_button.setShortcut("Alt+Down")
         self.lesson = FoldedText("Lesson")
-        self.left, self.right = _Side("Source", theme), _Side("Source beside it", theme)
+        self.left, self.right = CodeSide("Source", theme), CodeSide("Source beside it", theme)
         self.search = CodeSearch((self.left.view, self.right.view), theme)
         self._empty = placeholder(_EMPTY)
         self._body = QWidget()
