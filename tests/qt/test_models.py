@@ -230,12 +230,12 @@ def test_what_is_too_much_at_once_is_sorted_when_it_is_known(qtbot: QtBot):
         ViewFilter(kernels=frozenset(("softmax", "gelu"))),
         ViewFilter(dtype=Dtype.FLOAT16),
         ViewFilter(hidden=frozenset((Provider.CUDA, Provider.EAGER))),
-        ViewFilter(frozenset(("matmul",)), Dtype.BFLOAT16, frozenset((Provider.TRITON,)), "eager"),
+        ViewFilter(frozenset(("matmul",)), Dtype.BFLOAT16, frozenset((Provider.TRITON,)), text="eager"),
     ],
 )
 def test_the_table_shows_what_the_one_filter_keeps(table: PointTable, wanted: ViewFilter):
     table.set_view_filter(wanted)
-    kept = [point.number for point in table._model.session.points if wanted.keeps(point)]
+    kept = [point.number for point in table._model.session.points if wanted.keeps(point, table.text_of)]
     assert 0 < len(kept) < 120
     assert [table.point_at(row).number for row in range(table.rowCount())] == kept
     table.set_view_filter(ViewFilter())

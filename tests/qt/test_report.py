@@ -7,7 +7,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.report.page import report_html
-from roofscope.app.window import window_commands
+from roofscope.app.window import session_commands
 from roofscope.app.window.commands import CommandId
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.qt.conftest import OpenWindow
@@ -19,7 +19,7 @@ def test_the_page_is_the_command_lines(
     application = open_window(session_file)
     out = tmp_path / "a.html"
     application.commands.report(out)
-    qtbot.waitUntil(lambda: application.window.said == f"Report written to {out}")
+    qtbot.waitUntil(lambda: application.window.said == f"Written to {out}")
     assert out.read_text() == report_html(load(session_file))
 
 
@@ -28,13 +28,13 @@ def test_it_is_made_off_the_windows_thread(
 ) -> None:
     threads: list[threading.Thread] = []
     monkeypatch.setattr(
-        window_commands, "write_report", lambda *_: threads.append(threading.current_thread())
+        session_commands, "write_report", lambda *_: threads.append(threading.current_thread())
     )
     application = open_window(session_file)
     application.commands.report(tmp_path / "a.html")
     qtbot.waitUntil(lambda: bool(threads))
     assert threads[0] is not threading.main_thread()
-    qtbot.waitUntil(lambda: "Report written" in application.window.said)
+    qtbot.waitUntil(lambda: "Written to" in application.window.said)
 
 
 def test_what_cannot_be_written_is_a_notice(

@@ -228,7 +228,7 @@ def test_the_bar_takes_one_row_where_it_can_and_cuts_nothing(open_window: OpenWi
 def test_the_heads_note_is_a_sign_where_there_is_no_room_for_words(open_window: OpenWindow) -> None:
     application = open_window(ASSETS / "sessions" / "h200-tour.roofscope")
     bar = application.panes.chart.bar
-    for width, is_whole in ((1280, False), (2560, True)):
+    for width, is_whole in ((1024, False), (2560, True)):
         application.window.resize(width, 900)
         QApplication.processEvents()
         assert bar.heading.texts[1].startswith("but Run uses")

@@ -166,12 +166,14 @@ def test_a_card_over_the_chart_shows_all_of_its_text(open_window: OpenWindow):
         assert text.height() >= text.heightForWidth(text.width())
 
 
-def test_a_failed_point_shows_its_log_and_offers_no_trace(open_window: OpenWindow, session_file: Path):
+def test_a_failed_point_shows_its_log_and_offers_no_trace(
+    open_window: OpenWindow, session_file: Path, qtbot: QtBot
+):
     application = open_window(session_file)
     failed = next(p for p in application.model.session.points if getattr(p.outcome, "log", ""))
     application.selection.select(failed.number)
     log = application.panes.details.findChild(QPlainTextEdit)
-    assert log.isVisible()
+    qtbot.waitUntil(log.isVisible)
     assert log.toPlainText() == failed.outcome.log
     assert not application.window.actions_of[CommandId.TRACE].isEnabled()
     measured = next(p for p in application.model.session.points if p.measured)
@@ -180,12 +182,13 @@ def test_a_failed_point_shows_its_log_and_offers_no_trace(open_window: OpenWindo
     assert application.window.actions_of[CommandId.TRACE].isEnabled()
 
 
-def test_a_skipped_point_is_no_failure(open_window: OpenWindow, session_file: Path):
+def test_a_skipped_point_is_no_failure(open_window: OpenWindow, session_file: Path, qtbot: QtBot):
     application = open_window(session_file)
     verdict_label = application.panes.details._verdict
     for kind, state in ((Failed, "bad"), (Skipped, ""), (Measured, "")):
         point = next(p for p in application.model.session.points if isinstance(p.outcome, kind))
         application.selection.select(point.number)
+        qtbot.waitUntil(application.panes.details.isVisible)
         assert verdict_label.isVisible() is (kind is not Measured)
         assert application.panes.details.why.isVisible() is (kind is Measured)
         assert (verdict_label.property("state") or "") == state
@@ -269,11 +272,10 @@ def test_the_library_search_hides_what_does_not_match(open_window: OpenWindow):
 
 def test_all_ticks_what_the_search_shows_and_says_what_it_hides(open_window: OpenWindow):
     pane = open_window().panes.library
-    before = pane._count.text()
-    assert before.endswith("chosen")
+    before = pane._count.whole_text
     chosen = int(before.split()[0])
     pane._search.setText("dequantize")
-    assert pane._count.text() == f"{chosen} chosen, {chosen} hidden"
+    assert pane._count.whole_text == f"{chosen} chosen, {chosen} hidden"
     pane._all.click()
     found = {kernel for kernel, checked in pane._model.checked().items() if checked and kernel not in TOUR}
     assert found
@@ -281,7 +283,7 @@ def test_all_ticks_what_the_search_shows_and_says_what_it_hides(open_window: Ope
     assert f"hides {chosen} of them" in pane._count.toolTip()
     pane._none.click()
     pane._search.clear()
-    assert pane._count.text() == before
+    assert pane._count.whole_text == before
 
 
 def test_a_filter_that_matches_nothing_says_so_and_can_be_cleared(

@@ -40,7 +40,7 @@ from roofscope.app.window.widgets.log_view import LogView
 from roofscope.profiling.results.outcome import Failed
 
 LEAST_WIDTH = 272  # pixels: the gauges, with a scroll bar
-_LEAST_LETTERS = 36  # below the histogram
+_LEAST_LETTERS = 29  # below the histogram
 _MOST_NEEDED = 460  # pixels; a word without end takes no more from the chart
 
 

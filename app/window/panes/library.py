@@ -131,7 +131,7 @@ class LibraryPane(QWidget):
         count = sum(len(found) for found in self._model.checked().values())
         total = sum(len(kernel.implementations) for kernel in self._model.kernels)
         hidden = sum(map(self._model.hidden_ticks, self._model.kernels))
-        text = f"{count} chosen, {hidden} hidden" if hidden else f"{count} of {total} chosen"
+        text = f"{count} chosen, {hidden} hidden" if hidden else f"{count} of {total}"
         self._count.set_text(text if total else self._no_kernels)
         self._count.setToolTip(tip_text(_count_tip(count, total, hidden)))
         self._reasons.setText("\n".join([*self._distinct_reasons(), *self._problems()]))

@@ -1,7 +1,7 @@
 """The results: one row a point, linked with the chart; filter, baseline, copy."""
 
 from msgspec.structs import replace
-from PySide6.QtCore import QItemSelection, QMimeData, QModelIndex, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QItemSelection, QMimeData, QModelIndex, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
@@ -32,6 +32,7 @@ from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point, Session, version
 
+_MOST_WITH_WORD = 22  # pixels of a line
 _MOST_FITTED = 120  # rows whose texts say how wide a column is
 _EMPTY_TEXT = "No results yet.\nTick kernels in the library and press Run (F5) to measure them."
 _RUNNING_TEXT = "A run is under way.\nEach result appears here as soon as it is measured."
@@ -70,6 +71,7 @@ class ResultsPane(QWidget):
         self._filter.setMinimumWidth(self._filter.fontMetrics().horizontalAdvance(" Filter rows ") + 44)
         self._filter.setMaximumWidth(max(260, self._filter.minimumWidth()))
         self._filter.textChanged.connect(self._filter_changed)
+        self._over = label("Speed-up over", "muted")
         self._baseline = choice_box("Baseline of the speed-up", "Whom the column Speed-up compares with")
         for provider in _BASELINES:
             self._baseline.addItem(PROVIDER_NAMES[provider])
@@ -98,6 +100,16 @@ class ResultsPane(QWidget):
         selection.changed.connect(self._show_selected)
         self._tell()
         self._fit_columns()
+        self._suit_text()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange:
+            self._suit_text()
+
+    def _suit_text(self) -> None:
+        """Large letters need the room of a word that the choice's tool tip has, too."""
+        self._over.setVisible(self.fontMetrics().height() <= _MOST_WITH_WORD)
 
     def set_theme(self, theme: Theme) -> None:
         self._delegate.set_theme(theme)
@@ -173,7 +185,7 @@ class ResultsPane(QWidget):
         bar = QHBoxLayout()
         bar.setSpacing(8)
         bar.addWidget(self._filter, 2)
-        bar.addWidget(label("Speed-up over", "muted"))
+        bar.addWidget(self._over)
         bar.addWidget(self._baseline)
         bar.addWidget(self._grouping)
         bar.addWidget(self._columns)
