@@ -99,6 +99,23 @@ def test_it_follows_the_selection_to_its_kernel(shown: Application) -> None:
     assert pane_of(shown).bar.kernels.currentText() == "gelu"
 
 
+def test_it_begins_with_what_was_selected_before_it_was_seen(
+    open_window: OpenWindow, sweep_file: Path, qtbot: QtBot
+) -> None:
+    application = open_window(sweep_file)
+    points = application.model.session.points
+    point = next(one for one in points if one.implementation.kernel == "gelu" and one.measured)
+    application.selection.select(point.number)
+    dock = application.window.docks["Sweep"]
+    dock.show()
+    dock.raise_()
+    qtbot.waitUntil(lambda: application.panes.sweep.view is not None)
+    qtbot.waitUntil(lambda: pane_of(application).scene is not None)
+    scene = pane_of(application).scene
+    assert scene
+    assert scene.kernel == "gelu"
+
+
 def test_hovering_a_dot_shows_its_card_and_a_gap_its_reason(shown: Application) -> None:
     pane = pane_of(shown)
     assert pane.scene

@@ -165,7 +165,7 @@ def test_a_gpu_on_which_somebody_computes_is_refused_before_a_worker_starts(
 ) -> None:
     found = Sharing((4711,), (4711,), 0.97, is_computing=True)
     monkeypatch.setattr(readiness, "sharing_of", lambda _: found)
-    monkeypatch.setattr(recording, "carry_out", lambda *_: recording.Ending())
+    monkeypatch.setattr(recording, "carry_out", lambda *_, **__: recording.Ending())
     said: list[str] = []
 
     def watch(report: object, _gained: object) -> None:

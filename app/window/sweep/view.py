@@ -83,6 +83,7 @@ class SweepView(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Sweep")
         self._connect()
+        self._select(selection.number)  # what was chosen before the pane was seen
 
     @property
     def scene(self) -> SweepScene | None:
