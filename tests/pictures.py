@@ -1,13 +1,15 @@
-"""Takes the pictures of docs/first-session.md: ``main.py -m roofscope.tests.pictures [FOLDER]``.
+"""Takes the pictures of README.md and docs/first-session.md: ``main.py -m roofscope.tests.pictures``.
 
 The window is the real one on the shipped sessions, with no screen and no GPU; what fake devices say of
-themselves is cut off.
+themselves is cut off. ``--gallery FOLDER`` takes every pane instead, filled and empty, at two sizes and in
+three themes, to be looked at; with QT_SCALE_FACTOR=2 in the environment as on a screen of 200 %.
 """
 
 import os
 import sys
 import tempfile
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +29,7 @@ from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.paths import ASSETS, UserPaths
 from roofscope.tests.qt.conftest import FakeDevices
 
-_SIZE = (1280, 800)
-_MOST_BYTES = 80_000
+_MOST_BYTES = 160_000
 _COLOURS = 128
 _PATIENCE_MS = 60_000
 
@@ -41,6 +42,8 @@ class Picture(Struct, frozen=True):
     point: int
     shows: Callable[[Application], QWidget | QRect]
     folds: tuple[str, ...] = ("Time",)
+    theme: CommandId = CommandId.THEME_LIGHT
+    size: tuple[int, int] = (1280, 800)
 
 
 def _chart_and_details(application: Application) -> QRect:
@@ -48,6 +51,29 @@ def _chart_and_details(application: Application) -> QRect:
     window, docks = application.window, application.window.docks
     details, centre = docks["Details"].geometry(), window.centralWidget().geometry()
     return QRect(centre.left(), centre.top(), details.right() - centre.left() + 1, centre.height())
+
+
+def _window(application: Application) -> QWidget:
+    return application.window
+
+
+def _presented(application: Application) -> QWidget:
+    application.selection.select(None)
+    application.window.actions_of[CommandId.LAYOUT_PRESENT].trigger()
+    QTest.qWait(500)
+    return application.window.centralWidget()
+
+
+def _pane(title: str) -> Callable[[Application], QWidget]:
+    def shows(application: Application) -> QWidget:
+        dock = application.window.docks[title]
+        dock.show()
+        dock.raise_()
+        application.window.resizeDocks([dock], [420], Qt.Orientation.Vertical)
+        QTest.qWait(1500)  # what a thread reads or draws
+        return dock
+
+    return shows
 
 
 def _details(application: Application) -> QWidget:
@@ -76,7 +102,15 @@ def _projection(application: Application) -> QWidget:
     return dialog
 
 
+_DARK = CommandId.THEME_DARK
+_LARGE = (1500, 940)
 PICTURES = (
+    Picture("window-light", "h200", 73, _window, size=_LARGE),
+    Picture("window-dark", "h200", 73, _window, size=_LARGE, theme=_DARK),
+    Picture("story-light", "h200-gelu", 6, _presented, size=(1100, 620)),
+    Picture("story-dark", "h200-gelu", 6, _presented, size=(1100, 620), theme=_DARK),
+    Picture("source", "h200", 73, _pane("Source"), size=_LARGE),
+    Picture("sweep", "h200", 73, _pane("Sweep"), size=_LARGE),
     Picture("why-softmax", "h200", 75, _chart_and_details),
     Picture("why-gelu-double", "h200-gelu", 6, _chart_and_details),
     Picture("why-compile", "h200", 83, _details, ("What else to try",)),
@@ -88,19 +122,15 @@ PICTURES = (
 
 def take(picture: Picture, app: QApplication, folder: Path, places: Path) -> int:
     """Write one picture; returns its bytes."""
-    paths = UserPaths(
-        sessions=places / "sessions",
-        settings=places / "window.json",
-        ceilings=places / "ceilings",
-        assets=places / "assets",
-    )
-    application = build_window(app, paths, source=FakeDevices((cpu_device(),)))
+    application = _built(app, places)
     try:
         application.start((ASSETS / "sessions" / f"{picture.session}.roofscope",))
-        application.window.resize(*_SIZE)
+        application.window.resize(*picture.size)
         application.window.show()
-        application.window.actions_of[CommandId.THEME_LIGHT].trigger()
+        application.window.actions_of[picture.theme].trigger()
+        _until(lambda: application.opening.is_over and not application.window.restyling.is_under_way)
         application.panes.details.set_open(picture.folds)
+        application.window.resize(*picture.size)
         QTest.qWait(300)
         application.selection.select(picture.point)
         QTest.qWait(600)  # the chart moves to what is selected
@@ -112,6 +142,24 @@ def take(picture: Picture, app: QApplication, folder: Path, places: Path) -> int
         return path.stat().st_size
     finally:
         application.window.close()
+
+
+def _until(is_so: Callable[[], bool]) -> None:
+    for _ in range(_PATIENCE_MS // 50):
+        if is_so():
+            return
+        QTest.qWait(50)
+    raise TimeoutError("the window does not come to rest")
+
+
+def _built(app: QApplication, places: Path) -> Application:
+    paths = UserPaths(
+        sessions=places / "sessions",
+        settings=places / "window.json",
+        ceilings=places / "ceilings",
+        assets=places / "assets",
+    )
+    return build_window(app, paths, source=FakeDevices((cpu_device(),)))
 
 
 def _in_few_colours(image: QImage) -> QImage:
@@ -131,11 +179,41 @@ def _in_few_colours(image: QImage) -> QImage:
     return found
 
 
-def main(folder: Path = ASSETS / "screenshots") -> int:
+def gallery(app: QApplication, folder: Path) -> int:
+    """Every pane; returns 0."""
+    for name, point in (("h200", 73), ("", 0)):
+        with tempfile.TemporaryDirectory() as places:
+            application = _built(app, Path(places))
+            application.start((ASSETS / "sessions" / f"{name}.roofscope",) if name else ())
+            _show_all(application, point or None, folder, name or "empty")
+            application.window.close()
+    return 0
+
+
+def _show_all(application: Application, point: int | None, folder: Path, name: str) -> None:
+    window = application.window
+    window.show()
+    _until(lambda: application.opening.is_over)
+    application.selection.select(point)
+    themes = (CommandId.THEME_LIGHT, _DARK, CommandId.THEME_CONTRAST)
+    for size, theme in product(((1280, 800), (2560, 1440)), themes):
+        window.resize(*size)
+        window.actions_of[theme].trigger()
+        for title, dock in window.docks.items():
+            dock.show()
+            dock.raise_()
+            QTest.qWait(1200)  # what a thread reads or draws
+            file = f"{name}-{title.lower()}-{size[0]}-{theme.removeprefix('theme_')}.png"
+            window.grab().save(str(folder / file))
+
+
+def main(folder: Path = ASSETS / "screenshots", *, is_gallery: bool = False) -> int:
     """All pictures; returns 1 where one is larger than a page of documentation should load."""
     app = QApplication.instance() or QApplication([])
     assert isinstance(app, QApplication)
     folder.mkdir(parents=True, exist_ok=True)
+    if is_gallery:
+        return gallery(app, folder)
     code = 0
     for picture in PICTURES:
         with tempfile.TemporaryDirectory() as places:
@@ -146,4 +224,5 @@ def main(folder: Path = ASSETS / "screenshots") -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(*map(Path, sys.argv[1:2])))
+    words = [word for word in sys.argv[1:] if word != "--gallery"]
+    raise SystemExit(main(*map(Path, words[:1]), is_gallery="--gallery" in sys.argv))

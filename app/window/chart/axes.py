@@ -4,10 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QFontMetricsF
 
 from roofscope.app.presentation.roofline.ticks import Tick, log_ticks
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.chart.plotting import pg
+
+_USUAL_LINE = 15.0  # pixels, of the font that an axis's room is stated for
 
 
 class PlotAxis(pg.AxisItem):
@@ -20,11 +23,21 @@ class PlotAxis(pg.AxisItem):
         self._texts: dict[float, str] = {}
         self.setStyle(tickLength=0, maxTickLevel=0, hideOverlappingLabels=False, tickTextOffset=6)
         self.enableAutoSIPrefix(False)
-        # Of one size, whatever the ticks say: else the plot would jump while it is panned.
-        if orientation == "left":
-            self.setWidth(room)
+        self._usual_room = self.room = room  # pixels across the axis
+
+    def suit(self, font: QFont) -> None:
+        """Take this font, and the room that its lines need.
+
+        Of one size, whatever the ticks say: else the plot would jump while it is panned.
+        """
+        self.setTickFont(font)
+        if self.label is not None:
+            self.label.setFont(font)
+        self.room = round(self._usual_room * max(1.0, QFontMetricsF(font).height() / _USUAL_LINE))
+        if self.orientation == "left":
+            self.setWidth(self.room)
         else:
-            self.setHeight(room)
+            self.setHeight(self.room)
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
         ticks = self.ticks_of(minVal, maxVal, int(size / self._pixels_a_label))

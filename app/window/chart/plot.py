@@ -188,9 +188,7 @@ class RooflinePlot(pg.PlotWidget):
         self.setBackground(theme.surface)
         for axis in (self._bottom, self._left):
             axis.set_theme(theme)
-            axis.setTickFont(self._font)
-            if axis.label is not None:
-                axis.label.setFont(self._font)
+            axis.suit(self._font)
         frame, inside = QColor(theme.accent), QColor(theme.accent)
         inside.setAlphaF(0.12)
         self._box.rbScaleBox.setPen(pg.mkPen(frame))
@@ -249,7 +247,7 @@ class RooflinePlot(pg.PlotWidget):
         """Right of the plot and above it, for the names of the ceilings."""
         if self._scene is None:
             return
-        width = self.viewport().width() - _LEFT_ROOM - 2 * _MARGIN
+        width = self.viewport().width() - self._left.room - 2 * _MARGIN
         gutter = gutter_for(self._scene, self._measure, width)
         room = (_MARGIN, gutter.top + 2, gutter.right, 2)
         if room != self._room:
