@@ -44,7 +44,7 @@ def test_ctrl_c_says_that_it_stopped_and_shows_no_empty_table(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     presses = [signal.SIGINT]
 
-    def press(_progress: object, _bar: object, report: RunEvent) -> None:
+    def press(_progress: object, _bar: object, report: RunEvent, _left: object) -> None:
         if isinstance(report, Progressed) and report.stage and presses:
             signal.raise_signal(presses.pop())
 
