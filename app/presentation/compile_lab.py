@@ -262,7 +262,7 @@ def _sentence(lab: Laboratory) -> str:
     if best.ratio is None or best.low is None or best.high is None:
         return "Worth compiling: not known, because eager was not measured beside it, or too briefly."
     named = next((mode for mode in lab.modes if mode.worth is worth), best)
-    shown = named if worth in (Worth.YES, Worth.IN_GRAPH) else best
+    shown = best if worth is Worth.NO else named
     low, high = shown.low or 0.0, shown.high or 0.0
     ratio = (
         f"mode {shown.name} is {ratio_text(shown.ratio)} as fast as eager (95 % CI {range_text(low, high)})"

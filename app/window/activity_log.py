@@ -80,7 +80,12 @@ class ActivityLog(QObject):
         """Write down what these tell."""
         model, controller = parts.model, parts.controller
 
+        was_running = [False]
+
         def run_changed(running: bool) -> None:
+            if running is was_running[0]:  # said again as the workers begin
+                return
+            was_running[0] = running
             what = parts.watch.sentence if running and not controller.is_proving else ""
             self.add(LogKind.RUN, f"A run begins. {what}".rstrip() if running else "The run is over.")
 

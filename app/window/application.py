@@ -290,14 +290,17 @@ class Application(QObject):
 
     def _text_resized(self, percent: int) -> None:
         self.settings.text_percent = percent
+        self._suit_chart(self.window.layout_shown)
         self._restyle()
 
     def _layout_chosen(self, layout: Layout) -> None:
         """A presented chart is read from afar: its text is larger."""
+        self._suit_chart(layout)
+        self.panes.chart.set_theme(self.theme_switch.theme)
+
+    def _suit_chart(self, layout: Layout) -> None:
         factor = _PRESENTED if layout is Layout.PRESENT else 1.0
-        chart = self.panes.chart
-        chart.setFont(enlarged(QApplication.font(), factor))
-        chart.set_theme(self.theme_switch.theme)
+        self.panes.chart.setFont(enlarged(QApplication.font(), factor))
 
     def _open_first(self, path: Path | None, loaded: Session | SessionError | None) -> None:
         if not (path and self.controller.open(path, loaded)):

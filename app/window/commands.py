@@ -355,18 +355,13 @@ COMMAND_OF = {command.id: command for command in COMMANDS}
 # What keys do in the chart while it has the focus, and the mouse: no commands, but people look for them.
 CHART_KEYS = (
     ("Select a point", "Click", "Click beside all points to select none"),
-    (
-        "Isolate a kernel",
-        "Double click",
-        "Show only the point's kernel; beside all points, fit the chart",
-    ),
     ("Move the chart", "Drag", "Take the chart along"),
     ("Zoom to a box", "Shift+drag", "Show what lies in the box"),
     ("Zoom", "Wheel", "In and out about the pointer"),
     ("More of a point", "Right click", "What can be done with it"),
     ("Fit the chart", "F", "Show the whole roofline"),
     ("Step back in the chart", "Esc", "Undo the last step of the filter, then select nothing"),
-    ("Show one kernel", "Double click", "Of the point; with Ctrl one kernel more, or one less"),
+    ("Isolate a kernel", "Double click", "With Ctrl one kernel more, or one less; beside all points, fit"),
     ("Show one provider", "Enter, Alt+click", "On its entry of the legend; Space or a click hides it"),
     ("Next point", "Right or Down", "Select the next point in the order of intensity"),
     ("Previous point", "Left or Up", "Select the point before"),

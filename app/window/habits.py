@@ -7,10 +7,11 @@ from msgspec import Meta, Struct
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype
 
-_MOST_TICKS = 5000
+MOST_TICKS = 5000
+MOST_LETTERS = 4096
 
-Name = Annotated[str, Meta(max_length=4096)]
-Ticks = Annotated[dict[Name, bool], Meta(max_length=_MOST_TICKS)]  # by the names of implementations
+Name = Annotated[str, Meta(max_length=MOST_LETTERS)]
+Ticks = Annotated[dict[Name, bool], Meta(max_length=MOST_TICKS)]  # by the names of implementations
 MOST_PATIENCE = 1000.0
 
 

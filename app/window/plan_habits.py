@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import QObject
 
 from roofscope.app.window.controller import Controller
-from roofscope.app.window.habits import PlanHabit
+from roofscope.app.window.habits import MOST_TICKS, PlanHabit
 from roofscope.app.window.settings import Settings
 from roofscope.app.window.shell.main_window import MainWindow, Panes
 from roofscope.app.window.tables.library_model import LibraryModel
@@ -43,6 +43,8 @@ class PlanHabits(QObject):
         """Write down what is chosen now."""
         settings, bar = self._parts.settings, self._parts.panes.plan_bar
         habits = settings.habits
+        if not habits.remembers_plan:
+            return
         presets = tuple(name for name, button in bar.presets.items() if button.isChecked())
         plan = PlanHabit(
             dtypes=tuple(dtype for dtype, button in bar.dtypes.items() if button.isChecked()),
@@ -94,7 +96,8 @@ class PlanHabits(QObject):
             ticks = {i.key: own[i.key] for i in kernel.implementations if i.key in own}
             if ticks:
                 found.setdefault(_folder(kernel), {}).update(ticks)
-        return found
+        # What is longer would be refused at the next start, with all else that is remembered.
+        return {folder: dict(list(ticks.items())[-MOST_TICKS:]) for folder, ticks in found.items()}
 
     def _note_presets(self) -> None:
         self._has_chosen_presets = True

@@ -148,7 +148,10 @@ class PointCommands(QObject):
         session = self._parts.model.session
 
         def here(act: Callable[[], bool]) -> bool:
-            return self._parts.model.session is session and act()
+            if self._parts.model.session is not session:
+                self._parts.window.say("That was in another session.")
+                return False
+            return act()
 
         self._steps.take(text, lambda: here(do), lambda: here(undo))
 
@@ -158,6 +161,8 @@ class PointCommands(QObject):
     def _note_filter(self, wanted: ViewFilter) -> None:
         """Whatever pane changed the filter: a step, and all that is typed into it is one."""
         before, session = self._filter, self._session
+        if wanted == before:
+            return
         self._filter = wanted
         if self._parts.model.session is not session or self._steps.is_at_work:
             return  # the filter of another session was forgotten

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
+import shiboken6
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QTabBar, QWidget
 
@@ -54,6 +55,8 @@ class Restyling(QObject):
 
     def _step_of(self, part: QWidget) -> Step:
         def step() -> None:
+            if not shiboken6.isValid(part):  # a dialog that was closed meanwhile
+                return
             part.setStyleSheet(self._sheet)
             part.setUpdatesEnabled(True)
 

@@ -69,7 +69,7 @@ class SessionCommands(QObject):
         self._parts.controller.open(self._example)
 
     def export(self, path: Path) -> None:
-        session, chart = self._parts.model.session, self._parts.panes.chart.picture()
+        session, chart = copy.copy(self._parts.model.session), self._parts.panes.chart.picture()
         self._write(path, lambda: export(session, chart, path))
 
     def report(self, path: Path) -> None:

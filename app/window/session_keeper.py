@@ -44,6 +44,7 @@ class SessionKeeper:
         self._before: Session | None = None  # what was shown until that run
         self._recorders: dict[str, Recorder] = {}  # one a device, by its UUID
         self._unkept: set[int] = set()  # points whose marks no file has yet
+        self._unkept_before: frozenset[int] = frozenset()  # of the session that a run may give back
         # Hears that the file was lost, and that the run goes on elsewhere.
         self.on_moved: Callable[[str], None] = lambda _: None
 
@@ -122,9 +123,9 @@ class SessionKeeper:
         if (known := self._recorders.get(device.uuid)) and not why_new:
             return known, ""
         if why_new:
-            before = self._model.session
+            before, unkept = self._model.session, frozenset(self._unkept)
             self.show_empty(device)
-            self._before = before
+            self._before, self._unkept_before = before, unkept
         safe = self._safe = self._safe or self._open_store()
         self._model.session.identity = safe.store.identity
         recorder = self._recorders[device.uuid] = Recorder(safe, self._catalog(), device, self._cache)
@@ -266,6 +267,7 @@ class SessionKeeper:
             self.show_empty(device)
         else:
             self._before = None
+            self._unkept = set(self._unkept_before)
             self._model.replace(before)
         return True
 

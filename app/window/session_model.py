@@ -53,7 +53,7 @@ class SessionModel(QObject):
             self.environment_changed.emit()
 
     def add_kernel(self, spec: KernelSpec) -> None:
-        self._session.specs[spec.name] = spec
+        self._session.specs = {**self._session.specs, spec.name: spec}  # a thread may read those there were
 
     def add_point(self, point: Point) -> None:
         self._session.points = (*self._session.points, point)

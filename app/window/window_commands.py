@@ -34,7 +34,7 @@ from roofscope.app.window.theme import ThemeSwitch
 from roofscope.app.window.undo import UndoSteps
 from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.planning.plan import PlanError
-from roofscope.profiling.results.session import Point
+from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.supervision.retrying import is_paused
 
 
@@ -66,6 +66,7 @@ class WindowCommands(QObject):
         super().__init__(parts.window)
         self._parts = parts
         self._points_before = 0  # of the run under way
+        self._measured_session: Session | None = None  # to which that run adds
         self._actions = parts.window.actions_of
         self._pin_text = self._actions[CommandId.PIN].text()
         self._why_not: dict[CommandId, str] = {}
@@ -210,8 +211,9 @@ class WindowCommands(QObject):
 
     @property
     def _new_points(self) -> Sequence[Point]:
-        """Of the run under way, or of the last one."""
-        return self._parts.model.session.points[self._points_before :]
+        """Of the run under way, or of the last one; none of a session that was opened since."""
+        session = self._parts.model.session
+        return session.points[self._points_before :] if session is self._measured_session else ()
 
     def _settle(self, topic: Topic) -> None:
         self._parts.panes.cards.board.settle(topic)
@@ -222,6 +224,7 @@ class WindowCommands(QObject):
             pane.set_running(running)
         if running:
             self._points_before = len(self._parts.model.session.points)
+        self._measured_session = self._parts.model.session if running else self._measured_session
         self._refresh()
         if not running:
             self._settle(Topic.UNDER_WAY)
@@ -285,6 +288,6 @@ class WindowCommands(QObject):
             CommandId.TRY_AGAIN: running or unselected or self._why_no_trace(point),
             CommandId.RENAME: running or keeper.why_not_own,
             CommandId.TRASH: running or keeper.why_not_own,
-            CommandId.UNDO: "" if self.steps.undo_text else "There is nothing to undo.",
-            CommandId.REDO: "" if self.steps.redo_text else "There is nothing to redo.",
+            CommandId.UNDO: running or "" if self.steps.undo_text else "There is nothing to undo.",
+            CommandId.REDO: running or "" if self.steps.redo_text else "There is nothing to redo.",
         }

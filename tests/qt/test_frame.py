@@ -338,3 +338,28 @@ def test_the_buttons_of_the_file_dialog_can_be_seen(
     finally:
         dialog.reject()
         window.actions_of[CommandId.THEME_SYSTEM].trigger()
+
+
+def test_what_is_selected_while_presenting_leaves_the_chart_alone(
+    open_window: OpenWindow, session_file: Path
+) -> None:
+    application = open_window(session_file)
+    docks = application.window.docks
+    application.window.actions_of[CommandId.LAYOUT_PRESENT].trigger()
+    for number in (application.table.point_at(0).number, None):
+        application.selection.select(number)
+        QApplication.processEvents()
+        assert all(dock.isHidden() for dock in docks.values())
+    application.selection.select(application.table.point_at(0).number)
+    application.window.actions_of[CommandId.LAYOUT_MEASURE].trigger()
+    assert not docks["Details"].isHidden()
+
+
+def test_text_grows_in_the_chart_after_it_was_presented(open_window: OpenWindow, session_file: Path) -> None:
+    application = open_window(session_file)
+    actions, chart = application.window.actions_of, application.panes.chart
+    before = chart.font().pointSizeF()
+    for command in (CommandId.LAYOUT_PRESENT, CommandId.LAYOUT_MEASURE, CommandId.LARGER):
+        actions[command].trigger()
+    assert chart.font().pointSizeF() > before
+    actions[CommandId.USUAL_SIZE].trigger()

@@ -116,6 +116,23 @@ def test_it_begins_with_what_was_selected_before_it_was_seen(
     assert scene.kernel == "gelu"
 
 
+def test_it_follows_what_was_selected_while_it_was_out_of_sight(shown: Application, qtbot: QtBot) -> None:
+    docks, points = shown.window.docks, shown.model.session.points
+    first = pane_of(shown).scene
+    assert first
+    other = next(one for one in points if one.implementation.kernel == "gelu" and one.measured)
+    same = next(one for one in points if one.implementation.kernel == first.kernel and one.measured)
+    docks["Results"].raise_()
+    qtbot.waitUntil(lambda: pane_of(shown).visibleRegion().isEmpty())
+    for point in (other, same):
+        shown.selection.select(point.number)
+    docks["Sweep"].raise_()
+    qtbot.waitUntil(lambda: getattr(pane_of(shown).scene, "selected", None) == same.number)
+    scene = pane_of(shown).scene
+    assert scene
+    assert scene.kernel == first.kernel
+
+
 def test_hovering_a_dot_shows_its_card_and_a_gap_its_reason(shown: Application) -> None:
     pane = pane_of(shown)
     assert pane.scene

@@ -17,6 +17,7 @@ from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.shown_points import ShownPoints
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.spec import Dtype, Provider
+from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.roofline.roofline import Source
 from roofscope.tests.qt.conftest import OpenWindow
 from roofscope.tests.sessions import make_session
@@ -243,3 +244,15 @@ def test_the_height_is_chosen_in_the_bar(open_window: OpenWindow) -> None:
     assert chart.scene.is_of_roof
     chart.bar.y_choice.button(0).click()
     assert not chart.scene.is_of_roof
+
+
+def test_a_tag_is_found_in_chart_and_table_alike_as_soon_as_it_is_given(open_window: OpenWindow) -> None:
+    application = open_window(ASSETS / "sessions" / "h200-tour.roofscope")
+    application.panes.results._filter.setText("urgentxx")
+    assert application.table.rowCount() == 0
+    application.model.set_mark(3, Mark().tagged("urgentxx"))
+    assert application.table.rowCount() == 1
+    assert application.shown.numbers == {3}
+    application.model.set_mark(3, Mark())
+    assert application.table.rowCount() == 0
+    assert application.shown.numbers == frozenset()

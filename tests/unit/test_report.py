@@ -18,6 +18,7 @@ from roofscope.app.presentation.report.page import TEMPLATE, report_html
 from roofscope.app.presentation.tokens import DARK, LIGHT
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.catalog import SourceFile
+from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.results.session import Identity, Session
 from roofscope.profiling.results.session_reader import load
@@ -244,3 +245,12 @@ def test_what_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
         write_report(make_session(), tmp_path / "a.pdf")
     with pytest.raises(ExportError, match="there is no folder"):
         write_report(make_session(), tmp_path / "no" / "a.html")
+
+
+def test_it_has_what_the_user_wrote_of_points() -> None:
+    session = make_session()
+    number = next(point.number for point in session.points if point.measured)
+    session.marks = {number: Mark(note="<b>slow</b>", tags=("release",))}
+    page = Page(report_html(session))
+    assert "release · <b>slow</b>" in page.all_text()
+    assert "Notes" not in Page(report_html(make_session())).all_text()

@@ -1,6 +1,6 @@
 """What a report says, as texts in the order of reading; the template only places them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -60,10 +60,17 @@ class Best(Struct, frozen=True):
 
 
 class Note(Struct, frozen=True):
-    """What the user wrote: of one point, or of the session."""
+    """What the user wrote of one point."""
 
     text: str
-    about: str = ""
+    about: str
+
+
+def notes_of(session: Session, titles: Mapping[int, str]) -> tuple[Note, ...]:
+    """Notes and tags, in the order of the points."""
+    said = ((mark, titles.get(number, f"point {number}")) for number, mark in sorted(session.marks.items()))
+    texts = ((" · ".join((*mark.tags, *([mark.note] if mark.note else []))), about) for mark, about in said)
+    return tuple(Note(text, about) for text, about in texts if text)
 
 
 class SourceText(Struct, frozen=True):

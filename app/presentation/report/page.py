@@ -1,6 +1,5 @@
 """``roofscope report`` and File > Report: a session as one HTML file that fetches nothing."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
@@ -23,8 +22,8 @@ _MOST_SWEEPS = 24
 _LARGE, _SMALL = (1180, 720), (640, 430)  # pixels
 
 
-def report_html(session: Session, notes: Sequence[content.Note] = ()) -> str:
-    """The page as text. ``notes`` are what the user wrote of points and of the session."""
+def report_html(session: Session) -> str:
+    """The page as text."""
     rows = content.result_rows(session)
     titles = {row.number: _title(row) for row in rows}
     rooflines, sweeps = _pictures(session, titles)
@@ -47,7 +46,7 @@ def report_html(session: Session, notes: Sequence[content.Note] = ()) -> str:
             columns=content.COLUMNS,
             rows=rows,
             footnotes=content.footnotes(rows),
-            notes=notes,
+            notes=content.notes_of(session, titles),
             method=METHOD,
             devices=machine.device_facts(session),
             environment=machine.environment_facts(session),

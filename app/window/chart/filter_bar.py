@@ -146,7 +146,8 @@ class ChartBar(QWidget):
             self.devices.clear()
             for device in devices:
                 self.devices.addItem(device.id, device)
-                self.devices.setItemData(self.devices.count() - 1, device.name, Qt.ItemDataRole.ToolTipRole)
+                tip = tip_text(device.name)
+                self.devices.setItemData(self.devices.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
         shown = [device.uuid for device in devices]
         if session.device and session.device.uuid in shown:
             self.devices.setCurrentIndex(shown.index(session.device.uuid))

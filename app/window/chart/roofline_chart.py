@@ -1,5 +1,6 @@
 """The roofline: every measured point of the session under the machine's own ceilings."""
 
+import copy
 from collections.abc import Callable
 
 import msgspec
@@ -143,11 +144,12 @@ class RooflineChart(QWidget):
         self.ask(lambda: copy_of(picture), put_on_clipboard)
 
     def picture(self) -> ChartPicture:
-        """The chart as it stands, for a file."""
+        """The chart as it stands, for a file that a thread writes while the session goes on."""
         view = self.plot.view
         size = (max(self.width(), 640), max(self.height(), 480))
         ranges = None if self._follows else (view.x, view.y)
-        return ChartPicture(self._model.session, self._options, self._theme.is_dark, size, ranges)
+        session = copy.copy(self._model.session)
+        return ChartPicture(session, self._options, self._theme.is_dark, size, ranges)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())

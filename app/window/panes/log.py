@@ -29,7 +29,6 @@ class LogPane(QWidget):
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
         self.text.setAccessibleName("Log of the program")
-        self.text.setPlaceholderText("Nothing matches." if log.entries else "Nothing has happened yet.")
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.text.setMaximumBlockCount(4 * MOST_ENTRIES)
         self.text.setFont(fixed_font())
@@ -57,6 +56,8 @@ class LogPane(QWidget):
             self.text.appendPlainText(entry.line)
 
     def _fill(self) -> None:
+        has_some = bool(self._log.entries)
+        self.text.setPlaceholderText("Nothing matches." if has_some else "Nothing has happened yet.")
         self.text.setPlainText("\n".join(entry.line for entry in self._log.entries if self._shows(entry)))
         bar = self.text.verticalScrollBar()
         bar.setValue(bar.maximum())

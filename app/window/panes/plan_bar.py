@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from roofscope.app.presentation.awaited_text import awaited_text
 from roofscope.app.presentation.time_left import TimeLeft
 from roofscope.app.presentation.words import parse_sizes
+from roofscope.app.window.habits import MOST_LETTERS
 from roofscope.app.window.plan_choice import PRESETS, PlanChoice
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.folding_row import FoldingRow, group
@@ -73,6 +74,7 @@ class PlanBar(QFrame):
         }
         self.own_sizes = QLineEdit()
         self.own_sizes.setAccessibleName("Own sizes")
+        self.own_sizes.setMaxLength(MOST_LETTERS)
         self.own_sizes.setPlaceholderText("own: rows=4096")
         self.own_sizes.setToolTip(
             "Own sizes; several lists split by a semicolon. 4Ki is 4096, 1M a million; a range such as "

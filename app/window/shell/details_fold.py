@@ -27,6 +27,7 @@ class DetailsFold(QObject):
         self._opened = opened
         self._wish = Fold.FOLLOW
         self._has_selection = False
+        self.is_held = False  # out of sight, whatever is selected: the chart is presented alone
         button = EdgeButton("Details", "Show the details (they open when you select a point)")
         button.clicked.connect(self.open)
         edge.addWidget(button)
@@ -66,6 +67,8 @@ class DetailsFold(QObject):
 
     def apply(self) -> None:
         self._later.stop()
+        if self.is_held:
+            return
         was_open = self.is_open
         self._dock.setVisible(self._is_wanted)
         self._edge.setVisible(not self._is_wanted)

@@ -106,6 +106,8 @@ class Docks(QObject):
             return
         if self._layout is Layout.PRESENT:
             self._window.restoreState(self._before_presenting)
+        if self.fold:
+            self.fold.is_held = layout is Layout.PRESENT
         if layout is Layout.PRESENT:
             self._kept_arrangement, self._before_presenting = self.arrangement, self._window.saveState()
             for dock in self.of.values():

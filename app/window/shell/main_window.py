@@ -171,6 +171,10 @@ class MainWindow(QMainWindow):
         for command, its_scheme in SCHEME_COMMANDS.items():
             self.actions_of[command].setChecked(its_scheme is scheme)
 
+    @property
+    def layout_shown(self) -> Layout:
+        return self._layout.layout
+
     def show_layout(self, layout: Layout) -> None:
         for command, its_layout in LAYOUT_COMMANDS.items():
             self.actions_of[command].setChecked(its_layout is layout)

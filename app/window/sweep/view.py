@@ -188,7 +188,7 @@ class SweepView(QWidget):
             self._soon.start()
 
     def _replaced(self) -> None:
-        self._options = SweepOptions(quantity=self._options.quantity)
+        self._options, self._scene = SweepOptions(quantity=self._options.quantity), None
         self._follows = True
         self._refresh()
 
@@ -199,7 +199,8 @@ class SweepView(QWidget):
         scene = self._scene
         if point and point.measured:
             workload = point.job.workload
-            is_other = scene is None or (workload.kernel, workload.dtype) != (scene.kernel, scene.dtype)
+            drawn = self._options if scene is None or self._is_stale else scene
+            is_other = (workload.kernel, workload.dtype) != (drawn.kernel, drawn.dtype)
             if is_other:
                 wanted = SweepOptions(workload.kernel, workload.dtype, wanted.quantity, selected=number)
                 self._follows = True

@@ -246,6 +246,8 @@ class PointTable(QAbstractTableModel):
     def _marks_changed(self) -> None:
         """Pins, and notes and tags, which words may be looked for in."""
         self.rows.forget_texts()
+        if self._filter.text:
+            self._rearrange()
         self.pin(*pins_of(self._model.session.marks))
 
     def _compare_with(self, provider: Provider, pinned: tuple[int, ...]) -> None:
