@@ -84,7 +84,7 @@ def test_the_first_window_shows_the_results_that_matter_and_a_chart_to_read(open
     assert application.panes.chart.plot.view.box.height > 220
 
 
-def test_names_give_way_to_figures_where_there_is_little_room(open_window: OpenWindow):
+def test_names_give_way_to_figures_where_there_is_little_room(open_window: OpenWindow, qtbot: QtBot):
     application = open_window(ASSETS / "sessions" / "h200.roofscope")
     window, view, table = application.window, application.panes.results.view, application.table
     titles = [column.title for column in COLUMNS]
@@ -95,8 +95,7 @@ def test_names_give_way_to_figures_where_there_is_little_room(open_window: OpenW
     QApplication.processEvents()
     wide = view.columnWidth(kernel)
     window.resize(1024, 700)
-    QApplication.processEvents()
-    assert view.columnWidth(kernel) < wide
+    qtbot.waitUntil(lambda: view.columnWidth(kernel) < wide)
     assert view.columnViewportPosition(roof) + view.columnWidth(roof) <= view.viewport().width()
     name = table.index(0, kernel)
     assert name.data(Qt.ItemDataRole.ToolTipRole).startswith(name.data() + "\n")

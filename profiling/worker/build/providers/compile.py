@@ -54,7 +54,6 @@ def build(request: BuildRequest) -> Built:
         outputs = others(*inputs)
         _ledger.settle()
         _written.taken()
-        _written.taken()
         _notebook.settle()
         return outputs
 
