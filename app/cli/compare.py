@@ -18,7 +18,7 @@ from roofscope.app.cli.documents import (
     ComparedSession,
     print_document,
 )
-from roofscope.app.cli.errors import DONE, SOME_FAILED, complain, refuse
+from roofscope.app.cli.errors import DONE, INCONCLUSIVE, SOME_FAILED, complain, refuse
 from roofscope.app.cli.options import AsJson, DtypeName, SessionFile
 from roofscope.app.cli.points import point_named
 from roofscope.app.cli.progress import make_console
@@ -84,7 +84,11 @@ def command(
         print_compared(make_console(), table)
     if problem:
         complain(problem)
-    raise typer.Exit(SOME_FAILED if problem else DONE)
+        raise typer.Exit(SOME_FAILED)
+    if fail_slower is not None and not any(pair.ratio and pair.ratio.is_known for pair in table.pairs):
+        complain("Nothing could be compared: no workload was timed well enough in both.")
+        raise typer.Exit(INCONCLUSIVE)
+    raise typer.Exit(DONE)
 
 
 def _table(

@@ -260,7 +260,8 @@ def _sentence(lab: Laboratory) -> str:
     if best is None:
         return "Worth compiling: not known, because no mode has a time."
     if best.ratio is None or best.low is None or best.high is None:
-        return "Worth compiling: not known, because eager was not measured beside it, or too briefly."
+        why = "because eager was not measured beside it, or one of the two too briefly"
+        return f"Worth compiling: not known, {why}."
     named = next((mode for mode in lab.modes if mode.worth is worth), best)
     shown = best if worth is Worth.NO else named
     low, high = shown.low or 0.0, shown.high or 0.0
@@ -299,5 +300,5 @@ def summary_text(labs: Iterable[Laboratory]) -> str:
     known = [lab for lab in labs if lab.worth is not Worth.UNKNOWN]
     worth = sum(lab.worth is Worth.YES for lab in known)
     if not known:
-        return "No workload of this session was both compiled and run by eager."
+        return "No workload of this session was compiled and run by eager, both for long enough to tell."
     return f"Compiling is worth it for {worth} of {counted_text(len(known), 'workload')}."

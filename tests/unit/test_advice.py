@@ -242,6 +242,16 @@ def test_a_clock_held_by_heat_is_no_power_cap():
     assert Throttled not in rules_of(judge(session, point, replace(made, evidence=fresh)))
 
 
+def test_a_held_clock_does_not_limit_what_memory_limits():
+    session = load(ASSETS / "sessions" / "h200.roofscope")  # of its own, because it is changed
+    points = (point for point in session.points if point.measured)
+    point = next(one for one in points if verdict(one, session).kind is VerdictKind.MEMORY_BOUND)
+    assert point.measured is not None
+    held = Evidence(clock_hz=1600e6, fresh_hz=1980e6, event_reasons=("power cap",), held_by=("power cap",))
+    said = judge(session, point, replace(point.measured, evidence=held))
+    assert not isinstance(said.limiter, PowerCap | Throttled)
+
+
 def test_the_special_functions_bind_a_kernel_that_is_near_their_roof():
     session = make_session(ceilings=(ceiling(Bound.DRAM, 4e12), ceiling(Bound.SPECIAL, 4e12)))
     session.specs["softmax"] = replace(session.specs["softmax"], pipe=Pipe.SPECIAL)

@@ -301,6 +301,15 @@ def test_two_recorded_sessions_are_compared_from_the_command_line() -> None:
     assert run("compare", ASSETS / "sessions" / "h200.roofscope", TOUR, "--fail-slower", "50")[0] == 0
 
 
+def test_a_gate_that_compared_nothing_does_not_pass(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.roofscope"
+    SessionStore.create(empty).close()
+    code, output = run("compare", empty, TOUR, "--fail-slower", "2")
+    assert code == 3
+    assert "Nothing could be compared" in output
+    assert run("compare", empty, TOUR)[0] == 0
+
+
 def test_the_document_has_every_pair(tmp_path: Path) -> None:
     code, output = run("compare", ASSETS / "sessions" / "h200.roofscope", TOUR, "--json")
     assert code == 0

@@ -119,7 +119,9 @@ def test_without_eager_beside_it_nothing_is_known():
     (lab,) = laboratories(session)
     assert lab.worth is Worth.UNKNOWN
     assert "eager was not measured beside it" in lab.sentence
-    assert summary_text([lab]) == "No workload of this session was both compiled and run by eager."
+    assert summary_text([lab]) == (
+        "No workload of this session was compiled and run by eager, both for long enough to tell."
+    )
 
 
 def test_an_interval_over_the_line_is_too_close_to_tell():

@@ -90,9 +90,11 @@ _OF_VERDICT = {
     VerdictKind.DOUBLE_ARITHMETIC: Doubles,
     VerdictKind.SPILLS: Spills,
     VerdictKind.PARTIAL_WAVES: PartialWaves,
+    VerdictKind.HELD_CLOCK: (PowerCap, Throttled),
 }
 # A verdict that a roof or nothing names may be explained by these.
 _EXPLAINS_ROOF = (PowerCap, SpecialFunctions, Throttled, AtRoof)
+_EXPLAINS_MEMORY = (SpecialFunctions, AtRoof)  # whose clock the SM's is not
 _EXPLAINS_UNKNOWN = (TooSmall, Doubles, TensorCores, NotBytes, Occupancy, Access, ExtraBytes)
 
 
@@ -123,7 +125,9 @@ def advise(case: Case) -> Judged:
 def _explains(found: AnyAdvice, kind: VerdictKind) -> bool:
     if named := _OF_VERDICT.get(kind):
         return isinstance(found, named)
-    if kind in (VerdictKind.MEMORY_BOUND, VerdictKind.COMPUTE_BOUND):
+    if kind is VerdictKind.MEMORY_BOUND:
+        return isinstance(found, _EXPLAINS_MEMORY)
+    if kind is VerdictKind.COMPUTE_BOUND:
         return isinstance(found, _EXPLAINS_ROOF)
     return kind in (VerdictKind.UNKNOWN, VerdictKind.WAITS_FOR_MEMORY, VerdictKind.CORE_BOUND) and isinstance(
         found, _EXPLAINS_UNKNOWN

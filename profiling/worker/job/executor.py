@@ -184,8 +184,10 @@ class JobExecutor:
             act = partial(checker.check, candidate, happened)
             outcome = self._guarded(candidate.implementation, Stage.CHECK, act)
             if outcome:
-                self._keep_code(candidate)
-                self._conclude(candidate.implementation, outcome)
+                try:
+                    self._keep_code(candidate)
+                finally:  # a process that is lost over it costs no result
+                    self._conclude(candidate.implementation, outcome)
 
     def _load_reference(self) -> None:
         """Raises BuildError."""
