@@ -21,8 +21,9 @@ from roofscope.app.presentation.formatting import (
 )
 from roofscope.app.presentation.point_row import reason_text, status_text
 from roofscope.profiling.analysis.advice.compile_pays_not import WORTH_COMPILING
-from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp
+from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp, comparable
 from roofscope.profiling.plain_text import one_line
+from roofscope.profiling.planning.catalog import COMPILE_MODES
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import CodeNote, Measured
 from roofscope.profiling.results.session import Point, Session
@@ -134,20 +135,15 @@ class Laboratory(Struct, frozen=True):
 
 
 _BEST_FIRST = (Worth.YES, Worth.OPEN, Worth.IN_GRAPH, Worth.NO)
-_MODES = ("default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagraphs")
 
 
 def laboratories(session: Session) -> tuple[Laboratory, ...]:
     """One of each workload with a compiled implementation, in the order of the session."""
     of_workload: dict[str, list[Point]] = {}
     for point in session.points:
-        of_workload.setdefault(_key(point), []).append(point)
+        of_workload.setdefault(comparable(point), []).append(point)
     compiled = {key: points for key, points in of_workload.items() if any(map(_is_compiled, points))}
     return tuple(_laboratory(points) for points in compiled.values())
-
-
-def _key(point: Point) -> str:
-    return f"{point.job.workload.label} {point.job.regime} {point.job.device}"
 
 
 def _is_compiled(point: Point) -> bool:
@@ -176,7 +172,7 @@ def _laboratory(points: list[Point]) -> Laboratory:
 
 
 def _place(variant: str) -> int:
-    return _MODES.index(variant) if variant in _MODES else len(_MODES)
+    return COMPILE_MODES.index(variant) if variant in COMPILE_MODES else len(COMPILE_MODES)
 
 
 def _mode(point: Point, eager: Measured | None, speed: SpeedUp | None, payback: Payback) -> Mode:

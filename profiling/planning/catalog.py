@@ -31,7 +31,12 @@ __all__ = [
     "load_module",  # kernels import it from here: another line in them would be another hash of each
     "scan",
 ]
-_MODES = ("default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagraphs")  # of torch.compile
+COMPILE_MODES = (
+    "default",
+    "reduce_overhead",
+    "max_autotune",
+    "max_autotune_no_cudagraphs",
+)  # of torch.compile
 
 
 class SourceFile(Struct, frozen=True):
@@ -217,7 +222,7 @@ def _versions(files: KernelFiles) -> list[tuple[Provider, str]]:
     """Provider and variant of every implementation whose files are there."""
     found: list[tuple[Provider, str]] = []
     if "eager.py" in files.contents:
-        found += [(Provider.EAGER, ""), *((Provider.COMPILE, mode) for mode in _MODES)]
+        found += [(Provider.EAGER, ""), *((Provider.COMPILE, mode) for mode in COMPILE_MODES)]
     for name in files.contents:
         stem = Path(name).stem
         if match := VARIANT.fullmatch(stem):

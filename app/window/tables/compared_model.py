@@ -7,13 +7,12 @@ from PySide6.QtGui import QColor
 
 from roofscope.app.presentation.compare.table import BAD, COLUMNS, GOOD, ComparedRow
 from roofscope.app.presentation.tokens import Theme
+from roofscope.app.window.tables.column_header import alignment, header_data
 from roofscope.app.window.widgets.labels import tip_text
 
 Index = QModelIndex | QPersistentModelIndex
 
 _DISPLAY = Qt.ItemDataRole.DisplayRole
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _VERDICT = next(index for index, column in enumerate(COLUMNS) if column.title == "B is")
 
 
@@ -46,18 +45,7 @@ class ComparedModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(COLUMNS)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = _DISPLAY) -> object:
-        if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
-            return None
-        column = COLUMNS[section]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return column.title
-            case Qt.ItemDataRole.ToolTipRole:
-                return tip_text(column.tip)
-            case Qt.ItemDataRole.TextAlignmentRole:
-                return _RIGHT if column.is_number else _LEFT
-            case _:
-                return None
+        return header_data(COLUMNS, section, orientation, role)
 
     def data(self, index: Index, role: int = _DISPLAY) -> object:
         if not index.isValid():
@@ -69,7 +57,7 @@ class ComparedModel(QAbstractTableModel):
             case Qt.ItemDataRole.ToolTipRole:
                 return tip_text("\n".join(filter(None, (row.cells[column], row.tip))))
             case Qt.ItemDataRole.TextAlignmentRole:
-                return _RIGHT if COLUMNS[column].is_number else _LEFT
+                return alignment(COLUMNS[column])
             case Qt.ItemDataRole.ForegroundRole if column == _VERDICT and row.state:
                 return QColor({GOOD: self._theme.good, BAD: self._theme.bad}[row.state])
             case _:

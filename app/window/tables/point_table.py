@@ -22,6 +22,7 @@ from roofscope.app.presentation.point_columns import COLUMNS, Column, RestsOn
 from roofscope.app.presentation.point_row import PointRow, reason_text
 from roofscope.app.presentation.view_filter import ViewFilter
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.tables.column_header import alignment, header_data
 from roofscope.app.window.tables.row_store import RowStore
 from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.analysis.comparison import SpeedUp
@@ -36,8 +37,6 @@ _FILL_AFTER_MS = 300  # without a change: then nobody waits for the window
 _FILL_S = 0.008  # a slice of it, in which no frame is lost
 _DISPLAY = Qt.ItemDataRole.DisplayRole
 _ASCENDING = Qt.SortOrder.AscendingOrder
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 class PointRole(IntEnum):
@@ -159,18 +158,7 @@ class PointTable(QAbstractTableModel):
         return 0 if parent.isValid() else len(COLUMNS)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = _DISPLAY) -> object:
-        if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
-            return None
-        column = COLUMNS[section]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return column.title
-            case Qt.ItemDataRole.ToolTipRole:
-                return tip_text(column.tip)
-            case Qt.ItemDataRole.TextAlignmentRole:
-                return _RIGHT if column.is_number else _LEFT
-            case _:
-                return None
+        return header_data(COLUMNS, section, orientation, role)
 
     def data(self, index: Index, role: int = _DISPLAY) -> object:
         if not index.isValid():
@@ -186,7 +174,7 @@ class PointTable(QAbstractTableModel):
             case Qt.ItemDataRole.ToolTipRole:
                 return tip_text(_tool_tip(self.rows.row(index), column))
             case Qt.ItemDataRole.TextAlignmentRole:
-                return _RIGHT if column.is_number else _LEFT
+                return alignment(column)
             case PointRole.ROW:
                 return self.rows.row(index)
             case PointRole.POINT:

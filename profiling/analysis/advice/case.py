@@ -4,7 +4,14 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp, speed_up
+from roofscope.profiling.analysis.comparison import (
+    Baselines,
+    BreakEven,
+    Payback,
+    SpeedUp,
+    comparable,
+    speed_up,
+)
 from roofscope.profiling.analysis.limiter import NEAR_ROOF, Cause, Finding
 from roofscope.profiling.analysis.verdict import Verdict, verdict
 from roofscope.profiling.devices.device import Device
@@ -99,7 +106,7 @@ class Cases:
         self._by_implementation: dict[str, list[Point]] = {}
         for point in points:
             if point.measured:
-                self._by_workload.setdefault(_workload(point), []).append(point)
+                self._by_workload.setdefault(comparable(point), []).append(point)
                 self._by_implementation.setdefault(_implementation(point), []).append(point)
 
     def of(self, point: Point) -> Case | None:
@@ -115,7 +122,7 @@ class Cases:
             device=session.device_of(point),
             spec=session.specs.get(implementation.kernel),
             sources=session.sources.get(implementation.source_hash, ()),
-            siblings=_newest_of_each(self._by_workload[_workload(point)], point),
+            siblings=_newest_of_each(self._by_workload[comparable(point)], point),
             at_other_types=tuple(
                 other
                 for other in self._by_implementation[_implementation(point)]
@@ -134,10 +141,6 @@ def _newest_of_each(points: Iterable[Point], but: Point) -> tuple[Point, ...]:
         if key != but.implementation.key and (key not in newest or newest[key].job != but.job):
             newest[key] = point
     return tuple(newest.values())
-
-
-def _workload(point: Point) -> str:
-    return f"{point.job.workload.label} {point.job.regime} {point.job.device}"
 
 
 def _implementation(point: Point) -> str:
