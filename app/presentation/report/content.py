@@ -21,6 +21,7 @@ from roofscope.app.presentation.verdict_text import (
     share_text,
     verdict_sentence,
 )
+from roofscope.profiling.analysis.comparison import comparable
 from roofscope.profiling.planning.plan import job_number
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Session
@@ -139,7 +140,7 @@ def best_rows(session: Session) -> list[Best]:
         measured = row.point.measured
         if measured is None:
             continue
-        key = f"{row.point.job.workload.label} {row.point.job.regime} {row.point.job.device}"
+        key = comparable(row.point)
         other = fastest.get(key)
         if other is None or measured.time.median_s < _median_s(other):
             fastest[key] = row
