@@ -111,7 +111,8 @@ def _measured_sentence(verdict: Verdict) -> str:
                 f"{limiter_title(verdict.kind)}: {evidence_text(verdict.proof)}; {reached}{_left(verdict)}."
             )
         case _:
-            return f"{limiter_title(verdict.kind)}: {reached}{_left(verdict)}."
+            launch = f" Launch-bound, too: {_launch(verdict)}." if verdict.launch_s else ""
+            return f"{limiter_title(verdict.kind)}: {reached}{_left(verdict)}.{launch}"
 
 
 def _launch(verdict: Verdict) -> str:

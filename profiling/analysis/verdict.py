@@ -264,10 +264,11 @@ def _kind(roof: Roof, flags: tuple[Flag, ...], fraction: float, evidence: tuple[
         return VerdictKind.CACHE_RESIDENT
     if Flag.ABOVE_ROOF in flags:
         return VerdictKind.ABOVE_ROOF
-    if Flag.LAUNCH_BOUND in flags:
-        return VerdictKind.LAUNCH_BOUND
+    # Also where the host is slower, which is a flag: the device's time is judged.
     if fraction >= NEAR_ROOF:
         return VerdictKind.MEMORY_BOUND if roof.ceiling.bound.is_memory else VerdictKind.COMPUTE_BOUND
+    if Flag.LAUNCH_BOUND in flags:
+        return VerdictKind.LAUNCH_BOUND
     named = next((each.cause for each in evidence if each.decides), None)
     return _NAMED_BY[named] if named else VerdictKind.UNKNOWN
 

@@ -113,13 +113,23 @@ def test_more_than_the_ceiling_of_its_mix_is_not_above_the_roof_which_is_the_env
 
 
 def test_launch_bound_needs_half_as_much_again_on_the_host() -> None:
-    slow = point_of(sessions.measured(3e-6, host_s=4.6e-6), preset="small")
-    fast = point_of(sessions.measured(3e-6, host_s=4.4e-6), preset="small")
-    assert verdict(slow, session_with(slow)).kind is VerdictKind.LAUNCH_BOUND
-    assert verdict(fast, session_with(fast)).kind is VerdictKind.MEMORY_BOUND
+    slow = point_of(sessions.measured(6e-6, host_s=9.2e-6), preset="small")
+    fast = point_of(sessions.measured(6e-6, host_s=8.8e-6), preset="small")
+    assert verdict(fast, session_with(fast)).kind is not VerdictKind.LAUNCH_BOUND
     judged = verdict(slow, session_with(slow))
-    assert judged.launch_s == pytest.approx(1.6e-6)
-    assert verdict_sentence(slow, judged).startswith("Launch-bound: a caller waits 1.6 µs longer")
+    assert judged.kind is VerdictKind.LAUNCH_BOUND
+    assert judged.launch_s == pytest.approx(3.2e-6)
+    assert verdict_sentence(slow, judged).startswith("Launch-bound: a caller waits 3.2 µs longer")
+
+
+def test_near_a_roof_that_roof_is_named_and_the_launch_is_told() -> None:
+    near = point_of(sessions.measured(3e-6, host_s=4.6e-6), preset="small")
+    judged = verdict(near, session_with(near))
+    assert judged.kind is VerdictKind.MEMORY_BOUND
+    assert Flag.LAUNCH_BOUND in judged.flags
+    assert verdict_sentence(near, judged).endswith(
+        "Launch-bound, too: a caller waits 1.6 µs longer than the device works."
+    )
 
 
 @pytest.mark.parametrize(
