@@ -19,6 +19,7 @@ class FakePair:
     """Reads the first calls as long as the test sets, later ones as short."""
 
     first_s = FIRST_S
+    seen_s = 0.0  # by the host
 
     def __init__(self, clock: object) -> None:
         self._is_first = True
@@ -50,6 +51,13 @@ def test_calls_that_compile_are_timed_again(called: list[int]) -> None:
     """The second set may take another branch: an estimate of 1.5 s would make blocks of one call."""
     assert _estimate(called) == LATER_S
     assert called == [0, 1, 0, 0]
+
+
+def test_events_that_lie_make_no_block_of_minutes(called: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A millisecond a call, of which they tell next to nothing: the host saw how long it took."""
+    monkeypatch.setattr(FakePair, "first_s", 1e-6)
+    monkeypatch.setattr(FakePair, "seen_s", 0.605)  # with a lead of 5 ms
+    assert _estimate(called) == pytest.approx(0.2)
 
 
 def test_quick_calls_are_all_timed_again(called: list[int], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from roofscope.profiling.worker.candidate.integrity import Integrity
 from roofscope.tests.children import python
 
 _FIRST = """
@@ -55,3 +56,12 @@ def test_what_a_kernel_may_do_is_no_attack() -> None:
     )
     done = subprocess.run(python(f"{_FIRST}{honest}{_REPORT}"), capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "()", done.stderr
+
+
+def test_a_setting_that_cannot_be_read_any_more_is_not_replaced() -> None:
+    """After a sticky error the driver answers nothing: the error itself says what happened."""
+    readings: list[int | None] = [64, None, 64, 32]
+    integrity = Integrity({"the share of L2": lambda: readings.pop(0)})
+    assert integrity.replaced() == ()
+    assert integrity.replaced() == ()
+    assert integrity.replaced() == ("the share of L2",)

@@ -338,11 +338,11 @@ def _enter(device: torch.device) -> None:
         ) from error
 
 
-def kept_l2_bytes() -> int:
-    """What access policies may set aside of L2: cold calls would be hot by it."""
+def kept_l2_bytes() -> int | None:
+    """What access policies may set aside of L2: cold calls would be hot by it. None after a sticky error."""
     driver: Any = importlib.import_module("cuda.bindings.driver")
-    _, limit = driver.cuCtxGetLimit(driver.CUlimit.CU_LIMIT_PERSISTING_L2_CACHE_SIZE)
-    return int(limit or 0)
+    error, limit = driver.cuCtxGetLimit(driver.CUlimit.CU_LIMIT_PERSISTING_L2_CACHE_SIZE)
+    return None if error else int(limit)
 
 
 def _facts(timer: LocalTimer) -> TimerFacts:

@@ -55,7 +55,8 @@ class _Held(NamedTuple):
 class Integrity:
     """Remembers the engine and its entry points as they are now.
 
-    ``settings`` reads what else must stay as it is, by name: limits of the driver.
+    ``settings`` reads what else must stay as it is, by name: limits of the driver. None is one that cannot be
+    read any more: nobody replaced it, and the broken device's own error says what happened.
     """
 
     def __init__(self, settings: Mapping[str, Callable[[], object]] | None = None) -> None:
@@ -88,7 +89,7 @@ class Integrity:
             now = _look_up(held.owner, held.name)
             if now is not held.value or _code_of(now) is not held.code:
                 found.append(f"{held.label}{_origin(now)}")
-        found += [name for name, (read, before) in self._settings.items() if read() != before]
+        found += [name for name, (read, before) in self._settings.items() if read() not in (before, None)]
         if sys.gettrace() or sys.getprofile():
             found.append("Python's trace function")
         new = [name for name in found if name not in self._told]

@@ -21,7 +21,7 @@ ReadState = Callable[[], DeviceState]
 _NO_CAUSE = ("idle",)  # reasons of a clock that nothing holds down
 _GIVEN_UP = "measured before rests grew (power cap)"
 PREEMPTED = "preempted by other work"
-_MOST_PREEMPTED = 0.25  # of the slices: more is a condition of the run, which its reader must know
+_MOST_PREEMPTED = 0.15  # of the slices: more is a condition of the run, which its reader must know
 
 
 class Block(NamedTuple):
