@@ -43,6 +43,9 @@ def said() -> dict[str, tuple[Measured, set[CodeKind]]]:
         for event in events
         if isinstance(event, CodeReady)
     }
+    outcomes = [event.outcome for event in events if isinstance(event, OutcomeReady)]
+    assert all(isinstance(outcome, Measured) for outcome in outcomes), outcomes
+    assert outcomes, events
     return {
         event.implementation.stem: (event.outcome, kinds.get(event.implementation.stem, set()))
         for event in events
