@@ -220,17 +220,20 @@ def _left_out(files: KernelFiles, name: str, fault: str = "") -> CatalogProblem:
 
 def _versions(files: KernelFiles) -> list[tuple[Provider, str]]:
     """Provider and variant of every implementation whose files are there."""
+    plain: list[tuple[Provider, str]] = []  # PyTorch: the version that others are compared with comes first
+    compiled: list[tuple[Provider, str]] = []
     found: list[tuple[Provider, str]] = []
     if "eager.py" in files.contents:
-        found += [(Provider.EAGER, ""), *((Provider.COMPILE, mode) for mode in COMPILE_MODES)]
+        plain.append((Provider.EAGER, ""))
+        compiled += ((Provider.COMPILE, mode) for mode in COMPILE_MODES)
     for name in files.contents:
         stem = Path(name).stem
         if match := VARIANT.fullmatch(stem):
             provider = Provider(match[1])
             names = _files_of(provider, stem)
             if name == names[0] and all(other in files.contents for other in names):
-                found.append((provider, match[2]))
-    return found
+                (plain if provider is Provider.EAGER else found).append((provider, match[2]))
+    return [*plain, *compiled, *found]
 
 
 def _unpaired(files: KernelFiles) -> Iterable[CatalogProblem]:
@@ -244,9 +247,9 @@ def _unpaired(files: KernelFiles) -> Iterable[CatalogProblem]:
 
 def _files_of(provider: Provider, stem: str) -> tuple[str, ...]:
     match provider:
-        case Provider.EAGER | Provider.COMPILE:
+        case Provider.COMPILE:
             return ("eager.py",)
-        case Provider.TRITON | Provider.LIBRARY:
+        case Provider.EAGER | Provider.TRITON | Provider.LIBRARY:
             return (f"{stem}.py",)
         case Provider.CUDA:
             return (f"{stem}.cu", f"{stem}.py")

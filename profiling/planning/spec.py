@@ -248,7 +248,7 @@ class Implementation(Struct, frozen=True):
 
     kernel: str
     provider: Provider
-    variant: str  # "" for eager; the idea's name for triton and cuda; the mode for compile
+    variant: str  # "" for eager.py; the mode for compile; else the idea's name
     source_hash: str  # SHA-256 over the files it is built from
     domain: str = ""  # a condition over the axes, as its file states it; "": it takes all sizes
 
@@ -263,7 +263,7 @@ class Implementation(Struct, frozen=True):
         variant = self.variant.replace("_", " ")
         match self.provider:
             case Provider.EAGER:
-                return "eager PyTorch"
+                return f"eager {variant}" if variant else "eager PyTorch"
             case Provider.COMPILE:
                 return "torch.compile" if variant == "default" else f"compile {variant}"
             case Provider.CUDA_EXT:

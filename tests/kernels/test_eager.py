@@ -32,6 +32,8 @@ BY_OTHER_MEANS = {
     "softmax": lambda x: torch.exp(x - x.logsumexp(dim=1, keepdim=True)),
     "matmul": lambda a, b: torch.einsum("mk,kn->mn", a, b),
 }
+# Which of the plainest versions verification refuses, and in what.
+REFUSED = {"weighted_sum/eager_product": {Dtype.FLOAT16, Dtype.BFLOAT16}}
 MOST_ELEMENTS = 5_000_000
 SIZES = [
     (kernel, sizes)
@@ -72,6 +74,26 @@ def test_eager_is_right(kernel: Kernel, sizes: dict[str, int], dtype: Dtype) -> 
             f"torch.{name}" for name in element_names(kernel, dtype)
         ]
         assert relative_error(results, reference(kernel, inputs)) <= kernel.spec.tolerance.of(dtype)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "version"), [pair for pair in implementations(Provider.EAGER) if pair[1].variant], ids=name_of
+)
+def test_other_eager_versions_are_right(kernel: Kernel, version: Implementation) -> None:
+    """At every odd size, in every dtype; but where 16 bits round what is summed, as its lesson says."""
+    run, wrong = load_module(kernel.folder / f"{version.stem}.py").run, set[Dtype]()
+    for sizes, dtype in product(kernel.spec.odd_sizes, kernel.spec.dtypes):
+        if element_count(kernel, sizes) > MOST_ELEMENTS:
+            continue
+        for magnitude in (1.0, kernel.spec.large_magnitude):
+            inputs = random_inputs(kernel, sizes, dtype, magnitude)
+            results = as_tuple(run(*inputs))
+            assert [str(result.dtype) for result in results] == [
+                f"torch.{name}" for name in element_names(kernel, dtype)
+            ]
+            if relative_error(results, reference(kernel, inputs)) > kernel.spec.tolerance.of(dtype):
+                wrong.add(dtype)
+    assert wrong == REFUSED.get(version.key, set())
 
 
 @pytest.mark.parametrize(("kernel", "version"), [*implementations(Provider.EAGER), *CUBLASLT], ids=name_of)
