@@ -15,11 +15,12 @@ from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation
 
 MOST_BYTES = 2 << 20  # of one text
-MOST_TEXTS = 48  # of an implementation
+MOST_TEXTS = 96  # of an implementation: five stages of 16 kernels, and Inductor's
 _MOST_TOGETHER = 16 << 20  # bytes of all of them, as JSON
 _MOST_UNPACKED = 17 << 20
 _LONGEST_NAME = 200
 _CUT = "\n[cut here: the compiler wrote more than a session keeps]\n"
+_LEFT_OUT = "[left out, with what follows: the compiler made more code than a session keeps]\n"
 
 
 class CodeKind(StrEnum):
@@ -56,7 +57,10 @@ class CodeError(Exception):
 
 
 def bounded(codes: Iterable[Code]) -> tuple[Code, ...]:
-    """What a session keeps of these: each cut to its bound with a word, and no more than fit together."""
+    """What a session keeps of these: each cut to its bound with a word, and no more than fit together.
+
+    The first that does not fit stands there by its name.
+    """
     found: list[Code] = []
     left = _MOST_TOGETHER
     for code in codes:
@@ -67,6 +71,7 @@ def bounded(codes: Iterable[Code]) -> tuple[Code, ...]:
         kept = Code(code.kind, name, content.decode("utf-8", "ignore"))
         left -= len(msgspec.json.encode(kept))  # a hostile text is six times as long there
         if left < 0 or len(found) == MOST_TEXTS:
+            found.append(Code(code.kind, name, _LEFT_OUT))
             break
         found.append(kept)
     return tuple(found)

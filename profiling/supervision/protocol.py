@@ -145,7 +145,7 @@ class TraceReady(Struct, frozen=True, tag="trace_ready"):
 
 
 class CodeReady(Struct, frozen=True, tag="code"):
-    """What compilers made of an implementation that is about to have its outcome."""
+    """What compilers made of an implementation that has its outcome."""
 
     id: str
     implementation: Implementation

@@ -122,10 +122,10 @@ def run(job: Job, mode: str, marker: Path, decoder: LineDecoder) -> None:
             cancelled = cancelled or cancel_within(0.3, decoder)
         if mode == "held" and number:
             cancelled = cancelled or is_cancelled_while_held(marker, decoder)
-        if job.keeps_code:
-            say(CodeReady(job.id, implementation, (Code(CodeKind.PTX, "invented", "ret;"),)))
         outcome = Cancelled() if cancelled else measured(1e-3)
         say(OutcomeReady(job.id, implementation, outcome))
+        if job.keeps_code:
+            say(CodeReady(job.id, implementation, (Code(CodeKind.PTX, "invented", "ret;"),)))
     say(TaskDone(job.id))
 
 

@@ -50,10 +50,19 @@ def test_a_text_is_cut_with_a_word_and_too_many_are_left_out() -> None:
     assert len(cut.text.encode()) <= MOST_BYTES + 100
     assert cut.text.endswith("[cut here: the compiler wrote more than a session keeps]\n")
     assert len(cut.name) == 200
-    assert len(bounded(Code(CodeKind.PTX, str(i), "") for i in range(1000))) == MOST_TEXTS
+    assert len(bounded(Code(CodeKind.PTX, str(i), "") for i in range(1000))) == MOST_TEXTS + 1
     together = bounded(Code(CodeKind.PTX, str(i), "a" * MOST_BYTES) for i in range(40))
     assert sum(len(code.text) for code in together) <= 16 << 20
-    assert len(unpack(pack(Code(CodeKind.PTX, str(i), "\x01" * MOST_BYTES) for i in range(9)))) == 1
+    [kept, left_out] = unpack(pack(Code(CodeKind.PTX, str(i), "\x01" * MOST_BYTES) for i in range(9)))
+    assert (kept.name, left_out.name) == ("0", "1")
+    assert left_out.text.startswith("[left out, with what follows: the compiler made more code")
+
+
+@pytest.mark.parametrize("text", ["", "a" * MOST_BYTES, "\x01" * MOST_BYTES])
+def test_what_is_bounded_again_stays_as_it_is(text: str) -> None:
+    """As in the candidate's process, in the referee's and in the session."""
+    once = bounded(Code(CodeKind.PTX, str(i), text) for i in range(200))
+    assert bounded(once) == once
 
 
 def test_halves_of_characters_are_stored_as_question_marks() -> None:

@@ -317,14 +317,35 @@ def test_what_is_not_of_the_task_in_flight_is_not_recorded(event: Event) -> None
     assert of_kind(supervisor.tick(now=23.0), Kill)  # its deadline stands
 
 
-def test_code_that_a_job_asks_for_is_passed_on_until_its_outcome() -> None:
+def test_code_that_a_job_asks_for_is_passed_on_once_behind_its_outcome() -> None:
     asking = replace(job(1), keeps_code=True)
     supervisor = started(asking)
+    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=2.0)
     [arrived] = supervisor.feed(CodeReady("job-1", EAGER, CODES), now=2.0)
     assert arrived == CodeArrived(asking, EAGER, CODES)
-    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=2.0)
     [banner] = supervisor.feed(CodeReady("job-1", EAGER, CODES), now=3.0)
     assert isinstance(banner, Banner)
+    assert supervisor.feed(CodeReady("job-1", CUDA, CODES), now=3.0) == []  # not before its outcome
+
+
+@pytest.mark.parametrize("timed_out", [False, True])
+def test_a_worker_lost_over_kept_code_costs_no_outcome(timed_out: bool) -> None:
+    """Its outcome is there, and none of the others of its job was at work."""
+    supervisor = started(replace(job(1), keeps_code=True))
+    supervisor.feed(StageStarted("job-1", Stage.CHECK, 60.0, EAGER), now=2.0)
+    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=2.0)
+    if timed_out:
+        assert of_kind(supervisor.tick(now=100.0), Kill)
+    effects = supervisor.exited("killed by SIGKILL", "", now=101.0)
+    assert recorded(effects) == []
+    [lost] = of_kind(effects, WorkerLost)
+    assert isinstance(lost, WorkerLost)
+    assert lost.message.endswith(
+        "after gelu / eager PyTorch had its result; a new one takes the other 2 of its job."
+    )
+    again = sent(supervisor.feed(hello(), now=102.0))
+    rest = replace(job(1), keeps_code=True, implementations=job(1).implementations[1:])
+    assert again == [Run(rest)]
 
 
 def test_a_second_outcome_of_the_same_implementation_is_not_recorded() -> None:

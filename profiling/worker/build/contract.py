@@ -14,6 +14,7 @@ import torch
 from roofscope.profiling.planning.spec import Implementation, Workload
 from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.outcome import BuildInfo
+from roofscope.profiling.worker.build.machine_code import Budget
 from roofscope.profiling.worker.failures import BuildError
 
 Tensors = torch.Tensor | tuple[torch.Tensor, ...]
@@ -31,17 +32,21 @@ class BuildRequest:
     inputs: tuple[str, ...] = ()  # names of the spec's inputs, which ``run`` must take; empty: no check
 
 
+def _no_code(_budget: Budget) -> Iterable[Code]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Built:
     """``call`` takes the spec's inputs in order and returns its outputs.
 
     ``info`` and ``code`` are read once the call is settled: compilers that run at the first call know nothing
-    before it.
+    before it. ``code`` keeps to its budget and says what it had no time for.
     """
 
     call: Call
     info: Callable[[], BuildInfo]
-    code: Callable[[], Iterable[Code]] = tuple  # what the compiler made for the calls so far
+    code: Callable[[Budget], Iterable[Code]] = _no_code  # what the compiler made for the calls so far
 
 
 class FirstCall:

@@ -184,10 +184,8 @@ class JobExecutor:
             act = partial(checker.check, candidate, happened)
             outcome = self._guarded(candidate.implementation, Stage.CHECK, act)
             if outcome:
-                try:
-                    self._keep_code(candidate)
-                finally:  # a process that is lost over it costs no result
-                    self._conclude(candidate.implementation, outcome)
+                self._conclude(candidate.implementation, outcome)
+                self._keep_code(candidate)
 
     def _load_reference(self) -> None:
         """Raises BuildError."""
@@ -277,15 +275,22 @@ class JobExecutor:
             return None
 
     def _keep_code(self, candidate: Candidate) -> None:
-        """Pass on what compilers made, where the run asked for it. What cannot be had costs no result."""
+        """Pass on what compilers made, where the run asked for it, behind the outcome: it costs no result.
+
+        Raises _Spoiled where those left need another process.
+        """
         if not self._job.keeps_code:
             return
+        said = f"The generated code of {candidate.implementation.title} was not kept"
         try:
             codes = self._link.ask(Reveal(candidate.number), Revealed).codes
         except CandidateFailed as error:
-            what = candidate.implementation.title
-            self._emit(Notice(f"The generated code of {what} could not be kept: {error}"))
+            self._emit(Notice(f"{said}: {error}"))
+            self._require_sound(error)
             return
+        except Tampered as error:
+            self._emit(Notice(f"{said}, because its process replaced {error}."))
+            raise _Spoiled from None
         if codes:
             self._emit(CodeReady(self._job.id, candidate.implementation, bounded(codes)))
 
@@ -317,11 +322,17 @@ class JobExecutor:
             raise
         except Exception as error:  # noqa: BLE001 - a kernel may raise anything
             self._fail([implementation], error)
-            if isinstance(error, Tampered) or (
-                isinstance(error, CandidateFailed) and not (error.is_sound and not error.has_broken_capture)
-            ):
+            if isinstance(error, Tampered):
                 raise _Spoiled from None
+            if isinstance(error, CandidateFailed):
+                self._require_sound(error)
             return None
+
+    @staticmethod
+    def _require_sound(error: CandidateFailed) -> None:
+        """Raises _Spoiled where the process that failed is not to be used any more."""
+        if not error.is_sound or error.has_broken_capture:
+            raise _Spoiled from None
 
     def _fail(self, implementations: Sequence[Implementation], error: Exception) -> None:
         """Conclude these with the outcome of the error. Raises DeviceFault where the worker must end."""

@@ -30,7 +30,7 @@ from roofscope.profiling.worker.build.contract import (
     double_instructions,
     run_of,
 )
-from roofscope.profiling.worker.build.machine_code import sass_of
+from roofscope.profiling.worker.build.machine_code import Budget, sass_of
 from roofscope.profiling.worker.failures import BuildError, Refusal, Unavailable
 
 try:
@@ -137,11 +137,11 @@ class CudaProgram:
             kernels=tuple(_built(name, kernel) for name, kernel in list(self.launched.items())[:_MOST_TOLD]),
         )
 
-    def code(self) -> Iterator[Code]:
+    def code(self, budget: Budget) -> Iterator[Code]:
         """PTX and machine code of the whole source: one compilation makes all of its kernels."""
         if self._ptx:
             yield Code(CodeKind.PTX, self._name, self._ptx)
-        yield from sass_of(self._name, bytes(self._module.code))
+        yield from sass_of(self._name, bytes(self._module.code), budget)
 
 
 def build(request: BuildRequest) -> Built:

@@ -46,7 +46,7 @@ def build(request: BuildRequest) -> Built:
     return Built(
         run,
         lambda: BuildInfo(compile_s=compile_s, architecture=architecture),
-        lambda: code_of_library(source.name, library),
+        lambda budget: code_of_library(source.name, library, budget),
     )
 
 
