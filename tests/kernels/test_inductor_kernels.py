@@ -17,7 +17,7 @@ from roofscope.tests.kernels.test_generated_code import compiled_ahead
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Triton's own, while it compiles
 STAGES = {CodeKind.TTIR, CodeKind.TTGIR, CodeKind.LLIR, CodeKind.PTX}
-META = {"device": 0, "device_type": "cuda", "constants": {}, "signature": {}}
+META: dict[str, Any] = {"device": 0, "device_type": "cuda", "constants": {}, "signature": {}}
 
 
 @pytest.fixture
@@ -29,20 +29,16 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def static_launcher(kernel: Any) -> tuple[Any, Any]:
     """Torch's static result and its launcher; loading a kernel, which needs a GPU, is played."""
-    heuristics = importlib.import_module("torch._inductor.runtime.triton_heuristics")
-    kind = getattr(heuristics, "StaticTritonCompileResult", None)
-    if kind is None or not hasattr(heuristics, "StaticallyLaunchedCudaKernel"):
-        module = pytest.importorskip("torch._inductor.runtime.static_triton_launcher")
-    else:
-        module = heuristics
+    heuristics: Any = importlib.import_module("torch._inductor.runtime.triton_heuristics")
+    launching: Any = pytest.importorskip("torch._inductor.runtime.static_triton_launcher")
     kernel._cubin_path = next(path for name, path in kernel.metadata_group.items() if name.endswith("cubin"))
-    static = module.StaticallyLaunchedCudaKernel(kernel)
+    static = launching.StaticallyLaunchedCudaKernel(kernel)
 
     def load(_device: int) -> None:
         static.n_regs, static.n_spills = 40, 8
 
     static.load_kernel = load
-    result = kind(static, config(), META, {"grid_type": "Grid1D"})
+    result = heuristics.StaticTritonCompileResult(static, config(), META, {"grid_type": "Grid1D"})
     return result, result.make_launcher()
 
 
@@ -94,6 +90,18 @@ def strange(**attributes: object) -> SimpleNamespace:
     return SimpleNamespace(launchers=[SimpleNamespace(**attributes)])
 
 
+def bare(_: Path) -> SimpleNamespace:
+    return strange()
+
+
+def wrong(_: Path) -> SimpleNamespace:
+    return strange(n_regs="many", n_spills=-1, shared=None, cache_hash=7)
+
+
+def nowhere(_: Path) -> SimpleNamespace:
+    return strange(cache_hash="nowhere", config=3)
+
+
 def text_as_metadata(folder: Path) -> SimpleNamespace:
     (folder / "key").mkdir()
     (folder / "key" / "k.json").write_text(json.dumps({"shared": "much", "num_warps": -4, "num_ctas": 1e99}))
@@ -102,12 +110,7 @@ def text_as_metadata(folder: Path) -> SimpleNamespace:
 
 @pytest.mark.parametrize(
     "make",
-    [
-        lambda _: strange(),
-        lambda _: strange(n_regs="many", n_spills=-1, shared=None, cache_hash=7),
-        lambda _: strange(cache_hash="nowhere", config=3),
-        text_as_metadata,
-    ],
+    [bare, wrong, nowhere, text_as_metadata],
 )
 def test_a_launcher_that_is_not_as_known_gives_what_it_has(
     make: Callable[[Path], SimpleNamespace], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

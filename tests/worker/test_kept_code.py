@@ -46,6 +46,10 @@ def exiting(_budget: Budget) -> Iterable[Code]:
     sys.exit(3)
 
 
+def is_unchanged(*_: object) -> bool:
+    return True
+
+
 def events(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -76,7 +80,7 @@ def events(
     )
     assert job.keeps_code is keeps_code
     if has_other:  # of the same file, which is enough here
-        monkeypatch.setattr(Kernel, "is_unchanged", lambda *_: True)
+        monkeypatch.setattr(Kernel, "is_unchanged", is_unchanged)
         [one] = job.implementations
         job = replace(job, implementations=(one, replace(one, variant="other")))
     said: list[Any] = []
@@ -123,7 +127,7 @@ def test_code_that_tampers_costs_itself_and_no_result(
 
     def replacing(_budget: Budget) -> Iterable[Code]:
         yield CODE
-        monkeypatch.setattr(torch.cuda.Event, "elapsed_time", lambda *_: 0.0)
+        monkeypatch.setattr(torch.cuda.Event, "elapsed_time", is_unchanged)
 
     made: list[OwnProcess] = []
 
@@ -186,7 +190,7 @@ class Slow:
 
 def test_all_code_of_an_implementation_has_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = Slow()
-    monkeypatch.setattr(machine_code, "tool_path", lambda _: Path("/tool"))
+    monkeypatch.setattr(machine_code, "tool_path", Path)
     monkeypatch.setattr(machine_code.subprocess, "run", slow.run)
     budget = Budget(now=lambda: slow.now)
     found = [code for name in "abc" for code in machine_code.sass_of(name, b"", budget)]
