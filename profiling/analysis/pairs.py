@@ -4,7 +4,7 @@ Points that one job timed in turn are compared round by round. All others were m
 that of their medians with both intervals, which hold neither another clock nor another temperature.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ from roofscope.profiling.results.marks import pins_of
 from roofscope.profiling.results.outcome import Failed
 from roofscope.profiling.results.session import Point, Session
 
-Key = tuple[str, str, str]
+Key = tuple[str, str, str, str]
 
 
 class Change(StrEnum):
@@ -84,8 +84,8 @@ class SessionPairs(Struct, frozen=True):
 
 
 def pairs_of_sessions(a: Session, b: Session) -> SessionPairs:
-    """The newest of each implementation, workload and regime; all intervals hold 95 % together."""
-    of_a, of_b = _newest(a), _newest(b)
+    """The newest of each implementation, workload, regime and GPU; all intervals hold 95 % together."""
+    of_a, of_b = _newest(a, {}), _newest(b, _counterparts(a, b))
     common = [key for key in of_a if key in of_b and of_a[key].measured]
     make = _maker(a, b, is_apart=True)
     pairs = tuple(make(of_a[key], of_b[key], len(common)) for key in common)
@@ -93,14 +93,20 @@ def pairs_of_sessions(a: Session, b: Session) -> SessionPairs:
 
 
 def pairs_of_pins(session: Session) -> tuple[Pair, ...]:
-    """Each pin with the first one of its kernel; a kernel's only pin alone."""
+    """Each pin with the first one of its kernel, on its own GPU if one is; a kernel's only pin alone."""
     points = {point.number: point for point in session.points}
+    found = (points.get(number) for number in pins_of(session.marks))
+    pins = [point for point in found if point is not None and point.measured is not None]
     first: dict[str, Point] = {}
+    first_there: dict[tuple[str, str], Point] = {}
+    for point in pins:
+        first.setdefault(point.implementation.kernel, point)
+        first_there.setdefault((point.implementation.kernel, uuid_of(session, point)), point)
     joined: list[tuple[Point, Point | None]] = []
-    for number in pins_of(session.marks):
-        if (point := points.get(number)) is None or point.measured is None:
-            continue
-        baseline = first.setdefault(point.implementation.kernel, point)
+    for point in pins:
+        baseline = first_there[point.implementation.kernel, uuid_of(session, point)]
+        if baseline is point:  # of a GPU's first, the user asks how two GPUs compare
+            baseline = first[point.implementation.kernel]
         if baseline is not point:
             joined.append((baseline, point))
     count = max(len(joined), 1)
@@ -111,9 +117,9 @@ def pairs_of_pins(session: Session) -> tuple[Pair, ...]:
 
 
 def history_of(session: Session, point: Point) -> tuple[Pair, ...]:
-    """Each measurement of the point's implementation and workload with the one before, the first alone."""
-    setup = _key(point), device_of(session, point)
-    same = [p for p in session.points if p.measured and (_key(p), device_of(session, p)) == setup]
+    """Each measurement of the point's implementation, workload and GPU with the one before, the first alone."""
+    setup = _key(point, uuid_of(session, point))
+    same = [p for p in session.points if p.measured and _key(p, uuid_of(session, p)) == setup]
     make = _maker(session, session)
     count = max(len(same) - 1, 1)
     alone = [make(same[0], None, count)] if same else []
@@ -128,6 +134,29 @@ def is_same_measurement(one: Point, other: Point) -> bool:
 def device_of(session: Session, point: Point) -> str | None:
     device = session.device_of(point)
     return device.name if device else None
+
+
+def uuid_of(session: Session, point: Point) -> str:
+    """Of the device; "" where it is not known."""
+    device = session.device_of(point)
+    return device.uuid if device else ""
+
+
+def _counterparts(a: Session, b: Session) -> dict[str, str]:
+    """For UUIDs of B those of A: the same GPU, else what is left by its id, or alone on either side."""
+    of_a, of_b = _devices(a), _devices(b)
+    found = {uuid: uuid for uuid in of_b if uuid in of_a}
+    left_a = {uuid: name for uuid, name in of_a.items() if uuid not in found}
+    left_b = {uuid: name for uuid, name in of_b.items() if uuid not in found}
+    if len(left_a) == len(left_b) == 1:
+        return {**found, **dict(zip(left_b, left_a, strict=True))}
+    by_id = {name: uuid for uuid, name in left_a.items()}
+    return {**found, **{uuid: by_id[name] for uuid, name in left_b.items() if name in by_id}}
+
+
+def _devices(session: Session) -> dict[str, str]:
+    """Those with points, by UUID: their ids."""
+    return {uuid_of(session, point): point.job.device for point in session.points}
 
 
 def _maker(a: Session, b: Session, *, is_apart: bool = False) -> Callable[[Point, Point | None, int], Pair]:
@@ -162,18 +191,20 @@ def _by_roof(a: Side, b: Side, times: Comparison) -> Comparison | None:
     return Comparison(ratio, times.low * scale, times.high * scale)
 
 
-def _newest(session: Session) -> dict[Key, Point]:
-    """Of each implementation, workload and regime the newest that was measured, else that failed."""
+def _newest(session: Session, renamed: Mapping[str, str]) -> dict[Key, Point]:
+    """Of each implementation, workload, regime and GPU the newest that was measured, else that failed."""
     found: dict[Key, Point] = {}
     for point in session.points:
-        known = found.get(_key(point))
+        uuid = uuid_of(session, point)
+        key = _key(point, renamed.get(uuid, uuid))
+        known = found.get(key)
         if point.measured or (isinstance(point.outcome, Failed) and not (known and known.measured)):
-            found[_key(point)] = point
+            found[key] = point
     return found
 
 
-def _key(point: Point) -> Key:
-    return point.implementation.key, point.job.workload.label, point.job.regime
+def _key(point: Point, uuid: str) -> Key:
+    return point.implementation.key, point.job.workload.label, point.job.regime, uuid
 
 
 def regressions(pairs: Iterable[Pair], percent: float) -> Sequence[Pair]:
