@@ -117,7 +117,7 @@ def pairs_of_pins(session: Session) -> tuple[Pair, ...]:
 
 
 def history_of(session: Session, point: Point) -> tuple[Pair, ...]:
-    """Each measurement of the point's implementation, workload and GPU with the one before, the first alone."""
+    """Each measurement of an implementation and workload on a GPU with the one before; the first alone."""
     setup = _key(point, uuid_of(session, point))
     same = [p for p in session.points if p.measured and _key(p, uuid_of(session, p)) == setup]
     make = _maker(session, session)

@@ -6,9 +6,10 @@ It comes from a process that runs foreign code, so it is text and nothing else, 
 import zlib
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from roofscope.profiling.decoding import UnreadableError, decode
 from roofscope.profiling.planning.plan import Job
@@ -40,6 +41,10 @@ class Code(Struct, frozen=True):
     kind: CodeKind
     name: str
     text: str
+
+
+# One more than are kept: the last says what was left out.
+_Codes: Any = Annotated[tuple[Code, ...], Meta(max_length=MOST_TEXTS + 1)]
 
 
 class CodeInfo(Struct, frozen=True):
@@ -92,6 +97,6 @@ def unpack(codes_json_gz: bytes) -> tuple[Code, ...]:
     if len(content) > _MOST_UNPACKED:
         raise CodeError("The generated code unpacks to more than a session keeps; measure the point again.")
     try:
-        return decode(content, tuple[Code, ...], most_bytes=_MOST_UNPACKED)
+        return decode(content, _Codes, most_bytes=_MOST_UNPACKED)
     except UnreadableError as error:
         raise CodeError(f"The generated code cannot be read ({error}); measure the point again.") from error

@@ -24,8 +24,8 @@ from roofscope.profiling.devices.device_lock import lock_device
 from roofscope.profiling.devices.sharing import Sharing
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype
-from roofscope.profiling.results.outcome import Flag
 from roofscope.profiling.results.marks import Mark
+from roofscope.profiling.results.outcome import Flag
 from roofscope.profiling.results.session import Origin, Session
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
