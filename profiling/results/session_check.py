@@ -66,6 +66,8 @@ def _check_measured(measured: Measured) -> None:
     _check_range("launch_floor_s", (evidence.launch_floor_s,), 0, MOST_S)
     _check_range("build.compile_s", (measured.build.compile_s,), 0, MOST_S)
     _check_range("rotated_bytes", (measured.rotated_bytes,), 0, MOST)
+    if memory := measured.memory:
+        _check_range("memory", (memory.peak_bytes, memory.output_bytes), 0, MOST)
     errors = measured.verification
     _check_range("relative_error", (errors.relative_error, errors.large_relative_error), 0, MOST)
     _check_range("tolerance", (errors.tolerance, errors.worst_part), 0, MOST)
