@@ -128,7 +128,9 @@ def _of_code(found: AnyAdvice) -> Words | None:
         case TensorCores():
             why = "; its source multiplies no matrices" if found.without_matrix_code else ""
             return Words(
-                "The plain float units limit it: the tensor cores idle.",
+                "The plain float units limit it: the tensor cores idle."
+                if found.is_near_floats
+                else "It multiplies without the tensor cores, which idle.",
                 f"It does {flop_rate_text(found.rate)}, below the {flop_rate_text(found.float_ceiling)} of "
                 f"the FP32 units{why}; the tensor cores reach {flop_rate_text(found.tensor_ceiling)}.",
                 "Multiply by matrix instructions: tl.dot in Triton, mma or wgmma in CUDA, or call cuBLAS.",

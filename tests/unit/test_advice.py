@@ -11,7 +11,7 @@ from roofscope.profiling.analysis.advice.at_roof import AtRoof
 from roofscope.profiling.analysis.advice.cache_resident import CacheResident
 from roofscope.profiling.analysis.advice.case import Advice, Cases
 from roofscope.profiling.analysis.advice.compile_pays_not import CompilePaysNot
-from roofscope.profiling.analysis.advice.doubles import Doubles, double_lines
+from roofscope.profiling.analysis.advice.doubles import Doubles
 from roofscope.profiling.analysis.advice.extra_bytes import ExtraBytes
 from roofscope.profiling.analysis.advice.faster_sibling import FasterSibling
 from roofscope.profiling.analysis.advice.gaps import Gaps
@@ -31,7 +31,7 @@ from roofscope.profiling.analysis.advice.tf32 import Tf32
 from roofscope.profiling.analysis.advice.throttled import Throttled
 from roofscope.profiling.analysis.advice.too_small import TooSmall
 from roofscope.profiling.analysis.verdict import VerdictKind, verdict
-from roofscope.profiling.paths import ASSETS, LIBRARY
+from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.spec import Pipe
 from roofscope.profiling.results.outcome import (
     BuildInfo,
@@ -137,30 +137,6 @@ def test_code_that_counted_no_double_is_not_suspected_for_its_text():
     assert case is not None
     counted = replace(case.measured, build=replace(case.measured.build, double_instructions=0))
     assert Doubles not in rules_of(advise(replace(case, measured=counted)))
-
-
-@pytest.mark.parametrize(
-    ("line", "is_double"),
-    [
-        ("y[i] = 0.5 * v;", True),
-        ("y[i] = 0.5f * v;", False),
-        ("double sum = 0;", True),
-        ("const float scale = 0.5;", False),  # the compiler converts it
-        ("// 0.5 * v in double", False),
-        ('asm("fma.rn.f64 0.5 * x");', False),
-        ("#define X 0.5 * 2", False),
-        ("y = v / 3.;", True),
-        ("y = v1.x * 2;", False),
-        ("y = 1e-6f + v;", False),
-    ],
-)
-def test_what_is_double_in_cuda(line: str, is_double: bool):
-    assert bool(double_lines(line)) is is_double
-
-
-def test_of_our_library_only_what_means_to_is_in_double():
-    found = {path.stem for path in LIBRARY.rglob("*.cu*") if double_lines(path.read_text(encoding="utf-8"))}
-    assert found == {"cuda_naive", "cuda_textbook", "cuda_ext_textbook"}
 
 
 def test_a_temporary_tensor_costs_a_write_and_a_read():
