@@ -22,10 +22,18 @@ from roofscope.profiling.worker.build import machine_code
 from roofscope.profiling.worker.build.contract import BuildRequest, Built
 from roofscope.profiling.worker.build.machine_code import Budget
 from roofscope.profiling.worker.candidate import host
-from roofscope.profiling.worker.candidate.messages import Asked, Reveal
+from roofscope.profiling.worker.candidate.messages import Asked, Make, Record, Reveal, Trouble
 from roofscope.profiling.worker.job.deadlines import Deadlines
 from roofscope.profiling.worker.job.executor import JobExecutor
-from roofscope.profiling.worker.job.link import CandidateLost, Heard, Look, OwnProcess, Process
+from roofscope.profiling.worker.job.link import (
+    CandidateFailed,
+    CandidateLost,
+    Heard,
+    Look,
+    OwnProcess,
+    Process,
+    Tampered,
+)
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
@@ -144,6 +152,55 @@ def test_code_that_tampers_costs_itself_and_no_result(
         in notice.text
     )
     assert len(made) == 2
+
+
+@pytest.mark.parametrize("spoils", [Tampered("torch.empty"), "memory"])
+def test_what_spoils_a_process_before_it_is_timed_costs_no_other_version(
+    spoils: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody knows which of them did, so each is run by itself; alone it has the outcome itself."""
+
+    class Spoiled(OwnProcess):
+        def ask(self, asked: Asked, look: Look | None, contents_bytes: int = 0) -> Heard:
+            if isinstance(asked.request, Make) and asked.request.group == "sets":
+                connections.append(self)
+                if len(connections) < 3:  # with both, and with the first alone
+                    if isinstance(spoils, Tampered):
+                        raise spoils
+                    full = Failed(FailureKind.OUT_OF_MEMORY, asked.stage, "Full.")
+                    raise CandidateFailed(Trouble(full, True, False))
+            return super().ask(asked, look, contents_bytes)
+
+    connections: list[Process] = []
+    first, other = events(tmp_path, monkeypatch, long, connect=Spoiled, keeps_code=False, has_other=True)
+    assert isinstance(first.outcome, Failed)
+    is_tampered = isinstance(spoils, Tampered)
+    assert first.outcome.kind is (FailureKind.TAMPERED if is_tampered else FailureKind.OUT_OF_MEMORY)
+    assert isinstance(other.outcome, Measured)
+    assert len(connections) == 3
+
+
+def test_a_trace_of_what_tampers_says_so(tmp_path: Path) -> None:
+    class Replaced(OwnProcess):
+        def ask(self, asked: Asked, look: Look | None, contents_bytes: int = 0) -> Heard:
+            if isinstance(asked.request, Record):
+                raise Tampered("torch.empty (by eager.py:3)")
+            return super().ask(asked, look, contents_bytes)
+
+    add_toy(tmp_path, "toy", REFERENCE)
+    catalog = scan([tmp_path])
+    [job] = plan_jobs(
+        catalog.kernels,
+        device="cpu",
+        dtypes=[Dtype.FLOAT32],
+        size_choices=[SizeChoice("small")],
+        providers=[Provider.EAGER],
+    )
+    executor = JobExecutor(
+        job, catalog, Instruments(cpu_device()), lambda _: Replaced(), lambda _: None, lambda: None
+    )
+    with pytest.raises(RuntimeError, match=r"^its process replaced torch\.empty \(by eager\.py:3\)\.$"):
+        executor.trace()
 
 
 class EndedOverCode(OwnProcess):

@@ -108,6 +108,7 @@ class JobExecutor:
         self._emit = emit
         self._check_cancelled = check_cancelled
         self._left = list(job.implementations)  # without an outcome
+        self._is_apart = False  # each in a process of its own, because nobody knows which of them spoils it
         self._stage = Stage.BUILD
         self._waiting = Waiting(job, instruments.device, emit)
 
@@ -124,14 +125,15 @@ class JobExecutor:
                 )
             return
         while self._left:
+            batch = tuple(self._left[:1] if self._is_apart else self._left)
             try:
-                self._link = self._connected(self._left)
+                self._link = self._connected(batch)
             except CandidateFailed as error:  # the device lets no second process in
                 for implementation in tuple(self._left):
                     self._conclude(implementation, error.outcome)
                 return
             try:
-                self._run_all(tuple(self._left))
+                self._run_all(batch)
             except _Spoiled:
                 continue
             finally:
@@ -153,6 +155,8 @@ class JobExecutor:
             self._emit(TraceReady(self._job.id, implementation, trace))
         except CandidateFailed as error:
             raise RuntimeError(str(error)) from None
+        except Tampered as error:
+            raise RuntimeError(f"its process replaced {error}.") from None
         finally:
             self._link.close()
 
@@ -164,7 +168,13 @@ class JobExecutor:
             return
         self._link.forget_outputs()
         _release(self._device)
-        self._sets = self._input_sets()
+        try:
+            self._sets = self._input_sets()
+        except (CandidateFailed, Tampered) as error:  # asked of none of them
+            if len(prepared) == 1:
+                self._fail([prepared[0].implementation], error)
+            self._is_apart = True
+            raise _Spoiled from None
         candidates = self._each(prepared, Stage.SETTLE, self._settle, lambda one: one.implementation)
         if not candidates:
             return
