@@ -5,6 +5,7 @@ The window's details, `show --why`, `why` and the JSON export have the same ones
 
 from msgspec import Struct
 
+from roofscope.app.presentation.comparison import MUCH_SLOWER
 from roofscope.app.presentation.formatting import (
     MISSING,
     break_even_text,
@@ -186,10 +187,7 @@ def _choice(found: AnyAdvice) -> str:
         case StayWithEager(is_eager=True):
             return "Stay with eager here: nothing that was measured beside it is faster by more than 2 %."
         case StayWithEager():
-            interval = range_text(found.low, found.high)
-            return (
-                f"Stay with eager here: this one is {ratio_text(found.ratio)} as fast (95 % CI {interval})."
-            )
+            return f"Stay with eager here: this one {_beside_eager(found)}."
         case CompilePaysNot():
             pays = "" if found.calls is None else f" and pays after {break_even_text(found.calls)}"
             pays = " and never pays" if pays.endswith("never") else pays
@@ -199,6 +197,14 @@ def _choice(found: AnyAdvice) -> str:
             )
         case _:
             return ""
+
+
+def _beside_eager(found: StayWithEager) -> str:
+    """Below a tenth of its speed by how many times as long it takes, as the column of speed-ups has it."""
+    if found.ratio < MUCH_SLOWER:
+        interval = range_text(1 / found.high, 1 / found.low)
+        return f"takes {ratio_text(1 / found.ratio)} as long (95 % CI {interval})"
+    return f"is {ratio_text(found.ratio)} as fast (95 % CI {range_text(found.low, found.high)})"
 
 
 def _as_choice(found: AnyAdvice) -> str:

@@ -32,7 +32,7 @@ from roofscope.profiling.analysis.advice.throttled import Throttled
 from roofscope.profiling.analysis.advice.too_small import TooSmall
 from roofscope.profiling.analysis.verdict import VerdictKind, verdict
 from roofscope.profiling.paths import ASSETS, LIBRARY
-from roofscope.profiling.planning.spec import Pipe
+from roofscope.profiling.planning.spec import Pipe, Provider
 from roofscope.profiling.results.outcome import (
     BuildInfo,
     Evidence,
@@ -333,3 +333,37 @@ def test_a_time_that_other_work_may_have_taken_proves_no_way_of_reading():
     assert isinstance(judge(session, point, made).limiter, Access)
     for flag in (Flag.UNSTABLE, Flag.PREEMPTED):
         assert Access not in rules_of(judge(session, point, replace(made, flags=(flag,))))
+
+
+def test_a_wide_interval_far_from_the_roof_is_no_nearness():
+    """Of 24 to 240 us half the interval exceeds the time, which made 0.4 % of the roof "as near as known"."""
+    session, point, made = constructed()
+    wide = replace(made.time, low_s=made.time.median_s / 3, high_s=made.time.median_s * 3)
+    changed = replace(made, time=wide)
+    assert AtRoof not in rules_of(judge(session, point, changed))
+    assert (verdict(replace(point, outcome=changed), session).fraction_of_roof or 1) < 0.6
+
+
+def test_only_what_is_known_to_five_per_cent_may_be_at_its_roof():
+    session, point, made = constructed()
+    least_s = verdict(replace(point, outcome=made), session).least_time_s
+    assert least_s
+    near_s = least_s / 0.94
+    for half, is_near in ((0.001, False), (0.045, True), (0.3, False)):
+        time = TimeStats(near_s, near_s * (1 - half), near_s * (1 + half), (near_s,) * 8, 5)
+        assert (AtRoof in rules_of(judge(session, point, replace(made, time=time)))) == is_near
+
+
+def test_no_advice_rests_on_a_ratio_that_spans_a_factor_of_two():
+    session, point, made = constructed(time_s=2e-4)
+    eager = next(
+        p for p in session.points if p.job == point.job and p.implementation.provider is Provider.EAGER
+    )
+    assert eager.measured
+
+    def rules(low: float, high: float) -> set[type[Advice]]:
+        time = replace(made.time, low_s=2e-2 * low, high_s=2e-2 * high, median_s=2e-2, samples_s=(2e-2,) * 8)
+        return rules_of(judge(session, point, replace(made, time=time)))
+
+    assert FasterSibling in rules(0.95, 1.05)
+    assert not {FasterSibling, StayWithEager} & rules(0.3, 3.0)
