@@ -31,6 +31,7 @@ from roofscope.app.presentation.compare.table import (
     regression_sentence,
     sessions_table,
 )
+from roofscope.app.presentation.point_row import reason_text
 from roofscope.profiling.analysis.pairs import Pair, Side, regressions
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.session import Session
@@ -141,6 +142,7 @@ def _pair(pair: Pair) -> ComparedPair:
         ratio_high=ratio.high if ratio and math.isfinite(ratio.high) else None,
         change=pair.change,
         common_rounds=pair.common_rounds,
+        between_runs=pair.between_runs,
     )
 
 
@@ -158,4 +160,6 @@ def _point(side: Side) -> ComparedPoint:
         high_s=high_s,
         fraction_of_roof=side.fraction_of_roof,
         source_sha256=point.implementation.source_hash,
+        outcome=type(point.outcome).__name__.lower(),
+        message="" if point.measured else reason_text(point),
     )

@@ -187,6 +187,8 @@ class ComparedPoint(Struct, frozen=True, kw_only=True):
     high_s: float | None
     fraction_of_roof: float | None
     source_sha256: str
+    outcome: str = "measured"
+    message: str = ""  # why there is no time
 
 
 class ComparedPair(Struct, frozen=True, kw_only=True):
@@ -200,6 +202,7 @@ class ComparedPair(Struct, frozen=True, kw_only=True):
     ratio_high: float | None
     change: str
     common_rounds: int  # 0: measured apart
+    between_runs: float = 0.0  # what two runs of unchanged code differ by, a share, which the interval holds
 
 
 class CompareDocument(Document, frozen=True, kw_only=True, tag="compare"):

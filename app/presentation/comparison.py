@@ -1,6 +1,7 @@
 """A speed-up as text: the column's, the details' and the sentence about its origin."""
 
-from roofscope.app.presentation.formatting import interval_text, range_text, ratio_text
+from roofscope.app.presentation.formatting import interval_text, percent_text, range_text, ratio_text
+from roofscope.profiling.analysis.between_runs import USUAL
 from roofscope.profiling.analysis.comparison import SpeedUp
 from roofscope.profiling.results.outcome import Method
 
@@ -66,7 +67,7 @@ def speed_up_origin(found: SpeedUp) -> str:
     else:
         text = (
             f"Over {name}, from a separate run: clocks and temperature may have changed in between, "
-            "which this interval does not hold."
+            f"for which this interval holds {percent_text(USUAL)}."
         )
     if found.comparisons > 1:
         text = f"{text} {found.comparisons} comparisons hold 95 % together."

@@ -12,6 +12,7 @@ MISSING = "–"
 
 _PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 _POWERS = {2: "²", 3: "³"}
+_MOST_BESIDE_ONE = 6  # digits of an end of an interval of ratios
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi")
 
 
@@ -158,9 +159,20 @@ def ratio_text(ratio: float | None, low: float | None = None, high: float | None
 
 
 def range_text(low: float, high: float) -> str:
-    """Ends of an interval of ratios: ``1.05 to 1.09``; a fourth digit where three make them one."""
+    """Ends of an interval of ratios: ``1.05 to 1.09``; a fourth digit where three make them one.
+
+    An end that is not 1 does not read as 1, since on which side of it an interval lies is its judgement.
+    """
     digits = 3 if _significant(low, 3) != _significant(high, 3) else 4
-    return f"{_significant(low, digits)} to {_significant(high, digits)}"
+    return f"{_beside_one(low, digits)} to {_beside_one(high, digits)}"
+
+
+def _beside_one(value: float, digits: int) -> str:
+    text = _significant(value, digits)
+    while float(text) == 1 and value != 1 and digits < _MOST_BESIDE_ONE:
+        digits += 1
+        text = _significant(value, digits)
+    return text
 
 
 def error_text(relative_error: float | None) -> str:

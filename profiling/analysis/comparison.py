@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from roofscope.profiling.analysis.at_clock import Timed, ratio_at_clock
+from roofscope.profiling.analysis.between_runs import USUAL, widened
 from roofscope.profiling.analysis.quantiles import student_t
 from roofscope.profiling.analysis.statistics import Comparison
 from roofscope.profiling.planning.spec import Provider
@@ -131,6 +132,8 @@ def speed_up(point: Point, baseline: Point | None, comparisons: int = 1) -> Spee
         return SpeedUp(1.0, 1.0, 1.0, baseline, is_baseline=True)
     in_turn = point.job == baseline.job
     found, rounds = compare(of_baseline.time, mine.time, in_turn=in_turn, comparisons=comparisons)
+    if not in_turn:
+        found = widened(found, USUAL)
     methods = (of_baseline.method, mine.method) if of_baseline.method is not mine.method else None
     return SpeedUp(found.ratio, found.low, found.high, baseline, False, rounds, comparisons, methods)
 

@@ -1,23 +1,27 @@
 """Two points beside each other: pins of a session, points of two sessions, edits of one implementation.
 
 Points that one job timed in turn are compared round by round. All others were measured apart: the ratio is
-that of their medians with both intervals, which hold neither another clock nor another temperature.
+that of their medians with both intervals, and with what two runs of unchanged code differ by.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from itertools import pairwise
 
 from msgspec import Struct
 
+from roofscope.profiling.analysis.between_runs import BetweenRuns, between_runs, repeats_of, widened
 from roofscope.profiling.analysis.comparison import compare
 from roofscope.profiling.analysis.statistics import Comparison
-from roofscope.profiling.analysis.verdict import verdict
+from roofscope.profiling.analysis.verdict import CEILING_UNCERTAINTY, verdict
 from roofscope.profiling.results.marks import pins_of
 from roofscope.profiling.results.outcome import Failed
 from roofscope.profiling.results.session import Point, Session
 
 Key = tuple[str, str, str]
+
+_TWO_ROOFS = math.hypot(CEILING_UNCERTAINTY, CEILING_UNCERTAINTY)
 
 
 class Change(StrEnum):
@@ -30,6 +34,8 @@ class Change(StrEnum):
     ALIKE = "not distinguishable"
     SAME = "the same measurement"
     FAILS = "failed in B"
+    NO_TIME = "not measured in B"  # skipped or stopped
+    ONLY_NOW = "measured in B only"
     UNKNOWN = "not known"
 
 
@@ -51,6 +57,7 @@ class Pair(Struct, frozen=True):
     ratio: Comparison | None
     is_by_roof: bool  # the two are of different work or of different kinds of GPU
     common_rounds: int  # 0: measured apart
+    between_runs: float = 0.0  # what two runs differ by, as a share, which the interval of the ratio holds
 
     @property
     def change(self) -> Change:
@@ -58,6 +65,10 @@ class Pair(Struct, frozen=True):
             return Change.UNKNOWN
         if isinstance(self.b.point.outcome, Failed):
             return Change.FAILS
+        if self.b.point.measured is None:
+            return Change.NO_TIME
+        if self.a.point.measured is None:
+            return Change.ONLY_NOW
         if is_same_measurement(self.a.point, self.b.point):
             return Change.SAME
         if self.ratio is None or not self.ratio.is_known:
@@ -81,32 +92,38 @@ class SessionPairs(Struct, frozen=True):
     pairs: tuple[Pair, ...]
     only_a: int
     only_b: int
+    apart: BetweenRuns  # what rows of unchanged source say
 
 
 def pairs_of_sessions(a: Session, b: Session) -> SessionPairs:
     """The newest of each implementation, workload and regime; all intervals hold 95 % together."""
     of_a, of_b = _newest(a), _newest(b)
-    common = [key for key in of_a if key in of_b and of_a[key].measured]
-    make = _maker(a, b, is_apart=True)
-    pairs = tuple(make(of_a[key], of_b[key], len(common)) for key in common)
-    return SessionPairs(pairs, len(of_a.keys() - of_b.keys()), len(of_b.keys() - of_a.keys()))
+    common = [key for key in of_a if key in of_b and (of_a[key].measured or of_b[key].measured)]
+    timed = sum(bool(of_a[key].measured and of_b[key].measured) for key in common)
+    apart = between_runs(
+        mine.measured.time.median_s / other.measured.time.median_s
+        for mine, other in ((of_a[key], of_b[key]) for key in common)
+        if mine.measured and other.measured and _is_unchanged(a, mine, b, other)
+    )
+    make = _maker(a, b, apart, is_apart=True)
+    pairs = tuple(make(of_a[key], of_b[key], max(timed, 1)) for key in common)
+    return SessionPairs(pairs, len(of_a.keys() - of_b.keys()), len(of_b.keys() - of_a.keys()), apart)
 
 
 def pairs_of_pins(session: Session) -> tuple[Pair, ...]:
-    """Each pin with the first one of its kernel; a kernel's only pin alone."""
+    """Each pin, also one without a time, with its kernel's first that has one; a kernel's only pin alone."""
     points = {point.number: point for point in session.points}
+    pins = [points[number] for number in pins_of(session.marks) if number in points]
     first: dict[str, Point] = {}
-    joined: list[tuple[Point, Point | None]] = []
-    for number in pins_of(session.marks):
-        if (point := points.get(number)) is None or point.measured is None:
-            continue
-        baseline = first.setdefault(point.implementation.kernel, point)
-        if baseline is not point:
-            joined.append((baseline, point))
+    for point in (*(pin for pin in pins if pin.measured), *pins):
+        first.setdefault(point.implementation.kernel, point)
+    joined: list[tuple[Point, Point | None]] = [
+        (baseline, point) for point in pins if (baseline := first[point.implementation.kernel]) is not point
+    ]
     count = max(len(joined), 1)
     paired = {baseline.implementation.kernel for baseline, _ in joined}
     joined += [(point, None) for kernel, point in first.items() if kernel not in paired]
-    make = _maker(session, session)
+    make = _maker(session, session, repeats_of(session))
     return tuple(make(one, other, count) for one, other in joined)
 
 
@@ -114,7 +131,7 @@ def history_of(session: Session, point: Point) -> tuple[Pair, ...]:
     """Each measurement of the point's implementation and workload with the one before, the first alone."""
     setup = _key(point), device_of(session, point)
     same = [p for p in session.points if p.measured and (_key(p), device_of(session, p)) == setup]
-    make = _maker(session, session)
+    make = _maker(session, session, repeats_of(session))
     count = max(len(same) - 1, 1)
     alone = [make(same[0], None, count)] if same else []
     return (*alone, *(make(one, other, count) for one, other in pairwise(same)))
@@ -130,7 +147,18 @@ def device_of(session: Session, point: Point) -> str | None:
     return device.name if device else None
 
 
-def _maker(a: Session, b: Session, *, is_apart: bool = False) -> Callable[[Point, Point | None, int], Pair]:
+def _is_unchanged(a: Session, mine: Point, b: Session, other: Point) -> bool:
+    """Whether two measurements are of the same source and on the same kind of device."""
+    return (
+        mine.implementation.source_hash == other.implementation.source_hash
+        and device_of(a, mine) == device_of(b, other)
+        and not is_same_measurement(mine, other)
+    )
+
+
+def _maker(
+    a: Session, b: Session, apart: BetweenRuns, *, is_apart: bool = False
+) -> Callable[[Point, Point | None, int], Pair]:
     def side(session: Session, point: Point) -> Side:
         return Side(point, verdict(point, session).fraction_of_roof)
 
@@ -146,15 +174,17 @@ def _maker(a: Session, b: Session, *, is_apart: bool = False) -> Callable[[Point
         found, rounds = compare(
             one.measured.time, other.measured.time, in_turn=in_turn, comparisons=comparisons
         )
+        half_width = 0.0 if in_turn else apart.half_width(comparisons)
         if not is_by_roof:
-            return Pair(mine, its, found, False, rounds)
-        return Pair(mine, its, _by_roof(mine, its, found), True, rounds)
+            return Pair(mine, its, widened(found, half_width), False, rounds, math.expm1(half_width))
+        by_roof = _by_roof(mine, its, widened(found, math.hypot(half_width, _TWO_ROOFS)))
+        return Pair(mine, its, by_roof, True, rounds, math.expm1(half_width))
 
     return make
 
 
 def _by_roof(a: Side, b: Side, times: Comparison) -> Comparison | None:
-    """B's share over A's: the ceilings are taken as exact, so that the interval is that of the times."""
+    """B's share over A's: the interval is that of the times, which holds the errors of two ceilings."""
     if not (a.fraction_of_roof and b.fraction_of_roof) or times.ratio <= 0:
         return None
     ratio = b.fraction_of_roof / a.fraction_of_roof
