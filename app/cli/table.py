@@ -24,6 +24,7 @@ from roofscope.app.cli.outcome_lines import (
     unverified_lines,
     workload_text,
 )
+from roofscope.app.presentation.compare.marks_text import mark_lines
 from roofscope.app.presentation.comparison import (
     ACROSS_METHODS,
     across_methods_text,
@@ -43,6 +44,7 @@ from roofscope.profiling.analysis.comparison import Baselines, BreakEven
 from roofscope.profiling.analysis.verdict import flags_of, verdict
 from roofscope.profiling.planning.plan import job_number
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.marks import pins_of
 from roofscope.profiling.results.outcome import Flag
 from roofscope.profiling.results.session import Point, Session
 
@@ -78,7 +80,7 @@ def print_table(console: Console, session: Session) -> None:
 
 
 def table_lines(session: Session, width: int) -> list[Text]:
-    """Measured points by workload, then what failed, was stopped or skipped, each with its reason.
+    """Measured points by workload; what failed, was stopped or skipped, and why; pins, notes and tags.
 
     In the order of the plan: several devices end their jobs in an order of their own.
     """
@@ -91,12 +93,14 @@ def table_lines(session: Session, width: int) -> list[Text]:
         lines += _result_lines(measured, session, width)
     lines += _mode_lines(measured, session, width)
     reasons = [*unverified_lines(measured), *failure_lines(points, session), *skip_lines(points)]
-    return [*lines, *(Text(wrapped(line, width)) for line in reasons)]
+    lines += [Text(wrapped(line, width)) for line in reasons]
+    marks = mark_lines(session)
+    return [*lines, *([Text("pins, notes and tags", "bold")] if marks else []), *map(Text, marks)]
 
 
 def _result_lines(points: Sequence[Point], session: Session, width: int) -> list[Text]:
     """Flags in words where every column has room then, else as letters that a line below explains."""
-    baselines = Baselines(session.points)
+    baselines = Baselines(session.points, pinned=pins_of(session.marks))
     flags = {point.number: flags_of(point, session) for point in points}
 
     def table(text_of: Callable[[Flag], str], joint: str) -> FittedTable:

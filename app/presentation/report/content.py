@@ -24,6 +24,7 @@ from roofscope.app.presentation.verdict_text import (
 from roofscope.profiling.analysis.comparison import comparable
 from roofscope.profiling.planning.plan import job_number
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.marks import pins_of
 from roofscope.profiling.results.session import Session
 
 
@@ -91,7 +92,7 @@ _MOST_SOURCE = 420_000  # characters in all: a report is to be sent by mail
 
 def result_rows(session: Session) -> list[ResultRow]:
     """Every point in the order of the plan."""
-    rows = point_rows(session, Provider.EAGER, None)
+    rows = point_rows(session, Provider.EAGER, pins_of(session.marks))
     rows.sort(key=lambda row: (job_number(row.point.job), row.point.number))
     several = len(session.devices) > 1
     return [_result(row, several=several) for row in rows]
