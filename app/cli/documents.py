@@ -8,7 +8,7 @@ from msgspec import Struct
 from roofscope import __version__
 from roofscope.app.presentation.compile_lab import Laboratory
 from roofscope.app.presentation.projection import Projection
-from roofscope.profiling.analysis.advice.record import WhyRecord
+from roofscope.profiling.analysis.advice.record import WhyNotRecord, WhyRecord
 from roofscope.profiling.analysis.export import SCHEMA, Schema, json_text
 from roofscope.profiling.analysis.flatten import point_records
 from roofscope.profiling.analysis.point_record import PointRecord
@@ -42,6 +42,7 @@ class RunDocument(Document, frozen=True, kw_only=True, tag="run"):
 class WhyDocument(Document, frozen=True, kw_only=True, tag="why"):
     session: str
     points: tuple[WhyRecord, ...]
+    without_time: tuple[WhyNotRecord, ...] = ()
 
 
 class CompileDocument(Document, frozen=True, kw_only=True, tag="compile-report"):

@@ -349,7 +349,6 @@ def test_why_says_four_sentences_of_the_point_that_is_named(call) -> None:
     ("point", "says"),
     [
         ("99", "has no point 99; its points are 1 to 14"),
-        ("1", "Point 1, gelu / Triton textbook, has no time"),
         ("gelu/cuda_textbok", "did you mean 'gelu/cuda_textbook'?"),
     ],
 )
