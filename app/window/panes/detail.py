@@ -17,7 +17,6 @@ from roofscope.app.presentation.detail_facts import sections
 from roofscope.app.presentation.fact import Section
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.tokens import Theme
-from roofscope.app.presentation.verdict_text import verdict_sentence
 from roofscope.app.presentation.why import why_of_one
 from roofscope.app.window.panes.call_histogram import CallHistogram
 from roofscope.app.window.panes.fold import Fold
@@ -63,7 +62,6 @@ class DetailPane(QWidget):
         self._selection = selection
         self._title = label("", "title", wraps=True)
         self._subtitle = label("", "muted", wraps=True)
-        self._verdict = label("", "verdict", wraps=True)
         self.why = WhyBlock()
         self._open = ("Time",)
         self._strip = SampleStrip(theme)
@@ -125,7 +123,6 @@ class DetailPane(QWidget):
         layout.setSpacing(8)
         layout.addWidget(self._title)
         layout.addWidget(self._subtitle)
-        layout.addWidget(self._verdict)
         layout.addWidget(self.why)
         layout.addLayout(buttons)
         layout.addWidget(self._strip)
@@ -155,9 +152,7 @@ class DetailPane(QWidget):
         self._subtitle.setText(f"{workload.dtype.label}, {workload.size_label}, {point.job.regime}")
         why = why_of_one(point, self._model.session)
         self.why.show_why(why)
-        self._verdict.setVisible(why is None)
-        self._verdict.setText(verdict_sentence(point, row.verdict))
-        set_state(self._verdict, "bad" if isinstance(point.outcome, Failed) else "")
+        set_state(self.why, "bad" if isinstance(point.outcome, Failed) else "")
         measured = point.measured
         self._strip.show_time(measured.time if measured else None, point.implementation.provider)
         self._calls.show_calls(measured, point.implementation.provider)
