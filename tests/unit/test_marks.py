@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from roofscope.app.cli.commands import cli
 from roofscope.app.presentation.compare.marks_text import mark_lines, workload_name
-from roofscope.app.presentation.report.content import result_rows
+from roofscope.app.presentation.report.content import judged_rows, result_rows
 from roofscope.profiling.analysis.export import csv_report, json_report
 from roofscope.profiling.analysis.flatten import point_records
 from roofscope.profiling.analysis.frame import make_frame
@@ -202,7 +202,7 @@ def test_a_pinned_baseline_is_that_of_the_table_and_of_the_exports_too(path: Pat
     assert records[other.number].speed_up == pytest.approx(expected)
     shown = [line for line in run("show", path)[1].splitlines() if "baseline" in line]
     assert any(point.implementation.label in line for line in shown)
-    row = next(row for row in result_rows(session) if row.number == point.number)
+    row = next(row for row in result_rows(judged_rows(session), session) if row.number == point.number)
     assert "baseline" in [cell.text for cell in row.cells]
 
 
