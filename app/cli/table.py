@@ -40,6 +40,8 @@ from roofscope.app.presentation.formatting import (
     time_text,
 )
 from roofscope.app.presentation.verdict_text import share_text
+from roofscope.app.presentation.why import limited_by_text
+from roofscope.profiling.analysis.advice.case import Cases
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven
 from roofscope.profiling.analysis.verdict import flags_of, verdict
 from roofscope.profiling.planning.plan import job_number
@@ -101,11 +103,16 @@ def table_lines(session: Session, width: int) -> list[Text]:
 def _result_lines(points: Sequence[Point], session: Session, width: int) -> list[Text]:
     """Flags in words where every column has room then, else as letters that a line below explains."""
     baselines = Baselines(session.points, pinned=pins_of(session.marks))
+    cases = Cases(session)
+    judged = {point.number: limited_by_text(case) for point in points if (case := cases.of(point))}
     flags = {point.number: flags_of(point, session) for point in points}
 
     def table(text_of: Callable[[Flag], str], joint: str) -> FittedTable:
         def row(point: Point) -> tuple[str, ...]:
-            return (*_row(point, session, baselines), joint.join(map(text_of, flags[point.number])))
+            return (
+                *_row(point, session, baselines, judged[point.number]),
+                joint.join(map(text_of, flags[point.number])),
+            )
 
         return fitted("implementation", _COLUMNS, _groups(points, row, session), width)
 
@@ -155,7 +162,7 @@ def _groups(
     return [Group(kernel, text, tuple(map(row, members))) for (kernel, text), members in by_workload]
 
 
-def _row(point: Point, session: Session, baselines: Baselines) -> tuple[str, ...]:
+def _row(point: Point, session: Session, baselines: Baselines, limited_by: str) -> tuple[str, ...]:
     measured, speed_up = point.measured, baselines.speed_up(point)
     assert measured is not None
     judged = verdict(point, session)
@@ -165,7 +172,7 @@ def _row(point: Point, session: Session, baselines: Baselines) -> tuple[str, ...
         spread_text(measured.time.median_s, measured.time.bounds_s, len(measured.time.samples_s)),
         speed_up_short_text(speed_up) if speed_up else MISSING,
         share_text(judged),
-        str(judged.kind),
+        limited_by,
         bandwidth_text(point.achieved_bandwidth),
         rate_text(point),
         error_text(measured.verification.relative_error),

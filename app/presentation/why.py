@@ -20,7 +20,7 @@ from roofscope.app.presentation.formatting import (
 )
 from roofscope.app.presentation.limiter_text import evidence_text, limiter_title
 from roofscope.app.presentation.verdict_text import ceiling_name, ceiling_text
-from roofscope.app.presentation.why_limits import Words, brief, limit_words
+from roofscope.app.presentation.why_limits import Words, brief, limit_words, short_name
 from roofscope.app.presentation.why_not import WhyNot, why_not
 from roofscope.profiling.analysis.advice.at_roof import AtRoof
 from roofscope.profiling.analysis.advice.case import Case, Cases
@@ -71,6 +71,12 @@ class WhyTexts:
         """Of a point without a time why it has none."""
         case = self._cases.of(point)
         return why_of(case, advise(case)) if case else why_not(point)
+
+
+def limited_by_text(case: Case) -> str:
+    """For a column: the verdict, or where that names nothing what the sentences name."""
+    limiter = advise(case).limiter if case.verdict.kind is VerdictKind.UNKNOWN else None
+    return (short_name(limiter) if limiter else "") or str(case.verdict.kind)
 
 
 def why_of_one(point: Point, session: Session) -> Why | WhyNot | None:

@@ -54,6 +54,27 @@ def limit_words(found: AnyAdvice) -> Words | None:
     return _of_launches(found) or _of_code(found) or _of_device(found)
 
 
+def short_name(found: AnyAdvice) -> str:
+    """For a column, where the verdict has no name for what the sentences say; "" where it has one."""
+    match found:
+        case TooSmall():
+            return "too small"
+        case ExtraBytes():
+            return "extra bytes"
+        case Doubles():
+            return "double arithmetic"
+        case TensorCores():
+            return "plain float units"
+        case NotBytes():
+            return "instructions"
+        case Occupancy():
+            return "too few threads"
+        case Access():
+            return "memory access" if found.is_proven else "memory access?"
+        case _:
+            return ""
+
+
 def _of_launches(found: AnyAdvice) -> Words | None:
     match found:
         case LaunchBound():

@@ -54,6 +54,7 @@ QLabel[role="title"] {{ font-size: {_title_size(font)}; font-weight: 600; }}
 QLabel[role="code"] {{ background: {theme.window}; border-radius: 6px; padding: 6px 8px; }}
 QFrame[role="why"] {{ background: {theme.selected_row}; border-radius: 6px; }}
 QLabel[role="limit"] {{ font-weight: 600; }}
+QLabel[role="limit"][state="message"] {{ font-weight: 400; }}
 QFrame[role="why"][state="bad"] {{ background: {theme.window}; border: 1px solid {theme.bad}; }}
 QFrame[role="card"] {{ background: {theme.raised}; border: 1px solid {theme.border}; border-radius: 8px; }}
 QFrame[role="card"][state="bad"] {{ border-color: {theme.bad}; }}

@@ -188,6 +188,12 @@ def test_a_point_without_a_time_says_what_happened_what_that_means_and_what_to_d
     assert isinstance(outcome, Cancelled) or str(outcome.kind) in found.happened
 
 
+def test_a_table_names_what_the_sentences_name():
+    result = CliRunner().invoke(cli, ["show", str(ASSETS / "sessions" / "h200-gelu.roofscope")])
+    assert result.output.count("double arithmetic") == 4
+    assert "on no roof" not in result.output
+
+
 def test_what_is_paused_says_until_when():
     assert "until its file changes" in untimed(Failed(FailureKind.TIMEOUT, Stage.MEASURE, "Slow.")).meaning
     assert "paused" not in untimed(Failed(FailureKind.BUILD_ERROR, Stage.BUILD, "Odd.")).meaning

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QWidget
 
 from roofscope.app.presentation.why import TITLES, Why
 from roofscope.app.presentation.why_not import WhyNot
-from roofscope.app.window.widgets.labels import label
+from roofscope.app.window.widgets.labels import label, set_state
 
 _SPACING = 10
 
@@ -37,6 +37,7 @@ class WhyBlock(QFrame):
         """Four sentences of a point with a time, three of one without."""
         self.setVisible(why is not None)
         rows = why.titled if why else ()
+        set_state(self._sentences[0], "" if isinstance(why, Why) else "message")  # which may be long
         for place, (name, shown) in enumerate(zip(self._names, self._sentences, strict=True)):
             title, sentence = rows[place] if place < len(rows) else ("", "")
             for each, text in ((name, title), (shown, sentence)):
