@@ -11,11 +11,12 @@ import typer
 
 from roofscope.app.cli.errors import refuse, unknown
 from roofscope.app.cli.output import say
+from roofscope.app.cli.targets import check_session_target
 from roofscope.app.cli.trusting import trusted_folder
 from roofscope.app.presentation.words import parse_dtype, parse_size_list, parse_sizes
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.discovery import default_device
-from roofscope.profiling.paths import LIBRARY, SUFFIX, UserPaths, new_session_path
+from roofscope.profiling.paths import LIBRARY, UserPaths, new_session_path
 from roofscope.profiling.planning.catalog import Catalog, Kernel, scan
 from roofscope.profiling.planning.kernel_files import FileFault, is_text, kernel_folders, printable
 from roofscope.profiling.planning.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
@@ -31,8 +32,7 @@ def choose_session(out: Path | None) -> Path:
     """
     if out is None:
         return new_session_path(UserPaths.of_user().sessions)
-    if out.suffix != SUFFIX:
-        refuse(f"{out} does not end in {SUFFIX}; name a session file, such as {out.stem or 'a'}{SUFFIX}.")
+    check_session_target(out)
     return out
 
 

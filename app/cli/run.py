@@ -36,7 +36,7 @@ from roofscope.app.cli.options import (
 )
 from roofscope.app.cli.outcome_lines import OutcomeLines, shortfall
 from roofscope.app.cli.progress import make_console, progress_shown
-from roofscope.app.cli.sweeps import check_plot, draw_sweeps, sweep_lines
+from roofscope.app.cli.sweeps import Drawn, check_plot, check_sizes, draw_sweeps, sweep_lines
 from roofscope.app.cli.table import print_table
 from roofscope.app.presentation.files import why_unwritable, write_file
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
@@ -201,6 +201,8 @@ def run(options: RunOptions) -> int:
         regime=options.regime,
         keeps_code=options.keep_code,
     )
+    if options.plot or options.table:
+        check_sizes(jobs)
     console = make_console(stderr=options.as_json)
     specs = {kernel.spec.name: kernel.spec for kernel in catalog.kernels}
     judged = Session(path, "", device=device, specs=specs)
@@ -240,11 +242,10 @@ def run(options: RunOptions) -> int:
         if options.as_json:
             print_document(RunDocument(session=None, device=device, points=(), problem=ending.busy))
         return BUSY if ending.busy else SOME_FAILED
-    code = _report(console, session, options, planned=sum(len(job.implementations) for job in jobs))
     if session.path != path:  # the file was lost, and the run went on in another one
         pictures = file_of_each(devices, session.path.with_suffix(".svg")) if options.svg else {}
-    _draw(console, session, pictures)
-    _show_sweeps(console, session, options)
+    drawn = _drawn(session, pictures, options.plot)
+    code = _report(console, session, options, drawn, planned=sum(len(job.implementations) for job in jobs))
     return BUSY if ending.busy else code
 
 
@@ -255,6 +256,8 @@ def _pictures(options: RunOptions, path: Path, devices: Sequence[Device]) -> dic
         refuse(f"{picture}, where the roofline of this run would go, exists already; choose another name.")
     if options.plot:
         check_plot(options.plot)
+        if options.plot in pictures.values():
+            refuse(f"{options.plot} is where --svg draws the roofline; give --plot another name.")
     return pictures
 
 
@@ -268,19 +271,21 @@ def _learn(judged: Session) -> None:
     judged.ceilings, judged.ceiling_origins = known.ceilings, known.ceiling_origins
 
 
-def _report(console: Console, session: Session, options: RunOptions, *, planned: int) -> int:
+def _report(console: Console, session: Session, options: RunOptions, drawn: Drawn, *, planned: int) -> int:
     """The table or the document, and what is wrong; returns the exit code."""
     missing, flagged = shortfall(session.points, planned=planned), _flagged(session) if options.strict else ""
     if options.as_json:
-        print_document(run_document(session, " ".join(filter(None, (missing, flagged)))))
+        print_document(run_document(session, " ".join(filter(None, (missing, flagged, drawn.problem)))))
     else:
         print_table(console, session)
         if missing:
             console.print(missing, markup=False, highlight=False)
         console.print(f"Session:  {session.path}", markup=False, highlight=False, soft_wrap=True)
-    if flagged:
-        complain(flagged)
-    return SOME_FAILED if missing or flagged else DONE
+    for line in (*drawn.lines, *(sweep_lines(session) if options.table else ())):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for problem in filter(None, (flagged, drawn.problem)):
+        complain(problem)
+    return SOME_FAILED if missing or flagged or drawn.problem else DONE
 
 
 def _flagged(session: Session) -> str:
@@ -292,10 +297,13 @@ def _flagged(session: Session) -> str:
     return f"--strict: {len(names)} of {len(session.points)} flagged: {'; '.join(names)}."
 
 
-def _draw(console: Console, session: Session, pictures: Mapping[Device, Path]) -> None:
-    """Beside the session, which is whole without them: that one cannot be written costs no result."""
+def _drawn(session: Session, pictures: Mapping[Device, Path], plot: Path | None) -> Drawn:
+    """Rooflines beside the session, which is whole without them, and sweeps."""
     from roofscope.app.presentation.roofline.svg import roofline_svg
 
+    shown = session.device
+    lines: list[str] = []
+    problems: list[str] = []
     for device, picture in pictures.items():
         session.show(device)
         if not any(point.measured and session.is_shown(point) for point in session.points):
@@ -303,13 +311,11 @@ def _draw(console: Console, session: Session, pictures: Mapping[Device, Path]) -
         try:
             write_file(picture, roofline_svg(session).encode())
         except OSError as error:
-            complain(f"The roofline {why_unwritable(picture, error)}")
+            problems.append(f"The roofline {why_unwritable(picture, error)}")
         else:
-            console.print(f"Roofline: {picture}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _show_sweeps(console: Console, session: Session, options: RunOptions) -> None:
-    lines = [*sweep_lines(session)] if options.table else []
-    lines += draw_sweeps(session, options.plot) if options.plot else ()
-    for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+            lines.append(f"Roofline: {picture}")
+    sweeps = draw_sweeps(session, plot) if plot else Drawn()
+    if shown:
+        session.show(shown)
+    problem = " ".join(filter(None, (*problems, sweeps.problem)))
+    return Drawn((*lines, *sweeps.lines), problem)

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from roofscope.app.cli.choice import choose_folders, scan_kernels, sizes_of
 from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, refuse_unusable, unknown
-from roofscope.app.cli.export import TRACE_SUFFIXES, write_trace
+from roofscope.app.cli.export import write_trace
 from roofscope.app.cli.options import (
     DtypeName,
     KernelFolders,
@@ -22,6 +22,7 @@ from roofscope.app.cli.options import (
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.cli.targets import STDOUT, check_target, check_writable
+from roofscope.app.presentation.export import TRACE_SUFFIXES
 from roofscope.app.presentation.formatting import percent_text, time_text
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.discovery import local_devices

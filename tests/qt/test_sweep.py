@@ -291,7 +291,7 @@ def test_it_is_written_in_the_background(shown: Application, qtbot: QtBot, tmp_p
     assert "there is no folder" in noticed.args[0]
     with qtbot.waitSignal(pane.noticed) as noticed:
         pane.export(tmp_path / "a.roofscope")
-    assert "is the name of a session" in noticed.args[0]
+    assert "does not end in .svg, .png or .csv" in noticed.args[0]
 
 
 def test_a_picture_is_drawn_off_the_windows_thread(

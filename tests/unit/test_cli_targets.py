@@ -1,5 +1,6 @@
 """What a command may write: never the session it reads, never a name that promises something else."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -36,22 +37,26 @@ def test_an_export_never_overwrites_its_session(session: Path, capsys: pytest.Ca
         load(source)
 
 
-@pytest.mark.parametrize("name", ["b.roofscope", "b.json", "b.PNG"])
+@pytest.mark.parametrize("name", ["b.roofscope", "b.json", "b.PNG", "b.txt", "b", "b.csv.bak"])
 def test_an_export_refuses_the_suffix_of_another_format(
     session: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = session.parent / name
     with pytest.raises(typer.Exit):
         export_session(session, ["csv"], out)
-    assert "end it in .csv" in capsys.readouterr().err
+    assert f"{out} does not end in .csv; name it b" in capsys.readouterr().err
     assert not out.exists()
 
 
-def test_an_export_may_have_any_other_name(session: Path) -> None:
-    for name in ("b.csv", "b.txt", "b"):
-        out = session.parent / name
-        assert export_session(session, ["csv"], out) == [out]
-        assert out.read_text().startswith("number,")
+def test_a_name_may_end_in_capitals_and_a_pipe_in_anything(session: Path) -> None:
+    out, pipe = session.parent / "b.CSV", session.parent / "pipe"
+    assert export_session(session, ["csv"], out) == [out]
+    assert out.read_text().startswith("number,")
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert export_session(session, ["csv"], pipe) == [pipe]
+    assert os.read(reader, 7) == b"number,"
+    os.close(reader)
 
 
 def trace(session: Path, out: Path) -> int:
@@ -63,10 +68,11 @@ def trace(session: Path, out: Path) -> int:
     ("name", "sentence"),
     [
         ("a.roofscope", "is the session itself"),
-        ("b.roofscope", "end it in .json or .json.gz"),
-        ("b.csv", "end it in .json or .json.gz"),
-        ("none/b.json", "cannot be written: No such file or directory."),
-        ("", "cannot be written: Is a directory."),
+        ("b.roofscope", "b.roofscope does not end in .json or .json.gz; name it b.json"),
+        ("b.csv", "does not end in .json or .json.gz"),
+        ("b.gz", "does not end in .json or .json.gz"),
+        ("none/b.json", "none; make it first."),
+        ("", "is a folder; name a file in it, such as"),
     ],
 )
 def test_a_trace_refuses_its_target_before_it_measures(

@@ -229,11 +229,11 @@ def test_the_command_writes_beside_the_session_or_where_it_is_said(tmp_path: Pat
     assert out.read_text().startswith("<!DOCTYPE html>")
     done = CliRunner().invoke(cli, ["report", str(recorded), "--out", str(tmp_path / "a.svg")])
     assert done.exit_code == 2
-    assert "names a .svg file; end it in .html or .htm." in done.output
+    assert "does not end in .html or .htm; name it a.html" in done.output
 
 
 def test_what_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="names no page"):
+    with pytest.raises(ExportError, match=r"does not end in \.html or \.htm"):
         write_report(make_session(), tmp_path / "a.pdf")
     with pytest.raises(ExportError, match="there is no folder"):
         write_report(make_session(), tmp_path / "no" / "a.html")

@@ -205,7 +205,7 @@ def test_a_picture_that_cannot_be_written_costs_no_result(tmp_path: Path) -> Non
         (["export", "README.md"], "Say what to export"),
         (["open", "README.md"], "not a Roofscope session"),
         (["frobnicate"], "frobnicate"),
-        (["run", "sofmax", "--out", "a.svg"], "a.svg does not end in .roofscope; name a session file"),
+        (["run", "sofmax", "--out", "a.svg"], "a.svg does not end in .roofscope; name it a.roofscope"),
         (["selftest", "--device", "cuda:9", "--out", "a"], "a does not end in .roofscope"),
     ],
 )
