@@ -21,6 +21,7 @@ from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.outcome import Cancelled, Failed, Skipped
 from roofscope.profiling.results.session import Point, Session
 
+_MOST_LINEAR, _MOST_LOG = 1.3, 10.0  # times the highest dot, that the intervals may have of the axis
 _STYLES = 4  # ways to draw lines of one provider; the fifth looks as the first
 
 
@@ -33,7 +34,11 @@ class SweepDot(Struct, frozen=True):
     low: float
     high: float
     sizes: str
-    warns: bool
+    warnings: tuple[str, ...]  # why the time is not to be relied on
+
+    @property
+    def warns(self) -> bool:
+        return bool(self.warnings)
 
 
 class SweepGap(Struct, frozen=True):
@@ -107,6 +112,16 @@ class SweepScene(Struct, frozen=True):
     @property
     def is_empty(self) -> bool:
         return not any(line.dots for line in self.lines)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether an interval reaches beyond the range of the y axis."""
+        ends = (end for line in self.lines for dot in line.dots for end in (dot.low, dot.high))
+        return any(
+            not (end > 0 and self.y_range.low <= self.y_place(end) <= self.y_range.high)
+            for end in ends
+            if end > 0 or self.is_log
+        )
 
     def y_place(self, value: float) -> float:
         """A value on the y axis as its range has it."""
@@ -231,10 +246,10 @@ def _dot(point: Point, axis: SweepAxis, reader: Reader, session: Session) -> Swe
     reading = reader.read(point)
     if reading is None:
         return None
-    warns = not WARNING_FLAGS.isdisjoint(flags_of(point, session))
+    warnings = tuple(str(flag) for flag in flags_of(point, session) if flag in WARNING_FLAGS)
     place = axis.value(point.job)
     sizes = point.job.workload.size_label
-    return SweepDot(point.number, place, reading.value, reading.low, reading.high, sizes, warns)
+    return SweepDot(point.number, place, reading.value, reading.low, reading.high, sizes, warnings)
 
 
 def why_no_time(point: Point) -> str:
@@ -270,11 +285,12 @@ def _y_range(lines: Sequence[SweepLine], is_log: bool, levels: Sequence[Mark]) -
     if not values:
         return Range(0.0, 1.0)
     low, high = min(values), max(dot.y for line in lines for dot in line.dots)
-    high = max(high, min(max(values), 1.3 * high))  # a wide interval of one dot does not flatten the rest
+    most = _MOST_LOG if is_log else _MOST_LINEAR
+    high = max(high, min(max(values), most * high))  # a wide interval of one dot does not flatten the rest
     high = max([high, *(mark.value for mark in levels if mark.value < 1.6 * high)])
     if not is_log:
         return Range(0.0, 1.08 * high)
-    low = max(low, min(dot.y for line in lines for dot in line.dots) / 2)
+    low = max(low, min(dot.y for line in lines for dot in line.dots) / _MOST_LOG)
     room = max(0.05 * math.log10(high / low), 0.05)
     return Range(math.log10(low) - room, math.log10(high) + room)
 
