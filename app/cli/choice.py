@@ -1,6 +1,5 @@
 """From words of the command line to jobs; every mistake is one sentence."""
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from itertools import product
@@ -12,7 +11,7 @@ import typer
 from roofscope.app.cli.errors import refuse, unknown
 from roofscope.app.cli.output import say
 from roofscope.app.cli.targets import check_session_target
-from roofscope.app.cli.trusting import trusted_folder
+from roofscope.app.cli.trusting import require_folder, trusted_folder
 from roofscope.app.presentation.words import parse_dtype, parse_size_list, parse_sizes
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.discovery import default_device
@@ -71,8 +70,7 @@ def choose_folders(folders: Sequence[Path], *, is_trusted: bool = False) -> list
     """
     for folder in folders:
         name = printable(folder)
-        if not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir raises where a name is too long
-            refuse(f"There is no folder {name}; --kernels takes a folder of kernels.")
+        require_folder(folder, "--kernels takes a folder of kernels")
         if not is_text(folder.resolve()):
             refuse(f"{name} has a name that is not UTF-8, which a session cannot hold; rename it.")
         try:

@@ -103,6 +103,9 @@ cli = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Roofscope: CUDA, Triton, eager and compiled kernels, verified, timed, on a measured roofline. "
     "Without a command the window opens.",
+    epilog="Exit codes: 0 done; 1 something failed, is missing or was found; 2 a mistake, and nothing was "
+    "tried; 3 inconclusive; 74 stdout could not be written; 75 the device is busy, and the same may work "
+    "later; 141 the reader of a pipe had enough.",
 )
 
 

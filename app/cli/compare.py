@@ -19,7 +19,7 @@ from roofscope.app.cli.documents import (
     print_document,
 )
 from roofscope.app.cli.errors import DONE, INCONCLUSIVE, SOME_FAILED, complain, refuse
-from roofscope.app.cli.options import AsJson, DtypeName, SessionFile
+from roofscope.app.cli.options import POINT_HELP, AsJson, DtypeName, PointSizes, SessionFile
 from roofscope.app.cli.points import point_named
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.sessions import load_or_refuse
@@ -47,14 +47,11 @@ def command(
     history: Annotated[
         str | None,
         typer.Option(
-            metavar="POINT", help="Of one session: a point's measurements over its edits, such as gelu/cuda."
+            metavar="POINT", help=f"Of one session: a point's measurements over its edits. {POINT_HELP}"
         ),
     ] = None,
     dtype: DtypeName = None,
-    size: Annotated[
-        list[str] | None,
-        typer.Option(metavar="AXIS=N[,...]", help="Of the point of --history; the largest if none."),
-    ] = None,
+    size: PointSizes = None,
     fail_slower: Annotated[
         float | None,
         typer.Option(

@@ -5,8 +5,9 @@ from typing import Annotated
 import typer
 
 from roofscope.app.cli.choice import sizes_of
+from roofscope.app.cli.documents import pin_document, print_document
 from roofscope.app.cli.errors import refuse
-from roofscope.app.cli.options import DtypeName, SessionFile
+from roofscope.app.cli.options import POINT_HELP, AsJson, DtypeName, PointSizes, SessionFile
 from roofscope.app.cli.output import say
 from roofscope.app.cli.points import point_named
 from roofscope.app.cli.sessions import load_or_refuse
@@ -24,15 +25,11 @@ def command(
         str | None,
         typer.Argument(
             metavar="[POINT]",
-            help="Its number, or its implementation, such as softmax/triton_online. Without it the pins, "
-            "notes and tags of the session are listed.",
+            help=f"{POINT_HELP} Without it the pins, notes and tags of the session are listed.",
         ),
     ] = None,
     dtype: DtypeName = None,
-    size: Annotated[
-        list[str] | None,
-        typer.Option(metavar="AXIS=N[,...]", help="Of the point; the largest if none."),
-    ] = None,
+    size: PointSizes = None,
     note: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Write this down of the point; empty takes it back.")
     ] = None,
@@ -41,12 +38,18 @@ def command(
         bool,
         typer.Option("--remove", help="Unpin it; with --tag or --note take these back only."),
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Pin a point of a session: the first pin is the baseline of its workload. With a note and tags."""
     session = load_or_refuse(file)
     if point is None:
         if note is not None or tag or remove:
             refuse("Name the point that is meant, such as softmax/triton_online, or its number.")
+        if dtype or size:
+            refuse("--dtype and --size say which point of an implementation is meant; name one.")
+        if as_json:
+            print_document(pin_document(session))
+            return
         for line in mark_lines(session) or [f"{file} has no pin, note or tag."]:
             say(line)
         return
@@ -62,6 +65,9 @@ def command(
         except SessionError as error:
             refuse(str(error))
         session.marks[chosen.number] = after
+    if as_json:
+        print_document(pin_document(session))
+        return
     is_first = pins_of(session.marks)[:1] == (chosen.number,)
     what = "nothing is left" if after.is_empty else "pinned" if after.is_pinned else "not pinned"
     words = [what, *(["the first pin: the baseline"] if is_first and after.is_pinned else [])]

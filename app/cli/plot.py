@@ -6,11 +6,13 @@ from typing import Annotated
 import typer
 
 from roofscope.app.cli.choice import one_of, sizes_of
+from roofscope.app.cli.documents import SweepDocument, print_document
 from roofscope.app.cli.errors import refuse, unknown
-from roofscope.app.cli.options import DtypeName, SessionFile
+from roofscope.app.cli.options import AsJson, DtypeName, SessionFile
 from roofscope.app.cli.output import say
 from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.cli.sweeps import SUFFIXES, lines_of, picture
+from roofscope.app.cli.swept import swept_implementations
 from roofscope.app.cli.targets import STDOUT, check_target, put
 from roofscope.app.presentation.export import ExportError
 from roofscope.app.presentation.files import file_word
@@ -66,6 +68,7 @@ def command(
     ] = False,
     linear: Annotated[bool, typer.Option("--linear", help="The y axis of a sweep is linear.")] = False,
     dark: Annotated[bool, typer.Option("--dark", help="Light on dark.")] = False,
+    as_json: AsJson = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -73,16 +76,16 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Draw a session's roofline, or with --sweep a kernel over its sizes. Needs no GPU."""
+    """Draw a session's roofline, or with --sweep a kernel over its sizes. Needs no GPU.
+
+    With --json the sweep's values are printed; a picture is then drawn only into the file of --out.
+    """
     if log and linear:
         refuse("--log and --linear are two scales of one axis; choose one.")
     session = load_or_refuse(file)
     if device:
-        found = {one.id: one for one in session.devices}
-        if device not in found:
-            unknown("device of this session", device, found)
-        session.show(found[device])
-    if not (sweep or table):
+        _show_device(session, device)
+    if not (sweep or table or as_json):
         if any((kernel, dtype, x, size, baseline, log, linear)):
             refuse(
                 "--kernel, --dtype, --x, --size, --baseline, --log and --linear choose a sweep; add --sweep."
@@ -99,16 +102,32 @@ def command(
     if scene.is_empty:
         refuse(scene.why_empty)
     target = None
-    if sweep or out:
+    if out or (sweep and not as_json):
         name = "-".join((file.stem, file_word(scene.kernel), scene.dtype.label if scene.dtype else ""))
         check_target(target := out or file.with_name(f"{name}.svg"), file, SUFFIXES)
-    if table:
-        if target == STDOUT:
-            refuse("--table prints on stdout, where --out - would write the picture; leave one out.")
-        for line in lines_of(scene, session):
-            say(line)
+    _print_sweep(session, scene, target, as_table=table, as_json=as_json)
     if target:
-        _draw(sweep_svg(session, options, dark=dark), SIZE_OF_PICTURE, target)
+        _draw(sweep_svg(session, options, dark=dark), SIZE_OF_PICTURE, target, is_said=not as_json)
+
+
+def _show_device(session: Session, name: str) -> None:
+    found = {one.id: one for one in session.devices}
+    if name not in found:
+        unknown("device of this session", name, found)
+    session.show(found[name])
+
+
+def _print_sweep(
+    session: Session, scene: SweepScene, target: Path | None, *, as_table: bool, as_json: bool
+) -> None:
+    if as_table and as_json:
+        refuse("--table and --json are two formats; choose one.")
+    if target == STDOUT and (as_table or as_json):
+        refuse("--table and --json print on stdout, where --out - would draw; leave one out.")
+    if as_json:
+        print_document(_document(session, scene))
+    for line in lines_of(scene, session) if as_table else ():
+        say(line)
 
 
 def choose_sweep(
@@ -154,10 +173,24 @@ def _roofline(session: Session, y: ChartY, dark: bool) -> str:
     return roofline_svg(session, dark=dark, options=ChartOptions(y=y))
 
 
-def _draw(svg: str, size: tuple[int, int], target: Path) -> None:
+def _document(session: Session, scene: SweepScene) -> SweepDocument:
+    return SweepDocument(
+        session=str(session.path),
+        device=session.device,
+        kernel=scene.kernel,
+        dtype=scene.dtype,
+        quantity=scene.quantity,
+        unit=scene.quantity.unit,
+        axis=scene.axis.key if scene.axis else "",
+        baseline=scene.baseline,
+        implementations=swept_implementations(scene),
+    )
+
+
+def _draw(svg: str, size: tuple[int, int], target: Path, *, is_said: bool = True) -> None:
     try:
         put(picture(svg, size, target), target)
     except ExportError as error:
         refuse(str(error))
-    if target != STDOUT:
+    if is_said and target != STDOUT:
         say(str(target))

@@ -1,5 +1,6 @@
 """Asks once before a folder of kernels that is not the user's own is run."""
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ import typer
 
 from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.output import say
-from roofscope.profiling.paths import UserPaths
+from roofscope.profiling.paths import UserPaths, is_file, other_kind
 from roofscope.profiling.planning.kernel_files import FileFault, printable
 from roofscope.profiling.planning.survey import Survey, survey
 from roofscope.profiling.planning.trust import VARIABLE, Trust, TrustedFolder, TrustError, what_runs, whose
@@ -40,7 +41,20 @@ def _require_unchanged(found: Survey) -> None:
         refuse(f"Nothing of {name} was run, because it has changed since it was looked at: {whose(fresh)}.")
 
 
+def require_folder(path: Path, rule: str) -> None:
+    """Refuse what is no folder, in a sentence that says what it is."""
+    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where a name is too long
+        return
+    name = printable(path)
+    try:
+        what = "a file" if is_file(path) else other_kind(path)
+    except OSError:
+        what = ""
+    refuse(f"{name} is {what}; {rule}." if what else f"There is no folder {name}; {rule}.")
+
+
 def survey_or_refuse(folder: Path) -> Survey:
+    require_folder(folder, "a folder of kernels is what can be trusted")
     try:
         return survey(folder)
     except FileFault as error:

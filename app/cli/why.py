@@ -9,15 +9,14 @@ from rich.text import Text
 from roofscope.app.cli.choice import sizes_of
 from roofscope.app.cli.documents import WhyDocument, print_document
 from roofscope.app.cli.errors import refuse
-from roofscope.app.cli.options import AsJson, DtypeName, SessionFile
+from roofscope.app.cli.options import POINT_HELP, AsJson, DtypeName, PointSizes, SessionFile
 from roofscope.app.cli.outcome_lines import on_device_text, workload_text
 from roofscope.app.cli.output import say
+from roofscope.app.cli.points import point_named
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.sessions import load_or_refuse
-from roofscope.app.cli.trace import Wanted, choose_point
 from roofscope.app.presentation.why import TITLES, Why, WhyTexts
 from roofscope.app.presentation.why_record import why_records
-from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.session import Point, Session
 
 _INDENT = 2
@@ -29,20 +28,19 @@ def command(
         str | None,
         typer.Argument(
             metavar="[POINT]",
-            help="Its number, or its implementation, such as softmax/triton_online; all that were measured "
-            "if none.",
+            help=f"{POINT_HELP} All that were measured if none.",
         ),
     ] = None,
     dtype: DtypeName = None,
-    size: Annotated[
-        list[str] | None,
-        typer.Option(metavar="AXIS=N[,...]", help="Of a measured point; the largest if none."),
-    ] = None,
+    size: PointSizes = None,
     as_json: AsJson = False,
 ) -> None:
     """Say why a point is where it is, in four sentences: limit, cost, evidence, next step."""
     session = load_or_refuse(file)
-    points = session.points if point is None else (_wanted(session, point, dtype, size or []),)
+    sizes = sizes_of(size or [])
+    if point is None and (dtype or sizes):
+        refuse("--dtype and --size say which point of an implementation is meant; name one.")
+    points = session.points if point is None else (point_named(session, point, dtype, sizes, timed=True),)
     if as_json:
         print_document(WhyDocument(session=str(session.path), points=why_records(session, points)))
         return
@@ -78,15 +76,3 @@ def _print_row(console: Console, title: str, sentence: str) -> None:
     for number, line in enumerate(lines):
         head = f"{'':{_INDENT}}{title}" if number == 0 else ""
         console.print(Text(f"{head:{first}}") + line, highlight=False, soft_wrap=True)
-
-
-def _wanted(session: Session, name: str, dtype: Dtype | None, size: list[str]) -> Point:
-    if not name.isdecimal():
-        return choose_point(session, Wanted(name, dtype, sizes_of(size)))
-    found = next((point for point in session.points if str(point.number) == name), None)
-    if found is None:
-        refuse(f"{session.path} has no point {name}; its points are 1 to {len(session.points)}.")
-    if found.measured is None:
-        message = getattr(found.outcome, "message", "")
-        refuse(f"Point {name}, {found.label}, has no time: {message}")
-    return found

@@ -9,7 +9,8 @@ import pytest
 import typer
 
 from roofscope.app.cli.export import export_session
-from roofscope.app.cli.trace import Wanted, choose_point, record_trace
+from roofscope.app.cli.points import point_named
+from roofscope.app.cli.trace import Wanted, record_trace
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.spec import Dtype, Work
 from roofscope.profiling.results.session_reader import load
@@ -91,16 +92,16 @@ def test_a_trace_says_which_types_were_measured(capsys: pytest.CaptureFixture[st
         (
             "softmax/eager",
             Dtype.BFLOAT16,
-            "softmax/eager was not measured in bf16, only in",
+            "softmax/eager is not in this session in bf16, only in",
         ),
         ("softmax/eagr", None, "did you mean 'softmax/eager'?"),
     ):
         with pytest.raises(typer.Exit):
-            choose_point(session, Wanted(name, dtype, {}))
+            point_named(session, name, dtype, timed=True)
         assert sentence in capsys.readouterr().err
     with pytest.raises(typer.Exit):
-        choose_point(empty_session(), Wanted("softmax/eager", None, {}))
-    assert "holds no measured point" in capsys.readouterr().err
+        point_named(empty_session(), "softmax/eager", timed=True)
+    assert "holds no point; run a kernel first." in capsys.readouterr().err
 
 
 def test_a_trace_is_of_the_size_that_is_named_or_of_the_largest(capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,12 +113,12 @@ def test_a_trace_is_of_the_size_that_is_named_or_of_the_largest(capsys: pytest.C
     job = msgspec.structs.replace(small.job, workload=workload, work=Work(1, 1, 1))
     session.points = (msgspec.structs.replace(small, job=job), large)
     rows = large.job.workload.sizes["rows"]
-    assert choose_point(session, Wanted("softmax/eager", None, {})) is session.points[1]
-    assert choose_point(session, Wanted("softmax/eager", None, {"rows": rows // 2})) is session.points[0]
+    assert point_named(session, "softmax/eager", timed=True) is session.points[1]
+    assert point_named(session, "softmax/eager", None, {"rows": rows // 2}, timed=True) is session.points[0]
     with pytest.raises(typer.Exit):
-        choose_point(session, Wanted("softmax/eager", None, {"rows": 5}))
+        point_named(session, "softmax/eager", None, {"rows": 5}, timed=True)
     said = capsys.readouterr().err
-    assert "softmax/eager was not measured at rows=5, only at rows=" in said
+    assert "softmax/eager is not in this session at rows=5, only at rows=" in said
     assert session.points[0].job.workload.size_label in said
 
 
