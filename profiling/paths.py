@@ -102,15 +102,16 @@ def other_kind(path: Path) -> str:
         mode = path.stat().st_mode
     except FileNotFoundError:
         return f"a link to {str(path.readlink())!r}, which is not there" if path.is_symlink() else ""
-    return next((name for is_it, name in _KINDS if is_it(mode)), "")
+    return _KINDS.get(stat.S_IFMT(mode), "")
 
 
-_KINDS = (
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode), "a device"),
-)
+_KINDS: dict[int, str] = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
 
 def module_command(module: str) -> tuple[str, ...]:

@@ -85,8 +85,8 @@ def connect(path: Path, mode: str, wait_s: float = _WAIT_S) -> sqlite3.Connectio
         fault = f"session format {version}, which is newer than this program's {FORMAT_VERSION}"
     connection.close()
     if application_id != APPLICATION_ID or version < 1:
-        what = "is not a Roofscope session" if path.stat().st_size else "is empty"
-        raise Unreadable(f"{path} {what}; choose a {SUFFIX} file.")
+        what = "is" if path.stat().st_size else "is empty, and"
+        raise Unreadable(f"{path} {what} not a Roofscope session; choose a {SUFFIX} file.")
     if version > FORMAT_VERSION:
         raise SessionError(f"{path} has {fault}, and is for viewing only; update Roofscope to add to it.")
     raise SessionError(f"{path} holds {fault}, as no session of Roofscope does; ask where it comes from.")

@@ -100,7 +100,7 @@ def refused(*words: object) -> str:
         (make_folder, "x is a folder; choose a .roofscope file."),
         (os.mkfifo, "x is a pipe; choose a .roofscope file."),
         (make_socket, "x is a socket; choose a .roofscope file."),
-        (Path.touch, "x is empty; choose a .roofscope file."),
+        (Path.touch, "x is empty, and not a Roofscope session; choose a .roofscope file."),
         (make_dangling, "x is a link to 'nowhere', which is not there; choose a .roofscope file."),
         (make_nothing, "There is no file x."),
         pytest.param(make_unreadable, "x cannot be read: Permission denied.", marks=NEEDS_USER),
