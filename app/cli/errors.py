@@ -59,12 +59,13 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
 
 
 def _some(names: list[str], name: str) -> str:
-    """All of a few; of many those that have the name in them, then those that are most like it."""
+    """All of a few; of many those that begin with the name or have it in them, then those most like it."""
     if len(names) <= _MOST_NAMES:
         return ", ".join(names)
 
     def likeness(known: str) -> float:
-        return (name in known) + difflib.SequenceMatcher(None, name[:_LONGEST_NAME], known).ratio()
+        ratio = difflib.SequenceMatcher(None, name[:_LONGEST_NAME], known).ratio()
+        return known.startswith(f"{name}/") + (name in known) + ratio
 
     chosen = set(sorted(names, key=likeness, reverse=True)[:_FEW_NAMES])
     shown = ", ".join(known for known in names if known in chosen)

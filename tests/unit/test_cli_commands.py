@@ -321,6 +321,9 @@ def test_a_name_that_is_like_no_other_lists_a_few(call) -> None:
     assert re.search(r" and \d\d+ more\.\n$", said)
     assert len(said) < 400
     assert said.count("/") == 8
+    of_kernel = call("source", H200, "gelu").err
+    for name in ("compile_default", "cuda_sigmoid", "eager", "triton_sigmoid"):
+        assert f" gelu/{name}," in of_kernel
     with_name = call("source", H200, "libraryy_liger_of_softmax_and_of_much_else").err
     assert "softmax/library_liger" in with_name
     assert len(call("source", H200, "x" * 5000).err) < 600

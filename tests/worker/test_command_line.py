@@ -178,7 +178,7 @@ def test_a_picture_that_cannot_be_written_costs_no_result(tmp_path: Path) -> Non
     out.with_suffix(".svg").mkdir()
     done = main(tmp_path, "run", "gelu", "--device", "cpu", "--provider", "eager",
                 "--size", "n=4096", "--svg", "--out", out)  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 1, done.stdout + done.stderr
     assert "a.svg cannot be written: it is a folder." in done.stderr
     assert load(out).points
 
