@@ -1,9 +1,9 @@
 """A session in memory: everything needed to redraw it, on any machine."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 from msgspec import Struct
 
@@ -17,6 +17,8 @@ from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.outcome import Measured, Outcome
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Roofline, compute_bound
+
+T = TypeVar("T")
 
 
 def timestamp() -> str:
@@ -110,7 +112,7 @@ class Identity(Struct, frozen=True):
     labels: dict[str, str] = {}
 
 
-class Session(Struct):
+class Session(Struct, dict=True):
     """What a session file holds: of one device, or of several that a run used; maybe several environments."""
 
     path: Path
@@ -142,10 +144,13 @@ class Session(Struct):
     @property
     def roofline(self) -> Roofline:
         """The newest ceiling of each bound, source and mix, of the device that is shown."""
-        return _newest(self._ceilings_on(self.device))
+        return self._found("shown", lambda: _newest(self._ceilings_on(self.device)))
 
     def roofline_of(self, point: Point) -> Roofline:
         """Of the point's device those measured with its driver, power limit and torch; else the newest."""
+        return self._found(("of", point.origin), lambda: self._roofline_at(point))
+
+    def _roofline_at(self, point: Point) -> Roofline:
         setups = {origin.number: origin.setup for origin in self.origins}
         of_device = self._ceilings_on(self.device_of(point))
         if len(set(setups.values())) < 2 or len(self.ceiling_origins) != len(self.ceilings):
@@ -154,6 +159,21 @@ class Session(Struct):
         pairs = zip(self.ceilings, self.ceiling_origins, strict=True)
         found = [ceiling for ceiling, number in pairs if setups.get(number or 0) == mine]
         return _newest(found if any(ceiling.source.is_measured for ceiling in found) else of_device)
+
+    def _found(self, what: object, find: Callable[[], T]) -> T:
+        """What follows from ceilings, origins and device, found once for each state of them.
+
+        Every point is judged by a roofline, and thousands of points share one.
+        """
+        state = (self.ceilings, self.ceiling_origins, self.origins, self.device)
+        kept = cast("dict[str, tuple[tuple[object, ...], dict[object, T]]]", self.__dict__)
+        of_state, found = kept.get("_follows", ((), {}))
+        if len(of_state) != len(state) or any(a is not b for a, b in zip(of_state, state, strict=True)):
+            found = {}
+            kept["_follows"] = state, found
+        if what not in found:
+            found[what] = find()
+        return found[what]
 
     def _ceilings_on(self, device: Device | None) -> tuple[Ceiling, ...]:
         """Of a session of one device all, also those that name it otherwise."""
@@ -164,6 +184,9 @@ class Session(Struct):
     @property
     def devices(self) -> tuple[Device, ...]:
         """Each device once, as its newest environment describes it, in the order of their ids."""
+        return self._found("devices", self._find_devices)
+
+    def _find_devices(self) -> tuple[Device, ...]:
         newest = {device.uuid: device for origin in self.origins if (device := origin.device)}
         if not newest and self.device:
             newest = {self.device.uuid: self.device}
@@ -187,7 +210,10 @@ class Session(Struct):
 
     def device_of(self, point: Point) -> Device | None:
         """The session's device as it was when the point was measured: its driver and power limit."""
-        origin = self.origin(point.origin)
+        return self._found(("device", point.origin), lambda: self._device_at(point.origin))
+
+    def _device_at(self, number: int | None) -> Device | None:
+        origin = self.origin(number)
         return (origin.device if origin else None) or self.device
 
     def know(self, origin: Origin) -> None:
