@@ -124,7 +124,7 @@ class Application(QObject):
         catalog = Catalog((), (), "")  # the kernels come when the window is there
         self.library = LibraryModel(catalog, self)
         self.table = PointTable(self.model, self)
-        self.shown = ShownPoints(self.model, self, self.table.text_of)
+        self.shown = ShownPoints(self.model, self, self.table.text_of, self.table.numbers_kept)
         self.table.texts_known.connect(self.shown.read_again)
         self.log = ActivityLog(self)
         self.link = WorkerLink(Supervisor(self.folders.root_names, catalog.hash), target, self)

@@ -25,14 +25,19 @@ class ShownPoints(QObject):
         model: SessionModel,
         parent: QObject | None = None,
         text_of: Callable[[Point], str] | None = None,
+        numbers_kept: Callable[[ViewFilter], frozenset[int]] | None = None,
     ) -> None:
-        """``text_of`` gives what words are looked for in, where somebody keeps it."""
+        """``text_of`` gives what words are looked for in, ``numbers_kept`` what a filter lets through.
+
+        Both where somebody keeps the words; else the filter is asked for each point.
+        """
         super().__init__(parent)
         self._model = model
         self._filter = ViewFilter()
         self._before: list[ViewFilter] = []
         self._numbers: frozenset[int] | None = None
         self._text_of = text_of or self._made_text
+        self._numbers_kept = numbers_kept or self._each_asked
         model.replaced.connect(self.forget)
         model.ceilings_changed.connect(self.read_again)
         model.marks_changed.connect(self.read_again)
@@ -81,10 +86,11 @@ class ShownPoints(QObject):
             self.changed.emit(wanted)
 
     def _find(self) -> None:
+        self._numbers = None if self._filter.is_open else self._numbers_kept(self._filter)
+
+    def _each_asked(self, wanted: ViewFilter) -> frozenset[int]:
         points = self._model.session.points
-        keeps, text_of = self._filter.keeps, self._text_of
-        is_open = self._filter.is_open
-        self._numbers = None if is_open else frozenset(p.number for p in points if keeps(p, text_of))
+        return frozenset(point.number for point in points if wanted.keeps(point, self._text_of))
 
     def _add(self, point: Point) -> None:
         if self._numbers is not None and self._filter.keeps(point, self._text_of):

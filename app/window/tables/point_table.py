@@ -26,6 +26,7 @@ from roofscope.app.window.tables.column_header import alignment, header_data
 from roofscope.app.window.tables.row_store import RowStore
 from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.analysis.comparison import SpeedUp
+from roofscope.profiling.analysis.verdict import Verdict, verdict
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.marks import pins_of
 from roofscope.profiling.results.outcome import Failed
@@ -142,6 +143,16 @@ class PointTable(QAbstractTableModel):
     def text_of(self, point: Point) -> str:
         """What typed words are looked for in; with what limits the point as soon as that is known."""
         return self.rows.text_of(point)
+
+    def numbers_kept(self, wanted: ViewFilter) -> frozenset[int]:
+        """The points that a filter lets through."""
+        kept = np.flatnonzero(self.rows.kept(wanted)).tolist()
+        return frozenset(self.rows.points[index].number for index in kept)
+
+    def verdict_of(self, point: Point) -> Verdict:
+        """Found once, whoever asks; also of a point that the table has not."""
+        index = self.rows.index_of(point.number)
+        return self.rows.verdict(index) if index is not None else verdict(point, self._model.session)
 
     def texts(self, rows: Sequence[int], columns: Sequence[int] = range(len(COLUMNS))) -> list[list[str]]:
         """Titles, then the texts of these rows in full: what is copied."""

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from roofscope.app.presentation.point_columns import COLUMNS, Key, RestsOn
 from roofscope.app.presentation.point_row import NOT_JUDGED, PointRow
-from roofscope.app.presentation.search_text import is_found
 from roofscope.app.presentation.view_filter import ViewFilter, search_text
 from roofscope.app.window.tables.search_texts import SearchTexts
 from roofscope.app.window.tables.sort_keys import SortKeys
@@ -49,9 +48,10 @@ class RowStore:
         self._ratios: list[tuple[SpeedUp | None, Payback] | None] = []
         self._rows: list[PointRow | None] = []
         self._unmade: set[int] = set()
+        self._untold: list[int] = []  # rows judged since words were last looked for
         self._compared: dict[int, tuple[Baselines, BreakEven]] = {}  # of each group
         self._keys: dict[int, SortKeys] = {}  # by column
-        self._texts = SearchTexts()
+        self.texts = SearchTexts()
         self._traced = _traced(session)
         for point in session.points:
             self._append(point)
@@ -102,16 +102,20 @@ class RowStore:
         made = self._rows[index]
         if made is None:
             point = self.points[index]
-            judged = self._verdicts[index] or self._judge(point)
             ratios = self._ratios[index] or self._compare(index)
-            made = PointRow(point, judged, *ratios, has_trace=self._has_trace(index))
-            self._verdicts[index], self._ratios[index], self._rows[index] = judged, ratios, made
+            made = PointRow(point, self.verdict(index), *ratios, has_trace=self._has_trace(index))
+            self._ratios[index], self._rows[index] = ratios, made
             self._unmade.discard(index)
         return made
 
-    def _judge(self, point: Point) -> Verdict:
-        self.judged_count += 1
-        return verdict(point, self._session)
+    def verdict(self, index: int) -> Verdict:
+        """Found once for all who ask: the rows, the chart and the search."""
+        judged = self._verdicts[index]
+        if judged is None:
+            self.judged_count += 1
+            judged = self._verdicts[index] = verdict(self.points[index], self._session)
+            self._untold.append(index)
+        return judged
 
     def _compare(self, index: int) -> tuple[SpeedUp | None, Payback]:
         group = self._group_of[index]
@@ -148,7 +152,8 @@ class RowStore:
         self._verdicts = [None] * len(self)
         self._rows = [None] * len(self)
         self._unmade = set(range(len(self)))
-        self._texts.forget_verdicts()
+        self.texts.forget_verdicts()
+        self._untold.clear()
         self._forget_keys(RestsOn.CEILINGS)
 
     def know_traces(self) -> list[int]:
@@ -183,12 +188,11 @@ class RowStore:
         """Make rows until the time is spent or all are there."""
         ends = time.perf_counter() + for_s
         while self._unmade and time.perf_counter() < ends:
-            index = next(iter(self._unmade))
-            self.row(index)
-            self.text_of(self.points[index])
+            self.row(self._unmade.pop())  # the first of a set that was large is a long walk away
+            self._add_text()
 
     def _make_few(self) -> None:
-        if len(self._unmade) <= _AT_ONCE:
+        if self._unmade and len(self._unmade) <= _AT_ONCE:
             for index in list(self._unmade):
                 self.row(index)
 
@@ -239,7 +243,7 @@ class RowStore:
         if wanted.put_aside:
             mask &= self._mask(point.number not in wanted.put_aside for point in self.points)
         if words := wanted.text.lower().split():
-            mask &= self._mask(is_found(words, self.text_of(point)) for point in self.points)
+            mask &= self._searched().found(words)
         return mask
 
     def text_of(self, point: Point) -> str:
@@ -247,12 +251,31 @@ class RowStore:
         index = self._indices.get(point.number)
         if index is None:
             return search_text(point, verdict(point, self._session))
+        return self._searched().text(index)
+
+    def _searched(self) -> SearchTexts:
+        """The texts of all rows, with what limits those that are made."""
         self._make_few()
-        return self._texts.of(index, point, self._rows[index], self._session.marks.get(point.number))
+        while self._add_text():
+            pass
+        for index in self._untold:
+            if judged := self._verdicts[index]:
+                self.texts.judge(index, self.points[index], judged)
+        self._untold.clear()
+        return self.texts
+
+    def _add_text(self) -> bool:
+        """Of one row more; False where those of all are there."""
+        index = len(self.texts)
+        if index < len(self):
+            point = self.points[index]
+            self.texts.add(point, self._session.marks.get(point.number))
+        return index < len(self)
 
     def forget_texts(self) -> None:
         """Notes and tags have changed."""
-        self._texts = SearchTexts()
+        self.texts = SearchTexts()
+        self._untold = [index for index, judged in enumerate(self._verdicts) if judged]
 
     def _mask(self, found: Iterable[bool]) -> Mask:
         return np.fromiter(found, dtype=np.bool_, count=len(self))
