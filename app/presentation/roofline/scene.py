@@ -7,19 +7,19 @@ machine can be laid side by side; a point outside, or at the edge, widens them b
 
 import math
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from enum import StrEnum
 
 from msgspec import Struct
 
 from roofscope.app.presentation.roofline.ceiling_lines import RidgePoint, RoofLine, roof_lines
+from roofscope.app.presentation.roofline.crowd import Crowd
 from roofscope.app.presentation.roofline.points import (
     ChartPoint,
     PointGroup,
     StripPoint,
     grouped,
-    newest_first,
     paths_of,
-    worst_first,
 )
 from roofscope.app.presentation.roofline.ranges import Range, data_ranges, machine_ranges, roof_range
 from roofscope.profiling.analysis.verdict import MEASURED_IN, Verdict, verdict
@@ -119,41 +119,37 @@ class ChartScene(Struct, frozen=True):
 
 def build_scene(
     session: Session,
-    points: Sequence[ChartPoint | StripPoint],
+    points: Crowd | Sequence[ChartPoint | StripPoint],
     options: ChartOptions = ChartOptions(),  # noqa: B008 - frozen
 ) -> ChartScene:
-    """Lay a session's points (see ``chart_points.all_points``) under its ceilings."""
-    roofline = session.roofline
+    """Lay a session's points (see ``points.all_points``) under its ceilings."""
+    crowd = points if isinstance(points, Crowd) else Crowd(points)
+    roofline, of_roof = session.roofline, options.y is ChartY.ROOF
+    own = crowd.among(None)
     if len(session.devices) > 1:  # under these ceilings stand the points of their device
-        own = {point.number for point in session.points if session.is_shown(point)}
-        points = [point for point in points if point.number in own]
-    if options.y is ChartY.ROOF:
-        points = [point.of_roof() if isinstance(point, ChartPoint) else point for point in points]
-    shown = [point for point in points if options.keeps(point.number)]
-    newest, older = newest_first(shown)
-    placed = worst_first(point for point in newest if isinstance(point, ChartPoint))
-    ghosts = tuple(point for point in older if isinstance(point, ChartPoint))
+        own = crowd.among({point.number for point in session.points if session.is_shown(point)})
+    shown = own & crowd.among(options.shown)
+    arranged = crowd.arranged(shown, crowd.heights(of_roof=of_roof))
+    placed, ghosts = arranged.newest, arranged.earlier
     unroofed_count = 0
-    if options.y is ChartY.ROOF:
+    if of_roof:
         unroofed_count = sum(point.fraction is None for point in placed)
         placed, ghosts = (tuple(p for p in some if p.fraction is not None) for some in (placed, ghosts))
     known = tuple(source for source in Source if any(c.source is source for c in roofline.ceilings))
-    sources = _default_sources(known, shown) if options.sources is None else options.sources
-    everywhere = [point for point in points if isinstance(point, ChartPoint)]
+    sources = _default_sources(known, crowd.regimes(shown)) if options.sources is None else options.sources
     pipes = tuple(b for b in Bound if not b.is_memory and any(c.bound is b for c in roofline.ceilings))
-    bounds = _default_bounds(pipes, everywhere) if options.bounds is None else options.bounds
+    bounds = _default_bounds(pipes, crowd.bounds(own)) if options.bounds is None else options.bounds
     lines, ridges = roof_lines(roofline, sources, bounds, _lit_bounds(placed, options))
-    x_range, y_range = machine_ranges(roofline, bounds) or data_ranges(points)
+    xs, ys, shares = crowd.extents(own)
+    x_range, y_range = machine_ranges(roofline, bounds) or data_ranges(xs, ys)
     return ChartScene(
-        x_range=x_range.widened_to(point.x for point in everywhere),
-        y_range=roof_range(everywhere)
-        if options.y is ChartY.ROOF
-        else y_range.widened_to(point.y for point in everywhere),
+        x_range=x_range.widened_to(xs or ()),
+        y_range=roof_range(shares) if of_roof else y_range.widened_to(ys or ()),
         lines=lines,
         ridges=ridges,
         points=placed,
         ghosts=ghosts,
-        strip=tuple(point for point in newest if isinstance(point, StripPoint)),
+        strip=arranged.strip,
         groups=grouped(placed),
         sources=sources,
         known_sources=known,
@@ -161,7 +157,7 @@ def build_scene(
         known_bounds=pipes,
         target=_target(session, (*placed, *ghosts), options),
         has_ceilings=bool(lines),
-        hidden_count=len(points) - len(shown),
+        hidden_count=int(own.sum() - shown.sum()),
         untimed_count=sum(
             point.measured is None and session.is_shown(point) and options.keeps(point.number)
             for point in session.points
@@ -173,6 +169,8 @@ def build_scene(
 
 
 def _target(session: Session, points: Sequence[ChartPoint], options: ChartOptions) -> Target | None:
+    if options.selected is None:
+        return None
     placed = next((point for point in points if point.number == options.selected), None)
     point = next((point for point in session.points if point.number == options.selected), None)
     if placed is None or point is None or point.measured is None:
@@ -184,21 +182,21 @@ def _target(session: Session, points: Sequence[ChartPoint], options: ChartOption
     return Target(placed, roof_y, judged.limiter, judged)
 
 
-def _default_sources(known: Sequence[Source], points: Sequence[ChartPoint | StripPoint]) -> frozenset[Source]:
+def _default_sources(known: Sequence[Source], regimes: AbstractSet[Regime]) -> frozenset[Source]:
     """What judges the points shown: burst, and sustained beside it where a point was measured so."""
-    regimes = {point.regime for point in points} or {Regime.BURST}
-    measured = {MEASURED_IN[regime] for regime in regimes} & set(known)
+    measured = {MEASURED_IN[regime] for regime in regimes or {Regime.BURST}} & set(known)
     return frozenset(measured or [source for source in known if source.is_measured] or known)
 
 
-def _default_bounds(known: Sequence[Bound], points: Sequence[ChartPoint]) -> frozenset[Bound]:
+def _default_bounds(known: Sequence[Bound], of_points: AbstractSet[Bound]) -> frozenset[Bound]:
     """Pipes that bound a point, because a dozen lines hide the few that matter; else the usual ones."""
-    wanted = {point.bound for point in points if point.bound} & set(known) or set(_USUAL) & set(known)
+    wanted = of_points & set(known) or set(_USUAL) & set(known)
     return frozenset(wanted or known)
 
 
 def _lit_bounds(points: Sequence[ChartPoint], options: ChartOptions) -> frozenset[Bound] | None:
     """Compute bounds of the selected point, else of all points shown; None lights everything."""
-    known = [(point.number, point.bound) for point in points if point.bound]
-    selected = [bound for number, bound in known if number == options.selected]
-    return frozenset(selected or [bound for _, bound in known]) or None
+    selected = (point.bound for point in points if point.number == options.selected)
+    lit = {bound for bound in selected if bound} if options.selected is not None else set[Bound]()
+    lit = lit or {point.bound for point in points if point.bound}
+    return frozenset(lit) or None
