@@ -211,7 +211,9 @@ class Application(QObject):
         return Panes(
             plan_bar=PlanBar(actions[CommandId.RUN], actions[CommandId.STOP], actions[CommandId.MORE_TIME]),
             cards=CardColumn(theme),
-            chart=RooflineChart(model, selection, theme, table.speed_up_of, self.shown),
+            chart=RooflineChart(
+                model, selection, theme, table.speed_up_of, self.shown, verdict_of=table.verdict_of
+            ),
             library=LibraryPane(self.library, theme),
             results=ResultsPane(
                 model,

@@ -109,6 +109,10 @@ class ChartScene(Struct, frozen=True):
         count = len(self.points) + len(self.ghosts)
         return next(size for most, size in _MARKERS if count <= most)
 
+    def has_points_of(self, other: "ChartScene | None") -> bool:
+        """Whether its points are the very same ones, as after a selection: they need not be drawn again."""
+        return other is not None and self.points is other.points and self.ghosts is other.ghosts
+
     @property
     def is_empty(self) -> bool:
         return not self.points and not self.strip
@@ -129,12 +133,12 @@ def build_scene(
     if len(session.devices) > 1:  # under these ceilings stand the points of their device
         own = crowd.among({point.number for point in session.points if session.is_shown(point)})
     shown = own & crowd.among(options.shown)
-    arranged = crowd.arranged(shown, crowd.heights(of_roof=of_roof))
+    arranged = crowd.arranged(shown, of_roof=of_roof)
     placed, ghosts = arranged.newest, arranged.earlier
     unroofed_count = 0
     if of_roof:
         unroofed_count = sum(point.fraction is None for point in placed)
-        placed, ghosts = (tuple(p for p in some if p.fraction is not None) for some in (placed, ghosts))
+        placed, ghosts = _with_roof(placed), _with_roof(ghosts)
     known = tuple(source for source in Source if any(c.source is source for c in roofline.ceilings))
     sources = _default_sources(known, crowd.regimes(shown)) if options.sources is None else options.sources
     pipes = tuple(b for b in Bound if not b.is_memory and any(c.bound is b for c in roofline.ceilings))
@@ -166,6 +170,13 @@ def build_scene(
         unroofed_count=unroofed_count,
         paths=paths_of(placed, options.selected),
     )
+
+
+def _with_roof(points: tuple[ChartPoint, ...]) -> tuple[ChartPoint, ...]:
+    """The same tuple where all have one: who draws it sees that nothing has changed."""
+    if all(point.fraction is not None for point in points):
+        return points
+    return tuple(point for point in points if point.fraction is not None)
 
 
 def _target(session: Session, points: Sequence[ChartPoint], options: ChartOptions) -> Target | None:

@@ -42,11 +42,11 @@ class BackLayer(Layer):
     def __init__(self, box: pg.ViewBox) -> None:
         super().__init__(box, -50)
         self._layout: ChartLayout | None = None
-        self._bars: NDArray[np.float64] | None = None  # ends of the points' intervals
+        self._bars: NDArray[np.float64] | None = None  # lengths of the points' intervals
 
     def set_scene(self, scene: ChartScene, layout: ChartLayout, view: View) -> None:
         self.prepareGeometryChange()
-        if scene is not self._scene:
+        if not scene.has_points_of(self._scene):
             self._bars = None
         self._scene, self._layout, self._view = scene, layout, view
         self.update()
@@ -114,8 +114,9 @@ class BackLayer(Layer):
 
     def _paint_error_bars(self, painter: QPainter, scene: ChartScene, view: View, theme: Theme) -> None:
         if self._bars is None:
-            self._bars = np.array([(p.y_low, p.y_high) for p in scene.points]).reshape(-1, 2)
-        lengths = (self._bars[:, 1] - self._bars[:, 0]) * (view.box.height / view.y.span)
+            spans = (point.y_high - point.y_low for point in scene.points)
+            self._bars = np.fromiter(spans, dtype=np.float64, count=len(scene.points))
+        lengths = self._bars * (view.box.height / view.y.span)
         for index in np.flatnonzero(lengths > scene.marker):  # a shorter one is hidden behind its marker
             point = scene.points[index]
             x, top, bottom = view.px(point.x), view.py(point.y_high), view.py(point.y_low)

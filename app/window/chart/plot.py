@@ -213,13 +213,15 @@ class RooflinePlot(pg.PlotWidget):
     def show_scene(self, scene: ChartScene) -> None:
         """Draw another scene in the view as it is; labels follow with ``place_labels_now``."""
         is_other_y = self._scene is None or self._scene.y is not scene.y
+        if not scene.has_points_of(self._scene):
+            self._places = places_of(scene)
         self._scene = scene
-        self._places = places_of(scene)
         self._left.ticks_of = share_ticks if scene.is_of_roof else log_ticks
         if is_other_y:
             self._title_axes()
         # A label whose point is gone, or stands elsewhere now, would float over nothing.
-        known = {point.number: (point.x, point.y) for point in scene.points}
+        numbers = {label.number for label in self._front.labels}
+        known = {point.number: (point.x, point.y) for point in scene.points if point.number in numbers}
         kept = (label for label in self._front.labels if known.get(label.number) == (label.x, label.y))
         self._front.set_labels(tuple(kept))
         self._markers.show_scene(scene)

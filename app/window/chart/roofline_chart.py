@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from roofscope.app.presentation.compare.arrows import pins_on_chart
 from roofscope.app.presentation.roofline.caption import summary
-from roofscope.app.presentation.roofline.points import ChartPoint, all_points, chart_point
+from roofscope.app.presentation.roofline.points import ChartPoint
 from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, ChartY, build_scene
 from roofscope.app.presentation.roofline.strip import strip_of
 from roofscope.app.presentation.tokens import Theme
@@ -18,6 +18,7 @@ from roofscope.app.presentation.verdict_text import verdict_sentence
 from roofscope.app.window.chart.bandwidth_strip import ChartStripView
 from roofscope.app.window.chart.files import ChartCopy, ChartPicture, copy_of, put_on_clipboard
 from roofscope.app.window.chart.filter_bar import ChartBar
+from roofscope.app.window.chart.gathering import Gathering
 from roofscope.app.window.chart.hover_card import HoverCard
 from roofscope.app.window.chart.pins import PinsLayer
 from roofscope.app.window.chart.plot import RooflinePlot
@@ -25,12 +26,13 @@ from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.shown_points import ShownPoints
 from roofscope.profiling.analysis.comparison import SpeedUp
-from roofscope.profiling.analysis.verdict import verdict
+from roofscope.profiling.analysis.verdict import Verdict, verdict
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.roofline.roofline import Ceiling
 
 _REST_MS = 80  # labels move only when the view has come to rest
+_SLICE_S = 0.008  # of making points, in which no frame is lost
 _FRAME_MS = 16  # points that arrive within a frame are drawn together
 _NEXT = {Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1, Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1}
 
@@ -53,7 +55,9 @@ class RooflineChart(QWidget):
         speed_up_of: Callable[[int], SpeedUp | None] = lambda _number: None,
         shown: ShownPoints | None = None,
         parent: QWidget | None = None,
+        verdict_of: Callable[[Point], Verdict] | None = None,
     ) -> None:
+        """``verdict_of`` is for those who keep verdicts; else each point is judged here."""
         super().__init__(parent)
         self._speed_up_of = speed_up_of
         self.ask: Ask = _ask_at_once  # the window's asks a thread
@@ -61,16 +65,17 @@ class RooflineChart(QWidget):
         self._shown = shown or ShownPoints(model, self)
         self._options = ChartOptions(selected=selection.number)
         self._follows = True  # until the user zooms, the view keeps to the whole roofline
-        self._points = all_points(model.session)
-        self._are_points_stale = False
+        self._verdict_of = verdict_of
+        self._gathering = Gathering(model, verdict_of)
         self._is_running = False
-        self._scene = build_scene(model.session, self._points, self._options)
+        self._scene = build_scene(model.session, self._gathering.crowd, self._options)
         self.bar = ChartBar(theme, self._shown)
         self.plot = RooflinePlot(theme)
         self.pins = PinsLayer(self.plot, theme)
         self.strip = ChartStripView(theme)
         self.card = HoverCard(self.plot.viewport(), theme)
         self._refresh_soon = self._timer(_FRAME_MS, self._refresh)
+        self._gather_soon = self._timer(0, self._gather)
         self._labels_soon = self._timer(_REST_MS, self.plot.place_labels_now)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -196,18 +201,23 @@ class RooflineChart(QWidget):
     def _replaced(self) -> None:
         self._options = ChartOptions(selected=self._selection.number, y=self._options.y)
         self._follows = True
-        self._ceilings_changed()
-
-    def _ceilings_changed(self) -> None:
-        self._are_points_stale = True  # their warnings depend on the ceilings
+        self._gathering.begin()
         self._refresh_soon.start()
 
-    def _add_point(self, point: Point) -> None:
-        added = chart_point(point, self._model.session)
-        if added is not None and not self._are_points_stale:
-            self._points.append(added)
+    def _ceilings_changed(self) -> None:
+        self._gathering.begin_beside()  # the points' warnings depend on the ceilings
+        self._refresh_soon.start()
+
+    def _add_point(self, _point: Point) -> None:
         if not self._refresh_soon.isActive():  # else a fast stream would put the drawing off without end
             self._refresh_soon.start()
+
+    def _gather(self) -> None:
+        """Make more of the points of a large session; it is drawn again when all are there."""
+        if self._gathering.gather(_SLICE_S):
+            self._refresh()
+        else:
+            self._gather_soon.start()
 
     def _select(self, number: int | None) -> None:
         self._options = msgspec.structs.replace(self._options, selected=number)
@@ -218,10 +228,10 @@ class RooflineChart(QWidget):
 
     def _refresh(self) -> None:
         session = self._model.session
-        if self._are_points_stale:
-            self._points, self._are_points_stale = all_points(session), False
+        if not self._gathering.gather():
+            self._gather_soon.start()
         self._options = msgspec.structs.replace(self._options, shown=self._shown.numbers)
-        self._scene = build_scene(session, self._points, self._options)
+        self._scene = build_scene(session, self._gathering.crowd, self._options)
         if self._follows:
             self.plot.fit(self._scene)
         self.plot.show_scene(self._scene)
@@ -234,7 +244,7 @@ class RooflineChart(QWidget):
     def _providers(self) -> tuple[Provider, ...]:
         """Of the device's points, shown or not."""
         session = self._model.session
-        points = self._points
+        points = self._gathering.crowd.points
         if len(session.devices) > 1:
             own = {point.number for point in session.points if session.is_shown(point)}
             points = [point for point in points if point.number in own]
@@ -246,7 +256,8 @@ class RooflineChart(QWidget):
         selected = self._model.point(number) if number is not None else None
         text = summary(self._scene, session, is_running=self._is_running)
         if selected:
-            text += f" Selected: {selected.label}. {verdict_sentence(selected, verdict(selected, session))}"
+            judged = self._verdict_of(selected) if self._verdict_of else verdict(selected, session)
+            text += f" Selected: {selected.label}. {verdict_sentence(selected, judged)}"
         self.setAccessibleDescription(text)
 
     def _align_strip(self) -> None:
