@@ -10,6 +10,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from roofscope.app.presentation.roofline.caption import device_text
+from roofscope.app.window import long_lived
 from roofscope.app.window.activity_log import ActivityLog
 from roofscope.app.window.availability import Availability
 from roofscope.app.window.background import Background
@@ -126,6 +127,7 @@ class Application(QObject):
         self.table = PointTable(self.model, self)
         self.shown = ShownPoints(self.model, self, self.table.text_of, self.table.numbers_kept)
         self.table.texts_known.connect(self.shown.read_again)
+        self.table.filled.connect(long_lived.set_aside)
         self.log = ActivityLog(self)
         self.link = WorkerLink(Supervisor(self.folders.root_names, catalog.hash), target, self)
         self.fleet = FleetLink(self._new_link, lambda devices: members_of(devices, target), self)
@@ -201,6 +203,7 @@ class Application(QObject):
         self.folders.give_up()
         self.background.finish()
         self._source.close()
+        long_lived.take_back()
 
     def _notice(self, text: str) -> None:
         self.panes.cards.notice(text)
@@ -276,6 +279,8 @@ class Application(QObject):
         self.window.layout_chosen.connect(self._layout_chosen)
         controller.session_changed.connect(self._tell_device)
         self.model.environment_changed.connect(self._tell_device)
+        self.model.replaced.connect(long_lived.set_aside)
+        panes.chart.gathered.connect(long_lived.set_aside)
         self._restyle()
         self._tell_reasons()
 

@@ -4,7 +4,7 @@ import copy
 from collections.abc import Callable
 
 import msgspec
-from PySide6.QtCore import QPoint, QPointF, QSize, Qt, QTimer
+from PySide6.QtCore import QPoint, QPointF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
@@ -46,6 +46,8 @@ def _ask_at_once(question: Callable[[], ChartCopy], deliver: Callable[[ChartCopy
 
 class RooflineChart(QWidget):
     """Draws the session of a model, and shares one selection with the other panes."""
+
+    gathered = Signal()  # a slice of the points of a large session is made
 
     def __init__(
         self,
@@ -214,7 +216,9 @@ class RooflineChart(QWidget):
 
     def _gather(self) -> None:
         """Make more of the points of a large session; it is drawn again when all are there."""
-        if self._gathering.gather(_SLICE_S):
+        is_whole = self._gathering.gather(_SLICE_S)
+        self.gathered.emit()
+        if is_whole:
             self._refresh()
         else:
             self._gather_soon.start()

@@ -58,6 +58,7 @@ class PointTable(QAbstractTableModel):
 
     counts_changed = Signal()  # another number of rows is shown, or of another session
     texts_known = Signal()  # of all rows whole: words may be found that were not
+    filled = Signal()  # a slice of rows that nobody has asked for is made
     rows_changed = Signal(object)  # frozenset[int] of points whose figures changed; None for all
 
     def __init__(self, model: SessionModel, parent: QObject | None = None) -> None:
@@ -276,6 +277,7 @@ class PointTable(QAbstractTableModel):
 
     def _fill(self) -> None:
         self.rows.make_more(_FILL_S)
+        self.filled.emit()
         if not self.rows.is_whole:
             self._filling.start(0)
             return
