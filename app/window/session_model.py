@@ -31,6 +31,7 @@ class SessionModel(QObject):
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session = session
+        self._by_number: tuple[tuple[Point, ...], dict[int, Point]] = ((), {})
 
     @property
     def session(self) -> Session:
@@ -56,7 +57,12 @@ class SessionModel(QObject):
         self._session.specs = {**self._session.specs, spec.name: spec}  # a thread may read those there were
 
     def add_point(self, point: Point) -> None:
+        before, known = self._by_number
+        is_known = before is self._session.points
         self._session.points = (*self._session.points, point)
+        if is_known:
+            known[point.number] = point
+            self._by_number = self._session.points, known
         self.point_added.emit(point)
 
     def add_ceiling(self, ceiling: Ceiling, origin: int | None = None) -> None:
@@ -85,7 +91,10 @@ class SessionModel(QObject):
         return self._session.marks.get(number, Mark())
 
     def point(self, number: int) -> Point | None:
-        return next((point for point in self._session.points if point.number == number), None)
+        points, known = self._session.points, self._by_number
+        if known[0] is not points:
+            self._by_number = known = points, {point.number: point for point in points}
+        return known[1].get(number)
 
     def trace_of(self, point: Point) -> TraceInfo | None:
         """The newest trace of the point's implementation on its workload."""

@@ -22,8 +22,8 @@ from roofscope.app.presentation.roofline.ceiling_names import (
     names_at_right,
     source_note,
 )
+from roofscope.app.presentation.roofline.crowd import Columns
 from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, Text, View
-from roofscope.app.presentation.roofline.points import ChartPoint
 from roofscope.app.presentation.roofline.ridge_ticks import RidgeTick, ridge_ticks
 from roofscope.app.presentation.roofline.scene import ChartScene
 from roofscope.app.presentation.tokens import Tone
@@ -56,15 +56,7 @@ class ChartLayout(Struct, frozen=True):
 
 def places_of(scene: ChartScene) -> NDArray[np.float64]:
     """Places of the scene's points and then its ghosts in the plane, a row each."""
-    return np.concatenate((places_of_points(scene.points), places_of_points(scene.ghosts)))
-
-
-def places_of_points(points: Sequence[ChartPoint]) -> NDArray[np.float64]:
-    """Their places in the plane, a row each."""
-    places = np.empty((len(points), 2))
-    places[:, 0] = np.fromiter((point.x for point in points), dtype=np.float64, count=len(points))
-    places[:, 1] = np.fromiter((point.y for point in points), dtype=np.float64, count=len(points))
-    return places
+    return Columns.of((*scene.points, *scene.ghosts)).places
 
 
 def lay_out(

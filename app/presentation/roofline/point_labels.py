@@ -43,11 +43,17 @@ class PointLabel(Struct, frozen=True):
 
 
 def place_labels(
-    scene: ChartScene, view: View, font: Font, layout: ChartLayout, reserved: Sequence[Box] = ()
+    scene: ChartScene,
+    view: View,
+    font: Font,
+    layout: ChartLayout,
+    reserved: Sequence[Box] = (),
+    places: NDArray[np.float64] | None = None,
 ) -> tuple[PointLabel, ...]:
     """Place a label a group at its best point, the selected point's own first, then from the top down.
 
-    Texts keep off markers, ceilings, the pill and what is ``reserved``; leaders cross no text.
+    Texts keep off markers, ceilings, the pill and what is ``reserved``; leaders cross no text. ``places`` are
+    those of the scene's points, where somebody has them.
     """
     occupied, texts = _Occupied(view.box), _Occupied(view.box)
     for box in (*reserved, *([layout.pill] if layout.pill else [])):
@@ -61,7 +67,8 @@ def place_labels(
             if piece := view.clip((one.x, one.y), (two.x, two.y)):
                 for box in boxes_along(*piece, 3.0, 5.0):
                     occupied.add(box)
-    occupied.add_around(view.pixels(places_of(scene)), scene.marker / 2 + 2)
+    places = places_of(scene) if places is None else places
+    occupied.add_around(view.pixels(places), scene.marker / 2 + 2)
     wanted = [
         (group.label, group.points[0]) for group in sorted(scene.groups, key=lambda group: -group.points[0].y)
     ]

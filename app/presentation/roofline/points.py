@@ -129,9 +129,12 @@ def paths_of(points: Sequence[ChartPoint], selected: int | None) -> tuple[tuple[
     """Each implementation over its sizes at one dtype: of a kernel that is alone, and of the selected one."""
     if len({point.kernel for point in points}) == 1:
         swept = points
+    elif selected is None:
+        return ()
     else:
         chosen = next((point for point in points if point.number == selected), None)
-        swept = [point for point in points if chosen and _sweep(point) == _sweep(chosen)]
+        swept = [point for point in points if chosen and point.name == chosen.name]
+        swept = [point for point in swept if chosen and _sweep(point) == _sweep(chosen)]
     sweeps: dict[tuple[str, str, Dtype, Regime], list[ChartPoint]] = {}
     for point in swept:
         sweeps.setdefault(_sweep(point), []).append(point)

@@ -13,12 +13,11 @@ from enum import StrEnum
 from msgspec import Struct
 
 from roofscope.app.presentation.roofline.ceiling_lines import RidgePoint, RoofLine, roof_lines
-from roofscope.app.presentation.roofline.crowd import Crowd
+from roofscope.app.presentation.roofline.crowd import Arranged, Crowd
 from roofscope.app.presentation.roofline.points import (
     ChartPoint,
     PointGroup,
     StripPoint,
-    grouped,
     paths_of,
 )
 from roofscope.app.presentation.roofline.ranges import Range, data_ranges, machine_ranges, roof_range
@@ -91,6 +90,8 @@ class ChartScene(Struct, frozen=True):
     untimed_count: int = 0  # failed, skipped or cancelled: they have no place on a chart
     y: ChartY = ChartY.RATE
     unroofed_count: int = 0  # points without a ceiling that judges them: with y their share of it, not drawn
+    kernels: tuple[str, ...] = ()  # in the order of drawing
+    warned_count: int = 0
     paths: tuple[tuple[ChartPoint, ...], ...] = ()  # an implementation over its sizes, in their order
 
     @property
@@ -135,15 +136,11 @@ def build_scene(
     shown = own & crowd.among(options.shown)
     arranged = crowd.arranged(shown, of_roof=of_roof)
     placed, ghosts = arranged.newest, arranged.earlier
-    unroofed_count = 0
-    if of_roof:
-        unroofed_count = sum(point.fraction is None for point in placed)
-        placed, ghosts = _with_roof(placed), _with_roof(ghosts)
     known = tuple(source for source in Source if any(c.source is source for c in roofline.ceilings))
     sources = _default_sources(known, crowd.regimes(shown)) if options.sources is None else options.sources
     pipes = tuple(b for b in Bound if not b.is_memory and any(c.bound is b for c in roofline.ceilings))
     bounds = _default_bounds(pipes, crowd.bounds(own)) if options.bounds is None else options.bounds
-    lines, ridges = roof_lines(roofline, sources, bounds, _lit_bounds(placed, options))
+    lines, ridges = roof_lines(roofline, sources, bounds, _lit_bounds(arranged, options.selected))
     xs, ys, shares = crowd.extents(own)
     x_range, y_range = machine_ranges(roofline, bounds) or data_ranges(xs, ys)
     return ChartScene(
@@ -154,7 +151,7 @@ def build_scene(
         points=placed,
         ghosts=ghosts,
         strip=arranged.strip,
-        groups=grouped(placed),
+        groups=arranged.groups,
         sources=sources,
         known_sources=known,
         bounds=bounds,
@@ -164,19 +161,14 @@ def build_scene(
         hidden_count=int(own.sum() - shown.sum()),
         untimed_count=sum(
             point.measured is None and session.is_shown(point) and options.keeps(point.number)
-            for point in session.points
+            for point in (session.points if crowd.untimed is None else crowd.untimed)
         ),
         y=options.y,
-        unroofed_count=unroofed_count,
+        unroofed_count=arranged.unroofed_count,
         paths=paths_of(placed, options.selected),
+        kernels=arranged.kernels,
+        warned_count=arranged.warned_count,
     )
-
-
-def _with_roof(points: tuple[ChartPoint, ...]) -> tuple[ChartPoint, ...]:
-    """The same tuple where all have one: who draws it sees that nothing has changed."""
-    if all(point.fraction is not None for point in points):
-        return points
-    return tuple(point for point in points if point.fraction is not None)
 
 
 def _target(session: Session, points: Sequence[ChartPoint], options: ChartOptions) -> Target | None:
@@ -205,9 +197,8 @@ def _default_bounds(known: Sequence[Bound], of_points: AbstractSet[Bound]) -> fr
     return frozenset(wanted or known)
 
 
-def _lit_bounds(points: Sequence[ChartPoint], options: ChartOptions) -> frozenset[Bound] | None:
+def _lit_bounds(arranged: Arranged, selected: int | None) -> frozenset[Bound] | None:
     """Compute bounds of the selected point, else of all points shown; None lights everything."""
-    selected = (point.bound for point in points if point.number == options.selected)
-    lit = {bound for bound in selected if bound} if options.selected is not None else set[Bound]()
-    lit = lit or {point.bound for point in points if point.bound}
-    return frozenset(lit) or None
+    chosen = (point.bound for point in arranged.newest if point.number == selected)
+    lit = next(chosen, None) if selected is not None else None
+    return frozenset({lit} if lit else arranged.bounds) or None

@@ -42,12 +42,14 @@ class BackLayer(Layer):
     def __init__(self, box: pg.ViewBox) -> None:
         super().__init__(box, -50)
         self._layout: ChartLayout | None = None
-        self._bars: NDArray[np.float64] | None = None  # lengths of the points' intervals
+        self._spans: NDArray[np.float64] = np.empty(0)  # from the lower ends of the intervals to the upper
+
+    def set_spans(self, spans: NDArray[np.float64]) -> None:
+        """Of the intervals of the points, in the scene's order; before the scene."""
+        self._spans = spans
 
     def set_scene(self, scene: ChartScene, layout: ChartLayout, view: View) -> None:
         self.prepareGeometryChange()
-        if not scene.has_points_of(self._scene):
-            self._bars = None
         self._scene, self._layout, self._view = scene, layout, view
         self.update()
 
@@ -113,10 +115,7 @@ class BackLayer(Layer):
             painter.drawPolyline([QPointF(view.px(point.x), view.py(point.y)) for point in path])
 
     def _paint_error_bars(self, painter: QPainter, scene: ChartScene, view: View, theme: Theme) -> None:
-        if self._bars is None:
-            spans = (point.y_high - point.y_low for point in scene.points)
-            self._bars = np.fromiter(spans, dtype=np.float64, count=len(scene.points))
-        lengths = self._bars * (view.box.height / view.y.span)
+        lengths = self._spans * (view.box.height / view.y.span)
         for index in np.flatnonzero(lengths > scene.marker):  # a shorter one is hidden behind its marker
             point = scene.points[index]
             x, top, bottom = view.px(point.x), view.py(point.y_high), view.py(point.y_low)

@@ -7,16 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtGui import QBrush, QColor, QPainterPath, QPen
 
-from roofscope.app.presentation.roofline.layout import places_of_points
+from roofscope.app.presentation.roofline.crowd import PROVIDERS, Columns
 from roofscope.app.presentation.roofline.scene import ChartScene
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.chart.markers import drawn_in, marker_path, warning_paths
 from roofscope.app.window.chart.plotting import pg
-from roofscope.profiling.planning.spec import Provider
 
 _GHOST_ALPHA = 90
 _MARKER_ROOM, _WARNING_ROOM = 1.5, 2.7  # times a marker's size, of what is drawn for one
-_INDEX = {provider: index for index, provider in enumerate(Provider)}
 
 
 class _Style(NamedTuple):
@@ -65,9 +63,10 @@ class MarkerItems:
     def __init__(self, plot: pg.PlotWidget, theme: Theme) -> None:
         self._theme = theme
         self._scene: ChartScene | None = None
+        self._columns = Columns.of(())
         self._styled_for: tuple[Theme, float] | None = None
         self.ghosts, self.points, self.grounds, self.signs = (_Markers() for _ in range(4))
-        self._symbols = [drawn_in(_MARKER_ROOM, marker_path(provider)) for provider in Provider]
+        self._symbols = [drawn_in(_MARKER_ROOM, marker_path(provider)) for provider in PROVIDERS]
         self._ground, self._sign = (drawn_in(_WARNING_ROOM, path) for path in warning_paths())
         for item in (self.ghosts, self.points, self.grounds, self.signs):
             plot.addItem(item)
@@ -75,20 +74,20 @@ class MarkerItems:
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
         if self._scene:
-            self.show_scene(self._scene)
+            self.show_scene(self._scene, self._columns)
 
-    def show_scene(self, scene: ChartScene) -> None:
+    def show_scene(self, scene: ChartScene, columns: Columns) -> None:
         """Markers that stay as they are, as at a selection, are not touched."""
-        before, self._scene = self._scene, scene
+        before, self._scene, self._columns = self._scene, scene, columns
         style = self._theme, scene.marker
         if style == self._styled_for and scene.has_points_of(before):
             return
         if style != self._styled_for:
             self._style(*style)
-        for item, points in ((self.points, scene.points), (self.ghosts, scene.ghosts)):
-            codes = np.fromiter((_INDEX[point.provider] for point in points), dtype=np.int64)
-            item.show_markers(places_of_points(points), codes)
-        warned = places_of_points([point for point in scene.points if point.warns])
+        count = len(scene.points)
+        for item, some in ((self.points, slice(count)), (self.ghosts, slice(count, None))):
+            item.show_markers(columns.places[some], columns.providers[some])
+        warned = columns.places[:count][columns.warns[:count]]
         for item in (self.grounds, self.signs):
             item.show_markers(warned, np.zeros(len(warned), dtype=np.int64))
 
@@ -98,7 +97,7 @@ class MarkerItems:
         edge.setCosmetic(True)  # the marker's outline is scaled
         none = pg.mkPen(None)
         for item, pen, alpha in ((self.points, edge, 255), (self.ghosts, none, _GHOST_ALPHA)):
-            brushes = [QBrush(_with_alpha(theme.provider(provider), alpha)) for provider in Provider]
+            brushes = [QBrush(_with_alpha(theme.provider(provider), alpha)) for provider in PROVIDERS]
             pairs = zip(self._symbols, brushes, strict=True)
             item.set_styles([_Style(symbol, size * _MARKER_ROOM, pen, brush) for symbol, brush in pairs])
         room = size * _WARNING_ROOM

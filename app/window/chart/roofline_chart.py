@@ -238,7 +238,8 @@ class RooflineChart(QWidget):
         self._scene = build_scene(session, self._gathering.crowd, self._options)
         if self._follows:
             self.plot.fit(self._scene)
-        self.plot.show_scene(self._scene)
+        columns = self._gathering.crowd.columns_of(self._scene.points, self._scene.ghosts)
+        self.plot.show_scene(self._scene, columns)
         self.pins.show_pins(pins_on_chart(session, self._scene))
         self.bar.show_scene(self._scene, session, self._options, self._providers())
         self.strip.show_strip(strip_of(self._scene), self._options.selected)
@@ -247,12 +248,11 @@ class RooflineChart(QWidget):
 
     def _providers(self) -> tuple[Provider, ...]:
         """Of the device's points, shown or not."""
-        session = self._model.session
-        points = self._gathering.crowd.points
+        session, crowd = self._model.session, self._gathering.crowd
+        own = crowd.among(None)
         if len(session.devices) > 1:
-            own = {point.number for point in session.points if session.is_shown(point)}
-            points = [point for point in points if point.number in own]
-        present = {point.provider for point in points}
+            own = crowd.among({point.number for point in session.points if session.is_shown(point)})
+        present = crowd.providers(own)
         return tuple(provider for provider in Provider if provider in present)
 
     def _describe(self) -> None:
