@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from roofscope.app.presentation.compare.arrows import pins_on_chart
 from roofscope.app.presentation.roofline.caption import summary
+from roofscope.app.presentation.roofline.crowd import Crowd
 from roofscope.app.presentation.roofline.points import ChartPoint
 from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, ChartY, build_scene
 from roofscope.app.presentation.roofline.strip import strip_of
@@ -70,7 +71,7 @@ class RooflineChart(QWidget):
         self._verdict_of = verdict_of
         self._gathering = Gathering(model, verdict_of)
         self._is_running = False
-        self._scene = build_scene(model.session, self._gathering.crowd, self._options)
+        self._scene = build_scene(model.session, self.crowd, self._options)
         self.bar = ChartBar(theme, self._shown)
         self.plot = RooflinePlot(theme)
         self.pins = PinsLayer(self.plot, theme)
@@ -99,6 +100,11 @@ class RooflineChart(QWidget):
     @property
     def options(self) -> ChartOptions:
         return self._options
+
+    @property
+    def crowd(self) -> Crowd:
+        """The points that a scene is made of."""
+        return self._gathering.crowd
 
     def sizeHint(self) -> QSize:
         return QSize(820, 560)
@@ -235,10 +241,10 @@ class RooflineChart(QWidget):
         if not self._gathering.gather():
             self._gather_soon.start()
         self._options = msgspec.structs.replace(self._options, shown=self._shown.numbers)
-        self._scene = build_scene(session, self._gathering.crowd, self._options)
+        self._scene = build_scene(session, self.crowd, self._options)
         if self._follows:
             self.plot.fit(self._scene)
-        columns = self._gathering.crowd.columns_of(self._scene.points, self._scene.ghosts)
+        columns = self.crowd.columns_of(self._scene.points, self._scene.ghosts)
         self.plot.show_scene(self._scene, columns)
         self.pins.show_pins(pins_on_chart(session, self._scene))
         self.bar.show_scene(self._scene, session, self._options, self._providers())
@@ -248,7 +254,7 @@ class RooflineChart(QWidget):
 
     def _providers(self) -> tuple[Provider, ...]:
         """Of the device's points, shown or not."""
-        session, crowd = self._model.session, self._gathering.crowd
+        session, crowd = self._model.session, self.crowd
         own = crowd.among(None)
         if len(session.devices) > 1:
             own = crowd.among({point.number for point in session.points if session.is_shown(point)})

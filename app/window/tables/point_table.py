@@ -203,8 +203,13 @@ class PointTable(QAbstractTableModel):
                 return None
 
     def sort(self, column: int, order: Qt.SortOrder = _ASCENDING) -> None:
-        self._sorted_by = (column, order) if 0 <= column < len(COLUMNS) else None
-        self._rearrange()
+        wanted = (column, order) if 0 <= column < len(COLUMNS) else None
+        if wanted != self._sorted_by:  # Qt's view asks twice
+            self._sorted_by = wanted
+            self._rearrange()
+
+    def is_sorted_by(self, column: int, order: Qt.SortOrder) -> bool:
+        return self._sorted_by == (column, order)
 
     # What the session and the user change
 
