@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from roofscope.profiling.results.outcome import TimeStats
     from roofscope.profiling.results.session import Point, Session
 
-SESSION = ASSETS / "sessions" / "h200.roofscope"
+EXAMPLE = ASSETS / "sessions" / "h200.roofscope"
 FRAME_S = 1 / 60
 FRAMES = 40
 _SORTED = (4, 5, 1, 6)  # columns: a time, a share, a name, a ratio
@@ -52,12 +52,19 @@ def places() -> UserPaths:
     return UserPaths(folder / "s", folder / "window.json", folder / "c", folder / "a")
 
 
+def own_session() -> Path:
+    """A copy of the example, which an action may write to."""
+    copied = Path(tempfile.mkdtemp(prefix="roofscope-budgets-"), EXAMPLE.name)
+    copied.write_bytes(EXAMPLE.read_bytes())
+    return copied
+
+
 def open_window() -> Application:
     """With tests' invented devices and their worker, which computes nothing."""
     from roofscope.tests.qt.conftest import FakeDevices, FakeTarget
 
     made = build_window(QApplication([]), places(), source=FakeDevices(), target=FakeTarget("quick"))
-    made.start([SESSION])
+    made.start([own_session()])
     made.window.resize(1280, 800)
     made.window.show()
     event_loop.run_loop(until=lambda: made.panes.plan_bar.device() is not None)
@@ -99,7 +106,7 @@ def _varied(job: "Job", copy: int) -> "Job":
 
 
 def of_size(wanted: int) -> "Session":
-    session = load(SESSION)
+    session = load(EXAMPLE)
     session.points = tuple(replicas(session.points, wanted))
     return session
 
@@ -115,7 +122,7 @@ def part_start(_: int) -> None:
 
     app, times = QApplication([]), list[float]()
     made = build_window(app, places())
-    made.start([SESSION])
+    made.start([EXAMPLE])
     painted = Painted()
     made.window.installEventFilter(painted)
     made.window.show()
@@ -130,6 +137,37 @@ def part_actions(repeats: int) -> None:
         for _ in range(repeats):
             say(name, *event_loop.longest_block(act, until=until))
     made.window.close()
+
+
+def part_crowd(repeats: int) -> None:
+    """What is done to the window as a whole, with 10,000 points in it."""
+    made, session = open_window(), of_size(10_000)
+    made.model.replace(session)
+    event_loop.run_loop(until=lambda: made.table.rows.is_whole)
+    event_loop.longest_block(lambda: None)
+    numbers = count(1, 7)
+    say("10,000 rows: selection", *event_loop.longest_block(lambda: made.selection.select(next(numbers))))
+    for name, act in whole_window(made):
+        for _ in range(repeats * 2):
+            say(f"10,000 rows: {name}", *event_loop.longest_block(act))
+    made.window.close()
+
+
+def whole_window(made: Application) -> Iterator[tuple[str, Callable[[], object]]]:
+    from roofscope.app.presentation.roofline.scene import ChartY
+    from roofscope.app.window.commands import CommandId
+
+    actions, turn = made.window.actions_of, count()
+    layouts = (CommandId.LAYOUT_ANALYSE, CommandId.LAYOUT_PRESENT, CommandId.LAYOUT_MEASURE)
+    numbers = [point.number for point in made.model.session.points if point.measured]
+    yield "layout", lambda: actions[layouts[next(turn) % 3]].trigger()
+    yield (
+        "text size",
+        lambda: (made.text_size.smaller if next(turn) % 2 else made.text_size.larger)(),
+    )
+    yield "height on the chart", lambda: made.panes.chart.set_y(tuple(ChartY)[next(turn) % 2])
+    made.selection.select(numbers[0])
+    yield "pin", actions[CommandId.PIN].trigger
 
 
 def actions(made: Application) -> Iterator[tuple[str, Callable[[], object], Callable[[], bool]]]:
@@ -156,6 +194,9 @@ def actions(made: Application) -> Iterator[tuple[str, Callable[[], object], Call
     yield "SVG", lambda: made.commands.export(folder / "a.svg"), at_once
     yield "copy image", made.panes.chart.copy_image, at_once
     yield "copy rows", trigger(CommandId.COPY), at_once
+    for name, act in whole_window(made):
+        yield name, act, at_once
+    yield "session opens", lambda: made.controller.open(own_session()), at_once
     yield "theme", trigger(CommandId.THEME_DARK, CommandId.THEME_LIGHT), at_once
     yield "Run", trigger(CommandId.RUN), lambda: not made.controller.is_running
 
@@ -300,6 +341,7 @@ PARTS = {
     "arriving": part_arriving,
     "frames": part_frames,
     "table": part_table,
+    "crowd": part_crowd,
     "many": part_many,
 }
 
