@@ -270,7 +270,7 @@ class Application(QObject):
         panes.sweep.noticed.connect(panes.cards.notice)
         panes.sweep.said.connect(self.window.say)
         self.background.failed.connect(panes.cards.notice)
-        self.window.file_dropped.connect(controller.open)
+        self.window.file_dropped.connect(self.commands.sessions.open)
         self.window.file_dropped_to_compare.connect(self.commands.compare_with)
         self.window.closing.connect(self.close)
         self.selection.changed.connect(self._follow_selection)

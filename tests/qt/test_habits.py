@@ -93,7 +93,7 @@ def test_a_window_closed_before_the_first_result_leaves_no_empty_session(
 
 
 def test_the_example_is_one_click_away_and_never_the_users_own(
-    open_window: OpenWindow, paths: UserPaths, session_file: Path, tmp_path: Path
+    open_window: OpenWindow, paths: UserPaths, session_file: Path, tmp_path: Path, qtbot: QtBot
 ) -> None:
     write_session(paths.example)
     link = tmp_path / "link"
@@ -101,14 +101,14 @@ def test_the_example_is_one_click_away_and_never_the_users_own(
     application = open_window(session_file)
     assert "Open the example" not in card_of(application)
     press(application, CommandId.EXAMPLE)
-    assert application.model.session.path == paths.example
+    qtbot.waitUntil(lambda: application.model.session.path == paths.example, timeout=60_000)
     assert application.controller.open(link / "sessions" / paths.example.name)
     assert application.controller.keeper.is_example
     assert application.settings.recent_sessions == (session_file,)
     press(application, CommandId.NEW)
     assert "Open the example" in card_of(application)
     click_card(application, "Open the example")
-    assert application.model.session.path == paths.example
+    qtbot.waitUntil(lambda: application.model.session.path == paths.example, timeout=60_000)
     menus = {menu.text(): menu.menu().actions() for menu in application.window.menuBar().actions()}
     example = application.window.actions_of[CommandId.EXAMPLE]
     assert example in menus["&File"]

@@ -22,7 +22,10 @@ from roofscope.app.window.tables import row_store as row_store_module
 from roofscope.app.window.tables.point_table import PointTable
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results import session_writer
+from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.session import Point, Session
+from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.tests.qt.conftest import OpenWindow
 from roofscope.tests.sessions import make_session
 from roofscope.tests.unit.test_work_done import counted
@@ -159,3 +162,24 @@ def test_the_collector_passes_over_a_session_until_the_window_closes(application
     assert gc.get_freeze_count() > 480
     long_lived.take_back()
     assert gc.get_freeze_count() == 0
+
+
+def test_a_first_pin_does_not_read_the_file_again(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = counted(monkeypatch, session_writer, "load")
+    number = next(timed(application.model.session.points))
+    application.controller.mark(number, Mark(note="mine"))
+    assert application.model.mark(number).note == "mine"
+    assert not read
+
+
+def test_a_file_that_has_changed_is_read_again_before_it_is_written(
+    application: Application, session_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = counted(monkeypatch, session_writer, "load")
+    with SessionStore.append(session_file) as store:
+        store.add_mark(2, Mark(note="from elsewhere"))
+    number = next(timed(application.model.session.points))
+    application.controller.mark(number, Mark(note="mine"))
+    assert len(read) == 2
