@@ -99,7 +99,7 @@ def test_a_large_session_is_drawn_in_part_and_then_whole(qtbot: QtBot) -> None:
     assert counts  # it took slices
 
 
-def test_other_ceilings_leave_the_points_until_all_are_judged_anew(qtbot: QtBot) -> None:
+def test_other_ceilings_leave_the_points_until_all_are_judged_again(qtbot: QtBot) -> None:
     session = crowded(12)
     panes = Panes(qtbot, session)
     wanted = drawn(panes.chart)

@@ -27,7 +27,7 @@ class Gathering:
         self._next = 0
 
     def begin_beside(self) -> None:
-        """The same points, judged anew: the old ones are drawn until all are there."""
+        """The same points, judged again: the old ones are drawn until all are there."""
         self._coming = _empty()
         self._next = 0
 

@@ -151,7 +151,7 @@ class PointTable(QAbstractTableModel):
         return frozenset(self.rows.points[index].number for index in kept)
 
     def verdict_of(self, point: Point) -> Verdict:
-        """Found once, whoever asks; also of a point that the table has not."""
+        """Found once for all that ask; also of a point that the table has not."""
         index = self.rows.index_of(point.number)
         return self.rows.verdict(index) if index is not None else verdict(point, self._model.session)
 
