@@ -71,7 +71,7 @@ def open_window() -> Application:
 
 
 def of_size(wanted: int) -> "Session":
-    session = load(EXAMPLE)
+    session = load(own_session())  # a pin is written into its file
     session.points = tuple(replicas(session.points, wanted))
     return session
 
