@@ -8,7 +8,6 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QDialog
 
 from roofscope.app.presentation.formatting import counted_text
-from roofscope.app.presentation.view_filter import ViewFilter
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.selection import Selection
@@ -42,11 +41,6 @@ class PointCommands(QObject):
         super().__init__(parts.window)
         self._parts = parts
         self._steps = steps
-        self._filter = parts.shown.filter  # before the next change of it
-        self._session = parts.model.session  # that the filter belongs to
-        self._typed: _Typed | None = None
-        parts.shown.changed.connect(self._note_filter)
-        parts.model.replaced.connect(self._session_replaced)
 
     @property
     def handlers(self) -> Mapping[CommandId, Callable[[], object]]:
@@ -122,7 +116,7 @@ class PointCommands(QObject):
 
     def _mark(self, text: str, number: int, wanted: Mark) -> None:
         before, give = self._parts.model.mark(number), self._parts.controller.mark
-        self._take(text, lambda: give(number, wanted), lambda: give(number, before))
+        self._steps.take(text, lambda: give(number, wanted), lambda: give(number, before))
 
     def _hide(self) -> None:
         """The rows that are selected, or the one point."""
@@ -142,51 +136,3 @@ class PointCommands(QObject):
         point = self.selected
         found = {table.point_at(row).number for row in rows}
         return frozenset(found or ({point.number} if point else ()))
-
-    def _take(self, text: str, do: Callable[[], bool], undo: Callable[[], bool]) -> None:
-        """A step that belongs to the session shown: in another one the numbers are other points'."""
-        session = self._parts.model.session
-
-        def here(act: Callable[[], bool]) -> bool:
-            if self._parts.model.session is not session:
-                self._parts.window.say("That was in another session.")
-                return False
-            return act()
-
-        self._steps.take(text, lambda: here(do), lambda: here(undo))
-
-    def _session_replaced(self) -> None:
-        self._session, self._filter = self._parts.model.session, self._parts.shown.filter
-
-    def _note_filter(self, wanted: ViewFilter) -> None:
-        """Whatever pane changed the filter: a step, and all that is typed into it is one."""
-        before, session = self._filter, self._session
-        if wanted == before:
-            return
-        self._filter = wanted
-        if self._parts.model.session is not session or self._steps.is_at_work:
-            return  # the filter of another session was forgotten
-        is_typing = replace(wanted, text="") == replace(before, text="")
-        if is_typing and self._typed and self._typed.position == self._steps.position:
-            self._typed.now = wanted
-            return
-        change = _Typed(wanted)
-
-        def show(one: ViewFilter) -> bool:
-            if self._parts.model.session is not session:
-                return False
-            self._parts.shown.show(one)
-            return True
-
-        text = "hiding" if len(wanted.put_aside) > len(before.put_aside) else "filter"
-        self._steps.note(text, lambda: show(change.now), lambda: show(before))
-        change.position = self._steps.position
-        self._typed = change if is_typing else None
-
-
-class _Typed:
-    """A change of the filter that later letters go into while it is the last step."""
-
-    def __init__(self, now: ViewFilter) -> None:
-        self.now = now
-        self.position = 0

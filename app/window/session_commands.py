@@ -19,7 +19,7 @@ from roofscope.app.window.settings import Settings
 from roofscope.app.window.shell.file_dialogs import FileDialogs
 from roofscope.app.window.shell.main_window import MainWindow, Panes
 from roofscope.app.window.shell.recent_menu import RecentMenu
-from roofscope.app.window.undo import UndoSteps
+from roofscope.app.window.undo import Step, UndoSteps
 from roofscope.profiling.paths import SUFFIX
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import SessionError, load
@@ -122,7 +122,8 @@ class SessionCommands(QObject):
             now[0] = found
             return self._forget(trashed.path)
 
-        self._steps.note(f"removal of {trashed.path.stem}", again, lambda: controller.bring_back(now[0]))
+        text = f"removal of {trashed.path.stem}"
+        self._steps.note(Step(text, again, lambda: controller.bring_back(now[0]), outlives=True))
 
     def _write(self, path: Path, write: Callable[[], None]) -> None:
         """In the background: hundreds of points take a second."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from msgspec import Struct
 from PySide6.QtCore import QObject, Signal
 
 from roofscope.app.presentation.view_filter import ViewFilter, search_text
@@ -10,6 +11,14 @@ from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.results.session import Point
 
 _MOST_STEPS = 100
+
+
+class Shown(Struct, frozen=True):
+    """What is shown, and the filters of before that Esc goes back to."""
+
+    view: ViewFilter = ViewFilter()
+    before: tuple[ViewFilter, ...] = ()
+    step_number: int = 0
 
 
 class ShownPoints(QObject):
@@ -30,7 +39,9 @@ class ShownPoints(QObject):
         super().__init__(parent)
         self._model = model
         self._filter = ViewFilter()
-        self._before: list[ViewFilter] = []
+        self._before: tuple[ViewFilter, ...] = ()  # to which Esc goes back
+        self._step_number = 0
+        self._start = Shown()  # of the last step
         self._numbers: frozenset[int] | None = None
         self._text_of = text_of or self._made_text
         model.replaced.connect(self.forget)
@@ -50,6 +61,16 @@ class ShownPoints(QObject):
     def keeps(self, number: int) -> bool:
         return self._numbers is None or number in self._numbers
 
+    @property
+    def state(self) -> Shown:
+        """All that ``restore`` needs to come back to here."""
+        return Shown(self._filter, self._before, self._step_number)
+
+    @property
+    def step_number(self) -> int:
+        """Of the user's last step: while it stays, what changes belongs to that one."""
+        return self._step_number
+
     def show(self, wanted: ViewFilter) -> None:
         """A step of the user. What is typed is one step, however many keys it takes."""
         if wanted == self._filter:
@@ -57,23 +78,46 @@ class ShownPoints(QObject):
         typed = ViewFilter.__struct_fields__[:-1]
         is_typing = self._before and all(getattr(wanted, n) == getattr(self._filter, n) for n in typed)
         if not (is_typing and self._filter.text):
-            self._before = [*self._before[-_MOST_STEPS:], self._filter]
+            self._begin_step()
+            self._before = (*self._before[-_MOST_STEPS:], self._filter)
         self._take(wanted)
 
+    def show_instead(self, wanted: ViewFilter) -> None:
+        """The last step leads here: a double click was a click first."""
+        start = self._start
+        self._before = start.before if wanted == start.view else (*start.before, start.view)
+        self._take(wanted)
+
+    def show_all(self) -> None:
+        self.show(ViewFilter())
+
     def step_back(self) -> bool:
-        """Undo the last step; False where everything is shown already."""
+        """Esc: show what was shown before the last step; False where everything is shown already."""
         if self._filter.is_open:
             return False
-        self._take(self._before.pop() if self._before else ViewFilter())
+        self._begin_step()
+        *before, wanted = self._before or (ViewFilter(),)
+        self._before = tuple(before)
+        self._take(wanted)
+        return True
+
+    def restore(self, state: Shown) -> bool:
+        """Be as it was then; no step by itself."""
+        self._before = state.before
+        self._take(state.view)
         return True
 
     def forget(self) -> None:
         """Show everything, and know no step: of another session."""
         self._take(ViewFilter())
 
+    def _begin_step(self) -> None:
+        self._start = self.state
+        self._step_number += 1
+
     def _take(self, wanted: ViewFilter) -> None:
         if wanted.is_open:
-            self._before = []  # else a step back would filter again
+            self._before = ()  # else a step back would filter again
         is_new = wanted != self._filter
         self._filter = wanted
         self._find()

@@ -13,6 +13,7 @@ from roofscope.app.window.background import Background
 from roofscope.app.window.commands import COMMAND_OF, CommandId, tool_tip
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.device_source import DeviceSource
+from roofscope.app.window.filter_steps import FilterSteps
 from roofscope.app.window.folder_commands import FolderCommands
 from roofscope.app.window.help_commands import HelpCommands
 from roofscope.app.window.notices import Topic
@@ -71,6 +72,7 @@ class WindowCommands(QObject):
         self._pin_text = self._actions[CommandId.PIN].text()
         self._why_not: dict[CommandId, str] = {}
         self.steps = UndoSteps(self)
+        self.filter_steps = FilterSteps(parts.shown, parts.model, self.steps)
         self.sessions = SessionCommands(parts, dialogs, self.steps, example)
         self.points = PointCommands(parts, self.steps)
         self.help = HelpCommands(parts, self.why_not)
@@ -84,6 +86,7 @@ class WindowCommands(QObject):
         parts.controller.running_changed.connect(self._running_changed)
         parts.controller.session_changed.connect(self._refresh)
         parts.model.replaced.connect(self._forget_selection)
+        parts.model.replaced.connect(self.steps.forget_session)
         parts.model.point_added.connect(self._refresh)
         parts.model.marks_changed.connect(self._refresh)
         parts.shown.changed.connect(self._refresh)

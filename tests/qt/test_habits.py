@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
+from roofscope.app.presentation.view_filter import ViewFilter
 from roofscope.app.window.application import Application
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.notices import Topic
@@ -15,7 +17,7 @@ from roofscope.app.window.shell.notices_dialog import NoticesDialog
 from roofscope.profiling.devices.device_lock import lock_device
 from roofscope.profiling.paths import UserPaths
 from roofscope.profiling.planning.plan import Quality, Regime
-from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.outcome import Failed, Measured
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.qt.conftest import OpenWindow, write_session
@@ -307,6 +309,76 @@ def test_what_is_typed_into_a_filter_is_one_step(open_window: OpenWindow, sessio
     press(application, CommandId.REDO)
     assert shown.filter.text == "soft"
     application.controller.open(session_file)
+    assert shown.filter.is_open
+
+
+def test_steps_of_another_session_are_gone_and_a_removal_stays(
+    open_window: OpenWindow, session_file: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.roofscope"
+    write_session(other)
+    application = open_window(session_file)
+    undo, redo = (application.window.actions_of[one] for one in (CommandId.UNDO, CommandId.REDO))
+    number = next(point.number for point in application.model.session.points if point.measured)
+    application.selection.select(number)
+    press(application, CommandId.PIN)
+    press(application, CommandId.HIDE)
+    press(application, CommandId.UNDO)
+    assert undo.isEnabled()
+    assert redo.isEnabled()
+    application.controller.open(other)
+    assert not undo.isEnabled()
+    assert not redo.isEnabled()
+    assert undo.text() == "&Undo"
+    press(application, CommandId.TRASH)
+    application.controller.open(session_file)
+    assert undo.text() == "&Undo removal of other"
+    press(application, CommandId.UNDO)
+    assert application.model.session.path == other
+
+
+def test_undo_and_esc_go_the_same_way(open_window: OpenWindow, session_file: Path) -> None:
+    application = open_window(session_file)
+    shown = application.shown
+    shown.show(shown.filter.isolating("softmax"))
+    shown.show(shown.filter.toggled(Provider.EAGER))
+    press(application, CommandId.UNDO)
+    assert shown.step_back()  # not to what was undone
+    assert shown.filter.is_open
+    assert not shown.step_back()
+    press(application, CommandId.UNDO)  # of Esc
+    assert shown.filter == ViewFilter().isolating("softmax")
+    press(application, CommandId.UNDO)
+    assert shown.filter.is_open
+    assert not application.window.actions_of[CommandId.UNDO].isEnabled()
+
+
+def test_a_double_click_in_the_legend_is_one_step(
+    open_window: OpenWindow, qtbot: QtBot, session_file: Path
+) -> None:
+    application = open_window(session_file)
+    application.window.show()
+    legend, shown = application.panes.chart.bar.legend, application.shown
+    undo = application.window.actions_of[CommandId.UNDO]
+
+    def double_click(provider: Provider) -> None:
+        entry = legend.entries[provider]
+        qtbot.mouseClick(entry, Qt.MouseButton.LeftButton)
+        qtbot.mouseDClick(entry, Qt.MouseButton.LeftButton)  # the second half of one
+
+    double_click(Provider.TRITON)
+    alone = frozenset(legend.entries) - {Provider.TRITON}
+    assert shown.filter.hidden == alone
+    press(application, CommandId.UNDO)
+    assert shown.filter.is_open
+    assert not undo.isEnabled()
+    press(application, CommandId.REDO)
+    assert shown.filter.hidden == alone
+    double_click(Provider.TRITON)  # shows all again
+    assert shown.filter.is_open
+    press(application, CommandId.UNDO)
+    assert shown.filter.hidden == alone
+    assert shown.step_back()
     assert shown.filter.is_open
 
 

@@ -178,12 +178,10 @@ class ChartBar(QWidget):
         self._shown.show(replace(self._shown.filter, dtype=Dtype(chosen) if chosen else None))
 
     def _show_only(self, provider: Provider, was_toggled: bool) -> None:
-        """A double click is one step: that of its first click is undone."""
+        """A double click is one step, that of its first click."""
         view = self._shown.filter.toggled(provider) if was_toggled else self._shown.filter
         wanted = view.only(provider, self.legend.entries)
-        if was_toggled:
-            self._shown.step_back()
-        self._shown.show(wanted)
+        (self._shown.show_instead if was_toggled else self._shown.show)(wanted)
 
     def _emit(self, **changes: object) -> None:
         self.options_changed.emit(replace(self._options, **changes))

@@ -325,7 +325,7 @@ class RooflineChart(QWidget):
             kernel = point.kernel
             menu.addAction(f"Show only {kernel}", lambda: self.isolate(kernel))
         if not self._shown.filter.is_open:
-            menu.addAction("Show all", self._shown.forget)
+            menu.addAction("Show all", self._shown.show_all)
         menu.addAction("Fit", self.fit)
         menu.addAction("Copy image", self.copy_image)
         return menu

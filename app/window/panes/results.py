@@ -219,7 +219,7 @@ class ResultsPane(QWidget):
 
     def _show_all(self) -> None:
         if self._shown:
-            self._shown.forget()
+            self._shown.show_all()
         else:
             self._filter.clear()
 
