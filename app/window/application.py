@@ -196,6 +196,7 @@ class Application(QObject):
         """End the worker, close the file, remember the window. Called when the window closes."""
         self.panes.strip.stop()
         self.settings.save_layout(self.window.saveGeometry(), self.window.arrangement)
+        self.settings.panes = self.window.layout_to_keep
         self.settings.details = self.window.details.wish
         self.controller.close()
         self.folders.give_up()
@@ -349,7 +350,7 @@ class Application(QObject):
         geometry, arrangement = self.settings.layout
         self.window.restoreGeometry(geometry)
         self.window.details.wish = self.settings.details
-        self.window.arrange(arrangement)
+        self.window.arrange(self.settings.panes, arrangement)
 
     def _follow_selection(self, number: int | None) -> None:
         self.window.details.follow(number is not None, by_click=self.panes.chart.underMouse())

@@ -88,9 +88,7 @@ class PointCommands(QObject):
 
     def show_trace(self) -> None:
         """Bring the pane of the selected point's trace to the front."""
-        dock = self._parts.window.docks["Trace"]
-        dock.show()
-        dock.raise_()
+        self._parts.window.show_pane("Trace")
 
     def _pin(self) -> None:
         """Or unpin."""

@@ -156,9 +156,7 @@ class SessionCommands(QObject):
             return
         if other.problems:
             cards.notice(" ".join(other.problems), Topic.FILE)
-        dock = self._parts.window.docks["Compare"]
-        dock.show()
-        dock.raise_()
+        self._parts.window.show_pane("Compare")
         self._parts.panes.compare.compare_with(other)
 
     def _ask_name(self) -> None:

@@ -196,7 +196,7 @@ class WindowCommands(QObject):
         if panes.results.isAncestorOf(self._parts.window.focusWidget() or panes.library):
             panes.results.focus_filter()
         else:
-            self._parts.window.docks["Library"].show()
+            self._parts.window.show_pane("Library")
             panes.library.focus_search()
 
     def _stop(self) -> None:

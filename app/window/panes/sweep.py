@@ -62,7 +62,10 @@ class SweepPane(QWidget):
             view.noticed.connect(self.noticed)
             view.said.connect(self.said)
             self._column.addWidget(view)
+            had_focus = self.hasFocus()
             self.setFocusProxy(view)
+            if had_focus:
+                view.setFocus()
             self._view = view
         return self._view
 
