@@ -223,7 +223,11 @@ class Application(QObject):
                 self.settings.columns,
             ),
             details=DetailPane(
-                model, table, selection, (actions[CommandId.TRACE], actions[CommandId.PIN]), theme
+                model,
+                table,
+                selection,
+                (actions[CommandId.TRACE], actions[CommandId.PIN], actions[CommandId.NOTE]),
+                theme,
             ),
             compile_lab=CompileLabPane(model, selection, theme),
             trace=TracePane(model, selection, self.background, actions[CommandId.TRACE]),

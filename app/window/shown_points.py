@@ -5,7 +5,8 @@ from collections.abc import Callable
 from msgspec import Struct
 from PySide6.QtCore import QObject, Signal
 
-from roofscope.app.presentation.view_filter import ViewFilter, search_text
+from roofscope.app.presentation.search_text import search_text
+from roofscope.app.presentation.view_filter import ViewFilter
 from roofscope.app.window.session_model import SessionModel
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.results.session import Point

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from roofscope.app.presentation.compare.marks_text import mark_block
 from roofscope.app.presentation.detail_facts import sections
 from roofscope.app.presentation.fact import Section
 from roofscope.app.presentation.point_row import PointRow
@@ -52,7 +53,7 @@ class DetailPane(QWidget):
         model: SessionModel,
         table: PointTable,
         selection: Selection,
-        actions: tuple[QAction, QAction],
+        actions: tuple[QAction, ...],
         theme: Theme,
         parent: QWidget | None = None,
     ) -> None:
@@ -63,6 +64,9 @@ class DetailPane(QWidget):
         self._selection = selection
         self._title = label("", "title", wraps=True)
         self._subtitle = label("", "muted", wraps=True)
+        self._mark = label("", "quote", wraps=True)
+        self._mark.setObjectName("mark")
+        self._mark.setAccessibleName("Pin, tags and note")
         self._verdict = label("", "verdict", wraps=True)
         self.why = WhyBlock()
         self._open = ("Time",)
@@ -114,7 +118,7 @@ class DetailPane(QWidget):
         self._open = titles
         self._refresh()
 
-    def _content(self, actions: tuple[QAction, QAction]) -> QWidget:
+    def _content(self, actions: tuple[QAction, ...]) -> QWidget:
         buttons = FlowLayout()
         for action in actions:
             buttons.addWidget(action_button(action))
@@ -125,6 +129,7 @@ class DetailPane(QWidget):
         layout.setSpacing(8)
         layout.addWidget(self._title)
         layout.addWidget(self._subtitle)
+        layout.addWidget(self._mark)
         layout.addWidget(self._verdict)
         layout.addWidget(self.why)
         layout.addLayout(buttons)
@@ -153,6 +158,9 @@ class DetailPane(QWidget):
         self._title.setText(point.implementation.title)
         workload = point.job.workload
         self._subtitle.setText(f"{workload.dtype.label}, {workload.size_label}, {point.job.regime}")
+        said = mark_block(self._model.session, point)
+        self._mark.setVisible(bool(said))
+        self._mark.setText(said)
         why = why_of_one(point, self._model.session)
         self.why.show_why(why)
         self._verdict.setVisible(why is None)

@@ -233,9 +233,11 @@ class PointTable(QAbstractTableModel):
 
     def _marks_changed(self) -> None:
         """Pins, and notes and tags, which words may be looked for in."""
-        self.rows.forget_texts()
+        changed = self.rows.know_marks()
         if self._filter.text:
             self._rearrange()
+        self._rearrange_if(RestsOn.MARKS)
+        self._figures_changed(changed)
         self.pin(*pins_of(self._model.session.marks))
 
     def _compare_with(self, provider: Provider, pinned: tuple[int, ...]) -> None:

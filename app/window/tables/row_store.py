@@ -12,19 +12,21 @@ from numpy.typing import NDArray
 
 from roofscope.app.presentation.point_columns import COLUMNS, Key, RestsOn
 from roofscope.app.presentation.point_row import NOT_JUDGED, PointRow
-from roofscope.app.presentation.search_text import is_found
-from roofscope.app.presentation.view_filter import ViewFilter, search_text
+from roofscope.app.presentation.search_text import is_found, search_text
+from roofscope.app.presentation.view_filter import ViewFilter
 from roofscope.app.window.tables.search_texts import SearchTexts
 from roofscope.app.window.tables.sort_keys import SortKeys
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp, comparable
 from roofscope.profiling.analysis.verdict import Verdict, verdict
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.session import Point, Session
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
+_NO_MARK = Mark()
 _AT_ONCE = 300  # rows that a sort or a search makes without asking: a twentieth of a second
 _TIME = next(i for i, column in enumerate(COLUMNS) if column.title == "Time")
 
@@ -53,6 +55,7 @@ class RowStore:
         self._keys: dict[int, SortKeys] = {}  # by column
         self._texts = SearchTexts()
         self._traced = _traced(session)
+        self._marks = dict(session.marks)
         for point in session.points:
             self._append(point)
 
@@ -104,7 +107,9 @@ class RowStore:
             point = self.points[index]
             judged = self._verdicts[index] or self._judge(point)
             ratios = self._ratios[index] or self._compare(index)
-            made = PointRow(point, judged, *ratios, has_trace=self._has_trace(index))
+            made = PointRow(
+                point, judged, *ratios, has_trace=self._has_trace(index), mark=self._mark_of(point)
+            )
             self._verdicts[index], self._ratios[index], self._rows[index] = judged, ratios, made
             self._unmade.discard(index)
         return made
@@ -162,6 +167,21 @@ class RowStore:
         self._forget_keys(RestsOn.TRACES)
         return rows
 
+    def know_marks(self) -> list[int]:
+        """The rows of which the user says something else than before."""
+        before, self._marks = self._marks, dict(self._session.marks)
+        numbers = [one for one in before | self._marks if before.get(one) != self._marks.get(one)]
+        rows = [index for number in numbers if (index := self._indices.get(number)) is not None]
+        for index in rows:
+            self._rows[index] = None
+            self._texts.forget(index)
+        self._unmade.update(rows)
+        self._forget_keys(RestsOn.MARKS)
+        return rows
+
+    def _mark_of(self, point: Point) -> Mark:
+        return self._marks.get(point.number, _NO_MARK)
+
     def _has_trace(self, index: int) -> bool:
         return bool(self._traced) and self._trace_key(index) in self._traced
 
@@ -214,7 +234,8 @@ class RowStore:
 
     def _plain_row(self, index: int) -> PointRow:
         """What is known at once."""
-        return PointRow(self.points[index], NOT_JUDGED, None, has_trace=self._has_trace(index))
+        point = self.points[index]
+        return PointRow(point, NOT_JUDGED, None, has_trace=self._has_trace(index), mark=self._mark_of(point))
 
     def order(self, indices: Integers, column: int, *, descending: bool) -> Integers:
         """These rows by a column, equal ones in the order given."""
@@ -246,13 +267,10 @@ class RowStore:
         """What typed words are looked for in; of a point that is not here too."""
         index = self._indices.get(point.number)
         if index is None:
-            return search_text(point, verdict(point, self._session))
+            return search_text(point, verdict(point, self._session), _NO_MARK)
         self._make_few()
-        return self._texts.of(index, point, self._rows[index], self._session.marks.get(point.number))
-
-    def forget_texts(self) -> None:
-        """Notes and tags have changed."""
-        self._texts = SearchTexts()
+        made = self._rows[index]
+        return self._texts.of(index, point, made.verdict if made else None, self._mark_of(point))
 
     def _mask(self, found: Iterable[bool]) -> Mask:
         return np.fromiter(found, dtype=np.bool_, count=len(self))
