@@ -233,7 +233,7 @@ class Application(QObject):
             trace=TracePane(model, selection, self.background, actions[CommandId.TRACE]),
             source=SourcePane(model, selection, self.background, self._own_files, theme),
             compare=ComparePane(model, selection, actions[CommandId.COMPARE], theme),
-            sweep=SweepPane(model, selection, self.background, theme, table.speed_up_of),
+            sweep=SweepPane(model, selection, self.background, theme, self.shown, table.speed_up_of),
             strip=DeviceStrip(self._source),
             log=LogPane(self.log),
         )

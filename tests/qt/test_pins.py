@@ -123,14 +123,15 @@ def test_details_and_table_show_pin_tags_and_note_as_they_change(
     column = TITLES.index("Mark")
     row = application.table.row_of(point.number)
     assert row is not None
-    assert (
-        application.table.index(row, column).data() == "pinned · retry · a b · <b>slow</b> since the driver"
-    )
+    text = "pinned · retry · a b · <b>slow</b> since the driver"
+    assert application.table.index(row, column).data() == text
     application.table.sort(column)
     assert application.table.row_of(point.number) == 0  # what is empty stands last
     application.controller.mark(point.number, Mark())
     assert not shown.isVisible()
-    assert application.table.row_for(point.number).mark == Mark()
+    again = application.table.row_for(point.number)
+    assert again is not None
+    assert again.mark == Mark()
     other = application.model.session.points[7]
     application.controller.mark(other.number, Mark(tags=("z",)))
     assert application.table.row_of(other.number) == 0

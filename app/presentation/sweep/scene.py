@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from roofscope.app.presentation.roofline.scene import Range
 from roofscope.app.presentation.sweep.axis import SweepAxis, axes_of
-from roofscope.app.presentation.sweep.empty import why_empty
-from roofscope.app.presentation.sweep.known import shown_points, size_counts
+from roofscope.app.presentation.sweep.empty import FILTERED_TEXT, why_empty
+from roofscope.app.presentation.sweep.known import among, shown_points, size_counts
 from roofscope.app.presentation.sweep.marks import Mark, cache_mark, level_marks
 from roofscope.app.presentation.sweep.quantity import Quantity, Reader, default_baseline
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
@@ -79,6 +79,7 @@ class SweepOptions(Struct, frozen=True):
     hidden: frozenset[str] = frozenset()  # keys of lines that the legend has switched off
     is_log: bool | None = None  # the y axis
     selected: int | None = None
+    shown: frozenset[int] | None = None  # numbers of the points that the window's filter keeps; None: all
 
 
 class SweepScene(Struct, frozen=True):
@@ -120,7 +121,7 @@ def sweeps_of(session: Session, least: int = 2) -> tuple[SweepOptions, ...]:
     """Each kernel and dtype with several sizes, ``least`` or more, on the device that is shown."""
     return tuple(
         SweepOptions(kernel, dtype)
-        for kernel, by_dtype in size_counts(session).items()
+        for kernel, by_dtype in size_counts(shown_points(session)).items()
         for dtype, count in by_dtype.items()
         if count >= least
     )
@@ -128,10 +129,11 @@ def sweeps_of(session: Session, least: int = 2) -> tuple[SweepOptions, ...]:
 
 def build_sweep(session: Session, options: SweepOptions = SweepOptions()) -> SweepScene:  # noqa: B008 - frozen
     """The sweep of one kernel and dtype on the device shown; the best there is where none is named."""
-    kernel, dtype = _chosen(session, options)
+    of_device = shown_points(session)
+    kernel, dtype = _chosen(among(of_device, options.shown) or of_device, options)
     points = [
         point
-        for point in shown_points(session)
+        for point in of_device
         if (point.job.workload.kernel, point.job.workload.dtype) == (kernel, dtype)
     ]
     measured = [point for point in points if point.measured]
@@ -139,7 +141,8 @@ def build_sweep(session: Session, options: SweepOptions = SweepOptions()) -> Swe
     axis = options.axis if options.axis in axes else (axes[0] if axes else None)
     baselines = tuple(dict.fromkeys(point.implementation.stem for point in measured))
     baseline = options.baseline if options.baseline in baselines else default_baseline(measured)
-    on_axis = [point for point in points if axis and axis.holds(point.job) and axis.value(point.job) > 0]
+    kept = among(points, options.shown)
+    on_axis = [point for point in kept if axis and axis.holds(point.job) and axis.value(point.job) > 0]
     reader = Reader(options.quantity, session, points, baseline)
     legend, left_out = _lines(on_axis, axis, reader, session)
     lines = tuple(line for line in legend if line.key not in options.hidden)
@@ -165,14 +168,20 @@ def build_sweep(session: Session, options: SweepOptions = SweepOptions()) -> Swe
         cache=cache,
         cache_note=note,
         left_out=left_out,
-        other_count=len(measured) - sum(point.measured is not None for point in on_axis) if axis else 0,
+        other_count=_measured_count(kept) - _measured_count(on_axis) if axis else 0,
         selected=options.selected,
-        why_empty=why_empty(session, kernel, axes, bool(legend), options.quantity),
+        why_empty=FILTERED_TEXT
+        if points and not kept
+        else why_empty(session, kernel, axes, bool(legend), options.quantity),
     )
 
 
-def _chosen(session: Session, options: SweepOptions) -> tuple[str, Dtype | None]:
-    counts = size_counts(session)
+def _measured_count(points: Iterable[Point]) -> int:
+    return sum(point.measured is not None for point in points)
+
+
+def _chosen(points: Iterable[Point], options: SweepOptions) -> tuple[str, Dtype | None]:
+    counts = size_counts(points)
     several = (kernel for kernel, by_dtype in counts.items() if max(by_dtype.values()) > 1)
     best = next(several, next(iter(counts), ""))
     kernel = options.kernel if options.kernel in counts else best
