@@ -27,6 +27,7 @@ COMMANDS = {
     "export": "Write a session's points, roofline or traces in another format.",
     "compare": "Set two sessions side by side, or the pins or the edits of one.",
     "pin": "Pin a point of a session, or note and tag it.",
+    "delete": "Leave points out of a session, or bring them back.",
     "plot": "Draw a session's roofline, or a kernel over its sizes, as SVG or PNG.",
     "report": "Write a session as one HTML file that stands for itself.",
     "salvage": "Write what is whole of a damaged session to a new one.",

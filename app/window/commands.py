@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from msgspec import Struct
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
@@ -46,6 +47,8 @@ class CommandId(StrEnum):
     PIN = "pin"
     NOTE = "note"
     HIDE = "hide"
+    DELETE = "delete"
+    BRING_BACK = "bring_back"
     SHOW_HIDDEN = "show_hidden"
     TRY_AGAIN = "try_again"
     PALETTE = "palette"
@@ -81,6 +84,7 @@ class Command(Struct, frozen=True):
     keys: str = ""
     icon: str = ""
     is_choice: bool = False  # one of a group, of which one is ticked
+    is_local: bool = False  # its keys count where points have the focus, and not in a text
     is_toggle: bool = False  # ticked or not, by itself
     starts_group: bool = False  # a separator stands before it
     also_in: Menu | None = None  # another menu where people look for it
@@ -176,6 +180,21 @@ COMMANDS = (
         "Copy as &Markdown",
         "Copy the selected rows as a Markdown table",
         "Ctrl+Shift+C",
+    ),
+    Command(
+        CommandId.DELETE,
+        Menu.EDIT,
+        "&Delete points",
+        "Leave the selected points out of this session; Undo brings them back",
+        "Del",
+        is_local=True,
+        starts_group=True,
+    ),
+    Command(
+        CommandId.BRING_BACK,
+        Menu.EDIT,
+        "&Bring back deleted points",
+        "Have every deleted point of this session again",
     ),
     Command(
         CommandId.FIND,
@@ -378,6 +397,8 @@ class Actions:
             action.setObjectName(command.id)
             action.setToolTip(tip_text(tool_tip(command)))
             action.setCheckable(command.is_choice or command.is_toggle)
+            if command.is_local:
+                action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             if command.keys:
                 action.setShortcut(QKeySequence(command.keys, QKeySequence.SequenceFormat.PortableText))
             owner.addAction(action)

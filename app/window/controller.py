@@ -1,6 +1,6 @@
 """What the user wants becomes plans; what comes back goes into the session file and then on screen."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -20,7 +20,7 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.plan import PlanError, next_job_number
 from roofscope.profiling.results.marks import Mark, why_unfit
-from roofscope.profiling.results.session import Point, Session
+from roofscope.profiling.results.session import Point, Session, timestamp
 from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Task, Trace
 from roofscope.profiling.supervision.readiness import Refusal, lock_refusal
@@ -196,6 +196,24 @@ class Controller(QObject):
         if why_unkept:
             self.noticed.emit(why_unkept, Topic.SESSION)
         return True
+
+    def delete(self, numbers: Sequence[int]) -> bool:
+        """Leave these points out of the session; they stay in its file and can be brought back."""
+        marks = {number: self._model.mark(number).deleted(timestamp()) for number in numbers}
+        return self._keep_marks(marks) and self._model.delete(marks)
+
+    def bring_back_points(self, numbers: Sequence[int]) -> bool:
+        """Show points again that were deleted."""
+        known = {one.point.number: one.mark for one in self._model.session.deleted}
+        marks = {number: known[number].brought_back() for number in numbers if number in known}
+        return self._keep_marks(marks) and self._model.bring_back(tuple(marks))
+
+    def _keep_marks(self, marks: Mapping[int, Mark]) -> bool:
+        """In the file; where that cannot be, nothing is done."""
+        if why := self._keeper.why_nothing_deleted:
+            self.noticed.emit(why, Topic.SESSION)
+            return False
+        return self._try(lambda: [self._keeper.keep_mark(number, mark) for number, mark in marks.items()])
 
     def take_catalog(self, catalog: Catalog) -> None:
         """Go on with these kernels, unless a run is under way: the next one looks for itself."""
@@ -391,7 +409,7 @@ class Controller(QObject):
             self.catalog_changed.emit(catalog)
 
     def _next_job(self) -> int:
-        return next_job_number([*(point.job for point in self._model.session.points), *self._unfinished.jobs])
+        return next_job_number([*self._model.session.jobs, *self._unfinished.jobs])
 
     # Reports of the worker
 

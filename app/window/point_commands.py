@@ -22,7 +22,14 @@ from roofscope.profiling.results.marks import Mark, tags_of
 from roofscope.profiling.results.session import Point, timestamp
 
 # What the context menu of a row offers beside copying.
-OF_A_POINT = (CommandId.PIN, CommandId.NOTE, CommandId.HIDE, CommandId.TRACE, CommandId.TRY_AGAIN)
+OF_A_POINT = (
+    CommandId.PIN,
+    CommandId.NOTE,
+    CommandId.HIDE,
+    CommandId.DELETE,
+    CommandId.TRACE,
+    CommandId.TRY_AGAIN,
+)
 
 
 class PointParts(Protocol):
@@ -49,6 +56,8 @@ class PointCommands(QObject):
             CommandId.NOTE: self._note,
             CommandId.HIDE: self._hide,
             CommandId.SHOW_HIDDEN: self._show_hidden,
+            CommandId.DELETE: self._delete,
+            CommandId.BRING_BACK: self._bring_back,
             CommandId.TRACE: self._trace,
             CommandId.TRY_AGAIN: self._try_again,
         }
@@ -127,6 +136,44 @@ class PointCommands(QObject):
     def _show_hidden(self) -> None:
         self._parts.shown.show(replace(self._parts.shown.filter, put_aside=frozenset()))
 
+    def _delete(self) -> None:
+        """The rows that are selected, or the one point. They stay in the file."""
+        numbers, controller = sorted(self._chosen()), self._parts.controller
+        following = self._next_of(numbers)
+        count = counted_text(len(numbers), "point")
+
+        def delete() -> bool:
+            if not controller.delete(numbers):
+                return False
+            self._parts.selection.select(following)
+            return True
+
+        def bring_back() -> bool:
+            if not controller.bring_back_points(numbers):
+                return False
+            self._parts.selection.select(numbers[0])
+            return True
+
+        self._steps.take(f"deletion of {count}", delete, bring_back)
+        if self._parts.model.point(numbers[0]) is None:
+            self._parts.window.say(f"{count} deleted; Ctrl+Z brings {_them(len(numbers))} back.")
+
+    def _next_of(self, numbers: Sequence[int]) -> int | None:
+        """What is selected when these are gone: the row below, else the one above."""
+        table = self._parts.table
+        rows = [row for number in numbers if (row := table.row_of(number)) is not None]
+        near = (*(row + 1 for row in rows[-1:]), *(row - 1 for row in rows[:1]))
+        found = [table.point_at(row).number for row in near if 0 <= row < table.rowCount()]
+        return next((number for number in found if number not in numbers), None)
+
+    def _bring_back(self) -> None:
+        controller = self._parts.controller
+        numbers = tuple(one.point.number for one in self._parts.model.session.deleted)
+        text = f"return of {counted_text(len(numbers), 'point')}"
+        self._steps.take(
+            text, lambda: controller.bring_back_points(numbers), lambda: controller.delete(numbers)
+        )
+
     def _chosen(self) -> frozenset[int]:
         results, table = self._parts.panes.results, self._parts.table
         chosen = sorted({index.row() for index in results.view.selectionModel().selectedRows()})
@@ -134,3 +181,7 @@ class PointCommands(QObject):
         point = self.selected
         found = {table.point_at(row).number for row in rows}
         return frozenset(found or ({point.number} if point else ()))
+
+
+def _them(count: int) -> str:
+    return "it" if count == 1 else "them"

@@ -296,6 +296,12 @@ class SessionKeeper:
         return self._why_fixed
 
     @property
+    def why_nothing_deleted(self) -> str:
+        """Why no point of the session shown is deleted, as a sentence; "" where it can be."""
+        why = self._why_fixed
+        return f"Nothing is deleted, because {why}; hide points instead." if why else ""
+
+    @property
     def _why_fixed(self) -> str:
         """Why nothing can be added to the session shown, whatever it is; "" when it can."""
         session = self._model.session

@@ -1,5 +1,7 @@
 """The session that the window shows, as one observable value."""
 
+from collections.abc import Mapping, Sequence
+
 from PySide6.QtCore import QObject, Signal
 
 from roofscope.profiling.devices.device import Device
@@ -27,6 +29,7 @@ class SessionModel(QObject):
     proof_added = Signal(object)  # Proof
     code_added = Signal(object)  # CodeInfo
     marks_changed = Signal()
+    points_changed = Signal()  # some were deleted, or brought back
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -80,6 +83,18 @@ class SessionModel(QObject):
         """What the user says of a point from now on."""
         self._session.marks = with_mark(self._session.marks, number, mark)
         self.marks_changed.emit()
+
+    def delete(self, marks: Mapping[int, Mark]) -> bool:
+        """Leave these points out; the marks say so."""
+        self._session.delete(marks)
+        self.points_changed.emit()
+        return bool(marks)
+
+    def bring_back(self, numbers: Sequence[int]) -> bool:
+        """Have these points again, at their places."""
+        is_done = self._session.bring_back(frozenset(numbers))
+        self.points_changed.emit()
+        return is_done
 
     def mark(self, number: int) -> Mark:
         return self._session.marks.get(number, Mark())

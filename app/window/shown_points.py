@@ -49,6 +49,7 @@ class ShownPoints(QObject):
         model.ceilings_changed.connect(self.read_again)
         model.marks_changed.connect(self.read_again)
         model.point_added.connect(self._add)
+        model.points_changed.connect(self._points_changed)
 
     @property
     def filter(self) -> ViewFilter:
@@ -134,6 +135,10 @@ class ShownPoints(QObject):
     def _add(self, point: Point) -> None:
         if self._numbers is not None and self._filter.keeps(point, self._text_of):
             self._numbers |= {point.number}
+
+    def _points_changed(self) -> None:
+        self._find()
+        self.changed.emit(self._filter)
 
     def read_again(self) -> None:
         """Words are looked for in verdicts, which rest on the ceilings, and in notes and tags."""

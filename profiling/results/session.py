@@ -1,6 +1,6 @@
 """A session in memory: everything needed to redraw it, on any machine."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.results.generated import CodeInfo
-from roofscope.profiling.results.marks import Mark
+from roofscope.profiling.results.marks import Mark, with_mark
 from roofscope.profiling.results.outcome import Measured, Outcome
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Roofline, compute_bound
@@ -110,6 +110,13 @@ class Identity(Struct, frozen=True):
     labels: dict[str, str] = {}
 
 
+class Deleted(Struct, frozen=True):
+    """A point that can be brought back, and what is said of it."""
+
+    point: Point
+    mark: Mark
+
+
 class Session(Struct):
     """What a session file holds: of one device, or of several that a run used; maybe several environments."""
 
@@ -124,6 +131,7 @@ class Session(Struct):
     traces: tuple[TraceInfo, ...] = ()
     codes: tuple[CodeInfo, ...] = ()
     marks: dict[int, Mark] = {}  # pins, notes and tags, by the point's number
+    deleted: tuple[Deleted, ...] = ()  # points that the user deleted: in the file, and nowhere else
     proofs: tuple[Proof, ...] = ()  # in the order carried out; the newest of a name counts
     identity: Identity = Identity()
     origins: tuple[Origin, ...] = ()
@@ -131,6 +139,33 @@ class Session(Struct):
     problems: tuple[str, ...] = ()  # a sentence for each thing that its file lacks or that is left out of it
     is_damaged: bool = False
     is_newer: bool = False  # of a format that this version does not write
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """Of all points, those deleted too: their numbers are taken."""
+        return tuple(point.job for point in self.all_points)
+
+    @property
+    def all_points(self) -> tuple[Point, ...]:
+        """Those deleted too, last."""
+        return (*self.points, *(deleted.point for deleted in self.deleted))
+
+    def delete(self, marks: Mapping[int, Mark]) -> None:
+        """Leave the points of these numbers out from now on; the marks say so."""
+        found = [point for point in self.points if point.number in marks]
+        self.points = tuple(point for point in self.points if point.number not in marks)
+        self.marks = {number: mark for number, mark in self.marks.items() if number not in marks}
+        self.deleted = (*self.deleted, *(Deleted(point, marks[point.number]) for point in found))
+
+    def bring_back(self, numbers: Collection[int]) -> bool:
+        """Have deleted points again, at their places, with pin, note and tags; whether there were any."""
+        found = [one for one in self.deleted if one.point.number in numbers]
+        self.deleted = tuple(one for one in self.deleted if one.point.number not in numbers)
+        points = (*self.points, *(one.point for one in found))
+        self.points = tuple(sorted(points, key=lambda point: point.number))
+        for one in found:
+            self.marks = with_mark(self.marks, one.point.number, one.mark.brought_back())
+        return bool(found)
 
     @property
     def why_fixed(self) -> str:

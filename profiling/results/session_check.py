@@ -120,8 +120,9 @@ def check_environment(environment: Environment) -> Environment:
 def check_mark(mark: Mark) -> Mark:
     if why := why_unfit(mark):
         raise Impossible(why)
-    if mark.pinned_at is not None:
-        check_date(mark.pinned_at)
+    for date in (mark.pinned_at, mark.deleted_at):
+        if date is not None:
+            check_date(date)
     return mark
 
 

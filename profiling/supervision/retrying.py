@@ -37,7 +37,7 @@ def retry_jobs(
 
     Raises CannotRetry where a device is not here, or an implementation no longer among the kernels.
     """
-    first = number or next_job_number(point.job for point in session.points)
+    first = number or next_job_number(session.jobs)
     jobs: dict[tuple[object, ...], Job] = {}
     for point in points:
         device = session.own_device(devices, point)

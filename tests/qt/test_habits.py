@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.view_filter import ViewFilter
@@ -404,3 +405,83 @@ def test_recent_sessions_have_folder_and_date_and_those_gone_are_greyed(
     next(action for action in menu.actions() if action.text().startswith("&Clear")).trigger()
     assert application.settings.recent_sessions == ()
     assert not menu.isEnabled()
+
+
+def test_points_are_deleted_by_a_key_and_brought_back(
+    open_window: OpenWindow, qtbot: QtBot, session_file: Path
+) -> None:
+    application = open_window(session_file)
+    application.window.show()
+    application.window.activateWindow()
+    view, model = application.panes.results.view, application.model
+    first, second = [point for point in model.session.points if point.measured][:2]
+    assert first.job.workload == second.job.workload
+    for point in (first, second):
+        application.selection.select(point.number)
+        press(application, CommandId.PIN)
+    assert application.table.pinned == first.number
+    application.selection.select(first.number)
+    view.setFocus()
+    QTest.keyClick(view, Qt.Key.Key_Delete)
+    assert application.window.said == "1 point deleted; Ctrl+Z brings it back."
+    drawn = application.panes.chart
+    qtbot.waitUntil(lambda: first.number not in {point.number for point in drawn.scene.points})
+    assert application.table.rowCount() == application.table.total_count == 43
+    assert application.table.row_for(first.number) is None
+    assert application.table.pinned == second.number
+    assert application.selection.number != first.number  # the next row
+    kept = load(session_file)
+    assert first.number not in {point.number for point in kept.points}
+    assert first.job in kept.jobs  # its number is taken
+    press(application, CommandId.UNDO)
+    assert application.table.rowCount() == 44
+    assert application.table.pinned == first.number
+    assert application.selection.number == first.number
+    assert [point.number for point in model.session.points] == [p.number for p in load(session_file).points]
+    qtbot.waitUntil(lambda: first.number in {point.number for point in drawn.scene.points})
+    press(application, CommandId.REDO)
+    application.controller.open(session_file)  # undo knows nothing of it any more
+    assert application.table.rowCount() == 43
+    action = application.window.actions_of[CommandId.BRING_BACK]
+    assert action.text().endswith("(1)")
+    press(application, CommandId.BRING_BACK)
+    assert application.table.rowCount() == 44
+    assert model.mark(first.number).is_pinned
+    assert not action.isEnabled()
+    press(application, CommandId.UNDO)
+    assert application.table.rowCount() == 43
+
+
+def test_a_whole_workload_is_deleted_by_its_line(open_window: OpenWindow, session_file: Path) -> None:
+    application = open_window(session_file)
+    rows = application.panes.results.rows
+    application.selection.select(application.table.point_at(0).number)
+    application.panes.results.view.selectRow(0)
+    assert rows.is_line(0)
+    count = len(rows.table_rows([0]))
+    assert count > 1
+    press(application, CommandId.DELETE)
+    assert application.window.actions_of[CommandId.UNDO].text() == f"&Undo deletion of {count} points"
+    assert application.table.rowCount() == 44 - count
+    press(application, CommandId.UNDO)
+    assert application.table.rowCount() == 44
+
+
+def test_the_delete_key_in_a_text_deletes_letters(open_window: OpenWindow, session_file: Path) -> None:
+    application = open_window(session_file)
+    application.window.show()
+    application.window.activateWindow()
+    application.selection.select(application.table.point_at(0).number)
+    for widget in (*application.window.findChildren(QLineEdit), application.panes.library.tree):
+        if widget.isVisible():
+            widget.setFocus()
+            QTest.keyClick(widget, Qt.Key.Key_Delete)
+    assert application.table.rowCount() == 44
+
+
+def test_nothing_of_the_example_is_deleted(open_window: OpenWindow, paths: UserPaths) -> None:
+    write_session(paths.example)
+    application = open_window()
+    application.selection.select(application.table.point_at(0).number)
+    assert not application.window.actions_of[CommandId.DELETE].isEnabled()
+    assert "hide points instead" in application.commands.why_not(CommandId.DELETE)

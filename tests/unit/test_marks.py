@@ -180,3 +180,39 @@ def test_what_cannot_be_pinned_is_said(path: Path, words: tuple[str, ...], sente
 def test_hostile_notes_are_printed_as_text(path: Path) -> None:
     add_marks(path, (1, Mark(note="\x1b[31mred\x1b[0m")))
     assert "\x1b" not in run("pin", path)[1]
+
+
+def test_a_deleted_point_is_nowhere_until_it_is_brought_back(path: Path, tmp_path: Path) -> None:
+    before = load(path)
+    chosen, others = before.points[3], [point for point in before.points if point != before.points[3]]
+    add_marks(path, (chosen.number, PIN))
+    assert run("delete", path) == (0, f"No point of {path} is deleted.\n")
+    code, output = run("delete", path, chosen.number)
+    assert code == 0
+    assert "deleted; roofscope delete" in output
+    assert list(load(path).points) == others
+    assert load(path).marks == {}
+    assert load(path).jobs == (*(point.job for point in others), chosen.job)
+    whole = tmp_path / "whole.roofscope"
+    save_whole(path, whole, may_replace=True)  # what salvages a damaged one
+    assert list(load(whole).points) == others
+    assert run("export", path, "--out", tmp_path / "a.csv")[0] == 0
+    assert len((tmp_path / "a.csv").read_text().splitlines()) == len(others) + 1
+    assert run("delete", path)[1].startswith(f"{chosen.number}: ")
+    code, output = run("delete", path, "999", "--bring-back")
+    assert code
+    assert f"deleted are: {chosen.number}." in output
+    assert run("delete", path, chosen.number, "--bring-back")[0] == 0
+    assert load(path).points == before.points
+    assert load(path).marks == {chosen.number: PIN}
+    assert not load(path).deleted
+
+
+def test_a_session_of_which_every_point_is_deleted_opens(path: Path) -> None:
+    points = load(path).points
+    add_marks(path, *((point.number, Mark(deleted_at=AT)) for point in points))
+    session = load(path)
+    assert not session.points
+    assert len(session.deleted) == len(points)
+    assert run("delete", path, "--bring-back")[0] == 0
+    assert load(path).points == points

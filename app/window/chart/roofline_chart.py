@@ -169,6 +169,7 @@ class RooflineChart(QWidget):
         self._model.replaced.connect(self._replaced)
         self._model.ceilings_changed.connect(self._ceilings_changed)
         self._model.point_added.connect(self._add_point)
+        self._model.points_changed.connect(self._ceilings_changed)
         self._selection.changed.connect(self._select)
         self._shown.changed.connect(self._refresh)
         self._model.marks_changed.connect(self._refresh)

@@ -161,6 +161,7 @@ class SourcePane(QWidget):
         self._model.point_added.connect(self._take_point)
         self._model.code_added.connect(self._forget)
         self._model.replaced.connect(self._forget)
+        self._model.points_changed.connect(self._refresh)
         self.tabs.currentChanged.connect(self._turn)
         self.other_box.activated.connect(self._choose_other)
         self.open_button.clicked.connect(self._open)

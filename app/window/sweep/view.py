@@ -168,6 +168,7 @@ class SweepView(QWidget):
         model = self._model
         model.replaced.connect(self._replaced)
         model.point_added.connect(self._later)
+        model.points_changed.connect(self._later)
         model.ceilings_changed.connect(self._later)
         model.environment_changed.connect(self._later)
         self._selection.changed.connect(self._select)

@@ -75,11 +75,12 @@ class PointTable(QAbstractTableModel):
         model.ceilings_changed.connect(self._ceilings_changed)
         model.trace_added.connect(self._trace_added)
         model.marks_changed.connect(self._marks_changed)
+        model.points_changed.connect(self._points_changed)
         self._session_replaced()
 
     @property
     def total_count(self) -> int:
-        return len(self.rows)
+        return self.rows.count
 
     @property
     def pinned(self) -> int | None:
@@ -240,6 +241,14 @@ class PointTable(QAbstractTableModel):
         self._figures_changed(changed)
         self.pin(*pins_of(self._model.session.marks))
 
+    def _points_changed(self) -> None:
+        """Some were deleted, or brought back: the others of their workloads have other speed-ups."""
+        changed = self.rows.know_points()
+        self._row_of = np.append(self._row_of, np.full(len(self.rows) - len(self._row_of), -1))
+        self._rearrange()
+        self._figures_changed(changed)
+        self._marks_changed()
+
     def _compare_with(self, provider: Provider, pinned: tuple[int, ...]) -> None:
         changed = self.rows.compare_with(provider, pinned)
         self._provider = provider
@@ -307,10 +316,7 @@ class PointTable(QAbstractTableModel):
         self._row_of[order] = np.arange(len(order))
 
     def _arranged(self) -> NDArray[np.int64]:
-        if self._filter.is_open:
-            kept = np.arange(len(self.rows), dtype=np.int64)
-        else:
-            kept = np.flatnonzero(self.rows.kept(self._filter))
+        kept = np.flatnonzero(self.rows.kept(self._filter))
         if self._sorted_by is None:
             return kept
         column, order = self._sorted_by

@@ -54,13 +54,20 @@ class RowStore:
         self._compared: dict[int, tuple[Baselines, BreakEven]] = {}  # of each group
         self._keys: dict[int, SortKeys] = {}  # by column
         self._texts = SearchTexts()
+        self._left_out: set[int] = set()  # indices of points that were deleted since
         self._traced = _traced(session)
         self._marks = dict(session.marks)
         for point in session.points:
             self._append(point)
 
     def __len__(self) -> int:
+        """Those deleted since too: the index of a point stays."""
         return len(self.points)
+
+    @property
+    def count(self) -> int:
+        """Of the points that the session has."""
+        return len(self.points) - len(self._left_out)
 
     def add(self, point: Point) -> int:
         """One more row; speed-ups of its workload are made again when they are asked for."""
@@ -99,7 +106,24 @@ class RowStore:
         return self._group_of[index]
 
     def index_of(self, number: int) -> int | None:
-        return self._indices.get(number)
+        index = self._indices.get(number)
+        return None if index in self._left_out else index
+
+    def know_points(self) -> list[int]:
+        """After some were deleted or brought back: the rows of their workloads."""
+        there = {point.number for point in self._session.points}
+        left_out = {index for number, index in self._indices.items() if number not in there}
+        changed, self._left_out = left_out ^ self._left_out, left_out
+        added = [self._append(point) for point in self._session.points if point.number not in self._indices]
+        groups = {self._group_of[index] for index in (*changed, *added)}
+        for group in groups:
+            of_group = (index for index, one in enumerate(self._group_of) if one == group)
+            self.members[group] = [index for index in of_group if index not in left_out]
+            self.forget_ratios(group)
+        if added:
+            self._keys.clear()
+        self._unmade -= left_out
+        return [index for group in sorted(groups) for index in self.members[group]]
 
     def row(self, index: int) -> PointRow:
         made = self._rows[index]
@@ -152,7 +176,7 @@ class RowStore:
     def forget_verdicts(self) -> None:
         self._verdicts = [None] * len(self)
         self._rows = [None] * len(self)
-        self._unmade = set(range(len(self)))
+        self._unmade = set(range(len(self))) - self._left_out
         self._texts.forget_verdicts()
         self._forget_keys(RestsOn.CEILINGS)
 
@@ -251,6 +275,7 @@ class RowStore:
     def kept(self, wanted: ViewFilter) -> Mask:
         """Which rows the filter lets through."""
         mask = np.ones(len(self), dtype=np.bool_)
+        mask[list(self._left_out)] = False
         if wanted.kernels is not None:
             mask &= self._mask(point.job.workload.kernel in wanted.kernels for point in self.points)
         if wanted.dtype is not None:
