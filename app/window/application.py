@@ -210,7 +210,12 @@ class Application(QObject):
         theme = self.theme_switch.theme
         model, table, selection = self.model, self.table, self.selection
         return Panes(
-            plan_bar=PlanBar(actions[CommandId.RUN], actions[CommandId.STOP], actions[CommandId.MORE_TIME]),
+            plan_bar=PlanBar(
+                actions[CommandId.RUN],
+                actions[CommandId.STOP],
+                actions[CommandId.MORE_TIME],
+                actions[CommandId.KEEP_CODE],
+            ),
             cards=CardColumn(theme),
             chart=RooflineChart(model, selection, theme, table.speed_up_of, self.shown),
             library=LibraryPane(self.library, theme),

@@ -54,6 +54,7 @@ class Controller(QObject):
     progressed = Signal(object)  # Progressed
     awaited = Signal(object)  # Awaited, or None when the worker has answered
     worker_lost = Signal(object)  # WorkerLost
+    worker_greeted = Signal(object)  # Environment: of a worker that is there
     refused = Signal()  # an implementation turned out not to run here
     catalog_changed = Signal(object)  # Catalog
     session_changed = Signal()  # another file, or the same under another name
@@ -438,6 +439,7 @@ class Controller(QObject):
                 self._end_run()
             case EnvironmentKnown(environment=environment):
                 self._model.know_environment(self._recorder().add_environment(environment))
+                self.worker_greeted.emit(environment)
             case OutcomeArrived():
                 self._take_outcome(report)
             case _:

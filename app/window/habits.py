@@ -27,6 +27,7 @@ class PlanHabit(Struct, frozen=True):
     own_sizes: Name = ""
     regime: Regime = Regime.BURST
     quality: Quality = Quality.QUICK
+    keeps_code: bool = False
     ticks: dict[Name, Ticks] = {}  # by folder of kernels; "" is the program's own
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QInputDialog
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QInputDialog, QLabel
 
 from roofscope.app.presentation.export import ExportError, export
 from roofscope.app.presentation.report.file import write_report
@@ -166,6 +166,8 @@ class SessionCommands(QObject):
         dialog = QInputDialog(self._parts.window)
         dialog.setWindowTitle("Rename session")
         dialog.setLabelText(f"New name, in {keeper.path.parent}:")
+        for shown in dialog.findChildren(QLabel):
+            shown.setTextFormat(Qt.TextFormat.PlainText)
         dialog.setTextValue(keeper.path.stem)
         dialog.textValueSelected.connect(self.rename)
         dialog.resize(440, dialog.sizeHint().height())

@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from msgspec.structs import replace
 from PySide6.QtCore import QObject
 
 from roofscope.app.presentation.formatting import counted_text
@@ -130,8 +129,6 @@ class WindowCommands(QObject):
         except PlanError as error:
             parts.panes.cards.notice(str(error), Topic.PLAN)
             return
-        if choice is not None:
-            choice = replace(choice, keeps_code=self._actions[CommandId.KEEP_CODE].isChecked())
         if choice is None or not devices:
             parts.window.say("Still looking for devices; press Run again in a moment.")
             return

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QShortcut
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QInputDialog, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.view_filter import ViewFilter
@@ -157,6 +158,8 @@ def test_the_plan_is_remembered(open_window: OpenWindow, paths: UserPaths) -> No
     bar.own_sizes.setText("rows=4096")
     bar.regimes[Regime.SUSTAINED].click()
     bar.qualities[Quality.EXACT].click()
+    press(first, CommandId.KEEP_CODE)  # in the menu, too
+    assert bar.keep_code.isChecked()
     tick_only(first, "gelu", "cumsum")
     wanted, checked = bar.choice(), first.library.checked()
     assert wanted is not None
@@ -164,6 +167,8 @@ def test_the_plan_is_remembered(open_window: OpenWindow, paths: UserPaths) -> No
     assert "source_hash" not in json.dumps(json.loads(paths.settings.read_text()))
     again = open_window()
     assert again.panes.plan_bar.choice() == wanted
+    assert wanted.keeps_code
+    assert again.window.actions_of[CommandId.KEEP_CODE].isChecked()
     assert again.library.checked() == checked
 
 
@@ -485,3 +490,49 @@ def test_nothing_of_the_example_is_deleted(open_window: OpenWindow, paths: UserP
     application.selection.select(application.table.point_at(0).number)
     assert not application.window.actions_of[CommandId.DELETE].isEnabled()
     assert "hide points instead" in application.commands.why_not(CommandId.DELETE)
+
+
+def test_the_log_names_a_worker_once_it_has_answered(open_window: OpenWindow, qtbot: QtBot) -> None:
+    silent = open_window(mode="mute")  # dies before it says anything; the window knows this machine by itself
+    tick_only(silent, "softmax")
+    press(silent, CommandId.RUN)
+    until_idle(silent, qtbot)
+    assert not [entry for entry in silent.log.entries if entry.text.startswith("A worker is there")]
+    application = open_window()
+    tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    kinds = [entry for entry in application.log.entries if entry.text.startswith("A worker is there")]
+    assert len(kinds) == 1
+
+
+def test_names_of_files_are_plain_text_where_they_are_asked_for(
+    open_window: OpenWindow, session_file: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "<b>bold<"
+    folder.mkdir()
+    path = session_file.rename(folder / "<img src=x>.roofscope")
+    application = open_window(path)
+    press(application, CommandId.RENAME)
+    dialog = application.window.findChild(QInputDialog)
+    assert dialog is not None
+    shown = [label for label in dialog.findChildren(QLabel) if str(folder) in label.text()]
+    assert [label.textFormat() for label in shown] == [Qt.TextFormat.PlainText]
+    dialog.close()
+
+
+def test_alt_down_belongs_to_the_source_pane(open_window: OpenWindow, session_file: Path) -> None:
+    application = open_window(session_file)
+    application.window.show()
+    application.window.activateWindow()
+    application.window.show_pane("Source")
+    source, asked = application.panes.source, list[str]()
+    source.next_button.clicked.connect(lambda: asked.append("click"))
+    [keys] = source.findChildren(QShortcut)
+    keys.activated.connect(lambda: asked.append("keys"))
+    application.panes.chart.setFocus()
+    QTest.keyClick(application.panes.chart, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
+    assert asked == []
+    source.setFocus()
+    QTest.keyClick(source, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
+    assert asked == ["keys"]

@@ -196,7 +196,7 @@ def test_a_deleted_point_is_nowhere_until_it_is_brought_back(path: Path, tmp_pat
     whole = tmp_path / "whole.roofscope"
     save_whole(path, whole, may_replace=True)  # what salvages a damaged one
     assert list(load(whole).points) == others
-    assert run("export", path, "--out", tmp_path / "a.csv")[0] == 0
+    assert run("export", path, "--csv", "--out", tmp_path / "a.csv")[0] == 0
     assert len((tmp_path / "a.csv").read_text().splitlines()) == len(others) + 1
     assert run("delete", path)[1].startswith(f"{chosen.number}: ")
     code, output = run("delete", path, "999", "--bring-back")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -100,7 +101,8 @@ class SourcePane(QWidget):
         self.next_button = QPushButton("Next change")
         self.next_button.setAccessibleName("Next change")
         self.next_button.setToolTip("Go to the next line that differs, or that failed (Alt+Down)")
-        self.next_button.setShortcut("Alt+Down")
+        keys = QShortcut(QKeySequence("Alt+Down"), self, self.go_to_next_change)
+        keys.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)  # another pane has its own use for it
         self.lesson = FoldedText("Lesson")
         self.left, self.right = CodeSide("Source", theme), CodeSide("Source beside it", theme)
         self.search = CodeSearch((self.left.view, self.right.view), theme)
