@@ -50,7 +50,7 @@ QToolButton[role="fold"] {{
 QToolButton[role="fold"]:hover, QToolButton[role="fold"]:focus {{ color: {theme.text}; }}
 QToolButton[role="fold"]:checked {{ background: transparent; border: none; }}
 QLabel[role="proof"] {{ font-weight: 600; }}
-QLabel[role="quote"] {{ border-left: 3px solid {theme.accent}; padding: 1px 0 1px 8px; }}
+QLabel[role="quote"] {{ background: {theme.window}; border-radius: 6px; padding: 6px 10px; }}
 QLabel[role="title"] {{ font-size: {_title_size(font)}; font-weight: 600; }}
 QLabel[role="code"] {{ background: {theme.window}; border-radius: 6px; padding: 6px 8px; }}
 QFrame[role="why"] {{ background: {theme.selected_row}; border-radius: 6px; }}

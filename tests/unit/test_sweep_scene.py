@@ -348,3 +348,17 @@ def test_switched_off_lines_stay_in_the_legend() -> None:
     assert len(scene.lines) == len(scene.legend) - 1
     assert scene.x_range == whole.x_range
     assert math.isfinite(scene.y_range.high)
+
+
+def test_the_selected_line_is_named_at_its_ring() -> None:
+    session = sweep_session()
+    line = build_sweep(session).lines[0]
+    for dot in line.dots:
+        scene = build_sweep(session, SweepOptions(selected=dot.number))
+        view = View(scene.x_range, scene.y_range, Box(0, 0, 900, 420))
+        drawn = lay_out(scene, view, FONT)
+        assert drawn.ring is not None
+        [name] = [label for label in drawn.labels if label.text.text == line.label]
+        ring = Box(drawn.ring[0] - 8, drawn.ring[1] - 8, 16, 16)
+        assert not name.box.meets(ring)
+        assert abs(name.box.left + name.box.width / 2 - ring.left) < name.box.width + 20
