@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QFont
 from PySide6.QtWidgets import (
+    QApplication,
     QGridLayout,
     QScrollArea,
     QStackedLayout,
@@ -185,7 +186,17 @@ class DetailPane(QWidget):
     def _fold_toggled(self, title: str, is_open: bool) -> None:
         others = tuple(other for other in self._open if other != title)
         self._open = (*others, title) if is_open else others
+        if is_open and isinstance(fold := self.sender(), Fold):
+            QTimer.singleShot(0, fold, partial(self._bring_into_view, fold))
         self.folds_changed.emit(self._open)
+
+    def _bring_into_view(self, fold: Fold) -> None:
+        """What was opened at the lower edge would else be out of sight."""
+        QApplication.sendPostedEvents(self._content_widget, QEvent.Type.LayoutRequest)
+        top = fold.mapTo(self._content_widget, QPoint()).y()
+        height = min(fold.sizeHint().height(), self._scroll.viewport().height())
+        self._scroll.ensureVisible(0, top + height, 0, 0)
+        self._scroll.ensureVisible(0, top, 0, 0)
 
 
 def _add_sentences(sentences: tuple[str, ...], layout: QVBoxLayout) -> None:
