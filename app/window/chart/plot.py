@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QResizeEvent
+from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from roofscope.app.presentation.roofline.caption import INTENSITY_TITLE, rate_title
 from roofscope.app.presentation.roofline.ceiling_names import LineShape, gutter_for
-from roofscope.app.presentation.roofline.geometry import Box, Font, View
+from roofscope.app.presentation.roofline.geometry import Font, View
 from roofscope.app.presentation.roofline.layout import (
     ChartLayout,
     lay_out,
@@ -25,7 +25,6 @@ from roofscope.app.presentation.roofline.layout import (
 )
 from roofscope.app.presentation.roofline.point_labels import PointLabel, place_labels
 from roofscope.app.presentation.roofline.points import ChartPoint
-from roofscope.app.presentation.roofline.ranges import Range
 from roofscope.app.presentation.roofline.scene import ChartScene
 from roofscope.app.presentation.roofline.ticks import log_ticks, share_ticks
 from roofscope.app.presentation.tokens import Theme
@@ -34,6 +33,7 @@ from roofscope.app.window.chart.front_layer import FrontLayer
 from roofscope.app.window.chart.gutter_layer import GutterLayer
 from roofscope.app.window.chart.layers import BackLayer
 from roofscope.app.window.chart.marker_items import MarkerItems
+from roofscope.app.window.chart.plot_view import plot_font, view_of
 from roofscope.app.window.chart.plotting import pg
 from roofscope.profiling.roofline.roofline import Ceiling
 
@@ -90,9 +90,7 @@ class RooflinePlot(pg.PlotWidget):
     @property
     def view(self) -> View:
         """The visible ranges and the view box's pixels."""
-        (x_low, x_high), (y_low, y_high) = self._box.viewRange()
-        box = Box(0.0, 0.0, self._box.width(), self._box.height())
-        return View(Range(x_low, x_high), Range(y_low, y_high), box)
+        return view_of(self._box)
 
     @property
     def labels(self) -> tuple[PointLabel, ...]:
@@ -180,10 +178,7 @@ class RooflinePlot(pg.PlotWidget):
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
-        self._font = QFont(self.font())
-        size = self._font.pointSizeF()
-        if size > 0:
-            self._font.setPointSizeF(size * 0.94)
+        self._font = plot_font(self.font())
         self._measure = self._measured_font()
         self.setBackground(theme.surface)
         for axis in (self._bottom, self._left):
