@@ -66,7 +66,7 @@ def test_bytes_and_outputs_are_those_of_the_spec(kernel: Kernel) -> None:
 
 @pytest.mark.parametrize("kernel", ALL, ids=name_of)
 def test_flops_are_those_of_the_spec_or_differ_for_a_reason(kernel: Kernel) -> None:
-    """Equal for products, attention and convolution; elsewhere per-row terms, which specs leave out, are few."""
+    """Equal for products, attention and convolution; elsewhere per-row terms, which specs lack, are few."""
     spec, sizes = kernel.spec, kernel.spec.presets[0].sizes
     sizes = {**sizes, **({"rows": 16} if kernel.spec.name == "row_loop" else {})}  # a loop over rows
     found, stated = derived(kernel, sizes), spec.work_at(sizes, spec.dtypes[0]).flop_count

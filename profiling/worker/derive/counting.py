@@ -74,7 +74,8 @@ class Count(TorchDispatchMode):
                 self.uncounted[f"{func.namespace}.{name}"] += 1
             self.other_flops += flops or 0
         self._note_reads(func, name, args, kwargs)
-        self._made |= {_storage(one) for one in outputs}
+        if not func.is_view:
+            self._made |= {_storage(one) for one in outputs}
         return result
 
     def _add_product(
