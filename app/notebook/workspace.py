@@ -11,7 +11,7 @@ from msgspec import Struct
 from roofscope.app.notebook.arguments import CONTENTS, Arguments
 from roofscope.app.notebook.travelling import SUBJECT, Luggage, call_name
 from roofscope.profiling.planning.derivation import Question, derive
-from roofscope.profiling.planning.spec import KernelSpec, Preset, Tolerance, WorkFormula
+from roofscope.profiling.planning.spec import KernelSpec, Preset, TensorSpec, Tolerance, WorkFormula
 
 PRESET = "small"
 # Wide enough for a sum of some thousand terms: a function whose arithmetic is known deserves a narrower one.
@@ -75,19 +75,18 @@ def write(
     folder = root / name
     folder.mkdir()
     stems: list[str] = []
-    for number, function in enumerate(functions):
+    for function in functions:
         luggage = Luggage()
         luggage.pack(SUBJECT, function)
-        stem = _stem(luggage, function, number, stems)
+        stem = _stem(luggage, function, stems)
         stems.append(stem)
         _write_module(folder, stem, luggage, arguments, f"{call_name(function)}, as it was found.")
     _write_reference(folder, functions[0] if reference is None else reference, arguments, keeps_contents)
     question = Question(
         path=str(folder / "reference.py"),
         function="_run",
-        inputs=arguments.inputs,
+        inputs=fixed(arguments),
         dtype=arguments.dtype,
-        sizes={},
         subject=str(folder / f"{stems[0]}.py"),
     )
     spec = _spec(name, question, arguments, tolerance)
@@ -96,23 +95,21 @@ def write(
     return Workspace(folder, spec, tuple(stems))
 
 
-def _stem(luggage: Luggage, function: Callable[..., Any], number: int, taken: list[str]) -> str:
-    if luggage.uses_triton:
-        stem = f"triton_{call_name(function)}"
-    elif number == 0:
-        return "eager"
-    else:
-        stem = f"library_{call_name(function)}"
-    return f"{stem}_{number}" if stem in taken else stem
+def fixed(arguments: Arguments) -> tuple[TensorSpec, ...]:
+    """The inputs with numbers for their dimensions: which of them belong together is not known of tensors."""
+    return tuple(
+        msgspec.structs.replace(one, shape=tuple(str(arguments.sizes.get(part, part)) for part in one.shape))
+        for one in arguments.inputs
+    )
+
+
+def _stem(luggage: Luggage, function: Callable[..., Any], taken: list[str]) -> str:
+    stem = f"{'triton' if luggage.uses_triton else 'eager'}_{call_name(function)}"
+    return f"{stem}_{len(taken)}" if stem in taken else stem
 
 
 def _spec(name: str, question: Question, arguments: Arguments, tolerance: float | None) -> KernelSpec:
-    # At fixed sizes: which dimensions belong together is not known of tensors.
-    fixed = tuple(
-        msgspec.structs.replace(one, shape=tuple(str(arguments.sizes.get(part, part)) for part in one.shape))
-        for one in question.inputs
-    )
-    found = derive(msgspec.structs.replace(question, inputs=fixed))
+    found = derive(question)
     return KernelSpec(
         name=name,
         title=name,

@@ -244,9 +244,9 @@ def _unpaired(files: KernelFiles) -> Iterable[CatalogProblem]:
 
 def _files_of(provider: Provider, stem: str) -> tuple[str, ...]:
     match provider:
-        case Provider.EAGER | Provider.COMPILE:
+        case Provider.COMPILE:
             return ("eager.py",)
-        case Provider.TRITON | Provider.LIBRARY:
+        case Provider.EAGER | Provider.TRITON | Provider.LIBRARY:
             return (f"{stem}.py",)
         case Provider.CUDA:
             return (f"{stem}.cu", f"{stem}.py")

@@ -70,12 +70,13 @@ def derive(question: Question, patience_s: float = PATIENCE_S) -> Derivation:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         ) as child:
+            is_late = False
             try:
                 said = child.communicate(msgspec.json.encode(question), patience_s)[0]
             except subprocess.TimeoutExpired:
-                raise DeriveError(
-                    f"The reference does not end within {patience_s:g} s, even without contents."
-                ) from None
+                is_late = True
+                end_group(child.pid)
+                said = child.communicate()[0]
             finally:
                 end_group(child.pid)
     except OSError as error:
@@ -83,6 +84,10 @@ def derive(question: Question, patience_s: float = PATIENCE_S) -> Derivation:
     try:
         answer = decode(_last_line(said), Answer)
     except UnreadableError:
+        if is_late:
+            raise DeriveError(
+                f"The reference does not end within {patience_s:g} s, without contents."
+            ) from None
         raise DeriveError(
             f"The reference ended the process that runs it ({_ending(child.returncode)}), so that its work "
             "cannot be derived."

@@ -11,7 +11,7 @@ from roofscope.profiling.planning.kernel_files import FileFault, KernelFiles, re
 from roofscope.profiling.planning.spec import Provider
 
 SHARED = LIBRARY / "shared"  # what several kernels use
-VARIANT = re.compile(r"(triton|cuda_ext|cuda|library)_([a-z0-9_]+)")
+VARIANT = re.compile(r"(eager|triton|cuda_ext|cuda|library)_([a-z0-9_]+)")
 JUDGE = "reference.py"
 _ROLES = ("__init__", "spec", "reference", "eager", "autograd")
 _HELPERS = (".py", ".cuh")

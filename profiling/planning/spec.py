@@ -268,7 +268,7 @@ class Implementation(Struct, frozen=True):
 
     kernel: str
     provider: Provider
-    variant: str  # "" for eager; the idea's name for triton and cuda; the mode for compile
+    variant: str  # the idea's name, "" for the eager version that is compiled; the mode for compile
     source_hash: str  # SHA-256 over the files it is built from
     domain: str = ""  # a condition over the axes, as its file states it; "": it takes all sizes
 
@@ -283,7 +283,7 @@ class Implementation(Struct, frozen=True):
         variant = self.variant.replace("_", " ")
         match self.provider:
             case Provider.EAGER:
-                return "eager PyTorch"
+                return f"eager {variant}" if variant else "eager PyTorch"
             case Provider.COMPILE:
                 return "torch.compile" if variant == "default" else f"compile {variant}"
             case Provider.CUDA_EXT:

@@ -3,6 +3,7 @@
 import contextlib
 import queue
 import signal
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable
 from typing import Protocol
@@ -136,12 +137,14 @@ class Stoppable(Protocol):
 def stopped_by_signals(run: Stoppable) -> Generator[None]:
     """Ctrl+C sends SIGINT, ``timeout`` and schedulers SIGTERM, a lost ssh connection SIGHUP.
 
-    The session is completed then. Signals already ignored (nohup) stay ignored.
+    The session is completed then. Signals already ignored (nohup) stay ignored. In another thread than the
+    main one, where Python sets no handler, none is replaced.
     """
+    is_main = threading.current_thread() is threading.main_thread()
     replaced = {
         number: handler
         for number in _ENDING
-        if (handler := signal.getsignal(number)) in (signal.SIG_DFL, signal.default_int_handler)
+        if is_main and (handler := signal.getsignal(number)) in (signal.SIG_DFL, signal.default_int_handler)
     }
     for number in replaced:
         signal.signal(number, lambda _number, _frame: run.press_stop())

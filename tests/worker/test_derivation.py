@@ -3,12 +3,14 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from roofscope.profiling.planning.derivation import DeriveError, Question, derive
-from roofscope.profiling.planning.spec import Pipe, TensorSpec
+from roofscope.profiling.planning.spec import Element, Pipe, TensorSpec
 
 X = TensorSpec("x", ("rows", "cols"))
 W = TensorSpec("w", ("cols", "cols"))
+IN_DOUBLE = "def run(x, w):\n    return x.double() @ w.double()\n"
 
 
 def question(tmp_path: Path, source: str) -> Question:
@@ -42,6 +44,23 @@ def test_a_reference_that_fails_is_one_sentence(tmp_path: Path, source: str, sai
     with pytest.raises(DeriveError) as caught:
         derive(question(tmp_path, source))
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("ending", ["os.kill(os.getpid(), 11)", "raise ValueError"])
+def test_an_implementation_that_fails_costs_only_what_it_would_have_said(tmp_path: Path, ending: str) -> None:
+    subject = tmp_path / "eager.py"
+    subject.write_text(f"import os\ndef run(x, w):\n    {ending}\n")
+    asked = replace(question(tmp_path, IN_DOUBLE), subject=str(subject))
+    assert [one.element for one in derive(asked).outputs] == [None]
+
+
+def test_an_implementation_says_which_types_it_returns(tmp_path: Path) -> None:
+    subject = tmp_path / "eager.py"
+    subject.write_text("def run(x, w):\n    return (x @ w).half()\n")
+    asked = replace(question(tmp_path, IN_DOUBLE), subject=str(subject))
+    found = derive(asked)
+    assert [one.element for one in found.outputs] == [Element.FLOAT16]
+    assert found.work.write_bytes == "rows*cols*2"
 
 
 def test_a_reference_without_end_is_ended(tmp_path: Path) -> None:

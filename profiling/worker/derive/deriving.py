@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import torch
 from msgspec import Struct
+from msgspec.structs import replace
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from roofscope.profiling.planning.derivation import Derivation, Question, tensor_bytes
@@ -114,19 +115,22 @@ def _total_bytes(question: Question, sizes: Mapping[str, int]) -> int:
     return evaluate(tensor_bytes(question.inputs), values)
 
 
-def _output_dtypes(question: Question, here: _Seen) -> tuple[str, ...]:
-    """Those of the implementation where it can be asked, else the reference's own.
+def with_types_of_subject(question: Question, found: Derivation) -> Derivation:
+    """With the element types that the implementation returns. Raises what it raises without contents."""
+    run = load_module(Path(question.subject)).run
+    asked = _call(run, question, question.sizes, is_real=False).outputs
+    if len(asked) != len(found.outputs):
+        return found
+    outputs = tuple(
+        replace(one, element=None if kind == question.dtype else Element(kind))
+        for one, (_, kind) in zip(found.outputs, asked, strict=True)
+    )
+    return replace(found, outputs=outputs, work=replace(found.work, write_bytes=tensor_bytes(outputs)))
 
-    A reference that computes in float64 means the workload's type by it.
-    """
-    found = tuple(dtype for _, dtype in here.outputs)
-    if question.subject:
-        with suppress(Exception):  # a kernel of one's own may not run without a device
-            run = load_module(Path(question.subject)).run
-            asked = _call(run, question, question.sizes, is_real=False).outputs
-            if len(asked) == len(found):
-                return tuple(dtype for _, dtype in asked)
-    return tuple(str(question.dtype) if dtype == _FLOAT64 else dtype for dtype in found)
+
+def _output_dtypes(question: Question, here: _Seen) -> tuple[str, ...]:
+    """The reference's own; one that computes in float64 means the workload's type by it."""
+    return tuple(str(question.dtype) if kind == _FLOAT64 else kind for _, kind in here.outputs)
 
 
 def _outputs(

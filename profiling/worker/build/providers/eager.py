@@ -7,5 +7,5 @@ from roofscope.profiling.worker.build.contract import BuildRequest, Built, run_o
 
 def build(request: BuildRequest) -> Built:
     """Nothing is compiled, so the compile time is 0."""
-    module = load_module(request.folder / "eager.py")
+    module = load_module(request.folder / f"{request.implementation.stem}.py")
     return Built(run_of(module, *request.inputs), lambda: BuildInfo(compile_s=0.0))
