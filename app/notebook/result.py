@@ -1,5 +1,6 @@
 """What ``measure`` and ``compare`` return: figures, and how they look in a terminal and in a notebook."""
 
+import textwrap
 from functools import cached_property
 
 from roofscope.app.presentation.failure_log import telling_lines
@@ -22,6 +23,7 @@ from roofscope.profiling.results.session import Point, Session
 
 _LOG_LINES = 12
 _PICTURE = (880, 520)
+_WIDTH = 110  # characters of a line
 
 
 class NotMeasured(Exception):
@@ -121,8 +123,12 @@ class Result:
                     f"error {error_text(check.relative_error)}, tolerance {error_text(check.tolerance)}",
                 )
             )
+        if flags := self.verdict.flags:
+            found.append(("flags", ", ".join(flags)))
         amounts = f"{traffic_text(work.byte_count)}, {flop_count_text(work.flop_count)}"
         found.append(("work", f"{amounts}{' (derived)' if work.is_derived else ''}"))
+        if self.work_text:
+            found.append(("", self.work_text))
         return found
 
     @property
@@ -131,7 +137,9 @@ class Result:
         return visible(f"{self.name}({self.arguments}){f' on {device.name}' if device else ''}")
 
     def __repr__(self) -> str:
-        lines = [self.title, *(f"  {name:<8} {text}" for name, text in self.rows())]
+        lines = [self.title]
+        for name, text in self.rows():
+            lines += textwrap.wrap(text, _WIDTH, initial_indent=f"  {name:<9}", subsequent_indent=" " * 11)
         lines += [f"    {line}" for line in self.log.splitlines()[-_LOG_LINES:]]
         return "\n".join(lines)
 

@@ -12,6 +12,7 @@ import inspect
 import pickle
 import symtable
 import sys
+import sysconfig
 import textwrap
 import types
 from collections.abc import Callable, Mapping
@@ -47,10 +48,11 @@ class Luggage:
             return
         self._known[name] = value
         if isinstance(value, types.ModuleType):
-            self._parts.append(f"import {value.__name__} as {name}")
+            is_same = value.__name__ == name
+            self._parts.append(f"import {name}" if is_same else f"import {value.__name__} as {name}")
         elif (written := _literal(value)) is not None:
             self._parts.append(f"{name} = {written}")
-        elif (function := _function_of(value)) is not None:
+        elif (function := _within(value)[0]) is not None:
             self._pack_function(name, value, function)
         elif isinstance(value, type):
             self._pack_class(name, value)
@@ -82,7 +84,7 @@ class Luggage:
         return "\n".join([*lines, *self._parts, ""])
 
     def _pack_function(self, name: str, value: Any, function: types.FunctionType) -> None:
-        self.uses_triton |= type(value).__module__.partition(".")[0] == "triton"
+        self.uses_triton |= _is_of_triton(value)
         if (
             _is_importable(function.__module__)
             and _found_at(function.__module__, function.__qualname__) is value
@@ -93,11 +95,11 @@ class Luggage:
             source, defined = _lambda_source(function), ""
         else:
             source, defined = _source_of(function), function.__name__
-            if value is not function and not _is_decorated(source):
-                raise SourceError(
-                    f"{defined} is wrapped by {type(value).__module__} where its source does not show it; "
-                    "write it as a decorator, or call it in a function of your own."
-                )
+        if _within(value)[1] > _decorators(source):
+            raise SourceError(
+                f"{function.__name__} is wrapped by something that its source does not show, such as a "
+                "call of torch.compile; write that as a decorator, or in a function of your own."
+            )
         self._postpones_annotations |= bool(function.__code__.co_flags & __future__.annotations.compiler_flag)
         self._pack_names(source, _namespace(function), defined)
         self._define(name, source, defined)
@@ -125,17 +127,21 @@ class Luggage:
             self._parts.append(f"{name} = {defined}")
 
 
-def _function_of(value: Any) -> types.FunctionType | None:
-    """The Python function within decorators, such as those of Triton, which keep it as ``fn``."""
-    for _ in range(20):
+def _within(value: Any) -> tuple[types.FunctionType | None, int]:
+    """The Python function within decorators, of which Triton's keep it as ``fn``, and how deep it is."""
+    for depth in range(20):
         if isinstance(value, types.FunctionType):
             inner = getattr(value, "__wrapped__", None) or getattr(value, "_torchdynamo_orig_callable", None)
-            if not isinstance(inner, types.FunctionType):
-                return value
-            value = inner
+            if not callable(inner):
+                return value, depth
         else:
-            value = getattr(value, "fn", None)
-    return None
+            inner = getattr(value, "fn", None) if _is_of_triton(value) else None
+        value = inner
+    return None, 0
+
+
+def _is_of_triton(value: object) -> bool:
+    return type(value).__module__.partition(".")[0] == "triton"
 
 
 def _literal(value: Any) -> str | None:
@@ -205,8 +211,10 @@ def _no_lambda() -> SourceError:
     )
 
 
-def _is_decorated(source: str) -> bool:
-    return source.lstrip().startswith("@")
+def _decorators(source: str) -> int:
+    """How many a definition has; an expression has none."""
+    first = ast.parse(source).body[0]
+    return len(first.decorator_list) if isinstance(first, ast.FunctionDef | ast.AsyncFunctionDef) else 0
 
 
 def _namespace(function: types.FunctionType) -> dict[str, Any]:
@@ -279,8 +287,10 @@ def _import(module: str, qualified: str, name: str) -> str:
 def _import_folders() -> list[str]:
     """The path of this program, for a function's modules; not what every Python has."""
     package = Path(__file__).resolve().parents[2]
+    everywhere = {Path(one).resolve() for one in sysconfig.get_paths().values()}
+    everywhere |= {one / "lib-dynload" for one in everywhere} | {package}
     folders = (Path(entry or ".").resolve() for entry in sys.path)
-    return [str(one) for one in dict.fromkeys(folders) if one.is_dir() and one != package]
+    return [str(one) for one in dict.fromkeys(folders) if one.is_dir() and one not in everywhere]
 
 
 def _pickled(values: Mapping[str, object]) -> bytes:

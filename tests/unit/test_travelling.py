@@ -94,6 +94,16 @@ def test_it_computes_the_same(tmp_path: Path, function: Callable[..., Any], x: f
     assert there(x) == y
 
 
+def test_a_wrapper_that_the_source_does_not_show_is_refused() -> None:
+    with pytest.raises(SourceError, match="tripled is wrapped by something that its source does not show"):
+        Luggage().pack(SUBJECT, twice(tripled))
+
+
+def test_a_second_wrapper_is_seen_beside_a_decorator() -> None:
+    with pytest.raises(SourceError, match="decorated is wrapped"):
+        Luggage().pack(SUBJECT, twice(decorated))
+
+
 def test_what_has_no_text_goes_beside_it(tmp_path: Path) -> None:
     assert math.isnan(arrived(tmp_path, not_a_number)(1.0))
     assert [path.name for path in tmp_path.glob("*.pickle")] == ["eager_values.pickle"]

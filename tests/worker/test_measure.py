@@ -10,6 +10,7 @@ import torch
 import roofscope
 from roofscope.app.notebook.measuring import MeasureError, compare, measure
 from roofscope.app.notebook.result import NotMeasured
+from roofscope.profiling.results import session_reader
 from roofscope.profiling.results.outcome import Failed, FailureKind
 from roofscope.tests.children import python
 
@@ -65,6 +66,9 @@ def test_a_function_is_verified_and_timed(tmp_path: Path) -> None:
     html = result._repr_html_()
     assert html.count("<svg") == 1
     assert "(derived)" in html
+    kept = session_reader.load(path)
+    assert kept.points[0].job.work.is_derived
+    assert kept.specs["doubled"].work.derived.startswith("Derived from the reference:")
     assert roofscope.load(path).frame()["kernel"].tolist() == ["doubled"]
 
 

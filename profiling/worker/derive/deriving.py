@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ class _Seen(Struct, frozen=True):
     is_tf32: bool
     is_masked: bool
     is_real: bool  # its branches depend on the data, which were random
+    device: str  # of the tensors
 
     @property
     def is_product(self) -> bool:
@@ -68,19 +69,29 @@ def derivation(question: Question, until: float) -> Derivation:
 def _seen(run: Callable[..., Any], question: Question, sizes: Mapping[str, int]) -> _Seen:
     """On fake tensors; on real ones where it looks at contents and they are not too large."""
     try:
-        return _call(run, question, sizes, is_real=False)
+        return _call(run, question, sizes)
     except Exception:
+        if torch.cuda.is_available():  # it brings tensors that lie there
+            with suppress(Exception):
+                return _call(run, question, sizes, device="cuda")
         if _total_bytes(question, sizes) > _MOST_REAL_BYTES:
             raise
     return _call(run, question, sizes, is_real=True)
 
 
-def _call(run: Callable[..., Any], question: Question, sizes: Mapping[str, int], *, is_real: bool) -> _Seen:
+def _call(
+    run: Callable[..., Any],
+    question: Question,
+    sizes: Mapping[str, int],
+    *,
+    device: str = "cpu",
+    is_real: bool = False,
+) -> _Seen:
     with ExitStack() as stack:
         stack.enter_context(torch.no_grad())
         if not is_real:
             stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
-        inputs = [_tensor(one, question.dtype, sizes, is_real=is_real) for one in question.inputs]
+        inputs = [_tensor(one, question.dtype, sizes, device, is_real=is_real) for one in question.inputs]
         with Count(inputs) as count:
             result = run(*inputs)
         outputs = (result,) if isinstance(result, torch.Tensor) else tuple(result)
@@ -96,14 +107,17 @@ def _call(run: Callable[..., Any], question: Question, sizes: Mapping[str, int],
         count.is_tf32,
         count.is_masked,
         is_real,
+        device,
     )
 
 
-def _tensor(spec: TensorSpec, dtype: Dtype, sizes: Mapping[str, int], *, is_real: bool) -> torch.Tensor:
+def _tensor(
+    spec: TensorSpec, dtype: Dtype, sizes: Mapping[str, int], device: str, *, is_real: bool
+) -> torch.Tensor:
     shape = tuple(evaluate(dimension, sizes) for dimension in spec.shape)
     kind: torch.dtype = getattr(torch, spec.element_at(dtype))
     if not is_real:
-        return torch.empty(shape, dtype=kind)
+        return torch.empty(shape, dtype=kind, device=device)
     if kind.is_floating_point:
         return (torch.rand(shape) + 0.5).to(kind)
     below = evaluate(spec.below, sizes) if spec.below else 2
@@ -118,7 +132,7 @@ def _total_bytes(question: Question, sizes: Mapping[str, int]) -> int:
 def with_types_of_subject(question: Question, found: Derivation) -> Derivation:
     """With the element types that the implementation returns. Raises what it raises without contents."""
     run = load_module(Path(question.subject)).run
-    asked = _call(run, question, question.sizes, is_real=False).outputs
+    asked = _call(run, question, question.sizes).outputs
     if len(asked) != len(found.outputs):
         return found
     outputs = tuple(
@@ -165,7 +179,7 @@ def _over_axes(
         if time.monotonic() > until:
             return None
         try:
-            seen[steps] = _call(run, question, at_steps(sizes, steps), is_real=False)
+            seen[steps] = _call(run, question, at_steps(sizes, steps), device=here.device)
         except Exception:  # noqa: BLE001 - it does not take these sizes
             return None
         if len(seen[steps].outputs) != len(here.outputs):
