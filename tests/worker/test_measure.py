@@ -216,8 +216,18 @@ def test_is_wrong(roofscope):
 def test_the_fixture_measures_and_says_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(TESTS)
     plugin = "roofscope.app.notebook.pytest_plugin"
-    options = f"['-q', '-p', '{plugin}', '-p', 'no:cacheprovider', '--rootdir=.', 'test_mine.py']"
-    command = python(f"import pytest, sys\nsys.exit(pytest.main({options}))")
+    options = [
+        "-q",
+        "-p",
+        "no:roofscope",
+        "-p",
+        plugin,
+        "-p",
+        "no:cacheprovider",
+        "--rootdir=.",
+        "test_mine.py",
+    ]
+    command = python(f"import pytest, sys\nsys.exit(pytest.main({options!r}))")
     found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "2 failed, 2 passed" in found.stdout, found.stdout + found.stderr
     assert "× is not shown." in found.stdout
