@@ -35,6 +35,7 @@ from roofscope.app.cli.options import (
     TrustFolders,
 )
 from roofscope.app.cli.outcome_lines import OutcomeLines, shortfall
+from roofscope.app.cli.own_file import FileOptions, choose_file, is_file_word
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.cli.sweeps import check_plot, draw_sweeps, sweep_lines
 from roofscope.app.cli.table import print_table
@@ -81,12 +82,38 @@ class RunOptions(Struct, frozen=True):
     retry_paused: bool = False
     shared_gpu: bool = False
     keep_code: bool = False
+    file: FileOptions = FileOptions()
 
 
 def command(
     kernel: Annotated[
-        list[str] | None, typer.Argument(metavar="KERNEL", help="None or 'all' for all.")
+        list[str] | None,
+        typer.Argument(
+            metavar="KERNEL",
+            help="None or 'all' for all. A file of yours as it stands: add.py, gelu.cu, softmax.py:my_softmax.",
+        ),
     ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EXPRESSION|FILE:NAME",
+            help="What a file of yours must compute, in torch: 'torch.softmax(x, dim=-1)'.",
+        ),
+    ] = None,
+    input_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input", metavar="NAME=SIZE[xSIZE][:TYPE]", help="A tensor that it takes: x=4096x1024:bf16."
+        ),
+    ] = None,
+    call: Annotated[
+        str | None,
+        typer.Option(metavar="EXPRESSION", help="How it is called, where more is needed: 'f(x, 1e-5)'."),
+    ] = None,
+    grid: Annotated[
+        str | None, typer.Option(metavar="BLOCKS", help="Of a bare __global__ kernel: 'cdiv(n, 256)'.")
+    ] = None,
+    block: Annotated[str | None, typer.Option(metavar="THREADS", help="256, or '(16, 16)'.")] = None,
     provider: Annotated[
         list[Provider] | None,
         typer.Option(
@@ -176,6 +203,7 @@ def command(
         retry_paused=retry_paused,
         shared_gpu=shared_gpu,
         keep_code=keep_code,
+        file=FileOptions(reference or "", input_ or (), call or "", grid or "", block or ""),
     )
     raise typer.Exit(run(options))
 
@@ -185,12 +213,21 @@ def run(options: RunOptions) -> int:
     path = choose_session(options.out)
     labels = choose_labels(options.labels)
     folders = choose_folders(options.folders, is_trusted=options.trust)
+    if options.file.says_anything and not any(map(is_file_word, options.kernels)):
+        refuse("--reference, --input, --call, --grid and --block are of a file; name it, as in `run add.py`.")
+    own = [
+        choose_file(word, options.file, is_trusted=options.trust)
+        for word in options.kernels
+        if is_file_word(word)
+    ]
+    folders += [file.form for file in own]
     catalog = scan_kernels(folders)
+    names = [word for word in options.kernels if not is_file_word(word)] + [file.kernel for file in own]
     devices = choose_devices(local_devices(), options.device)
     pictures = _pictures(options, path, devices)
     device = devices[0]  # several are of one kind, and the plan is the same for each
     jobs = make_jobs(
-        choose_kernels(catalog, options.kernels),
+        choose_kernels(catalog, names),
         device,
         providers=options.providers,
         implementations=options.implementations,

@@ -9,7 +9,7 @@ from msgspec import Struct
 from roofscope.profiling.analysis.at_clock import Timed, ratio_at_clock
 from roofscope.profiling.analysis.quantiles import student_t
 from roofscope.profiling.analysis.statistics import Comparison
-from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.planning.spec import Implementation, Provider
 from roofscope.profiling.results.outcome import LEAST_BLOCKS, Measured, Method, TimeStats
 from roofscope.profiling.results.session import Point
 
@@ -80,11 +80,17 @@ def baseline_of(
     for other in others:
         if other.number == pinned:
             return other
-    known = [other for other in others if other.implementation.provider is provider]
+    known = [other for other in others if _may_serve(other.implementation, provider)]
     of_same_job = [other for other in known if other.job == point.job]
     return min(
         of_same_job or [other for other in known if other.job == known[-1].job], key=_time, default=None
     )
+
+
+def _may_serve(implementation: Implementation, provider: Provider) -> bool:
+    """Whether it may be a provider's baseline: a user's own function in PyTorch is none of eager's."""
+    is_own = provider is Provider.EAGER and bool(implementation.variant)
+    return implementation.provider is provider and not is_own
 
 
 def comparisons_with(baseline: Point, points: Iterable[Point], *, is_chosen: bool) -> int:
@@ -94,11 +100,12 @@ def comparisons_with(baseline: Point, points: Iterable[Point], *, is_chosen: boo
     provider's might have been it: the fastest of ten equals is always fast by luck.
     """
     timed = {
-        point.implementation.key: point.implementation.provider
+        point.implementation.key: point.implementation
         for point in points
         if point.measured and comparable(point) == comparable(baseline) and point.job == baseline.job
     }
-    same = sum(provider is baseline.implementation.provider for provider in timed.values())
+    provider = baseline.implementation.provider
+    same = sum(_may_serve(implementation, provider) for implementation in timed.values())
     return compared_at_once(len(timed), same if is_chosen else 1)
 
 
@@ -179,7 +186,7 @@ class BreakEven:
         self._eager: dict[str, Measured] = {
             point.job.id: point.measured
             for point in points
-            if point.measured and point.implementation.provider is Provider.EAGER
+            if point.measured and _may_serve(point.implementation, Provider.EAGER)
         }
         self._compared = Counter(point.job.id for point in points if point.measured)
 

@@ -263,7 +263,7 @@ class Implementation(Struct, frozen=True):
         variant = self.variant.replace("_", " ")
         match self.provider:
             case Provider.EAGER:
-                return "eager PyTorch"
+                return f"eager {variant}" if variant else "eager PyTorch"
             case Provider.COMPILE:
                 return "torch.compile" if variant == "default" else f"compile {variant}"
             case Provider.CUDA_EXT:

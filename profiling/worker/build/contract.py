@@ -11,6 +11,7 @@ from types import ModuleType
 
 import torch
 
+from roofscope.profiling.planning.one_file.parts import Entry
 from roofscope.profiling.planning.spec import Implementation, Workload
 from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.outcome import BuildInfo
@@ -29,6 +30,7 @@ class BuildRequest:
     workload: Workload
     device: torch.device
     inputs: tuple[str, ...] = ()  # names of the spec's inputs, which ``run`` must take; empty: no check
+    entry: Entry | None = None  # how a user's file is called, as it stands
 
 
 @dataclass(frozen=True)

@@ -214,7 +214,12 @@ class Host:
             self._integrity.extend()
         built = providers.build(
             BuildRequest(
-                request.implementation, Path(request.folder), request.workload, self._device, request.inputs
+                request.implementation,
+                Path(request.folder),
+                request.workload,
+                self._device,
+                request.inputs,
+                request.entry,
             )
         )
         self._candidates[request.number] = _Candidate(built, [])

@@ -247,7 +247,8 @@ class JobExecutor:
             raise Refusal(sentence)
         inputs = tuple(tensor.name for tensor in self._kernel.spec.inputs)
         folder = str(self._kernel.folder)
-        self._link.ask(Build(number, implementation, folder, self._job.workload, inputs), Done)
+        entry = self._kernel.entries.get(implementation.stem)
+        self._link.ask(Build(number, implementation, folder, self._job.workload, inputs, entry), Done)
 
     def _settle(self, one: _Prepared) -> Candidate:
         """Let the first calls compile and allocate, then fix the timed path."""

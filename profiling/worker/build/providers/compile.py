@@ -16,12 +16,12 @@ from torch._dynamo.utils import counters
 from torch._inductor.codecache import PyCodeCache
 from torch._inductor.graph import GraphLowering
 
-from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.spec import REPLAYING_MODES
 from roofscope.profiling.results.generated import Code, CodeKind
 from roofscope.profiling.results.outcome import BuildInfo, CompileNotes
 from roofscope.profiling.worker.build.compile_notes import Notebook, together
 from roofscope.profiling.worker.build.contract import BuildRequest, Built, Call, Tensors, run_of
+from roofscope.profiling.worker.build.own_file import module_of
 from roofscope.profiling.worker.build.triton_code import built_kernels, code_of
 from roofscope.profiling.worker.inputs import as_tuple
 
@@ -35,14 +35,14 @@ def build(request: BuildRequest) -> Built:
     Verification also calls with sizes other than the measured ones. Those calls go to a separate copy of the
     module, so that the counts, and the guards of each call, are those of the measured sizes alone.
     """
-    path, mode = request.folder / "eager.py", request.implementation.variant
+    mode = request.implementation.variant
     replays = mode in REPLAYING_MODES and request.device.type == "cuda"
     _forget_shapes()
     _ledger.settle()
     _written.taken()
     _notebook.settle()
-    measured = _Counted(_compiled(path, mode, request.inputs, replays=replays))
-    others = _compiled(path, mode, request.inputs, replays=replays)
+    measured = _Counted(_compiled(request, mode, replays=replays))
+    others = _compiled(request, mode, replays=replays)
     measured_shapes: list[torch.Size] = []
 
     def call(*inputs: torch.Tensor) -> Tensors:
@@ -60,13 +60,13 @@ def build(request: BuildRequest) -> Built:
     return Built(call, measured.info, measured.code)
 
 
-def _compiled(path: Path, mode: str, inputs: tuple[str, ...], *, replays: bool) -> Call:
+def _compiled(request: BuildRequest, mode: str, *, replays: bool) -> Call:
     """``run`` of a fresh module, which has fresh code objects.
 
     Dynamo keeps at most 8 compilations per code object, and after that falls back to eager in silence.
     """
-    module = load_module(path)
-    run = run_of(module, *inputs)
+    module = module_of(request, "eager.py")
+    run = run_of(module, *request.inputs)
     region: Call | None = getattr(module, "region", None)
     compiled: Call = torch.compile(region or run, mode=mode.replace("_", "-"))
     if replays:

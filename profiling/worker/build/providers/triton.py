@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.build.contract import (
     BuildRequest,
@@ -13,6 +12,7 @@ from roofscope.profiling.worker.build.contract import (
     double_instructions,
     run_of,
 )
+from roofscope.profiling.worker.build.own_file import module_of
 from roofscope.profiling.worker.build.triton_code import built_kernels, code_of
 from roofscope.profiling.worker.failures import Unavailable
 
@@ -26,7 +26,7 @@ except ImportError as error:
 
 def build(request: BuildRequest) -> Built:
     """Load the file; the compiler runs at the first call, whose time is kept as compile time."""
-    module = load_module(request.folder / f"{request.implementation.stem}.py")
+    module = module_of(request, f"{request.implementation.stem}.py")
     launches = _Launches()
     call = FirstCall(run_of(module, *request.inputs), launches)
     return Built(
