@@ -98,8 +98,8 @@ def _require_known(form: Path, source: Path, names: Sequence[str]) -> None:
     for name in names:
         if name not in own:
             raise FormFault(
-                f"{form.name} measures {', '.join(own)}; give --reference to measure {name} as a kernel of its own, "
-                "or add it to its CALL"
+                f"{form.name} measures {', '.join(own)}; give --reference to measure {name} as a kernel "
+                "of its own, or add it to its CALL"
             )
 
 

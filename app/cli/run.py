@@ -90,7 +90,7 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="KERNEL",
-            help="None or 'all' for all. A file of yours as it stands: add.py, gelu.cu, softmax.py:my_softmax.",
+            help="None or 'all' for all; or a file of yours as it stands: add.py, softmax.py:my_softmax.",
         ),
     ] = None,
     reference: Annotated[

@@ -4,7 +4,7 @@ import ast
 
 from roofscope.profiling.planning.one_file.parts import Entry
 
-NEW = "_roofscope_new"  # what makes an output, of a shape, an element type and a device: a name that no call has
+NEW = "_roofscope_new"  # makes an output of a shape, an element type and a device: a name that no call has
 
 
 def call_text(entry: Entry, statement: str = "", first: tuple[str, ...] = ()) -> str:
@@ -12,7 +12,7 @@ def call_text(entry: Entry, statement: str = "", first: tuple[str, ...] = ()) ->
 
     Sizes that it names are read of the inputs' shapes; outputs that it names are allocated and returned.
     """
-    used = set().union(*map(names_in, (statement or entry.call, entry.grid, entry.block, entry.shared_bytes)))
+    used = set[str]().union(*map(names_in, (statement or entry.call, entry.grid, entry.block, entry.shared_bytes)))
     outputs = [tensor for tensor in entry.outputs if tensor.name in used and entry.offer]
     used |= {name for tensor in outputs for dimension in tensor.shape for name in names_in(dimension)}
     lines = [f"{name} = {tensor}.shape[{place}]" for name, tensor, place in _sizes(entry) if name in used]

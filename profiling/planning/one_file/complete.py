@@ -60,7 +60,8 @@ def keep(form: Form, path: Path) -> None:
             is_ours = False
         if not is_ours:
             raise FormFault(
-                f"{path.name} says already how {form.file} is measured, and was edited; change it there, or delete it"
+                f"{path.name} says already how {form.file} is measured, and was edited; "
+                "change it there, or delete it"
             )
     try:
         path.write_text(form_text(form), encoding="utf-8")

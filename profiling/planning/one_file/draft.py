@@ -86,7 +86,8 @@ def chosen_offers(source: Path, names: Sequence[str]) -> tuple[Offer, ...]:
         raise FormFault(f"{source.name} has no function that takes tensors, and no __global__ kernel")
     if len(plain) > 1:
         raise Missing(
-            f"{source.name} has {_listed(plain)}; name the one to measure, as in {source.name}:{plain[-1].name}"
+            f"{source.name} has {_listed(plain)}; name the one to measure, "
+            f"as in {source.name}:{plain[-1].name}"
         )
     return tuple(plain)
 
@@ -98,8 +99,8 @@ def draft(asked: Asked) -> Draft:
     if not asked.reference:
         guess = guessed_reference(asked.source, offer)
         raise Missing(
-            f"nothing says what {asked.source.name}:{offer.name} must compute; add --reference EXPRESSION, in torch, "
-            f"or --reference FILE:NAME, such as --reference {shlex.quote(guess)}"
+            f"nothing says what {asked.source.name}:{offer.name} must compute; add --reference EXPRESSION, "
+            f"in torch, or --reference FILE:NAME, such as --reference {shlex.quote(guess)}"
         )
     tensors = stated(asked.inputs, offer) if asked.inputs else guessed(offer, asked.reference)
     calls = [asked.call] if asked.call else [_call(one, tensors) for one in offers]
@@ -140,13 +141,11 @@ def guessed_launch(offer: Offer, tensors: Tensors) -> tuple[str, str]:
     shape = next(iter(tensors.inputs.values()))
     body = offer.body
     if "blockIdx.y" in body or "threadIdx.y" in body:
-        rows, cols = (shape[-2], shape[-1]) if len(shape) > 1 else (shape[0], "1")
+        rows, cols = shape[-2:] if len(shape) > 1 else (*shape, "1")
         if len(tensors.sizes) == 3 and len(tensors.inputs) > 1:
-            cols = [*tensors.inputs.values()][1][-1]
+            cols = list(tensors.inputs.values())[1][-1]
         return f"(cdiv({cols}, 16), cdiv({rows}, 16))", "(16, 16)"
-    if "blockIdx.x" in body and "blockDim.x" not in body.replace("+= blockDim.x", ""):
-        return shape[0], "256"
-    if re.search(r"=\s*blockIdx\.x\s*;", body) and len(shape) > 1:
+    if re.search(r"=\s*blockIdx\.x\s*;", body) and len(shape) > 1:  # a row a block
         return shape[0], "256"
     return f"cdiv({numel(shape)}, 256)", "256"
 
@@ -157,8 +156,8 @@ def _launch_missing(asked: Asked, offer: Offer, tensors: Tensors, call: str) -> 
     words += "" if asked.block else f"--block {shlex.quote(block)} "
     words += "" if asked.call else f"--call {shlex.quote(call)}"
     return (
-        f"{asked.source.name}:{offer.name} is a bare kernel, whose launch must be known; add {words.strip()}, "
-        "which is guessed from its signature"
+        f"{asked.source.name}:{offer.name} is a bare kernel, whose launch must be known; "
+        f"add {words.strip()}, which is guessed from its signature"
     )
 
 
@@ -186,8 +185,8 @@ def _call(offer: Offer, tensors: Tensors) -> str:
                 f"{offer.name}({', '.join([*words, *(one.name for one in offer.parameters[len(words) :])])})"
             )
             raise Missing(
-                f"{offer.signature} takes {name}, of which nothing is known; add --call {shlex.quote(guess)} with a "
-                f"value for {name}"
+                f"{offer.signature} takes {name}, of which nothing is known; add --call {shlex.quote(guess)} "
+                f"with a value for {name}"
             )
     return f"{offer.name}({', '.join(words)})"
 

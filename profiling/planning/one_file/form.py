@@ -1,6 +1,6 @@
 """The form of a user's file: what is measured, against what and on what. It lies beside the file.
 
-It is a Python file of plain assignments. It is read and never run, so that a form from elsewhere does nothing.
+It is a Python file of plain assignments, read and never run: a form from elsewhere does nothing by itself.
 """
 
 import ast
@@ -113,7 +113,7 @@ def tensor_of(name: str, text: str) -> TensorSpec:
     """From ``rows, cols``, or with its own element type ``rows: int64 < cols``. Raises FormFault."""
     match = _TENSOR.fullmatch(text)
     if match is None:
-        raise FormFault(f"the tensor {name} is {text!r}; write it like "rows, cols" or "rows: int64 < cols"")
+        raise FormFault(f"the tensor {name} is {text!r}; write it like 'rows, cols' or 'rows: int64 < cols'")
     dimensions, element, below = match.groups()
     shape = tuple(part.strip() for part in dimensions.split(",") if part.strip())
     if element is None:

@@ -242,7 +242,7 @@ def _digest(*parts: str | bytes | None) -> str:
 
 
 def running_files(source: Path, reference: str) -> list[Path]:
-    """The files that run with a user's file: its form's, those beside it that it needs, and the reference's."""
+    """The files that run with a user's file: those beside it that it needs, and the reference's."""
     found: list[Path] = []
     match = _BY_FILE.fullmatch(reference.strip())
     paths = [source] + ([source.parent / match[1]] if match else [])

@@ -37,7 +37,7 @@ def python_offers(source: str) -> tuple[Offer, ...]:
 
 
 def _without_helpers(found: list[Offer], uses: dict[str, set[str]]) -> tuple[Offer, ...]:
-    """A function that another one calls is its helper; plain PyTorch beside Triton is there to compare with."""
+    """A function that another calls is its helper; plain PyTorch beside Triton is there to compare with."""
     plain = [offer for offer in found if offer.is_plain]
     helpers = {
         one.name
@@ -117,7 +117,7 @@ def _reached(name: str, uses: dict[str, set[str]]) -> set[str]:
 
 
 def _shapes(function: ast.FunctionDef) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """``M, K = a.shape``; after ``x_arg = x.reshape(-1, x.shape[-1])`` also of x, whose name it stands for."""
+    """``M, K = a.shape``; after ``rows = x.reshape(-1, x.shape[-1])`` also of x, for which it stands."""
     stands_for: dict[str, str] = {}
     for node in ast.walk(function):
         match node:

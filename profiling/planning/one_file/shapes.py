@@ -170,10 +170,9 @@ def _axes(words: Sequence[_Word], offer: Offer) -> dict[int, str]:
             for size, hint in zip(one.shape, hints, strict=True):
                 name(size, hint)
     shapes = [one.shape for one in words]
-    if len(shapes) >= 2 and [len(shapes[0]), len(shapes[1])] == [2, 2] and shapes[0] != shapes[1]:
-        if shapes[0][1] == shapes[1][0]:
-            for size, axis in zip((*shapes[0], shapes[1][1]), ("m", "k", "n"), strict=True):
-                name(size, axis)
+    if _are_product(shapes):
+        for size, axis in zip((*shapes[0], shapes[1][1]), ("m", "k", "n"), strict=True):
+            name(size, axis)
     for shape in sorted(shapes, key=len, reverse=True):
         usual = {1: ("n",), 2: ("rows", "cols"), 3: ("batch", "rows", "cols")}.get(
             len(shape), tuple(f"n{place + 1}" for place in range(len(shape)))
@@ -183,6 +182,13 @@ def _axes(words: Sequence[_Word], offer: Offer) -> dict[int, str]:
         for size, axis in zip(shape, usual, strict=True):
             name(size, axis)
     return axes
+
+
+def _are_product(shapes: Sequence[tuple[int, ...]]) -> bool:
+    """Whether the first two are matrices that can be multiplied, and not all of one size."""
+    if len(shapes) < 2 or len(shapes[0]) != 2 or len(shapes[1]) != 2:
+        return False
+    return shapes[0] != shapes[1] and shapes[0][1] == shapes[1][0]
 
 
 def _guessed_shapes(offer: Offer, names: Sequence[str], reference: str) -> dict[str, tuple[str, ...]]:

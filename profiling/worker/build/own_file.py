@@ -33,7 +33,9 @@ def entry_module(entry: Entry, dtype: Dtype = Dtype.FLOAT32) -> ModuleType:
         vars(module)["run"] = call_in(entry, known, dtype)
         return module
     path = Path(entry.file)
-    loaded = load_names(path, names_in(entry.call))
+    given = {tensor.name for tensor in (*entry.inputs, *entry.outputs)}
+    given |= {name for tensor in entry.inputs for dimension in tensor.shape for name in names_in(dimension)}
+    loaded = load_names(path, (names_in(entry.call) - given) | {called(entry.call)})
     function = called(entry.call)
     # A copy, in which ``run`` is ours: a function of the file may be called run, too.
     module = ModuleType(loaded.__name__)
