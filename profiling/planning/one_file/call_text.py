@@ -12,7 +12,9 @@ def call_text(entry: Entry, statement: str = "", first: tuple[str, ...] = ()) ->
 
     Sizes that it names are read of the inputs' shapes; outputs that it names are allocated and returned.
     """
-    used = set[str]().union(*map(names_in, (statement or entry.call, entry.grid, entry.block, entry.shared_bytes)))
+    used = set[str]().union(
+        *map(names_in, (statement or entry.call, entry.grid, entry.block, entry.shared_bytes))
+    )
     outputs = [tensor for tensor in entry.outputs if tensor.name in used and entry.offer]
     used |= {name for tensor in outputs for dimension in tensor.shape for name in names_in(dimension)}
     lines = [f"{name} = {tensor}.shape[{place}]" for name, tensor, place in _sizes(entry) if name in used]
