@@ -63,7 +63,7 @@ class Entry(Struct, frozen=True):
     outputs: tuple[TensorSpec, ...]
     grid: str = ""
     block: str = ""
-    shared_bytes: str = "0"
+    shared_bytes: str = ""
 
 
 class Parts(Struct, frozen=True):

@@ -91,9 +91,11 @@ def _folder(source: Path, capability: tuple[int, int], cache: Path, offer: Offer
 @functools.cache
 def _build(text: str, capability: tuple[int, int], folder: Path, suffix: str) -> Call:
     with_cuda = suffix == ".cu"
-    ninja = _ninja()
     if with_cuda:
-        cpp_extension.CUDA_HOME = str(_toolkit())
+        toolkit, ninja = _tools()
+        cpp_extension.CUDA_HOME = str(toolkit)
+    else:
+        ninja = _ninja()
     if not shutil.which("ninja"):  # torch searches only the PATH
         os.environ["PATH"] = os.pathsep.join([str(Path(ninja).parent), os.environ["PATH"]])
     folder.mkdir(parents=True, exist_ok=True)
@@ -126,14 +128,14 @@ def _locked(folder: Path) -> Generator[None]:
         yield
 
 
-def _toolkit() -> Path:
-    """The CUDA toolkit's folder. Raises Unavailable."""
+def _tools() -> tuple[Path, str]:
+    """The CUDA toolkit's folder and ninja. Raises Unavailable."""
     toolkit = host.cuda_toolkit()
     if toolkit is None:
         raise Unavailable(
             "CUDA extensions need nvcc; install the CUDA toolkit, or set CUDA_HOME to where it is."
         )
-    return toolkit
+    return toolkit, _ninja()
 
 
 def _ninja() -> str:
