@@ -14,7 +14,7 @@ from roofscope.profiling.paths import is_file
 from roofscope.profiling.planning.kernel_files import printable
 from roofscope.profiling.planning.one_file.complete import complete, keep, path_for
 from roofscope.profiling.planning.one_file.draft import Asked, draft
-from roofscope.profiling.planning.one_file.form import SOURCES, FormFault, is_form, read_form
+from roofscope.profiling.planning.one_file.form import SOURCES, Form, FormFault, is_form, read_form
 from roofscope.profiling.planning.one_file.parts import called, kernel_name, running_files
 
 
@@ -51,13 +51,15 @@ def choose_file(word: str, options: FileOptions, *, is_trusted: bool) -> OwnFile
     source = _resolved(name)
     if not is_file(source):
         refuse(f"There is no file {printable(name)}.")
-    if is_form(source):
-        return OwnFile(source, kernel_name(source), functions)
     try:
-        form = path_for(source, functions)
-        if form.exists() and not options.says_anything:
-            _require_known(form, source, functions)
-            trust_file(source, running_files(source, read_form(form).reference), is_trusted=is_trusted)
+        form = source if is_form(source) else path_for(source, functions)
+        if is_file(form) and not options.says_anything:
+            said = read_form(form)
+            _require_known(form, said, functions)
+            running = running_files(form.parent / said.file, said.reference)
+            trust_file(form, running, is_trusted=is_trusted)
+        elif is_form(source):
+            raise FormFault("it says itself how its file is measured; edit it, or name the file")
         else:
             _make(form, source, functions, options, is_trusted=is_trusted)
     except FormFault as error:
@@ -79,6 +81,7 @@ def _make(form: Path, source: Path, names: Sequence[str], options: FileOptions, 
     trust_file(source, running_files(source, asked.reference), is_trusted=is_trusted)
     made = complete(found, source.parent)
     keep(made, form)
+    trust_file(form, running_files(source, asked.reference), is_trusted=True)  # as was just said
     if found.was_guessed:
         say(f"Guessed from {source.name}: {found.was_guessed}.", err=True, colour=typer.colors.YELLOW)
     say(f"{form.name} beside {source.name} says how it is measured; edit it as you like.", err=True)
@@ -92,9 +95,9 @@ def _beside(reference: str, folder: Path) -> str:
     return f"{os.path.relpath(Path(path).resolve(), folder)}:{name}"
 
 
-def _require_known(form: Path, source: Path, names: Sequence[str]) -> None:
+def _require_known(form: Path, said: Form, names: Sequence[str]) -> None:
     """Raises FormFault where the form measures other functions than those named."""
-    own = [called(call) for call in read_form(form).calls]
+    own = [called(call) for call in said.calls]
     for name in names:
         if name not in own:
             raise FormFault(

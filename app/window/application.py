@@ -23,6 +23,7 @@ from roofscope.app.window.folder_commands import FolderCommands
 from roofscope.app.window.kernel_folders import KernelFolders
 from roofscope.app.window.notices import Topic
 from roofscope.app.window.opening import Opening
+from roofscope.app.window.own_files import OwnFiles, is_source
 from roofscope.app.window.panes.cards import CardColumn
 from roofscope.app.window.panes.compare import ComparePane
 from roofscope.app.window.panes.compile_lab import CompileLabPane
@@ -163,6 +164,7 @@ class Application(QObject):
         self.folder_commands = FolderCommands(
             self.window, self.folders, self.controller, self.background, dialogs
         )
+        self.own_files = OwnFiles(self.window, self.folder_commands, self.background, self.library, dialogs)
         self.shared_gpu = SharedGpu(
             source,
             self.background,
@@ -265,7 +267,10 @@ class Application(QObject):
         panes.sweep.noticed.connect(panes.cards.notice)
         panes.sweep.said.connect(self.window.say)
         self.background.failed.connect(panes.cards.notice)
-        self.window.file_dropped.connect(controller.open)
+        self.own_files.noticed.connect(lambda text: panes.cards.notice(text, Topic.FOLDERS))
+        self.window.file_dropped.connect(
+            lambda path: self.own_files.open(path) if is_source(path) else controller.open(path)
+        )
         self.window.file_dropped_to_compare.connect(self.commands.compare_with)
         self.window.closing.connect(self.close)
         self.selection.changed.connect(self._follow_selection)

@@ -29,6 +29,7 @@ class CommandId(StrEnum):
     RENAME = "rename"
     TRASH = "trash"
     REPORT = "report"
+    OPEN_KERNEL = "open_kernel"
     KERNELS = "kernels"
     QUIT = "quit"
     UNDO = "undo"
@@ -150,11 +151,18 @@ COMMANDS = (
         "Ctrl+Shift+E",
     ),
     Command(
+        CommandId.OPEN_KERNEL,
+        Menu.FILE,
+        "Open &kernel...",
+        "Measure a file of yours as it stands: Triton, PyTorch, CUDA or C++",
+        "Ctrl+Alt+O",
+        starts_group=True,
+    ),
+    Command(
         CommandId.KERNELS,
         Menu.FILE,
-        "&Kernel folders...",
+        "Kernel &folders...",
         "Use kernels of your own beside the program's",
-        starts_group=True,
     ),
     Command(
         CommandId.QUIT, Menu.FILE, "&Quit", "Close the window; a run is stopped", "Ctrl+Q", starts_group=True

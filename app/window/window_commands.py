@@ -16,6 +16,7 @@ from roofscope.app.window.device_source import DeviceSource
 from roofscope.app.window.folder_commands import FolderCommands
 from roofscope.app.window.help_commands import HelpCommands
 from roofscope.app.window.notices import Topic
+from roofscope.app.window.own_files import OwnFiles
 from roofscope.app.window.plan_habits import PlanHabits
 from roofscope.app.window.plan_watch import PlanWatch
 from roofscope.app.window.point_commands import OF_A_POINT, PointCommands
@@ -44,6 +45,7 @@ class Parts(Protocol):
     settings: Settings
     background: Background
     folder_commands: FolderCommands
+    own_files: OwnFiles
     model: SessionModel
     selection: Selection
     shown: ShownPoints
@@ -150,6 +152,7 @@ class WindowCommands(QObject):
             {
                 **self.sessions.handlers,
                 **self.help.handlers,
+                CommandId.OPEN_KERNEL: parts.own_files.ask,
                 CommandId.KERNELS: parts.folder_commands.show,
                 CommandId.QUIT: window.close,
                 CommandId.COPY: parts.panes.results.copy,

@@ -65,14 +65,47 @@ class Missing(FormFault):
     """Something that must be said; the text is a clause, with the options to add and a guess."""
 
 
-def chosen_offers(source: Path, names: Sequence[str]) -> tuple[Offer, ...]:
-    """Those of these names, or the only one that stands out. Raises FormFault."""
+class Proposal(Struct, frozen=True):
+    """What a file lets one guess, as the options have it; "" where it says nothing."""
+
+    reference: str
+    inputs: str
+    call: str
+    grid: str
+    block: str
+
+
+def proposal(source: Path, offer: Offer) -> Proposal:
+    """To fill a form with."""
+    reference = guessed_reference(source, offer)
+    try:
+        tensors = guessed(offer, reference)
+    except FormFault:
+        return Proposal(reference, "", "", "", "")
+    try:
+        call = _call(offer, tensors)
+    except Missing:
+        call = offer.signature
+    grid, block = guessed_launch(offer, tensors) if offer.kind is Kind.BARE else ("", "")
+    return Proposal(reference, tensors.label(), call, grid, block)
+
+
+def all_offers(source: Path) -> tuple[Offer, ...]:
+    """Every function of a file that can be measured. Raises FormFault where there is none."""
     if source.suffix not in SOURCES:
         raise FormFault(f"{printable(source.name)} is no {', '.join(SOURCES)} file")
     try:
         offers = offers_of(source.name, read_file(source).decode("utf-8", "replace"))
     except FileFault as error:
         raise FormFault(f"{printable(source.name)} cannot be read: {error}") from error
+    if not offers:
+        raise FormFault(f"{source.name} has no function that takes tensors, and no __global__ kernel")
+    return offers
+
+
+def chosen_offers(source: Path, names: Sequence[str]) -> tuple[Offer, ...]:
+    """Those of these names, or the only one that stands out. Raises FormFault."""
+    offers = all_offers(source)
     known = {offer.name: offer for offer in offers}
     for name in names:
         if name not in known:
@@ -82,8 +115,6 @@ def chosen_offers(source: Path, names: Sequence[str]) -> tuple[Offer, ...]:
     if names:
         return tuple(known[name] for name in names)
     plain = [offer for offer in offers if offer.is_plain] or [*offers]
-    if not plain:
-        raise FormFault(f"{source.name} has no function that takes tensors, and no __global__ kernel")
     if len(plain) > 1:
         raise Missing(
             f"{source.name} has {_listed(plain)}; name the one to measure, "

@@ -17,6 +17,7 @@ from roofscope.profiling.planning.one_file.form import (
     FormFault,
     form_of,
     line_of,
+    read_form,
     tensor_of,
 )
 from roofscope.profiling.planning.one_file.offers import Kind, Offer
@@ -33,6 +34,7 @@ from roofscope.profiling.planning.spec import (
     WorkFormula,
 )
 from roofscope.profiling.planning.spec_check import spec_error
+from roofscope.profiling.planning.survey import Survey, survey_file
 
 PRESET = "form"  # the name of a form's sizes
 TOLERANCES = {Dtype.FLOAT32: 2e-5, Dtype.FLOAT16: 2e-3, Dtype.BFLOAT16: 1.6e-2}
@@ -239,6 +241,12 @@ def _digest(*parts: str | bytes | None) -> str:
         content = part.encode() if isinstance(part, str) else part or b""
         digest.update(hashlib.sha256(content).digest())
     return digest.hexdigest()
+
+
+def survey_form(form: Path) -> Survey:
+    """Look at all that would run by a form. Raises FormFault and FileFault."""
+    said = read_form(form)
+    return survey_file(form, running_files(form.parent / said.file, said.reference))
 
 
 def running_files(source: Path, reference: str) -> list[Path]:
