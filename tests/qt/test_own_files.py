@@ -9,6 +9,7 @@ from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QDialogButtonBox, QMainWindow
 
 from roofscope.app.window import own_files
+from roofscope.app.window.commands import CommandId
 from roofscope.app.window.shell.kernel_folders_dialog import TrustDialog
 from roofscope.app.window.shell.open_kernel_dialog import OpenKernelDialog
 from roofscope.profiling.planning.derivation import Derivation
@@ -65,6 +66,7 @@ def test_a_dropped_file_is_asked_for_its_form_and_becomes_a_kernel(
     assert read_form(tmp_path / "eager_softmax.roofscope.py").sizes == {"rows": 512, "cols": 256}
     stems = [found.stem for found in one.library.checked()["eager_softmax.py"]]
     assert stems == ["eager", "compile_default", "eager_softmax"]
+    qtbot.waitUntil(one.window.actions_of[CommandId.RUN].isEnabled)
 
 
 def test_a_file_whose_form_is_there_is_only_trusted(

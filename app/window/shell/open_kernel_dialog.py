@@ -20,6 +20,8 @@ from roofscope.profiling.planning.kernel_files import printable
 from roofscope.profiling.planning.one_file.draft import Asked, Proposal
 from roofscope.profiling.planning.one_file.offers import Offer
 
+_WIDTH = 560
+
 
 class OpenKernelDialog(QDialog):
     """``asked`` is emitted with what the user accepts; the dialog stays until it is closed from outside."""
@@ -80,7 +82,8 @@ class OpenKernelDialog(QDialog):
         runs_text = f"{', '.join(runs)} will run with all that you may do."
         layout.addWidget(label(one_line(printable(runs_text)), "muted", wraps=True))
         layout.addWidget(self.buttons)
-        self.resize(560, self.sizeHint().height())
+        layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetMinAndMaxSize)  # as high as its lines need
+        self.setFixedWidth(_WIDTH)
         self.function.currentTextChanged.connect(self._fill)
         self._fill(self.function.currentText())
 
@@ -89,7 +92,6 @@ class OpenKernelDialog(QDialog):
         self._fault.setText(one_line(printable(text)))
         self._fault.setVisible(bool(text))
         self.buttons.setEnabled(True)
-        self.adjustSize()
 
     def _fill(self, name: str) -> None:
         proposal = self._propose(self._offers[name])
