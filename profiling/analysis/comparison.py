@@ -9,7 +9,7 @@ from msgspec import Struct
 from roofscope.profiling.analysis.at_clock import Timed, ratio_at_clock
 from roofscope.profiling.analysis.quantiles import student_t
 from roofscope.profiling.analysis.statistics import Comparison
-from roofscope.profiling.planning.spec import Implementation, Provider
+from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import LEAST_BLOCKS, Measured, Method, TimeStats
 from roofscope.profiling.results.session import Point
 
@@ -80,17 +80,18 @@ def baseline_of(
     for other in others:
         if other.number == pinned:
             return other
-    known = [other for other in others if _may_serve(other.implementation, provider)]
+    known = _of_provider(others, provider)
     of_same_job = [other for other in known if other.job == point.job]
     return min(
         of_same_job or [other for other in known if other.job == known[-1].job], key=_time, default=None
     )
 
 
-def _may_serve(implementation: Implementation, provider: Provider) -> bool:
-    """Whether it may be a provider's baseline: a user's own function in PyTorch is none of eager's."""
-    is_own = provider is Provider.EAGER and bool(implementation.variant)
-    return implementation.provider is provider and not is_own
+def _of_provider(points: Iterable[Point], provider: Provider) -> list[Point]:
+    """A provider's; of eager's only the kernel's own, where there is one beside functions of a user."""
+    found = [point for point in points if point.implementation.provider is provider]
+    plain = [point for point in found if not point.implementation.variant]
+    return (plain or found) if provider is Provider.EAGER else found
 
 
 def comparisons_with(baseline: Point, points: Iterable[Point], *, is_chosen: bool) -> int:
@@ -100,12 +101,11 @@ def comparisons_with(baseline: Point, points: Iterable[Point], *, is_chosen: boo
     provider's might have been it: the fastest of ten equals is always fast by luck.
     """
     timed = {
-        point.implementation.key: point.implementation
+        point.implementation.key: point
         for point in points
         if point.measured and comparable(point) == comparable(baseline) and point.job == baseline.job
     }
-    provider = baseline.implementation.provider
-    same = sum(_may_serve(implementation, provider) for implementation in timed.values())
+    same = len(_of_provider(timed.values(), baseline.implementation.provider))
     return compared_at_once(len(timed), same if is_chosen else 1)
 
 
@@ -183,11 +183,10 @@ class BreakEven:
 
     def __init__(self, points: Iterable[Point]) -> None:
         points = list(points)
-        self._eager: dict[str, Measured] = {
-            point.job.id: point.measured
-            for point in points
-            if point.measured and _may_serve(point.implementation, Provider.EAGER)
-        }
+        eager = [point for point in points if point.implementation.provider is Provider.EAGER]
+        # The last counts: the kernel's own eager version, beside which a user may have functions in PyTorch.
+        eager.sort(key=lambda point: not point.implementation.variant)
+        self._eager: dict[str, Measured] = {point.job.id: point.measured for point in eager if point.measured}
         self._compared = Counter(point.job.id for point in points if point.measured)
 
     def calls(self, point: Point) -> Payback:

@@ -210,3 +210,16 @@ def test_bounds_that_no_run_gives_make_the_ratio_unknown(bounds_s: tuple[float, 
     other = TimeStats(1.0, 0.9, 1.1, (1.0,) * 5, 1)
     comparison, rounds = compare(odd, other, in_turn=False)
     assert (comparison.low, comparison.high, rounds) == (0.0, math.inf, 0)
+
+
+def test_a_users_function_in_pytorch_is_compared_with_eager_and_is_not_the_baseline() -> None:
+    own = msgspec.structs.replace(
+        point(Provider.EAGER, 1e-3),
+        number=2,
+        implementation=Implementation("softmax", Provider.EAGER, "mine", "other"),
+    )
+    compiled = point(Provider.COMPILE, 1e-3, compile_s=1.0)
+    for points in ([EAGER, own, compiled], [own, EAGER, compiled]):
+        assert baseline_of(own, points) is EAGER
+        assert BreakEven(points).calls(compiled).calls == BreakEven([EAGER, compiled]).calls(compiled).calls
+    assert baseline_of(own, [own]) is own

@@ -82,7 +82,6 @@ class OpenKernelDialog(QDialog):
         runs_text = f"{', '.join(runs)} will run with all that you may do."
         layout.addWidget(label(one_line(printable(runs_text)), "muted", wraps=True))
         layout.addWidget(self.buttons)
-        layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetMinAndMaxSize)  # as high as its lines need
         self.setFixedWidth(_WIDTH)
         self.function.currentTextChanged.connect(self._fill)
         self._fill(self.function.currentText())
@@ -92,6 +91,7 @@ class OpenKernelDialog(QDialog):
         self._fault.setText(one_line(printable(text)))
         self._fault.setVisible(bool(text))
         self.buttons.setEnabled(True)
+        self._fit()
 
     def _fill(self, name: str) -> None:
         proposal = self._propose(self._offers[name])
@@ -102,6 +102,13 @@ class OpenKernelDialog(QDialog):
         self.block.setText(proposal.block)
         for field in (self.grid, self.block):
             self._form.setRowVisible(field, bool(proposal.grid))
+        self._fit()
+
+    def _fit(self) -> None:
+        """As high as its lines need, which are wrapped."""
+        if layout := self.layout():
+            layout.activate()
+            self.resize(_WIDTH, layout.totalHeightForWidth(_WIDTH))
 
     def _accept(self) -> None:
         self.show_fault("")
