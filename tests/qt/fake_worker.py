@@ -39,6 +39,7 @@ from roofscope.profiling.supervision.protocol import (
     OutcomeReady,
     Probe,
     ProofReady,
+    Renew,
     Run,
     Sealed,
     SelfTest,
@@ -78,6 +79,9 @@ def main(mode: str, marker: str) -> None:
             match command:
                 case Open(kernel_roots=roots, secret=secret):
                     os.environ[SECRET] = secret
+                    catalog = scan((LIBRARY, *map(Path, roots)))
+                    say(Hello(PROTOCOL_VERSION, environment(), catalog.hash))
+                case Renew(kernel_roots=roots):
                     catalog = scan((LIBRARY, *map(Path, roots)))
                     say(Hello(PROTOCOL_VERSION, environment(), catalog.hash))
                 case Run() | Probe() if mode == "busy":

@@ -1,5 +1,7 @@
 """The supervisor as a pure machine: what happened goes in, what to do comes out."""
 
+from unittest.mock import ANY
+
 import msgspec
 import pytest
 from msgspec.structs import replace
@@ -37,6 +39,7 @@ from roofscope.profiling.supervision.protocol import (
     OutcomeReady,
     Probe,
     ProofReady,
+    Renew,
     Run,
     StageStarted,
     TaskDone,
@@ -204,6 +207,86 @@ def test_an_edit_of_any_file_ends_a_pause() -> None:
     supervisor.catalog_changed("edited")
     effects = supervisor.submit([Run(job(3, (CUDA,)))], now=6.0)
     assert recorded(effects) == []
+
+
+def finished(supervisor: Supervisor, number: int = 1, now: float = 2.0) -> None:
+    """The job of one implementation is over; its worker waits."""
+    supervisor.feed(OutcomeReady(f"job-{number}", EAGER, MEASURED), now)
+    supervisor.feed(TaskDone(f"job-{number}"), now)
+
+
+def test_a_worker_reads_edited_files_before_its_next_task() -> None:
+    supervisor = started(job(1, (EAGER,)))
+    finished(supervisor)
+    supervisor.catalog_changed("edited", ["/mine"])
+    assert supervisor.can_renew
+    effects = supervisor.submit([Run(job(2, (EAGER,)))], now=3.0)
+    assert sent(effects) == [Renew(("/mine",))]
+    assert not of_kind(effects, Spawn)
+    effects = supervisor.feed(hello("edited"), now=3.5)
+    assert sent(effects) == [Run(job(2, (EAGER,)))]
+    finished(supervisor, 2, 4.0)
+    assert sent(supervisor.submit([Run(job(3, (EAGER,)))], now=5.0)) == [Run(job(3, (EAGER,)))]
+
+
+def test_files_edited_once_more_while_a_worker_reads_them_cost_no_worker() -> None:
+    supervisor = started(job(1, (EAGER,)))
+    finished(supervisor)
+    supervisor.catalog_changed("edited")
+    supervisor.submit([Run(job(2, (EAGER,)))], now=3.0)
+    effects = supervisor.feed(hello("edited again"), now=3.5)
+    assert [type(effect) for effect in effects] == [Banner, BecameIdle]
+    supervisor.catalog_changed("edited again")
+    effects = supervisor.submit([Run(job(3, (EAGER,)))], now=4.0)
+    assert sent(effects) == [Renew()]
+
+
+def test_a_worker_that_is_lost_while_it_reads_edited_files_is_replaced() -> None:
+    supervisor = started(job(1, (EAGER,)))
+    finished(supervisor)
+    supervisor.catalog_changed("edited")
+    supervisor.submit([Run(job(2, (EAGER,)))], now=3.0)
+    effects = supervisor.exited("exit code 1", "", now=4.0)
+    assert of_kind(effects, Spawn)
+    assert recorded(effects) == []
+    assert sent(supervisor.feed(hello("edited"), now=5.0)) == [Run(job(2, (EAGER,)))]
+
+
+def test_a_stop_while_a_worker_reads_edited_files_ends_the_run() -> None:
+    supervisor = started(job(1, (EAGER,)))
+    finished(supervisor)
+    supervisor.catalog_changed("edited")
+    supervisor.submit([Run(job(2, (EAGER,)))], now=3.0)
+    assert of_kind(supervisor.stop(now=3.1), Kill)
+    effects = supervisor.exited("killed by SIGKILL", "", now=3.2)
+    assert of_kind(effects, BecameIdle)
+    assert sent(supervisor.submit([Run(job(3, (EAGER,)))], now=4.0))[0] == Open(PROTOCOL_VERSION, (), ANY)
+
+
+def test_what_supersedes_cancels_the_task_in_flight_and_ends_no_worker() -> None:
+    supervisor = started(job(1, (EAGER, TRITON)), job(2, (CUDA,)))
+    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=2.0)
+    supervisor.catalog_changed("edited")
+    effects = supervisor.supersede([Run(job(3, (TRITON,)))], now=3.0)
+    assert sent(effects) == [Cancel("job-1")]
+    assert not of_kind(supervisor.tick(now=30.0), Kill)  # as Stop would
+    effects = supervisor.feed(TaskDone("job-1"), now=31.0)
+    assert recorded(effects) == [("triton_tiles", Cancelled("Its file was saved again meanwhile."))]
+    assert sent(effects) == [Renew()]
+    assert sent(supervisor.feed(hello("edited"), now=32.0)) == [Run(job(3, (TRITON,)))]
+    assert sent(supervisor.supersede([Run(job(4, (TRITON,)))], now=33.0)) == [Cancel("job-3")]
+
+
+def test_what_is_superseded_is_not_tried_again_after_the_loss_of_its_worker() -> None:
+    supervisor = started(job(1, (EAGER, TRITON)))
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 60.0, EAGER), now=2.0)
+    supervisor.supersede([Run(job(2, (TRITON,)))], now=3.0)
+    effects = supervisor.exited("killed by SIGSEGV", "", now=4.0)
+    assert [(stem, type(outcome)) for stem, outcome in recorded(effects)] == [
+        ("eager", Failed),
+        ("triton_tiles", Cancelled),
+    ]
+    assert sent(supervisor.feed(hello(), now=5.0)) == [Run(job(2, (TRITON,)))]
 
 
 def test_a_deadline_kills_and_blames() -> None:
