@@ -7,6 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 import typer
 
 from roofscope.app.cli.errors import refuse, unknown
@@ -62,6 +63,36 @@ def choose_kernels(catalog: Catalog, names: Sequence[str]) -> list[Kernel]:
             unknown("kernel", name, [kernel.spec.name for kernel in catalog.kernels])
         found.append(kernel)
     return list(catalog.kernels) if not names or "all" in names else found
+
+
+def choose_versions(
+    catalog: Catalog, names: Sequence[str], stems: Sequence[str]
+) -> tuple[list[Kernel], list[str]]:
+    """Kernels and stems from words such as ``softmax`` or ``softmax/triton_online``.
+
+    A kernel that is named with versions keeps these only.
+    """
+    parted = [name.partition("/") for name in names]
+    kernels = choose_kernels(catalog, [name for name, _, _ in parted])
+    named: dict[str, list[str]] = {}
+    for name, slash, stem in parted:
+        if slash:
+            named.setdefault(name, []).append(stem)
+    if not named:
+        return kernels, list(stems)
+    if stems or len(named) < len(kernels):
+        refuse("Name versions behind each kernel, as in softmax/triton_online, or by --implementation.")
+    narrowed: list[Kernel] = []
+    for kernel in kernels:
+        wanted = named[kernel.spec.name]
+        for stem in wanted:
+            if kernel.implementation(stem) is None:
+                unknown(
+                    f"version of {kernel.spec.name}", stem, [found.stem for found in kernel.implementations]
+                )
+        kept = tuple(found for found in kernel.implementations if found.stem in wanted)
+        narrowed.append(msgspec.structs.replace(kernel, implementations=kept))
+    return narrowed, [stem for wanted in named.values() for stem in wanted]
 
 
 def choose_folders(folders: Sequence[Path], *, is_trusted: bool = False) -> list[Path]:

@@ -12,10 +12,10 @@ from rich.console import Console
 from roofscope.app.cli.choice import (
     choose_devices,
     choose_folders,
-    choose_kernels,
     choose_labels,
     choose_session,
     choose_sizes,
+    choose_versions,
     file_of_each,
     make_jobs,
     one_of,
@@ -81,11 +81,16 @@ class RunOptions(Struct, frozen=True):
     retry_paused: bool = False
     shared_gpu: bool = False
     keep_code: bool = False
+    watch: bool = False
 
 
 def command(
     kernel: Annotated[
-        list[str] | None, typer.Argument(metavar="KERNEL", help="None or 'all' for all.")
+        list[str] | None,
+        typer.Argument(
+            metavar="KERNEL[/VERSION]",
+            help="Such as softmax or softmax/triton_online; none or 'all' for all.",
+        ),
     ] = None,
     provider: Annotated[
         list[Provider] | None,
@@ -145,6 +150,12 @@ def command(
             "--retry-paused", help="Try a version that cost a worker again at its other sizes and types."
         ),
     ] = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", help="Stay, and measure again what is saved: a line a save, until Ctrl+C ends it."
+        ),
+    ] = False,
 ) -> None:
     """Verify and time kernels; print a table and write a session file.
 
@@ -176,12 +187,17 @@ def command(
         retry_paused=retry_paused,
         shared_gpu=shared_gpu,
         keep_code=keep_code,
+        watch=watch,
     )
     raise typer.Exit(run(options))
 
 
 def run(options: RunOptions) -> int:
     """Plan, measure, print; returns the exit code."""
+    if options.watch:
+        from roofscope.app.cli.watch import watch
+
+        return watch(options)
     path = choose_session(options.out)
     labels = choose_labels(options.labels)
     folders = choose_folders(options.folders, is_trusted=options.trust)
@@ -189,11 +205,12 @@ def run(options: RunOptions) -> int:
     devices = choose_devices(local_devices(), options.device)
     pictures = _pictures(options, path, devices)
     device = devices[0]  # several are of one kind, and the plan is the same for each
+    kernels, stems = choose_versions(catalog, options.kernels, options.implementations)
     jobs = make_jobs(
-        choose_kernels(catalog, options.kernels),
+        kernels,
         device,
         providers=options.providers,
-        implementations=options.implementations,
+        implementations=stems,
         all_modes=options.all_modes,
         dtypes=options.dtypes,
         sizes=choose_sizes(options.sizes, options.presets, device),

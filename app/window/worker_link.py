@@ -75,10 +75,8 @@ class WorkerLink(QObject):
         self._supervisor.be_patient(patience)
 
     def catalog_changed(self, catalog_hash: str, kernel_roots: Sequence[str]) -> None:
-        """Sources were edited: the worker at hand reads them again, or is let go where it has just begun."""
+        """Sources were edited: the worker at hand reads them again before its next task."""
         self._supervisor.catalog_changed(catalog_hash, kernel_roots)
-        if not self._supervisor.can_renew:
-            self.release()
 
     def supersede(self, tasks: Iterable[Task]) -> None:
         """Do these instead of what is under way."""

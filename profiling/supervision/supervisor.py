@@ -161,11 +161,6 @@ class Supervisor:
             self._pauses.clear()
         self._catalog_hash = catalog_hash
 
-    @property
-    def can_renew(self) -> bool:
-        """Whether the worker at hand can read edited files; one that starts may have read some of them."""
-        return self._worker is _Worker.READY
-
     def lift_pauses(self, implementations: Iterable[Implementation]) -> None:
         """Try these again although they cost a worker."""
         self._pauses.lift(implementations)
@@ -322,7 +317,8 @@ class Supervisor:
         if self._worker is _Worker.ENDING:  # closed while it started
             return []
         was_renewing, self._is_renewing = self._is_renewing, False
-        problem = hello.problem(self._catalog_hash)
+        # Of files edited since it began to read them it is asked to read them again.
+        problem = hello.problem(hello.catalog_hash if self._is_outdated else self._catalog_hash)
         if problem and was_renewing:  # edited once more meanwhile: who edits runs again
             self._worker, self._is_outdated = _Worker.READY, True
             self._wait.end()

@@ -219,7 +219,6 @@ def test_a_worker_reads_edited_files_before_its_next_task() -> None:
     supervisor = started(job(1, (EAGER,)))
     finished(supervisor)
     supervisor.catalog_changed("edited", ["/mine"])
-    assert supervisor.can_renew
     effects = supervisor.submit([Run(job(2, (EAGER,)))], now=3.0)
     assert sent(effects) == [Renew(("/mine",))]
     assert not of_kind(effects, Spawn)
@@ -250,6 +249,15 @@ def test_a_worker_that_is_lost_while_it_reads_edited_files_is_replaced() -> None
     assert of_kind(effects, Spawn)
     assert recorded(effects) == []
     assert sent(supervisor.feed(hello("edited"), now=5.0)) == [Run(job(2, (EAGER,)))]
+
+
+def test_files_edited_while_a_worker_starts_are_read_again() -> None:
+    supervisor = Supervisor([], "catalog")
+    supervisor.submit([Run(job(1, (EAGER,)))], now=0.0)
+    supervisor.catalog_changed("edited")
+    supervisor.supersede([Run(job(2, (EAGER,)))], now=0.5)
+    assert sent(supervisor.feed(hello(), now=1.0)) == [Renew()]
+    assert sent(supervisor.feed(hello("edited"), now=1.2)) == [Run(job(2, (EAGER,)))]
 
 
 def test_a_stop_while_a_worker_reads_edited_files_ends_the_run() -> None:
