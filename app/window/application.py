@@ -21,6 +21,7 @@ from roofscope.app.window.editor import open_in_editor
 from roofscope.app.window.fleet_link import FleetLink
 from roofscope.app.window.folder_commands import FolderCommands
 from roofscope.app.window.kernel_folders import KernelFolders
+from roofscope.app.window.live_edit import LiveEdit
 from roofscope.app.window.notices import Topic
 from roofscope.app.window.opening import Opening
 from roofscope.app.window.panes.cards import CardColumn
@@ -172,6 +173,17 @@ class Application(QObject):
         )
         self.opening = Opening(self.background, source.find, self)
         self.commands = WindowCommands(self, dialogs, paths.example)
+        self.live_edit = LiveEdit(
+            self.window.actions_of[CommandId.LIVE],
+            self.settings,
+            self.controller,
+            self.folders,
+            self.model,
+            self.selection,
+            self.panes.plan_bar,
+            self.shared_gpu,
+            self,
+        )
         self._join()
 
     def _new_link(self, target: LocalTarget, parent: QObject) -> WorkerLink:
@@ -195,6 +207,7 @@ class Application(QObject):
     def close(self) -> None:
         """End the worker, close the file, remember the window. Called when the window closes."""
         self.panes.strip.stop()
+        self.live_edit.end()
         self.settings.save_layout(self.window.saveGeometry(), self.window.arrangement)
         self.settings.details = self.window.details.wish
         self.controller.close()
@@ -209,7 +222,12 @@ class Application(QObject):
         theme = self.theme_switch.theme
         model, table, selection = self.model, self.table, self.selection
         return Panes(
-            plan_bar=PlanBar(actions[CommandId.RUN], actions[CommandId.STOP], actions[CommandId.MORE_TIME]),
+            plan_bar=PlanBar(
+                actions[CommandId.RUN],
+                actions[CommandId.STOP],
+                actions[CommandId.MORE_TIME],
+                actions[CommandId.LIVE],
+            ),
             cards=CardColumn(theme),
             chart=RooflineChart(model, selection, theme, table.speed_up_of, self.shown),
             library=LibraryPane(self.library, theme),
@@ -240,6 +258,8 @@ class Application(QObject):
         panes.cards.board.added.connect(self.log.add_notice)
         controller.noticed.connect(panes.cards.notice)
         controller.said.connect(self.window.say)
+        self.live_edit.said.connect(self.window.say)
+        self.live_edit.noticed.connect(panes.cards.notice)
         controller.progressed.connect(panes.plan_bar.show_progress)
         controller.awaited.connect(panes.plan_bar.show_awaited)
         controller.worker_lost.connect(panes.cards.worker_lost)

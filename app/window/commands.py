@@ -41,6 +41,7 @@ class CommandId(StrEnum):
     STOP = "stop"
     MORE_TIME = "more_time"
     KEEP_CODE = "keep_code"
+    LIVE = "live"
     PROBE = "probe"
     TRACE = "trace"
     PIN = "pin"
@@ -215,6 +216,14 @@ COMMANDS = (
         Menu.RUN,
         "Keep &generated code",
         "Store what compilers make (PTX, SASS, Inductor's code) with each result, for the Source pane",
+        is_toggle=True,
+    ),
+    Command(
+        CommandId.LIVE,
+        Menu.RUN,
+        "Measure when sa&ved",
+        "Measure a version again whenever one of its files is saved; its time of before stays as a ghost",
+        "Ctrl+L",
         is_toggle=True,
     ),
     Command(

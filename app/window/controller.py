@@ -56,6 +56,7 @@ class Controller(QObject):
     worker_lost = Signal(object)  # WorkerLost
     refused = Signal()  # an implementation turned out not to run here
     catalog_changed = Signal(object)  # Catalog
+    outcome_taken = Signal(object)  # Point, in the file and on screen
     session_changed = Signal()  # another file, or the same under another name
 
     def __init__(
@@ -85,6 +86,8 @@ class Controller(QObject):
         self._unfinished = Unfinished()
         self._is_running = False
         self._is_proving = False
+        self._is_live = False  # the run under way was begun by a save
+        self._is_stopping = False
         self._looking: object | None = None  # at the kernels, before a run
         self._has_begun = False  # whether the workers have got tasks since
         self.patience = 1.0  # a factor on the deadlines of foreign code
@@ -108,6 +111,25 @@ class Controller(QObject):
     def is_proving(self) -> bool:
         """Whether the run under way is the self-test."""
         return self._is_proving
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the run under way was begun by a saved file."""
+        return self._is_live
+
+    @property
+    def takes_edits(self) -> bool:
+        """Whether saved files can be measured now: nothing runs, or what other saves have begun."""
+        return not self._is_running or (self._is_live and not self._is_stopping)
+
+    @property
+    def has_worker(self) -> bool:
+        return self._link.worker_pid is not None
+
+    @property
+    def next_job(self) -> int:
+        """A number that no job of the session or of the run under way has."""
+        return self._next_job()
 
     @property
     def devices(self) -> tuple[Device, ...]:
@@ -270,7 +292,30 @@ class Controller(QObject):
                 workers.lift_pauses(again)
             self._submit_runs([Run(job) for job in jobs])
 
+    def take_edits(self, catalog: Catalog) -> None:
+        """Go on with edited kernels, also during a run that a save has begun."""
+        if self.takes_edits:
+            self._take_catalog(catalog)
+
+    def measure_saved(self, runs: Sequence[Run], device: Device, *, supersedes: bool) -> bool:
+        """Measure what was saved, under the ceilings of before; whether it is under way.
+
+        ``supersedes`` puts it in the place of what an earlier save has begun.
+        """
+        if not self.takes_edits:
+            return False
+        if self._is_running:
+            self._unfinished = Unfinished(runs if supersedes else [*self._unfinished.runs(), *runs])
+            (self._link.supersede if supersedes else self._link.submit)(runs)
+            return True
+        if not self._begin(device):
+            return False
+        self._is_live = True
+        self._submit(runs)
+        return True
+
     def stop(self) -> None:
+        self._is_stopping = self._is_running
         if self._looking:
             self._end_run()
         elif self._is_running:
@@ -387,7 +432,7 @@ class Controller(QObject):
             self._catalog = catalog
             self._link.catalog_changed(catalog.hash, self._folders.root_names)
             self._fleet.catalog_changed(catalog.hash, self._folders.root_names)
-            self._keeper.close()  # its recorder knows the old sources
+            self._keeper.catalog_changed()
             self.catalog_changed.emit(catalog)
 
     def _next_job(self) -> int:
@@ -453,7 +498,10 @@ class Controller(QObject):
         self._keeper.note_gain()
         if kernel := self._catalog.kernel(point.implementation.kernel):
             self._model.add_kernel(kernel.spec)
+            if kernel.implementation(point.implementation.stem) == point.implementation:
+                self._model.add_sources(point.implementation, kernel.sources(point.implementation))
         self._model.add_point(point)
+        self.outcome_taken.emit(point)
 
     def _recorder(self) -> Recorder:
         return self._keeper.recorder_for(self._device_in_use(), self._devices)[0]
@@ -480,6 +528,7 @@ class Controller(QObject):
     def _end_run(self) -> None:
         if self._is_running:
             self._is_running = self._is_proving = self._has_begun = False
+            self._is_live = self._is_stopping = False
             self._looking = None
             self._awaited_device = None
             self.awaited.emit(None)

@@ -34,5 +34,6 @@ class Habits(Struct, frozen=True):
     plan: PlanHabit = PlanHabit()
     remembers_plan: bool = True
     reopens_last: bool = True
+    measures_on_save: bool = False
     patience: Annotated[float, Meta(ge=1.0, le=MOST_PATIENCE)] = 1.0
     commands: tuple[Name, ...] = ()  # those last found in the palette, the newest first

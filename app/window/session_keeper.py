@@ -176,6 +176,11 @@ class SessionKeeper:
         setups = (recorder.setup, *([seen.setup] if seen else []))
         return any(map(session.has_measured_ceilings, setups))
 
+    def catalog_changed(self) -> None:
+        """Files of the kernels were edited: what is recorded from now on has the new ones."""
+        for recorder in self._recorders.values():
+            recorder.catalog_changed(self._catalog())
+
     def keep_mark(self, number: int, mark: Mark) -> str:
         """Commit what the user says of a point; else say why it is in memory only. Raises SessionError."""
         if why := self._why_fixed:

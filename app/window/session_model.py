@@ -3,8 +3,9 @@
 from PySide6.QtCore import QObject, Signal
 
 from roofscope.profiling.devices.device import Device
+from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
-from roofscope.profiling.planning.spec import KernelSpec
+from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.results.generated import CodeInfo
 from roofscope.profiling.results.marks import Mark, with_mark
 from roofscope.profiling.results.proof import Proof
@@ -54,6 +55,10 @@ class SessionModel(QObject):
 
     def add_kernel(self, spec: KernelSpec) -> None:
         self._session.specs = {**self._session.specs, spec.name: spec}  # a thread may read those there were
+
+    def add_sources(self, implementation: Implementation, files: tuple[SourceFile, ...]) -> None:
+        """The files that a point was measured with."""
+        self._session.sources = {**self._session.sources, implementation.source_hash: files}
 
     def add_point(self, point: Point) -> None:
         self._session.points = (*self._session.points, point)

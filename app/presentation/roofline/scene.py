@@ -22,6 +22,7 @@ from roofscope.app.presentation.roofline.points import (
     worst_first,
 )
 from roofscope.app.presentation.roofline.ranges import Range, data_ranges, machine_ranges, roof_range
+from roofscope.app.presentation.roofline.trails import Trail, trails_of
 from roofscope.profiling.analysis.verdict import MEASURED_IN, Verdict, verdict
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.results.session import Session
@@ -92,6 +93,7 @@ class ChartScene(Struct, frozen=True):
     y: ChartY = ChartY.RATE
     unroofed_count: int = 0  # points without a ceiling that judges them: with y their share of it, not drawn
     paths: tuple[tuple[ChartPoint, ...], ...] = ()  # an implementation over its sizes, in their order
+    trails: tuple[Trail, ...] = ()  # an implementation over its edits, the newest last
 
     @property
     def is_of_roof(self) -> bool:
@@ -169,6 +171,7 @@ def build_scene(
         y=options.y,
         unroofed_count=unroofed_count,
         paths=paths_of(placed, options.selected),
+        trails=trails_of(session, placed, ghosts),
     )
 
 

@@ -11,6 +11,7 @@ from roofscope.app.presentation.roofline.geometry import View
 from roofscope.app.presentation.roofline.layout import ChartLayout
 from roofscope.app.presentation.roofline.scene import ChartScene
 from roofscope.app.presentation.roofline.ticks import x_ticks, y_ticks
+from roofscope.app.presentation.roofline.trails import TRAIL_DASH, TRAIL_WIDTH
 from roofscope.app.presentation.tokens import SOURCE_DASHES, Theme
 from roofscope.app.window.chart.plotting import pg
 
@@ -75,6 +76,7 @@ class BackLayer(Layer):
             painter.drawLine(QLineF(0, layout.full, view.box.width, layout.full))
         self._paint_ridges(painter, layout, theme)
         self._paint_paths(painter, scene, view, theme)
+        self._paint_trails(painter, scene, view, theme)
         self._paint_error_bars(painter, scene, view, theme)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.setPen(QPen(QColor(theme.axis), 1))
@@ -111,6 +113,13 @@ class BackLayer(Layer):
         for path in scene.paths:
             painter.setPen(QPen(QColor(theme.provider(path[0].provider)), 1))
             painter.drawPolyline([QPointF(view.px(point.x), view.py(point.y)) for point in path])
+
+    def _paint_trails(self, painter: QPainter, scene: ChartScene, view: View, theme: Theme) -> None:
+        for trail in scene.trails:
+            pen = QPen(QColor(theme.provider(trail[0].provider)), TRAIL_WIDTH)
+            pen.setDashPattern(TRAIL_DASH)
+            painter.setPen(pen)
+            painter.drawPolyline([QPointF(view.px(point.x), view.py(point.y)) for point in trail])
 
     def _paint_error_bars(self, painter: QPainter, scene: ChartScene, view: View, theme: Theme) -> None:
         if self._bars is None:

@@ -53,7 +53,12 @@ class PlanBar(QFrame):
     device_changed = Signal()
 
     def __init__(
-        self, run: QAction, stop: QAction, more_time: QAction, parent: QWidget | None = None
+        self,
+        run: QAction,
+        stop: QAction,
+        more_time: QAction,
+        live: QAction,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("planBar")
@@ -99,6 +104,9 @@ class PlanBar(QFrame):
         self._stop_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
         self._more_time = more_time
         self._more_time_button = _action_button(more_time, "more")
+        self._live_button = _action_button(live, "segment")
+        self._live_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+        self._live_button.setText("on save")
         self._message = ElidedLabel("muted")
         self._message.setAccessibleName("What Run would do, or how far it is")
         self._said = ""  # of the progress
@@ -244,6 +252,7 @@ class PlanBar(QFrame):
         row.setSpacing(8)
         row.addWidget(self._run_button)
         row.addWidget(self._stop_button)
+        row.addWidget(self._live_button)
         row.addSpacing(4)
         row.addWidget(self.choices)
         row.addWidget(self._progress)
