@@ -19,11 +19,12 @@ class FileLooks(QObject):
         super().__init__(parent)
         self._roots: tuple[Path, ...] = ()
         self._thread: threading.Thread | None = None
-        self._over = threading.Event()
+        self._begun, self._over = threading.Event(), threading.Event()
 
     @property
     def is_under_way(self) -> bool:
-        return self._thread is not None
+        """Whether the files are known, so that a save from now on is told."""
+        return self._thread is not None and self._begun.is_set()
 
     def begin(self, roots: Sequence[Path]) -> None:
         """From now on, at these folders of kernels instead of those before."""
@@ -31,10 +32,9 @@ class FileLooks(QObject):
             return
         self.end()
         self._roots = tuple(roots)
-        self._over = threading.Event()
-        self._thread = threading.Thread(
-            target=self._look, args=(self._roots, self._over), name="roofscope-files", daemon=True
-        )
+        self._begun, self._over = threading.Event(), threading.Event()
+        given = self._roots, self._begun, self._over
+        self._thread = threading.Thread(target=self._look, args=given, name="roofscope-files", daemon=True)
         self._thread.start()
 
     def end(self) -> None:
@@ -43,8 +43,9 @@ class FileLooks(QObject):
             self._thread.join(_END_S)
         self._thread = None
 
-    def _look(self, roots: Sequence[Path], over: threading.Event) -> None:
+    def _look(self, roots: Sequence[Path], begun: threading.Event, over: threading.Event) -> None:
         watch = FileWatch(stamps_of(roots))
+        begun.set()
         while not over.wait(LOOK_SOON_S if watch.is_waiting else LOOK_S):
             saved = watch.look(stamps_of(roots), time.monotonic())
             if saved.paths and not over.is_set():

@@ -95,9 +95,7 @@ class Server:
     def _renew(self, command: Renew) -> None:
         """Read the kernels again; forget what references of before have imported of them."""
         self._catalog = scan([LIBRARY, *map(Path, command.kernel_roots)], self._catalog)
-        for name in [name for name in sys.modules if name.startswith(_KERNELS)]:
-            del sys.modules[name]
-        importlib.invalidate_caches()
+        forget_imports()
         self._channel.emit(Hello(PROTOCOL_VERSION, self._environment, self._catalog.hash))
 
     def _carry_out(self, command: Task) -> str:
@@ -197,6 +195,13 @@ class Server:
             self._channel.emit(Notice(text))
 
         measure_ceilings(device, report, lambda: self._channel.is_cancelled(command), announce, notify)
+
+
+def forget_imports() -> None:
+    """Let what kernels share be imported anew: a reference of before has brought the old text in."""
+    for name in [name for name in sys.modules if name.startswith(_KERNELS)]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
 
 
 def _current(device: Device) -> AbstractContextManager[object]:
