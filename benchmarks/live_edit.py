@@ -74,9 +74,7 @@ class Saves:
         self._left -= 1
         if self._path.suffix == ".cu":
             text = f"{self._text}\n// {mark}\n"
-        elif _JIT.search(
-            self._text
-        ):  # also within the function, by whose text Triton knows what it has compiled
+        elif _JIT.search(self._text):  # by whose text Triton knows what it has compiled
             text = _JIT.sub(lambda found: f"{found[1]}  # {mark}\n", self._text)
         else:
             text = f"{self._text}\n# {mark}\n"

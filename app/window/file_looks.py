@@ -23,7 +23,7 @@ class FileLooks(QObject):
 
     @property
     def is_under_way(self) -> bool:
-        """Whether the files are known, so that a save from now on is told."""
+        """Whether the files are known, so that a save from now on is reported."""
         return self._thread is not None and self._begun.is_set()
 
     def begin(self, roots: Sequence[Path]) -> None:

@@ -1,4 +1,4 @@
-"""Which files of the kernels were saved, told from their sizes and times, when they are whole.
+"""Which files of the kernels were saved, known by their sizes and times, when they are whole.
 
 By looking, five times a second: notices of the system (inotify and its like) are lost on network disks and in
 containers, and four hundred files take a millisecond. Nothing is opened, so that nothing of a folder can act.
@@ -80,7 +80,7 @@ class FileWatch:
     """Takes what a look finds and the time, in seconds of any steady clock; tells what was saved."""
 
     def __init__(self, stamps: Stamps) -> None:
-        self._known = dict(stamps)  # as last told
+        self._known = dict(stamps)  # as last reported
         self._seen: dict[Path, tuple[Stamp | None, float]] = {}  # what differs, and since when it is so
 
     @property

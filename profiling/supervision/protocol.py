@@ -35,7 +35,7 @@ class Open(Struct, frozen=True, tag="open"):
 class Renew(Struct, frozen=True, tag="renew"):
     """Files of the kernels were edited: read them again and say hello again.
 
-    Torch and the device's context stay, which take seconds; code of the kernels is loaded anew for each job.
+    Torch and the device's context stay, which take seconds; each job loads code of the kernels again.
     """
 
     kernel_roots: tuple[str, ...] = ()

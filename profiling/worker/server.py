@@ -198,7 +198,7 @@ class Server:
 
 
 def forget_imports() -> None:
-    """Let what kernels share be imported anew: a reference of before has brought the old text in."""
+    """Let what kernels share be imported again: a reference of before has brought the old text in."""
     for name in [name for name in sys.modules if name.startswith(_KERNELS)]:
         del sys.modules[name]
     importlib.invalidate_caches()

@@ -20,7 +20,7 @@ def test_a_file_counts_as_saved_once_it_is_at_rest() -> None:
     assert watch.look(whole, 1.15) == Saved()
     assert watch.look(whole, 1.2) == Saved(frozenset({A}))
     assert not watch.is_waiting
-    assert watch.look(whole, 9.0) == Saved()  # told once
+    assert watch.look(whole, 9.0) == Saved()  # reported once
 
 
 def test_an_emptied_file_is_one_that_is_being_written() -> None:

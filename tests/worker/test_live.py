@@ -130,7 +130,7 @@ def test_each_save_is_measured_by_the_one_worker(toy: Path) -> None:
     assert len(session.origins) <= 2  # as it was known before the worker greeted, and as that saw it
 
 
-def test_what_kernels_share_is_imported_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_kernels_share_is_imported_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "roofscope.kernels.shared.invented", sys)
     monkeypatch.setitem(sys.modules, "roofscope.kernelsmith", sys)
     forget_imports()
