@@ -277,12 +277,14 @@ def test_the_switch_is_off_at_first_is_remembered_and_shows_in_the_plan_bar(
 ):
     application = open_window()
     [button] = [
-        one for one in application.panes.plan_bar.findChildren(QToolButton) if one.text() == "on save"
+        one for one in application.panes.plan_bar.findChildren(QToolButton) if one.text() == "On save"
     ]
     assert not button.isChecked()
     assert not Settings(paths.settings).habits.measures_on_save
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert application.window.actions_of[CommandId.LIVE].isChecked()
+    assert button.isChecked()
+    assert button.text() == "On save"
     assert "measured at once" in application.window.said
     assert Settings(paths.settings).habits.measures_on_save
     again = open_window()

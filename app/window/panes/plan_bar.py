@@ -104,9 +104,9 @@ class PlanBar(QFrame):
         self._stop_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
         self._more_time = more_time
         self._more_time_button = _action_button(more_time, "more")
+        live.setIconText("On save")  # what the button says, also after its action has changed
         self._live_button = _action_button(live, "segment")
         self._live_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
-        self._live_button.setText("on save")
         self._message = ElidedLabel("muted")
         self._message.setAccessibleName("What Run would do, or how far it is")
         self._said = ""  # of the progress
