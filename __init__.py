@@ -10,6 +10,13 @@ and for tensors that are not all alike ``Element``, ``Fill``, ``Multiply``, ``Pi
 implementation raises ``Refusal`` for what it cannot do; one in CUDA C++ launches by a ``CudaProgram`` and
 makes TMA's descriptors by ``tensor_map``. ``kernels/README.md`` shows each at work.
 
+A script, a notebook or a prompt measures a function in one line, in a process of its own::
+
+    roofscope.measure(my_softmax, x, reference="torch.softmax(x, -1)")
+    roofscope.compare(my_softmax, torch_softmax, x)
+
+``docs/measure.md`` says what travels there and how its work is derived.
+
 A notebook reads sessions, files or whole folders, as a table of pandas with one row a point::
 
     import roofscope
@@ -26,6 +33,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from roofscope.app.notebook.measuring import MeasureError as MeasureError
+    from roofscope.app.notebook.measuring import compare as compare
+    from roofscope.app.notebook.measuring import measure as measure
+    from roofscope.app.notebook.result import Compared as Compared
+    from roofscope.app.notebook.result import NotMeasured as NotMeasured
+    from roofscope.app.notebook.result import Result as Result
     from roofscope.profiling.analysis.sessions import Sessions as Sessions
     from roofscope.profiling.analysis.sessions import load as load
     from roofscope.profiling.planning.spec import Axis as Axis
@@ -52,7 +65,11 @@ _SPEC = "roofscope.profiling.planning.spec"
 _CUDA = "roofscope.profiling.worker.build.providers.cuda"
 _TENSOR_MAP = "roofscope.profiling.worker.build.tensor_map"
 _SESSIONS = "roofscope.profiling.analysis.sessions"
+_MEASURING = "roofscope.app.notebook.measuring"
+_RESULT = "roofscope.app.notebook.result"
 _HOMES = {
+    **dict.fromkeys(("MeasureError", "compare", "measure"), _MEASURING),
+    **dict.fromkeys(("Compared", "NotMeasured", "Result"), _RESULT),
     **dict.fromkeys(("Axis", "Dtype", "Element", "Fill", "KernelSpec", "Multiply", "Pipe"), _SPEC),
     **dict.fromkeys(("Preset", "TensorSpec", "Tolerance", "WorkFormula"), _SPEC),
     **dict.fromkeys(("Sessions", "load"), _SESSIONS),

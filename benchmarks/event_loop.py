@@ -58,8 +58,8 @@ class LoopWatch(QObject):
 
     @property
     def rested_s(self) -> float:
-        """Since the last turn that took long."""
-        return time.perf_counter() - self._busy_at
+        """From the last turn that took long to the last turn: what lasts still is no rest."""
+        return self._last[0] - self._busy_at
 
 
 def longest_block(act: Callable[[], object], *, until: Callable[[], bool] = lambda: True) -> Block:

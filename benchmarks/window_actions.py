@@ -22,7 +22,7 @@ runpy.run_path(str(Path(sys.argv[1], "main.py")))  # the checkout's folder becom
 sys.path.insert(0, str(Path(__file__).parent))
 
 import event_loop  # noqa: E402
-import msgspec  # noqa: E402
+from many_points import replicas  # noqa: E402
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt, QTimer  # noqa: E402
 from PySide6.QtGui import QMouseEvent, QWheelEvent  # noqa: E402
 from PySide6.QtWidgets import QApplication, QLineEdit  # noqa: E402
@@ -32,11 +32,9 @@ from roofscope.profiling.paths import ASSETS, UserPaths  # noqa: E402
 from roofscope.profiling.results.session_reader import load  # noqa: E402
 
 if TYPE_CHECKING:
-    from roofscope.profiling.planning.plan import Job
-    from roofscope.profiling.results.outcome import TimeStats
-    from roofscope.profiling.results.session import Point, Session
+    from roofscope.profiling.results.session import Session
 
-SESSION = ASSETS / "sessions" / "h200.roofscope"
+EXAMPLE = ASSETS / "sessions" / "h200.roofscope"
 FRAME_S = 1 / 60
 FRAMES = 40
 _SORTED = (4, 5, 1, 6)  # columns: a time, a share, a name, a ratio
@@ -52,12 +50,19 @@ def places() -> UserPaths:
     return UserPaths(folder / "s", folder / "window.json", folder / "c", folder / "a")
 
 
+def own_session() -> Path:
+    """A copy of the example, which an action may write to."""
+    copied = Path(tempfile.mkdtemp(prefix="roofscope-budgets-"), EXAMPLE.name)
+    copied.write_bytes(EXAMPLE.read_bytes())
+    return copied
+
+
 def open_window() -> Application:
     """With tests' invented devices and their worker, which computes nothing."""
     from roofscope.tests.qt.conftest import FakeDevices, FakeTarget
 
     made = build_window(QApplication([]), places(), source=FakeDevices(), target=FakeTarget("quick"))
-    made.start([SESSION])
+    made.start([own_session()])
     made.window.resize(1280, 800)
     made.window.show()
     event_loop.run_loop(until=lambda: made.panes.plan_bar.device() is not None)
@@ -65,41 +70,8 @@ def open_window() -> Application:
     return made
 
 
-def replicas(points: "tuple[Point, ...]", wanted: int) -> "Iterator[Point]":
-    """The points again and again, each time as other workloads: sizes and times grow from copy to copy."""
-    numbers = count(1)
-    for copy in count():
-        jobs: dict[str, Job] = {}
-        for point in points:
-            if (number := next(numbers)) > wanted:
-                return
-            if point.job.id not in jobs:
-                jobs[point.job.id] = _varied(point.job, copy)
-            outcome = point.outcome
-            if point.measured:
-                outcome = msgspec.structs.replace(point.measured, time=_slower(point.measured.time, copy))
-            yield msgspec.structs.replace(point, number=number, job=jobs[point.job.id], outcome=outcome)
-
-
-def _slower(found: "TimeStats", copy: int) -> "TimeStats":
-    factor = 1 + copy * 0.013
-    low_s, high_s = (bound and bound * factor for bound in (found.low_s, found.high_s))
-    return msgspec.structs.replace(found, median_s=found.median_s * factor, low_s=low_s, high_s=high_s)
-
-
-def _varied(job: "Job", copy: int) -> "Job":
-    if not copy:
-        return job
-    workload = job.workload
-    first = next(iter(workload.sizes))
-    sizes = {**workload.sizes, first: workload.sizes[first] + copy}
-    workload = msgspec.structs.replace(workload, sizes=sizes)
-    number = job.id.rpartition("-")[2]
-    return msgspec.structs.replace(job, id=f"job-{copy * 1000 + int(number)}", workload=workload)
-
-
 def of_size(wanted: int) -> "Session":
-    session = load(SESSION)
+    session = load(own_session())  # a pin is written into its file
     session.points = tuple(replicas(session.points, wanted))
     return session
 
@@ -115,7 +87,7 @@ def part_start(_: int) -> None:
 
     app, times = QApplication([]), list[float]()
     made = build_window(app, places())
-    made.start([SESSION])
+    made.start([EXAMPLE])
     painted = Painted()
     made.window.installEventFilter(painted)
     made.window.show()
@@ -130,6 +102,42 @@ def part_actions(repeats: int) -> None:
         for _ in range(repeats):
             say(name, *event_loop.longest_block(act, until=until))
     made.window.close()
+
+
+def part_crowd(repeats: int) -> None:
+    """What is done to the window as a whole, with 10,000 points in it."""
+    made, session = open_window(), of_size(10_000)
+    made.model.replace(session)
+    event_loop.run_loop(until=lambda: made.table.rows.is_whole)
+    event_loop.longest_block(lambda: None)
+    numbers = count(1, 7)
+    say("10,000 rows: selection", *event_loop.longest_block(lambda: made.selection.select(next(numbers))))
+    for name, act in whole_window(made):
+        for _ in range(repeats * 2):
+            say(f"10,000 rows: {name}", *event_loop.longest_block(act))
+    made.window.close()
+
+
+def whole_window(made: Application) -> Iterator[tuple[str, Callable[[], object]]]:
+    from roofscope.app.presentation.roofline.scene import ChartY
+    from roofscope.app.window.commands import CommandId
+
+    actions, turn = made.window.actions_of, count()
+    layouts = (CommandId.LAYOUT_ANALYSE, CommandId.LAYOUT_PRESENT, CommandId.LAYOUT_MEASURE)
+    numbers = [point.number for point in made.model.session.points if point.measured]
+
+    def choose_layout() -> None:
+        actions[layouts[next(turn) % 3]].trigger()
+
+    def resize_text() -> None:
+        sizes = (made.text_size.larger, made.text_size.smaller)
+        sizes[next(turn) % 2]()
+
+    yield "layout", choose_layout
+    yield "text size", resize_text
+    yield "height on the chart", lambda: made.panes.chart.set_y(tuple(ChartY)[next(turn) % 2])
+    made.selection.select(numbers[0])
+    yield "pin", actions[CommandId.PIN].trigger
 
 
 def actions(made: Application) -> Iterator[tuple[str, Callable[[], object], Callable[[], bool]]]:
@@ -156,6 +164,16 @@ def actions(made: Application) -> Iterator[tuple[str, Callable[[], object], Call
     yield "SVG", lambda: made.commands.export(folder / "a.svg"), at_once
     yield "copy image", made.panes.chart.copy_image, at_once
     yield "copy rows", trigger(CommandId.COPY), at_once
+    for name, act in whole_window(made):
+        yield name, act, at_once
+    files = [own_session(), own_session()]
+    dropped: list[Path] = []
+
+    def drop() -> None:
+        dropped.append(files[len(dropped) % 2])
+        made.window.file_dropped.emit(dropped[-1])
+
+    yield "session opens", drop, lambda: made.model.session.path in dropped[-1:]
     yield "theme", trigger(CommandId.THEME_DARK, CommandId.THEME_LIGHT), at_once
     yield "Run", trigger(CommandId.RUN), lambda: not made.controller.is_running
 
@@ -300,6 +318,7 @@ PARTS = {
     "arriving": part_arriving,
     "frames": part_frames,
     "table": part_table,
+    "crowd": part_crowd,
     "many": part_many,
 }
 

@@ -20,12 +20,15 @@ from pathlib import Path
 from msgspec import Struct
 
 HERE = Path(__file__).resolve().parents[1]
-PARTS = ("start", "actions", "arriving", "frames", "table", "many")
+PARTS = ("start", "actions", "arriving", "frames", "table", "crowd", "many")
 START = "window up, warm"
 BUDGETS_S = {
     START: 1.0,
     **dict.fromkeys(("selection", "sort", "filter key", "PNG", "SVG", "copy image"), 0.05),
     **dict.fromkeys(("copy rows", "theme", "Run"), 0.05),
+    **dict.fromkeys(("layout", "text size", "height on the chart", "pin", "session opens"), 0.05),
+    **dict.fromkeys(("10,000 rows: selection", "10,000 rows: layout", "10,000 rows: text size"), 0.05),
+    **dict.fromkeys(("10,000 rows: height on the chart", "10,000 rows: pin"), 0.05),
     "points at 20 a second into 300": 0.05,
     "points at 20 a second into 10,000": 0.05,
     "pan, 300 points": 1 / 60,

@@ -93,6 +93,27 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def other_kind(path: Path) -> str:
+    """What is there if it is no regular file, such as ``a folder``; "" where it is one, or nothing is there.
+
+    Raises OSError where that cannot be seen.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return f"a link to {str(path.readlink())!r}, which is not there" if path.is_symlink() else ""
+    return _KINDS.get(stat.S_IFMT(mode), "")
+
+
+_KINDS: dict[int, str] = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
 def module_command(module: str) -> tuple[str, ...]:
     """The command line that runs a module of this very package, whether or not anybody installed it."""
     # -P: the folder of main.py must not come first on the path of what may import Python's own `profiling`.

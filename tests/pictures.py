@@ -67,8 +67,7 @@ def _presented(application: Application) -> QWidget:
 def _pane(title: str) -> Callable[[Application], QWidget]:
     def shows(application: Application) -> QWidget:
         dock = application.window.docks[title]
-        dock.show()
-        dock.raise_()
+        application.window.show_pane(title)
         application.window.resizeDocks([dock], [420], Qt.Orientation.Vertical)
         QTest.qWait(1500)  # what a thread reads or draws
         return dock
@@ -199,9 +198,8 @@ def _show_all(application: Application, point: int | None, folder: Path, name: s
     for size, theme in product(((1280, 800), (2560, 1440)), themes):
         window.resize(*size)
         window.actions_of[theme].trigger()
-        for title, dock in window.docks.items():
-            dock.show()
-            dock.raise_()
+        for title in window.docks:
+            window.show_pane(title)
             QTest.qWait(1200)  # what a thread reads or draws
             file = f"{name}-{title.lower()}-{size[0]}-{theme.removeprefix('theme_')}.png"
             window.grab().save(str(folder / file))

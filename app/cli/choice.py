@@ -1,21 +1,22 @@
 """From words of the command line to jobs; every mistake is one sentence."""
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from itertools import product
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 import typer
 
 from roofscope.app.cli.errors import refuse, unknown
 from roofscope.app.cli.output import say
-from roofscope.app.cli.trusting import trusted_folder
+from roofscope.app.cli.targets import check_session_target
+from roofscope.app.cli.trusting import require_folder, trusted_folder
 from roofscope.app.presentation.words import parse_dtype, parse_size_list, parse_sizes
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.discovery import default_device
-from roofscope.profiling.paths import LIBRARY, SUFFIX, UserPaths, new_session_path
+from roofscope.profiling.paths import LIBRARY, UserPaths, new_session_path
 from roofscope.profiling.planning.catalog import Catalog, Kernel, scan
 from roofscope.profiling.planning.kernel_files import FileFault, is_text, kernel_folders, printable
 from roofscope.profiling.planning.plan import SWEEP, Job, PlanError, Quality, Regime, SizeChoice, plan_jobs
@@ -31,8 +32,7 @@ def choose_session(out: Path | None) -> Path:
     """
     if out is None:
         return new_session_path(UserPaths.of_user().sessions)
-    if out.suffix != SUFFIX:
-        refuse(f"{out} does not end in {SUFFIX}; name a session file, such as {out.stem or 'a'}{SUFFIX}.")
+    check_session_target(out)
     return out
 
 
@@ -64,6 +64,36 @@ def choose_kernels(catalog: Catalog, names: Sequence[str]) -> list[Kernel]:
     return list(catalog.kernels) if not names or "all" in names else found
 
 
+def choose_versions(
+    catalog: Catalog, names: Sequence[str], stems: Sequence[str]
+) -> tuple[list[Kernel], list[str]]:
+    """Kernels and stems from words such as ``softmax`` or ``softmax/triton_online``.
+
+    A kernel that is named with versions keeps these only.
+    """
+    parted = [name.partition("/") for name in names]
+    kernels = choose_kernels(catalog, [name for name, _, _ in parted])
+    named: dict[str, list[str]] = {}
+    for name, slash, stem in parted:
+        if slash:
+            named.setdefault(name, []).append(stem)
+    if not named:
+        return kernels, list(stems)
+    if stems or len(named) < len(kernels):
+        refuse("Name versions behind each kernel, as in softmax/triton_online, or by --implementation.")
+    narrowed: list[Kernel] = []
+    for kernel in kernels:
+        wanted = named[kernel.spec.name]
+        for stem in wanted:
+            if kernel.implementation(stem) is None:
+                unknown(
+                    f"version of {kernel.spec.name}", stem, [found.stem for found in kernel.implementations]
+                )
+        kept = tuple(found for found in kernel.implementations if found.stem in wanted)
+        narrowed.append(msgspec.structs.replace(kernel, implementations=kept))
+    return narrowed, [stem for wanted in named.values() for stem in wanted]
+
+
 def choose_folders(folders: Sequence[Path], *, is_trusted: bool = False) -> list[Path]:
     """The user's folders of kernels, or folders of one kernel, as they are known to the worker.
 
@@ -71,8 +101,7 @@ def choose_folders(folders: Sequence[Path], *, is_trusted: bool = False) -> list
     """
     for folder in folders:
         name = printable(folder)
-        if not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir raises where a name is too long
-            refuse(f"There is no folder {name}; --kernels takes a folder of kernels.")
+        require_folder(folder, "--kernels takes a folder of kernels")
         if not is_text(folder.resolve()):
             refuse(f"{name} has a name that is not UTF-8, which a session cannot hold; rename it.")
         try:

@@ -27,6 +27,7 @@ COMMANDS = {
     "export": "Write a session's points, roofline or traces in another format.",
     "compare": "Set two sessions side by side, or the pins or the edits of one.",
     "pin": "Pin a point of a session, or note and tag it.",
+    "delete": "Leave points out of a session, or bring them back.",
     "plot": "Draw a session's roofline, or a kernel over its sizes, as SVG or PNG.",
     "report": "Write a session as one HTML file that stands for itself.",
     "salvage": "Write what is whole of a damaged session to a new one.",
@@ -103,6 +104,9 @@ cli = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Roofscope: CUDA, Triton, eager and compiled kernels, verified, timed, on a measured roofline. "
     "Without a command the window opens.",
+    epilog="Exit codes: 0 done; 1 something failed, is missing or was found; 2 a mistake, and nothing was "
+    "tried; 3 inconclusive; 74 stdout could not be written; 75 the device is busy, and the same may work "
+    "later; 141 the reader of a pipe had enough.",
 )
 
 

@@ -19,7 +19,7 @@ from roofscope.app.cli.documents import (
     print_document,
 )
 from roofscope.app.cli.errors import DONE, INCONCLUSIVE, SOME_FAILED, complain, refuse
-from roofscope.app.cli.options import AsJson, DtypeName, SessionFile
+from roofscope.app.cli.options import POINT_HELP, AsJson, DtypeName, PointSizes, SessionFile
 from roofscope.app.cli.points import point_named
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.sessions import load_or_refuse
@@ -31,6 +31,7 @@ from roofscope.app.presentation.compare.table import (
     regression_sentence,
     sessions_table,
 )
+from roofscope.app.presentation.point_row import reason_text
 from roofscope.profiling.analysis.pairs import Pair, Side, regressions
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.session import Session
@@ -47,14 +48,11 @@ def command(
     history: Annotated[
         str | None,
         typer.Option(
-            metavar="POINT", help="Of one session: a point's measurements over its edits, such as gelu/cuda."
+            metavar="POINT", help=f"Of one session: a point's measurements over its edits. {POINT_HELP}"
         ),
     ] = None,
     dtype: DtypeName = None,
-    size: Annotated[
-        list[str] | None,
-        typer.Option(metavar="AXIS=N[,...]", help="Of the point of --history; the largest if none."),
-    ] = None,
+    size: PointSizes = None,
     fail_slower: Annotated[
         float | None,
         typer.Option(
@@ -141,6 +139,7 @@ def _pair(pair: Pair) -> ComparedPair:
         ratio_high=ratio.high if ratio and math.isfinite(ratio.high) else None,
         change=pair.change,
         common_rounds=pair.common_rounds,
+        between_runs=pair.between_runs,
     )
 
 
@@ -158,4 +157,6 @@ def _point(side: Side) -> ComparedPoint:
         high_s=high_s,
         fraction_of_roof=side.fraction_of_roof,
         source_sha256=point.implementation.source_hash,
+        outcome=type(point.outcome).__name__.lower(),
+        message="" if point.measured else reason_text(point),
     )

@@ -6,9 +6,10 @@ Values are in SI base units with the unit in the name; null stands for what is n
 from msgspec import Struct
 
 from roofscope import __version__
+from roofscope.app.cli.swept import SweptImplementation
 from roofscope.app.presentation.compile_lab import Laboratory
 from roofscope.app.presentation.projection import Projection
-from roofscope.profiling.analysis.advice.record import WhyRecord
+from roofscope.profiling.analysis.advice.record import WhyNotRecord, WhyRecord
 from roofscope.profiling.analysis.export import SCHEMA, Schema, json_text
 from roofscope.profiling.analysis.flatten import point_records
 from roofscope.profiling.analysis.point_record import PointRecord
@@ -16,7 +17,9 @@ from roofscope.profiling.devices.device import Device, DeviceState
 from roofscope.profiling.doctor import Check
 from roofscope.profiling.planning.catalog import CatalogProblem
 from roofscope.profiling.planning.spec import Axis, Dtype, Preset, Provider
+from roofscope.profiling.results.chrome_trace import TraceRow
 from roofscope.profiling.results.generated import Code
+from roofscope.profiling.results.marks import pins_of
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Ceiling
@@ -42,6 +45,7 @@ class RunDocument(Document, frozen=True, kw_only=True, tag="run"):
 class WhyDocument(Document, frozen=True, kw_only=True, tag="why"):
     session: str
     points: tuple[WhyRecord, ...]
+    without_time: tuple[WhyNotRecord, ...] = ()
 
 
 class CompileDocument(Document, frozen=True, kw_only=True, tag="compile-report"):
@@ -170,6 +174,20 @@ class SourceDocument(Document, frozen=True, kw_only=True, tag="source"):
     code: tuple[Code, ...]
 
 
+class SweepDocument(Document, frozen=True, kw_only=True, tag="plot"):
+    """Of ``plot --json``: a kernel over its sizes. ``unit``: of values and their ends."""
+
+    session: str
+    device: Device | None
+    kernel: str
+    dtype: Dtype | None
+    quantity: str
+    unit: str
+    axis: str
+    baseline: str
+    implementations: tuple[SweptImplementation, ...]
+
+
 class ComparedSession(Struct, frozen=True, kw_only=True):
     session: str
     device: Device | None
@@ -187,6 +205,8 @@ class ComparedPoint(Struct, frozen=True, kw_only=True):
     high_s: float | None
     fraction_of_roof: float | None
     source_sha256: str
+    outcome: str = "measured"
+    message: str = ""  # why there is no time
 
 
 class ComparedPair(Struct, frozen=True, kw_only=True):
@@ -200,6 +220,7 @@ class ComparedPair(Struct, frozen=True, kw_only=True):
     ratio_high: float | None
     change: str
     common_rounds: int  # 0: measured apart
+    between_runs: float = 0.0  # what two runs of unchanged code differ by, a share, which the interval holds
 
 
 class CompareDocument(Document, frozen=True, kw_only=True, tag="compare"):
@@ -212,8 +233,37 @@ class CompareDocument(Document, frozen=True, kw_only=True, tag="compare"):
     problem: str = ""  # what --fail-slower found
 
 
+class MarkedPoint(Struct, frozen=True, kw_only=True):
+    point: int
+    implementation: str
+    pinned_at: str | None  # ISO 8601, UTC
+    note: str
+    tags: tuple[str, ...]
+
+
+class PinDocument(Document, frozen=True, kw_only=True, tag="pin"):
+    """The marks of a session: pins in their order, the first of which is the baseline, then others."""
+
+    session: str
+    marks: tuple[MarkedPoint, ...]
+
+
+class TraceDocument(Document, frozen=True, kw_only=True, tag="trace"):
+    """Of ``trace``: what was recorded. ``kernels``: without a device's they are operators of the CPU."""
+
+    session: str
+    point: int
+    implementation: str
+    trace: int  # its number, by which `export --trace` finds it
+    on_device: bool
+    kernels: tuple[TraceRow, ...]
+
+
 AnyDocument = (
     RunDocument
+    | PinDocument
+    | TraceDocument
+    | SweepDocument
     | CompareDocument
     | SourceDocument
     | WhyDocument
@@ -231,6 +281,27 @@ AnyDocument = (
 def print_document(document: Document) -> None:
     """As indented JSON on stdout."""
     print(json_text(document))
+
+
+def pin_document(session: Session) -> PinDocument:
+    pins = pins_of(session.marks)
+    points = {point.number: point for point in session.points}
+    numbers = (*pins, *sorted(set(session.marks) - set(pins)))
+    marked = [(points[number], session.marks[number]) for number in numbers if number in points]
+    return PinDocument(
+        session=str(session.path),
+        marks=tuple(
+            MarkedPoint(
+                point=point.number,
+                implementation=point.implementation.key,
+                pinned_at=mark.pinned_at,
+                note=mark.note,
+                tags=mark.tags,
+            )
+            for point, mark in marked
+            if not mark.is_empty
+        ),
+    )
 
 
 def run_document(session: Session, problem: str = "", why: tuple[WhyRecord, ...] = ()) -> RunDocument:

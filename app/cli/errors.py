@@ -17,6 +17,8 @@ INCONCLUSIVE = 3  # nothing failed, but the host's noise forbids to say that all
 STOPPED = -1  # as SOME_FAILED, and by the user: what would come next is not begun; never an exit code
 BUSY = 75  # EX_TEMPFAIL of sysexits.h: the same command may work later
 OUTPUT_LOST = 74  # EX_IOERR: stdout is closed or its disk is full
+_MOST_NAMES, _FEW_NAMES = 24, 8  # of those that are known, in a sentence
+_LONGEST_NAME = 100
 PIPE_CLOSED = 141  # as a shell reports a tool that SIGPIPE ended
 
 
@@ -49,8 +51,22 @@ def complain(message: str) -> None:
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
-    """Refuse a name, with the nearest known one."""
+    """Refuse a name, with the nearest known one, or with as many as one reads."""
     names = list(map(str, known))
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(names)}."
-    refuse(f"There is no {kind} {name!r}; {hint}")
+    near = difflib.get_close_matches(name[:_LONGEST_NAME], names, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"choose from {_some(names, name)}."
+    refuse(f"There is no {kind} {name[:_LONGEST_NAME]!r}; {hint}")
+
+
+def _some(names: list[str], name: str) -> str:
+    """All of a few; of many those that begin with the name or have it in them, then those most like it."""
+    if len(names) <= _MOST_NAMES:
+        return ", ".join(names)
+
+    def likeness(known: str) -> float:
+        ratio = difflib.SequenceMatcher(None, name[:_LONGEST_NAME], known).ratio()
+        return known.startswith(f"{name}/") + (name in known) + ratio
+
+    chosen = set(sorted(names, key=likeness, reverse=True)[:_FEW_NAMES])
+    shown = ", ".join(known for known in names if known in chosen)
+    return f"{shown} and {len(names) - len(chosen)} more"

@@ -14,12 +14,12 @@ from roofscope.app.cli.output import say
 from roofscope.app.cli.pivot import PivotValue, export_pivot
 from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.cli.targets import STDOUT, check_target, put
+from roofscope.app.presentation.export import TRACE_SUFFIXES
+from roofscope.app.presentation.files import file_word
 from roofscope.app.presentation.roofline.scene import ChartOptions, ChartY
 from roofscope.profiling.results.chrome_trace import TraceError, unpack
 from roofscope.profiling.results.session import Session, TraceInfo
 from roofscope.profiling.results.session_reader import SessionError, load_trace
-
-TRACE_SUFFIXES = (".json", ".json.gz")
 
 
 def command(
@@ -91,7 +91,7 @@ def export_session(source: Path, formats: list[str], out: Path | None, y: ChartY
     session = load_or_refuse(source)
     targets = {suffix: out or source.with_suffix(f".{suffix}") for suffix in formats}
     for suffix, target in targets.items():
-        check_target(target, source, [f".{suffix}"])
+        check_target(target, source, (f".{suffix}",))
     for suffix, target in targets.items():
         put(_WRITERS[suffix](session, y), target)
     return list(targets.values())
@@ -100,8 +100,7 @@ def export_session(source: Path, formats: list[str], out: Path | None, y: ChartY
 def export_trace(source: Path, name: str, out: Path | None) -> Path:
     """Write a trace that the session holds. Returns what was written."""
     info = _find_trace(load_or_refuse(source), name)
-    stem = f"{source.stem}-{info.implementation.key.replace('/', '-')}"
-    target = out or source.with_name(f"{stem}.json.gz")
+    target = out or source.with_name(f"{source.stem}-{file_word(info.implementation.key)}.json.gz")
     check_target(target, source, TRACE_SUFFIXES)
     try:
         write_trace(load_trace(source, info.number), target)
@@ -112,7 +111,7 @@ def export_trace(source: Path, name: str, out: Path | None) -> Path:
 
 def write_trace(chrome_json_gz: bytes, target: Path) -> None:
     """As the name says: gzipped, or plain. Raises TraceError."""
-    put(chrome_json_gz if target.suffix == ".gz" else unpack(chrome_json_gz), target)
+    put(chrome_json_gz if target.suffix.lower() == ".gz" else unpack(chrome_json_gz), target)
 
 
 def _find_trace(session: Session, name: str) -> TraceInfo:

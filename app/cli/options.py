@@ -9,6 +9,12 @@ from roofscope.app.cli.choice import dtype_of
 from roofscope.profiling.planning.spec import Dtype
 
 SessionFile = Annotated[Path, typer.Argument(metavar="SESSION", help="A .roofscope file.")]
+POINT_HELP = "Its number in the session, or its implementation, such as softmax/triton_online."
+PointWords = Annotated[str, typer.Argument(metavar="POINT", help=POINT_HELP)]
+PointSizes = Annotated[
+    list[str] | None,
+    typer.Option("--size", metavar="AXIS=N[,...]", help="Of the point that is named; the largest if none."),
+]
 DeviceName = Annotated[
     str | None,
     typer.Option("--device", metavar="NAME", help="cuda:0, cpu; the first GPU if there is one."),
@@ -37,7 +43,9 @@ TrustFolders = Annotated[
 ]
 DtypeName = Annotated[
     Dtype | None,
-    typer.Option("--dtype", parser=dtype_of, metavar="TYPE", help="fp32, fp16 or bf16; any if none."),
+    typer.Option(
+        "--dtype", parser=dtype_of, metavar="TYPE", help="fp32, fp16, bf16 or torch's names; any if none."
+    ),
 ]
 DtypeNames = Annotated[
     list[Dtype] | None,

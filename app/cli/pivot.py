@@ -33,7 +33,7 @@ def export_pivot(source: Path, axis: str, value: PivotValue, out: Path | None) -
     """Write the table as CSV of SI values to ``out``; the text to print is its name, or the table."""
     session = load_or_refuse(source)
     if out:
-        check_target(out, source, [".csv"])
+        check_target(out, source, (".csv",))
     column, text_of = _COLUMNS[value]
     try:
         table = pivot(make_frame([session]), axis, column)

@@ -6,12 +6,17 @@ from typing import Annotated
 import typer
 
 from roofscope.app.cli.choice import one_of, sizes_of
+from roofscope.app.cli.documents import SweepDocument, print_document
 from roofscope.app.cli.errors import refuse, unknown
-from roofscope.app.cli.options import DtypeName, SessionFile
+from roofscope.app.cli.options import AsJson, DtypeName, SessionFile
 from roofscope.app.cli.output import say
 from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.cli.sweeps import SUFFIXES, lines_of, picture
+from roofscope.app.cli.swept import swept_implementations
 from roofscope.app.cli.targets import STDOUT, check_target, put
+from roofscope.app.presentation.export import ExportError
+from roofscope.app.presentation.files import file_word
+from roofscope.app.presentation.roofline.scene import ChartOptions, ChartY
 from roofscope.app.presentation.sweep.axis import SweepAxis
 from roofscope.app.presentation.sweep.known import kernels_of
 from roofscope.app.presentation.sweep.quantity import Quantity
@@ -34,9 +39,13 @@ def command(
     ] = None,
     dtype: DtypeName = None,
     y: Annotated[
-        Quantity,
-        typer.Option(parser=one_of(Quantity, "quantity"), metavar="NAME", help=f"{', '.join(Quantity)}."),
-    ] = Quantity.BANDWIDTH,
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"What the y axis shows, of a sweep: {', '.join(Quantity)}; of the roofline: "
+            f"{', '.join(ChartY)}. The first if none.",
+        ),
+    ] = None,
     x: Annotated[
         str | None,
         typer.Option(metavar="AXIS", help="An axis of the kernel, bytes or flops; what varies if none."),
@@ -55,9 +64,11 @@ def command(
         ),
     ] = None,
     log: Annotated[
-        bool | None, typer.Option("--log/--linear", help="The y axis; as suits the quantity if none.")
-    ] = None,
+        bool, typer.Option("--log", help="The y axis of a sweep is logarithmic; as suits it if none.")
+    ] = False,
+    linear: Annotated[bool, typer.Option("--linear", help="The y axis of a sweep is linear.")] = False,
     dark: Annotated[bool, typer.Option("--dark", help="Light on dark.")] = False,
+    as_json: AsJson = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -65,31 +76,58 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Draw a session's roofline, or with --sweep a kernel over its sizes. Needs no GPU."""
+    """Draw a session's roofline, or with --sweep a kernel over its sizes. Needs no GPU.
+
+    With --json the sweep's values are printed; a picture is then drawn only into the file of --out.
+    """
+    if log and linear:
+        refuse("--log and --linear are two scales of one axis; choose one.")
     session = load_or_refuse(file)
     if device:
-        found = {one.id: one for one in session.devices}
-        if device not in found:
-            unknown("device of this session", device, found)
-        session.show(found[device])
-    if not (sweep or table):
-        if any(given is not None for given in (kernel, dtype, x, size, baseline, log)):
-            refuse("--kernel, --dtype, --x, --size, --baseline and --log choose a sweep; add --sweep.")
-        _draw(_roofline(session, dark), (1280, 800), file, out or file.with_suffix(".svg"))
+        _show_device(session, device)
+    if not (sweep or table or as_json):
+        if any((kernel, dtype, x, size, baseline, log, linear)):
+            refuse(
+                "--kernel, --dtype, --x, --size, --baseline, --log and --linear choose a sweep; add --sweep."
+            )
+        height = one_of(ChartY, "height of a roofline")(y) if y else ChartY.RATE
+        check_target(target := out or file.with_suffix(".svg"), file, SUFFIXES)
+        _draw(_roofline(session, height, dark), (1280, 800), target)
         return
-    options = choose_sweep(
-        session, SweepOptions(kernel, dtype, y, None, baseline, is_log=log), x, sizes_of(size or [])
-    )
+    quantity = one_of(Quantity, "quantity")(y) if y else Quantity.BANDWIDTH
+    is_log = log if log or linear else None
+    options = SweepOptions(kernel, dtype, quantity, None, baseline, is_log=is_log)
+    options = choose_sweep(session, options, x, sizes_of(size or []))
     scene = build_sweep(session, options)
     if scene.is_empty:
         refuse(scene.why_empty)
-    if table:
-        for line in lines_of(scene, session):
-            say(line)
-        if not (sweep or out):
-            return
-    name = f"{file.stem}-{scene.kernel}-{scene.dtype.label if scene.dtype else ''}.svg"
-    _draw(sweep_svg(session, options, dark=dark), SIZE_OF_PICTURE, file, out or file.with_name(name))
+    target = None
+    if out or (sweep and not as_json):
+        name = "-".join((file.stem, file_word(scene.kernel), scene.dtype.label if scene.dtype else ""))
+        check_target(target := out or file.with_name(f"{name}.svg"), file, SUFFIXES)
+    _print_sweep(session, scene, target, as_table=table, as_json=as_json)
+    if target:
+        _draw(sweep_svg(session, options, dark=dark), SIZE_OF_PICTURE, target, is_said=not as_json)
+
+
+def _show_device(session: Session, name: str) -> None:
+    found = {one.id: one for one in session.devices}
+    if name not in found:
+        unknown("device of this session", name, found)
+    session.show(found[name])
+
+
+def _print_sweep(
+    session: Session, scene: SweepScene, target: Path | None, *, as_table: bool, as_json: bool
+) -> None:
+    if as_table and as_json:
+        refuse("--table and --json are two formats; choose one.")
+    if target == STDOUT and (as_table or as_json):
+        refuse("--table and --json print on stdout, where --out - would draw; leave one out.")
+    if as_json:
+        print_document(_document(session, scene))
+    for line in lines_of(scene, session) if as_table else ():
+        say(line)
 
 
 def choose_sweep(
@@ -129,14 +167,30 @@ def _label(dtype: Dtype | None) -> str:
     return dtype.label if dtype else ""
 
 
-def _roofline(session: Session, dark: bool) -> str:
+def _roofline(session: Session, y: ChartY, dark: bool) -> str:
     from roofscope.app.presentation.roofline.svg import roofline_svg
 
-    return roofline_svg(session, dark=dark)
+    return roofline_svg(session, dark=dark, options=ChartOptions(y=y))
 
 
-def _draw(svg: str, size: tuple[int, int], source: Path, target: Path) -> None:
-    check_target(target, source, SUFFIXES)
-    put(picture(svg, size, target), target)
-    if target != STDOUT:
+def _document(session: Session, scene: SweepScene) -> SweepDocument:
+    return SweepDocument(
+        session=str(session.path),
+        device=session.device,
+        kernel=scene.kernel,
+        dtype=scene.dtype,
+        quantity=scene.quantity,
+        unit=scene.quantity.unit,
+        axis=scene.axis.key if scene.axis else "",
+        baseline=scene.baseline,
+        implementations=swept_implementations(scene),
+    )
+
+
+def _draw(svg: str, size: tuple[int, int], target: Path, *, is_said: bool = True) -> None:
+    try:
+        put(picture(svg, size, target), target)
+    except ExportError as error:
+        refuse(str(error))
+    if is_said and target != STDOUT:
         say(str(target))

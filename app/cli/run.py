@@ -12,10 +12,10 @@ from rich.console import Console
 from roofscope.app.cli.choice import (
     choose_devices,
     choose_folders,
-    choose_kernels,
     choose_labels,
     choose_session,
     choose_sizes,
+    choose_versions,
     file_of_each,
     make_jobs,
     one_of,
@@ -35,8 +35,9 @@ from roofscope.app.cli.options import (
     TrustFolders,
 )
 from roofscope.app.cli.outcome_lines import OutcomeLines, shortfall
+from roofscope.app.cli.own_file import FileOptions, choose_file, is_file_word
 from roofscope.app.cli.progress import make_console, progress_shown
-from roofscope.app.cli.sweeps import check_plot, draw_sweeps, sweep_lines
+from roofscope.app.cli.sweeps import Drawn, check_plot, check_sizes, draw_sweeps, sweep_lines
 from roofscope.app.cli.table import print_table
 from roofscope.app.presentation.files import why_unwritable, write_file
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
@@ -81,12 +82,40 @@ class RunOptions(Struct, frozen=True):
     retry_paused: bool = False
     shared_gpu: bool = False
     keep_code: bool = False
+    file: FileOptions = FileOptions()
+    watch: bool = False
 
 
 def command(
     kernel: Annotated[
-        list[str] | None, typer.Argument(metavar="KERNEL", help="None or 'all' for all.")
+        list[str] | None,
+        typer.Argument(
+            metavar="KERNEL[/VERSION]",
+            help="Such as softmax or softmax/triton_online; none or 'all' for all; or a file of yours as it "
+            "stands: add.py, softmax.py:my_softmax.",
+        ),
     ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EXPRESSION|FILE:NAME",
+            help="What a file of yours must compute, in torch: 'torch.softmax(x, dim=-1)'.",
+        ),
+    ] = None,
+    input_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input", metavar="NAME=SIZE[xSIZE][:TYPE]", help="A tensor that it takes: x=4096x1024:bf16."
+        ),
+    ] = None,
+    call: Annotated[
+        str | None,
+        typer.Option(metavar="EXPRESSION", help="How it is called, where more is needed: 'f(x, 1e-5)'."),
+    ] = None,
+    grid: Annotated[
+        str | None, typer.Option(metavar="BLOCKS", help="Of a bare __global__ kernel: 'cdiv(n, 256)'.")
+    ] = None,
+    block: Annotated[str | None, typer.Option(metavar="THREADS", help="256, or '(16, 16)'.")] = None,
     provider: Annotated[
         list[Provider] | None,
         typer.Option(
@@ -145,6 +174,12 @@ def command(
             "--retry-paused", help="Try a version that cost a worker again at its other sizes and types."
         ),
     ] = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", help="Stay, and measure again what is saved: a line a save, until Ctrl+C ends it."
+        ),
+    ] = False,
 ) -> None:
     """Verify and time kernels; print a table and write a session file.
 
@@ -176,24 +211,40 @@ def command(
         retry_paused=retry_paused,
         shared_gpu=shared_gpu,
         keep_code=keep_code,
+        file=FileOptions(reference or "", input_ or (), call or "", grid or "", block or ""),
+        watch=watch,
     )
     raise typer.Exit(run(options))
 
 
 def run(options: RunOptions) -> int:
     """Plan, measure, print; returns the exit code."""
+    if options.watch:
+        from roofscope.app.cli.watch import watch
+
+        return watch(options)
     path = choose_session(options.out)
     labels = choose_labels(options.labels)
     folders = choose_folders(options.folders, is_trusted=options.trust)
+    if options.file.says_anything and not any(map(is_file_word, options.kernels)):
+        refuse("--reference, --input, --call, --grid and --block are of a file; name it, as in `run add.py`.")
+    own = [
+        choose_file(word, options.file, is_trusted=options.trust)
+        for word in options.kernels
+        if is_file_word(word)
+    ]
+    folders += [file.form for file in own]
     catalog = scan_kernels(folders)
+    names = [word for word in options.kernels if not is_file_word(word)] + [file.kernel for file in own]
     devices = choose_devices(local_devices(), options.device)
     pictures = _pictures(options, path, devices)
     device = devices[0]  # several are of one kind, and the plan is the same for each
+    kernels, stems = choose_versions(catalog, names, options.implementations)
     jobs = make_jobs(
-        choose_kernels(catalog, options.kernels),
+        kernels,
         device,
         providers=options.providers,
-        implementations=options.implementations,
+        implementations=stems,
         all_modes=options.all_modes,
         dtypes=options.dtypes,
         sizes=choose_sizes(options.sizes, options.presets, device),
@@ -201,6 +252,8 @@ def run(options: RunOptions) -> int:
         regime=options.regime,
         keeps_code=options.keep_code,
     )
+    if options.plot or options.table:
+        check_sizes(jobs)
     console = make_console(stderr=options.as_json)
     specs = {kernel.spec.name: kernel.spec for kernel in catalog.kernels}
     judged = Session(path, "", device=device, specs=specs)
@@ -240,11 +293,10 @@ def run(options: RunOptions) -> int:
         if options.as_json:
             print_document(RunDocument(session=None, device=device, points=(), problem=ending.busy))
         return BUSY if ending.busy else SOME_FAILED
-    code = _report(console, session, options, planned=sum(len(job.implementations) for job in jobs))
     if session.path != path:  # the file was lost, and the run went on in another one
         pictures = file_of_each(devices, session.path.with_suffix(".svg")) if options.svg else {}
-    _draw(console, session, pictures)
-    _show_sweeps(console, session, options)
+    drawn = _drawn(session, pictures, options.plot)
+    code = _report(console, session, options, drawn, planned=sum(len(job.implementations) for job in jobs))
     return BUSY if ending.busy else code
 
 
@@ -255,6 +307,8 @@ def _pictures(options: RunOptions, path: Path, devices: Sequence[Device]) -> dic
         refuse(f"{picture}, where the roofline of this run would go, exists already; choose another name.")
     if options.plot:
         check_plot(options.plot)
+        if options.plot in pictures.values():
+            refuse(f"{options.plot} is where --svg draws the roofline; give --plot another name.")
     return pictures
 
 
@@ -268,19 +322,21 @@ def _learn(judged: Session) -> None:
     judged.ceilings, judged.ceiling_origins = known.ceilings, known.ceiling_origins
 
 
-def _report(console: Console, session: Session, options: RunOptions, *, planned: int) -> int:
+def _report(console: Console, session: Session, options: RunOptions, drawn: Drawn, *, planned: int) -> int:
     """The table or the document, and what is wrong; returns the exit code."""
     missing, flagged = shortfall(session.points, planned=planned), _flagged(session) if options.strict else ""
     if options.as_json:
-        print_document(run_document(session, " ".join(filter(None, (missing, flagged)))))
+        print_document(run_document(session, " ".join(filter(None, (missing, flagged, drawn.problem)))))
     else:
         print_table(console, session)
         if missing:
             console.print(missing, markup=False, highlight=False)
         console.print(f"Session:  {session.path}", markup=False, highlight=False, soft_wrap=True)
-    if flagged:
-        complain(flagged)
-    return SOME_FAILED if missing or flagged else DONE
+    for line in (*drawn.lines, *(sweep_lines(session) if options.table else ())):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for problem in filter(None, (flagged, drawn.problem)):
+        complain(problem)
+    return SOME_FAILED if missing or flagged or drawn.problem else DONE
 
 
 def _flagged(session: Session) -> str:
@@ -292,10 +348,13 @@ def _flagged(session: Session) -> str:
     return f"--strict: {len(names)} of {len(session.points)} flagged: {'; '.join(names)}."
 
 
-def _draw(console: Console, session: Session, pictures: Mapping[Device, Path]) -> None:
-    """Beside the session, which is whole without them: that one cannot be written costs no result."""
+def _drawn(session: Session, pictures: Mapping[Device, Path], plot: Path | None) -> Drawn:
+    """Rooflines beside the session, which is whole without them, and sweeps."""
     from roofscope.app.presentation.roofline.svg import roofline_svg
 
+    shown = session.device
+    lines: list[str] = []
+    problems: list[str] = []
     for device, picture in pictures.items():
         session.show(device)
         if not any(point.measured and session.is_shown(point) for point in session.points):
@@ -303,13 +362,11 @@ def _draw(console: Console, session: Session, pictures: Mapping[Device, Path]) -
         try:
             write_file(picture, roofline_svg(session).encode())
         except OSError as error:
-            complain(f"The roofline {why_unwritable(picture, error)}")
+            problems.append(f"The roofline {why_unwritable(picture, error)}")
         else:
-            console.print(f"Roofline: {picture}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _show_sweeps(console: Console, session: Session, options: RunOptions) -> None:
-    lines = [*sweep_lines(session)] if options.table else []
-    lines += draw_sweeps(session, options.plot) if options.plot else ()
-    for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+            lines.append(f"Roofline: {picture}")
+    sweeps = draw_sweeps(session, plot) if plot else Drawn()
+    if shown:
+        session.show(shown)
+    problem = " ".join(filter(None, (*problems, sweeps.problem)))
+    return Drawn((*lines, *sweeps.lines), problem)

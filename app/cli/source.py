@@ -14,11 +14,12 @@ from roofscope.app.cli.documents import (
     SourceFileDocument,
     print_document,
 )
-from roofscope.app.cli.errors import complain, refuse
-from roofscope.app.cli.options import AsJson, DtypeName, SessionFile
+from roofscope.app.cli.errors import SOME_FAILED, complain, refuse
+from roofscope.app.cli.options import AsJson, DtypeName, PointSizes, PointWords, SessionFile
 from roofscope.app.cli.points import point_named
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.sessions import load_or_refuse
+from roofscope.app.presentation.fact import Section
 from roofscope.app.presentation.source.difference import difference, paired, unified_lines
 from roofscope.app.presentation.source.failing_line import FailingLine, failing_line
 from roofscope.app.presentation.source.generated import code_of, joined, why_no_code
@@ -27,6 +28,7 @@ from roofscope.app.presentation.source.launch import KernelFacts, kernels_of, la
 from roofscope.app.presentation.source.lesson import lesson_of
 from roofscope.app.presentation.source.texts import SourceText, files_of, why_no_files
 from roofscope.profiling.devices.device import Device
+from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.generated import Code, CodeKind
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import SessionError, load_code
@@ -46,17 +48,9 @@ _KINDS = tuple(CodeKind)
 
 def command(
     file: SessionFile,
-    point: Annotated[
-        str,
-        typer.Argument(
-            metavar="POINT", help="Its number, or its implementation, such as softmax/triton_online."
-        ),
-    ],
+    point: PointWords,
     dtype: DtypeName = None,
-    size: Annotated[
-        list[str] | None,
-        typer.Option(metavar="AXIS=N[,...]", help="Of the point; the largest if none."),
-    ] = None,
+    size: PointSizes = None,
     diff: Annotated[
         str | None, typer.Option(metavar="POINT2", help="How its files differ from another point's.")
     ] = None,
@@ -73,28 +67,75 @@ def command(
 ) -> None:
     """Print the source of a point, its lesson first, and the line that failed.
 
-    Generated code is there where it was measured with `run --keep-code`. Needs no GPU.
+    Generated code is there where it was measured with `run --keep-code`. Needs no GPU. Exit codes: 0 all is
+    there, 1 a part of what was asked for is not, 2 nothing of it is.
     """
     session = load_or_refuse(file)
     sizes = sizes_of(size or [])
-    chosen = point_named(session, point, dtype, sizes)
+    has_number = diff is not None and point.isdecimal() != diff.isdecimal()
+    chosen = point_named(session, point, *_workload(point, dtype, sizes, has_number))
     flags = dict(zip(_KINDS, (inductor, ttir, ttgir, llir, ptx, sass), strict=True))
     kinds = [kind for kind, is_wanted in flags.items() if is_wanted]
+    if diff and (as_json or kinds or launch):
+        refuse("--diff compares the files of two points as text; leave --json, --launch and the like out.")
     if as_json:
-        if diff:
-            refuse("--diff prints text; leave out --json, or ask for each point's own document.")
+        texts, missing = _texts(session, chosen, kinds)
+        if missing and not texts:
+            refuse(" ".join(missing))
         print_document(_document(session, chosen, kinds))
+        _end_with(missing)
         return
     console = make_console()
     if diff:
-        _print_difference(console, session, chosen, point_named(session, diff, dtype, sizes))
+        other = point_named(session, diff, *_workload(diff, dtype, sizes, has_number))
+        _print_difference(console, session, chosen, other)
     elif kinds or launch:
-        for kind in kinds:
-            _print_code(console, session, chosen, kind)
-        if launch:
-            _print_launches(console, session, chosen)
+        _print_made(console, session, chosen, kinds, launch=launch)
     else:
         _print_files(console, session, chosen)
+
+
+def _workload(
+    words: str, dtype: Dtype | None, sizes: dict[str, int], has_number: bool
+) -> tuple[Dtype | None, dict[str, int]]:
+    """Of two points of which one is a number, --dtype and --size are meant for the other one."""
+    return (None, {}) if has_number and words.isdecimal() else (dtype, sizes)
+
+
+def _print_made(
+    console: Console, session: Session, point: Point, kinds: Sequence[CodeKind], *, launch: bool
+) -> None:
+    """What there is of all that is asked for; of what there is not, why. Refuses where there is nothing."""
+    launches = launch_sections(session, point) if launch else ()
+    texts, missing = _texts(session, point, kinds)
+    if launch and not launches:
+        missing.append(why_no_launch(point))
+    if not (texts or launches):
+        refuse(" ".join(missing))
+    for text in texts:
+        if console.is_terminal:
+            console.print(Text(f"==> {text.name} <==", "bold"))
+        _print_text(console, text)
+    _print_launches(console, point, launches)
+    _end_with(missing)
+
+
+def _end_with(missing: Sequence[str]) -> None:
+    for sentence in missing:
+        complain(sentence)
+    if missing:
+        raise typer.Exit(SOME_FAILED)
+
+
+def _texts(session: Session, point: Point, kinds: Sequence[CodeKind]) -> tuple[list[SourceText], list[str]]:
+    """The code of each kind, and why one is not there."""
+    if kinds and code_of(session, point) is None:
+        return [], [why_no_code(point)]
+    codes = _codes(session, point) if kinds else ()
+    found = {kind: joined(codes, kind) for kind in kinds}
+    return [text for text in found.values() if text], [
+        why_no_code(point, kind) for kind, text in found.items() if text is None
+    ]
 
 
 def _print_files(console: Console, session: Session, point: Point) -> None:
@@ -156,31 +197,23 @@ def _print_difference(console: Console, session: Session, point: Point, other: P
             console.print(Text(text, _DIFF_STYLES[mark]), soft_wrap=True)
 
 
-def _print_code(console: Console, session: Session, point: Point, kind: CodeKind) -> None:
-    text = joined(_codes(session, point), kind)
-    if text is None:
-        refuse(why_no_code(point, kind))
-    if console.is_terminal:
-        console.print(Text(f"==> {text.name} <==", "bold"))
-    _print_text(console, text)
-
-
 def _codes(session: Session, point: Point) -> tuple[Code, ...]:
     kept = code_of(session, point)
-    if kept is None:
-        refuse(why_no_code(point))
+    assert kept
     try:
         return load_code(session.path, kept.number)
     except SessionError as error:
         refuse(str(error))
 
 
-def _print_launches(console: Console, session: Session, point: Point) -> None:
-    sections = launch_sections(session, point)
-    if not sections:
-        refuse(why_no_launch(point))
-    for section in sections:
-        console.print(Text(section.title, "bold"))
+def _print_launches(console: Console, point: Point, sections: Sequence[Section]) -> None:
+    for number, section in enumerate(sections, 1):
+        if number > 1:
+            console.print()
+        which = f"kernel {number} of {len(sections)}"
+        where = f"{point.implementation.title}, point {point.number}, {which}"
+        console.print(Text(f"==> {where} <==", "bold" if console.is_terminal else ""), soft_wrap=True)
+        console.print(Text(section.title, "bold" if console.is_terminal else ""), soft_wrap=True)
         width = max(len(fact.name) for fact in section.facts)
         for fact in section.facts:
             console.print(Text(f"  {fact.name:<{width}}  {fact.value}"), soft_wrap=True)

@@ -24,6 +24,7 @@ from roofscope.app.cli.outcome_lines import (
     unverified_lines,
     workload_text,
 )
+from roofscope.app.presentation.compare.marks_text import mark_lines
 from roofscope.app.presentation.comparison import (
     ACROSS_METHODS,
     across_methods_text,
@@ -39,10 +40,13 @@ from roofscope.app.presentation.formatting import (
     time_text,
 )
 from roofscope.app.presentation.verdict_text import share_text
+from roofscope.app.presentation.why import limited_by_text
+from roofscope.profiling.analysis.advice.case import Cases
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven
 from roofscope.profiling.analysis.verdict import flags_of, verdict
 from roofscope.profiling.planning.plan import job_number
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.marks import pins_of
 from roofscope.profiling.results.outcome import Flag
 from roofscope.profiling.results.session import Point, Session
 
@@ -78,7 +82,7 @@ def print_table(console: Console, session: Session) -> None:
 
 
 def table_lines(session: Session, width: int) -> list[Text]:
-    """Measured points by workload, then what failed, was stopped or skipped, each with its reason.
+    """Measured points by workload; what failed, was stopped or skipped, and why; pins, notes and tags.
 
     In the order of the plan: several devices end their jobs in an order of their own.
     """
@@ -91,17 +95,24 @@ def table_lines(session: Session, width: int) -> list[Text]:
         lines += _result_lines(measured, session, width)
     lines += _mode_lines(measured, session, width)
     reasons = [*unverified_lines(measured), *failure_lines(points, session), *skip_lines(points)]
-    return [*lines, *(Text(wrapped(line, width)) for line in reasons)]
+    lines += [Text(wrapped(line, width)) for line in reasons]
+    marks = mark_lines(session)
+    return [*lines, *([Text("pins, notes and tags", "bold")] if marks else []), *map(Text, marks)]
 
 
 def _result_lines(points: Sequence[Point], session: Session, width: int) -> list[Text]:
     """Flags in words where every column has room then, else as letters that a line below explains."""
-    baselines = Baselines(session.points)
+    baselines = Baselines(session.points, pinned=pins_of(session.marks))
+    cases = Cases(session)
+    judged = {point.number: limited_by_text(case) for point in points if (case := cases.of(point))}
     flags = {point.number: flags_of(point, session) for point in points}
 
     def table(text_of: Callable[[Flag], str], joint: str) -> FittedTable:
         def row(point: Point) -> tuple[str, ...]:
-            return (*_row(point, session, baselines), joint.join(map(text_of, flags[point.number])))
+            return (
+                *_row(point, session, baselines, judged[point.number]),
+                joint.join(map(text_of, flags[point.number])),
+            )
 
         return fitted("implementation", _COLUMNS, _groups(points, row, session), width)
 
@@ -151,7 +162,7 @@ def _groups(
     return [Group(kernel, text, tuple(map(row, members))) for (kernel, text), members in by_workload]
 
 
-def _row(point: Point, session: Session, baselines: Baselines) -> tuple[str, ...]:
+def _row(point: Point, session: Session, baselines: Baselines, limited_by: str) -> tuple[str, ...]:
     measured, speed_up = point.measured, baselines.speed_up(point)
     assert measured is not None
     judged = verdict(point, session)
@@ -161,7 +172,7 @@ def _row(point: Point, session: Session, baselines: Baselines) -> tuple[str, ...
         spread_text(measured.time.median_s, measured.time.bounds_s, len(measured.time.samples_s)),
         speed_up_short_text(speed_up) if speed_up else MISSING,
         share_text(judged),
-        str(judged.kind),
+        limited_by,
         bandwidth_text(point.achieved_bandwidth),
         rate_text(point),
         error_text(measured.verification.relative_error),

@@ -1,13 +1,12 @@
-"""Which files a command may write."""
+"""Which files a command may write: one rule for every ``--out``, asked before the work."""
 
 import os
 import sys
-from collections.abc import Collection
+from collections.abc import Sequence
 from pathlib import Path
 
 from roofscope.app.cli.errors import refuse
-from roofscope.app.presentation.export import SUFFIXES
-from roofscope.app.presentation.files import why_unwritable, write_file
+from roofscope.app.presentation.files import is_special, why_misnamed, why_unwritable, write_file
 from roofscope.profiling.paths import SUFFIX
 
 STDOUT = Path("-")  # the usual name for it in --out
@@ -27,28 +26,37 @@ def put(content: bytes, target: Path) -> None:
         refuse(why_unwritable(target, error))
 
 
-def check_target(target: Path, source: Path, suffixes: Collection[str]) -> None:
-    """Refuse to write over the session itself, or into a name that promises another format than these.
+def check_target(target: Path, source: Path | None, suffixes: Sequence[str]) -> None:
+    """Refuse a name that does not end as what is written there must, a folder, and the session itself.
 
-    A suffix that promises nothing is the user's own business: ``/dev/stdout``, ``points.txt``.
+    A device or a pipe that is there (``/dev/stdout``) may have any name; a folder that is not there is not
+    made, because a misspelt one would hide what it is to hold.
     """
     if target == STDOUT:
         return
     try:
-        is_source = target.exists() and target.samefile(source)
+        if target.is_dir():
+            refuse(f"{target} is a folder; name a file in it, such as {target / f'a{suffixes[0]}'}.")
+        if source and target.exists() and target.samefile(source):
+            refuse(f"{target} is the session itself and would be lost; give --out another name.")
+        if why := why_misnamed(target, suffixes):
+            refuse(why)
+        _require_folder(target)
     except (OSError, ValueError) as error:  # a folder closed to us, a name too long or with a null in it
         refuse(why_unwritable(target, error))
-    if is_source:
-        refuse(f"{target} is the session itself and would be lost; give --out another name.")
-    suffix = target.suffix.lower()
-    if suffix in {SUFFIX, *SUFFIXES} and suffix not in suffixes:
-        refuse(f"{target} names a {suffix} file; end it in {' or '.join(suffixes)}.")
+
+
+def check_session_target(target: Path) -> None:
+    """As for any file; a session is never written over another file, nor into a device."""
+    check_target(target, None, (SUFFIX,))
+    if target == STDOUT or is_special(target):
+        refuse(f"{target} cannot hold a session, which is a file; name one, such as a{SUFFIX}.")
 
 
 def check_writable(target: Path) -> None:
     """Refuse what cannot be written. Tried: permissions do not tell, for instance of /proc."""
-    if target == STDOUT or (target.exists() and not (target.is_file() or target.is_dir())):
-        return  # a device or a pipe: opening it has effects of its own
+    if target == STDOUT or is_special(target):
+        return  # opening a device or a pipe has effects of its own
     is_new = not target.exists()
     try:
         target.open("ab").close()
@@ -56,3 +64,12 @@ def check_writable(target: Path) -> None:
             Path(os.path.realpath(target)).unlink()  # of a link, what it leads to
     except OSError as error:
         refuse(why_unwritable(target, error))
+
+
+def _require_folder(target: Path) -> None:
+    folder = Path(os.path.realpath(target)).parent if target.is_symlink() else target.parent
+    if folder.is_dir() or is_special(target):
+        return
+    if folder.exists():
+        refuse(f"{target} cannot be written: {folder} is no folder.")
+    refuse(f"{target} cannot be written: there is no folder {folder}; make it first.")

@@ -9,26 +9,32 @@ from rich.console import Console
 from rich.table import Table
 
 from roofscope.app.cli.choice import choose_folders, scan_kernels, sizes_of
-from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, refuse_unusable, unknown
-from roofscope.app.cli.export import TRACE_SUFFIXES, write_trace
+from roofscope.app.cli.documents import TraceDocument, print_document
+from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, refuse_unusable
+from roofscope.app.cli.export import write_trace
 from roofscope.app.cli.options import (
+    AsJson,
     DtypeName,
     KernelFolders,
     Patience,
+    PointSizes,
+    PointWords,
     SessionFile,
     SharedGpu,
     TrustFolders,
 )
+from roofscope.app.cli.points import point_named
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.cli.targets import STDOUT, check_target, check_writable
+from roofscope.app.presentation.export import TRACE_SUFFIXES
 from roofscope.app.presentation.formatting import percent_text, time_text
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.planning.catalog import Catalog
-from roofscope.profiling.planning.spec import Dtype, size_text
+from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.chrome_trace import TraceError, read_trace
-from roofscope.profiling.results.session import Point, Session, TraceInfo
+from roofscope.profiling.results.session import Point, TraceInfo
 from roofscope.profiling.results.session_reader import SessionError, load_trace
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.protocol import Trace
@@ -40,14 +46,9 @@ _ROWS = 10
 
 def command(
     file: SessionFile,
-    implementation: Annotated[
-        str, typer.Argument(metavar="IMPLEMENTATION", help="Such as softmax/triton_online.")
-    ],
+    point: PointWords,
     dtype: DtypeName = None,
-    size: Annotated[
-        list[str] | None,
-        typer.Option(metavar="AXIS=N[,...]", help="Of a measured point; the largest if none."),
-    ] = None,
+    size: PointSizes = None,
     kernels: KernelFolders = None,
     trust: TrustFolders = False,
     out: Annotated[
@@ -55,24 +56,36 @@ def command(
         typer.Option(metavar="FILE", help="Also write the Chrome trace, .json or .json.gz; - for stdout."),
     ] = None,
     shared_gpu: SharedGpu = False,
+    as_json: AsJson = False,
     patience: Patience = 1.0,
 ) -> None:
     """Record a torch.profiler trace of a measured point into its session.
 
-    The session must have been recorded on this machine, with the kernel's files as they are now.
+    The session must have been recorded on this machine, with the kernel's files as they are now. Exit codes:
+    0 recorded, 1 it failed, 2 nothing was tried, 75 the device is busy.
     """
-    wanted = Wanted(implementation, dtype, sizes_of(size or []))
+    if as_json and out == STDOUT:
+        refuse("--json and --out - both print on stdout; choose one.")
+    wanted = Wanted(point, dtype, sizes_of(size or []))
     catalog = scan_kernels(folders := choose_folders(kernels or [], is_trusted=trust))
     code = record_trace(
-        file, wanted, catalog, local_devices(), out, folders, may_share=shared_gpu, patience=patience
+        file,
+        wanted,
+        catalog,
+        local_devices(),
+        out,
+        folders,
+        as_json=as_json,
+        may_share=shared_gpu,
+        patience=patience,
     )
     raise typer.Exit(code)
 
 
 class Wanted(NamedTuple):
-    """What is to be traced: ``kernel/implementation``, of any type and size where none is named."""
+    """What is to be traced: a point by its number or its implementation, of any type and size."""
 
-    key: str
+    words: str
     dtype: Dtype | None
     sizes: dict[str, int]
 
@@ -85,6 +98,7 @@ def record_trace(
     out: Path | None,
     folders: Sequence[Path] = (),
     *,
+    as_json: bool = False,
     may_share: bool = False,
     patience: float = 1.0,
 ) -> int:
@@ -95,14 +109,14 @@ def record_trace(
         check_writable(out)  # now, and not after the minute that a trace may take
     if why := why_no_trace(session, devices):
         refuse(why)
-    point = choose_point(session, wanted)
+    point = point_named(session, *wanted, timed=True)
     try:
         job = trace_job(session, point, catalog, devices)
     except CannotTrace as error:
         refuse(str(error))
     device = session.own_device(devices, point)
     assert device is not None
-    console = make_console(stderr=out == STDOUT)
+    console = make_console(stderr=as_json or out == STDOUT)
     try:
         with progress_shown(console) as watch:
             cache = CeilingCache(console.print)
@@ -129,30 +143,26 @@ def record_trace(
         return SOME_FAILED
     try:
         _show(console, ending.path or path, recorded[0], out)
+        if as_json:
+            _print_json(ending.path or path, point, recorded[0])
     except (SessionError, TraceError) as error:
         complain(str(error))
         return SOME_FAILED
     return DONE
 
 
-def choose_point(session: Session, wanted: Wanted) -> Point:
-    """The largest of the measured points that are wanted, the latest of these."""
-    key, dtype, sizes = wanted
-    measured = [point for point in session.points if point.measured]
-    if not measured:
-        refuse(f"{session.path} holds no measured point; run the kernel first.")
-    found = [point for point in measured if point.implementation.key == key]
-    if not found:
-        unknown("measured implementation", key, sorted({point.implementation.key for point in measured}))
-    of_type = [point for point in found if dtype in (None, point.job.workload.dtype)]
-    if dtype and not of_type:
-        others = sorted({point.job.workload.dtype.label for point in found})
-        refuse(f"{key} was not measured in {dtype.label}, only in {', '.join(others)}.")
-    of_size = [point for point in of_type if sizes.items() <= point.job.workload.sizes.items()]
-    if not of_size:
-        others = dict.fromkeys(point.job.workload.size_label for point in of_type)
-        refuse(f"{key} was not measured at {size_text(sizes)}, only at {'; '.join(others)}.")
-    return max(of_size, key=lambda point: (point.job.work.byte_count, point.number))
+def _print_json(path: Path, point: Point, trace: TraceInfo) -> None:
+    summary = read_trace(load_trace(path, trace.number))
+    print_document(
+        TraceDocument(
+            session=str(path),
+            point=point.number,
+            implementation=trace.implementation.key,
+            trace=trace.number,
+            on_device=summary.on_device,
+            kernels=summary.rows,
+        )
+    )
 
 
 def _show(console: Console, path: Path, trace: TraceInfo, out: Path | None) -> None:

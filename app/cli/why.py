@@ -9,15 +9,17 @@ from rich.text import Text
 from roofscope.app.cli.choice import sizes_of
 from roofscope.app.cli.documents import WhyDocument, print_document
 from roofscope.app.cli.errors import refuse
-from roofscope.app.cli.options import AsJson, DtypeName, SessionFile
+from roofscope.app.cli.options import POINT_HELP, AsJson, DtypeName, PointSizes, SessionFile
 from roofscope.app.cli.outcome_lines import on_device_text, workload_text
 from roofscope.app.cli.output import say
+from roofscope.app.cli.points import point_named
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.sessions import load_or_refuse
-from roofscope.app.cli.trace import Wanted, choose_point
 from roofscope.app.presentation.why import TITLES, Why, WhyTexts
-from roofscope.app.presentation.why_record import why_records
-from roofscope.profiling.planning.spec import Dtype
+from roofscope.app.presentation.why_not import TITLES as WITHOUT_TIME
+from roofscope.app.presentation.why_not import WhyNot
+from roofscope.app.presentation.why_record import why_not_records, why_records
+from roofscope.profiling.results.outcome import Skipped
 from roofscope.profiling.results.session import Point, Session
 
 _INDENT = 2
@@ -29,32 +31,38 @@ def command(
         str | None,
         typer.Argument(
             metavar="[POINT]",
-            help="Its number, or its implementation, such as softmax/triton_online; all that were measured "
-            "if none.",
+            help=f"{POINT_HELP} All that were measured or failed if none.",
         ),
     ] = None,
     dtype: DtypeName = None,
-    size: Annotated[
-        list[str] | None,
-        typer.Option(metavar="AXIS=N[,...]", help="Of a measured point; the largest if none."),
-    ] = None,
+    size: PointSizes = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say why a point is where it is, in four sentences: limit, cost, evidence, next step."""
+    """Say why a point is where it is, or why it has no time: limit, cost, evidence, next step."""
     session = load_or_refuse(file)
-    points = session.points if point is None else (_wanted(session, point, dtype, size or []),)
+    sizes = sizes_of(size or [])
+    if point is None and (dtype or sizes):
+        refuse("--dtype and --size say which point of an implementation is meant; name one.")
+    points = session.points if point is None else (point_named(session, point, dtype, sizes),)
     if as_json:
-        print_document(WhyDocument(session=str(session.path), points=why_records(session, points)))
+        document = WhyDocument(
+            session=str(session.path),
+            points=why_records(session, points),
+            without_time=why_not_records(points),
+        )
+        print_document(document)
         return
-    print_why(make_console(), session, points)
+    print_why(make_console(), session, points, with_skipped=point is not None)
 
 
-def print_why(console: Console, session: Session, points: tuple[Point, ...]) -> None:
-    """The sentences of the measured ones of these points, as wide as the console."""
+def print_why(
+    console: Console, session: Session, points: tuple[Point, ...], *, with_skipped: bool = False
+) -> None:
+    """The sentences of these points, as wide as the console. Of the skipped the table has a line a reason."""
     texts, is_first = WhyTexts(session), True
     for point in points:
         why = texts.of(point)
-        if why is None:
+        if why is None or (isinstance(point.outcome, Skipped) and not with_skipped):
             continue
         if not is_first:
             console.print()
@@ -64,29 +72,17 @@ def print_why(console: Console, session: Session, points: tuple[Point, ...]) -> 
         for title, sentence in _rows(why):
             _print_row(console, title, sentence)
     if is_first:
-        say(f"{session.path} holds no measured point.")
+        say(f"{session.path} holds no measured point, and none that failed.")
 
 
-def _rows(why: Why) -> tuple[tuple[str, str], ...]:
+def _rows(why: Why | WhyNot) -> tuple[tuple[str, str], ...]:
     return (*why.titled, *(("", sentence) for sentence in why.others))
 
 
 def _print_row(console: Console, title: str, sentence: str) -> None:
     """The title, and beside it the sentence in as many lines as it needs."""
-    first = _INDENT + max(map(len, TITLES)) + 2
+    first = _INDENT + max(map(len, (*TITLES, *WITHOUT_TIME))) + 2
     lines = Text(sentence).wrap(console, max(console.width - first, 20))
     for number, line in enumerate(lines):
         head = f"{'':{_INDENT}}{title}" if number == 0 else ""
         console.print(Text(f"{head:{first}}") + line, highlight=False, soft_wrap=True)
-
-
-def _wanted(session: Session, name: str, dtype: Dtype | None, size: list[str]) -> Point:
-    if not name.isdecimal():
-        return choose_point(session, Wanted(name, dtype, sizes_of(size)))
-    found = next((point for point in session.points if str(point.number) == name), None)
-    if found is None:
-        refuse(f"{session.path} has no point {name}; its points are 1 to {len(session.points)}.")
-    if found.measured is None:
-        message = getattr(found.outcome, "message", "")
-        refuse(f"Point {name}, {found.label}, has no time: {message}")
-    return found

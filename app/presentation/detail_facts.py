@@ -73,7 +73,7 @@ def _work(row: PointRow, session: Session) -> Section:
     work, spec = row.point.job.work, session.specs.get(row.point.implementation.kernel)
 
     def formula(text: str) -> str:
-        return f" = {text}" if spec else ""
+        return f" = {text}" if spec and not text.isdecimal() else ""
 
     flop_count, read, write = (
         (spec.work.flop_count, spec.work.read_bytes, spec.work.write_bytes) if spec else ("", "", "")
@@ -84,6 +84,7 @@ def _work(row: PointRow, session: Session) -> Section:
         Fact("FLOPs", flop_count_text(work.flop_count) + formula(flop_count), "FMA counts as 2"),
         Fact("Read", traffic_text(work.read_bytes) + formula(read), "Every input once; s = bytes an element"),
         Fact("Written", traffic_text(work.write_bytes) + formula(write), "Every output once"),
+        Fact("Derived", "from the reference" if work.is_derived else "", spec.work.derived if spec else ""),
         Fact("Intensity", intensity_text(work.arithmetic_intensity)),
         Fact("Bandwidth", bandwidth_text(row.point.achieved_bandwidth)),
         Fact("Arithmetic", flop_rate_text(row.point.achieved_flop_rate) if work.flop_count else ""),

@@ -3,12 +3,13 @@
 from pathlib import Path
 from typing import Protocol
 
-from roofscope.app.presentation.files import why_unwritable, write_file
+from roofscope.app.presentation.files import ending_of, why_misnamed, why_unwritable, write_file
 from roofscope.app.presentation.why_record import why_records
 from roofscope.profiling.analysis.export import csv_report, json_report
 from roofscope.profiling.results.session import Session
 
 SUFFIXES = (".png", ".svg", ".csv", ".json")
+TRACE_SUFFIXES = (".json", ".json.gz")
 
 
 class Picture(Protocol):
@@ -31,10 +32,9 @@ def export(session: Session, chart: Picture, path: Path) -> None:
         ".csv": lambda: csv_report(session).encode(),
         ".json": lambda: json_report(session, why_records(session)).encode(),
     }
-    content = contents.get(path.suffix.lower())
+    content = contents.get(ending_of(path, SUFFIXES))
     if content is None:
-        known = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
-        raise ExportError(f"{path.name} names no known kind of file; end it in {known}.")
+        raise ExportError(why_misnamed(path, SUFFIXES) or f"{path} is no file; write into one.")
     try:
         write_file(path, content(), may_wait=False)
     except (OSError, ValueError) as error:  # ValueError: a name with a null in it

@@ -1,11 +1,52 @@
-"""How an export is written: as ``cp`` would, but whole or not at all."""
+"""How an export is named and written: as ``cp`` would, but whole or not at all."""
 
 import contextlib
 import errno
 import os
+import re
 import secrets
 import stat
+from collections.abc import Sequence
 from pathlib import Path
+
+_LONGEST_WORD = 80  # characters of a name from a session, of which a file's name may hold several
+
+
+def ending_of(path: Path, endings: Sequence[str]) -> str:
+    """Which of these endings the name has, in whatever case; "" where it has none, or is nothing else."""
+    name = path.name.lower()
+    found = [ending for ending in endings if name.endswith(ending) and name != ending]
+    return max(found, key=len, default="")
+
+
+def why_misnamed(path: Path, endings: Sequence[str]) -> str:
+    """One sentence where a name does not end as what is written there must; "" where it does.
+
+    The name is what the next program goes by. A device or a pipe has the name that it has.
+    """
+    if ending_of(path, endings) or is_special(path):
+        return ""
+    better = f"{path.stem.strip('-') or 'a'}{endings[0]}"
+    return f"{path} does not end in {alternatives(endings)}; name it {better}, for instance."
+
+
+def alternatives(words: Sequence[str]) -> str:
+    """``a, b or c``."""
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def is_special(path: Path) -> bool:
+    """Whether something is there already that is neither a file nor a folder, such as ``/dev/stdout``."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return _is_of_the_system(path) or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def file_word(text: str) -> str:
+    """Text from a session as a part of a file's name, which leads to no other folder."""
+    return re.sub(r"[^\w.+=-]+", "-", text).strip("-.")[:_LONGEST_WORD]
 
 
 def write_file(path: Path, content: bytes, *, may_wait: bool = True) -> None:

@@ -12,6 +12,7 @@ MISSING = "–"
 
 _PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 _POWERS = {2: "²", 3: "³"}
+_MOST_BESIDE_ONE = 6  # digits of an end of an interval of ratios
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi")
 
 
@@ -30,6 +31,41 @@ def si_text(value: float | None, unit: str, digits: int = 3) -> str:
 def time_text(seconds: float | None) -> str:
     """``1.234 ms``, ``9.910 µs``."""
     return si_text(seconds, "s", 4)
+
+
+def part_text(seconds: float | None, whole_s: float) -> str:
+    """A part of a time that time_text shows, to the same last digit, so that it never exceeds its whole.
+
+    A part below a hundredth has three digits of its own.
+    """
+    if seconds is None or not math.isfinite(seconds) or whole_s <= 0 or abs(seconds) < whole_s / 100:
+        return si_text(seconds, "s")
+    return _to_last_digit(seconds, *_last_digit(whole_s))
+
+
+def rest_text(part_s: float, whole_s: float) -> str:
+    """What part_text of a part leaves of time_text of the whole, so that the two add up."""
+    rest_s = whole_s - part_s
+    if whole_s <= 0 or min(part_s, rest_s) < whole_s / 100:
+        return part_text(rest_s, whole_s)
+    exponent, decimals = _last_digit(whole_s)
+    shown = round(whole_s / 10.0**exponent, decimals) - round(part_s / 10.0**exponent, decimals)
+    return _to_last_digit(shown * 10.0**exponent, exponent, decimals)
+
+
+def _to_last_digit(seconds: float, exponent: int, decimals: int) -> str:
+    """Below 1 of its prefix in the next one: ``264 µs`` of 1.349 ms."""
+    shown = round(seconds / 10.0**exponent, decimals)
+    if abs(shown) < 1 and exponent > min(_PREFIXES):
+        exponent, decimals, shown = exponent - 3, max(0, decimals - 3), shown * 1000
+    return f"{shown:.{decimals}f} {_PREFIXES[exponent]}s"
+
+
+def _last_digit(whole_s: float) -> tuple[int, int]:
+    """The exponent of the prefix that time_text gives, and how many decimals."""
+    power = _exponent(_round(whole_s, 4))
+    exponent = min(max(3 * math.floor(power / 3), min(_PREFIXES)), max(_PREFIXES))
+    return exponent, max(0, 3 - power + exponent)
 
 
 def time_short_text(seconds: float | None) -> str:
@@ -158,9 +194,20 @@ def ratio_text(ratio: float | None, low: float | None = None, high: float | None
 
 
 def range_text(low: float, high: float) -> str:
-    """Ends of an interval of ratios: ``1.05 to 1.09``; a fourth digit where three make them one."""
+    """Ends of an interval of ratios: ``1.05 to 1.09``; a fourth digit where three make them one.
+
+    An end that is not 1 does not read as 1, since on which side of it an interval lies is its judgement.
+    """
     digits = 3 if _significant(low, 3) != _significant(high, 3) else 4
-    return f"{_significant(low, digits)} to {_significant(high, digits)}"
+    return f"{_beside_one(low, digits)} to {_beside_one(high, digits)}"
+
+
+def _beside_one(value: float, digits: int) -> str:
+    text = _significant(value, digits)
+    while float(text) == 1 and value != 1 and digits < _MOST_BESIDE_ONE:
+        digits += 1
+        text = _significant(value, digits)
+    return text
 
 
 def error_text(relative_error: float | None) -> str:

@@ -5,6 +5,7 @@ from enum import Enum
 
 from msgspec import Struct
 
+from roofscope.app.presentation.compare.marks_text import pinned_text
 from roofscope.app.presentation.comparison import ACROSS_METHODS_NOTE, speed_up_short_text
 from roofscope.app.presentation.formatting import (
     MISSING,
@@ -33,6 +34,7 @@ class RestsOn(Enum):
 
     POINT = "the point"  # alone
     TRACES = "traces"  # of the session
+    MARKS = "marks"  # what the user says of points
     CEILINGS = "ceilings"
     OTHERS = "others"  # points of the same workload
 
@@ -183,6 +185,12 @@ COLUMNS = (
     ),
     _name("Flags", "What a reader of the time must know", _flags, RestsOn.CEILINGS),
     _name("Trace", "A trace of this point is in the session; Enter opens it", _trace, RestsOn.TRACES),
+    _name(
+        "Mark",
+        "Whether it is pinned, its tags and its note",
+        lambda row: pinned_text(row.mark),
+        RestsOn.MARKS,
+    ),
     _number(
         "Bandwidth",
         "Compulsory bytes over the time",

@@ -7,6 +7,7 @@ from msgspec import Struct
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp
 from roofscope.profiling.analysis.verdict import Verdict, VerdictKind, verdict
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped
 from roofscope.profiling.results.session import Point, Session
 
@@ -19,6 +20,7 @@ class PointRow(Struct, frozen=True):
     speed_up: SpeedUp | None
     payback: Payback = Payback()  # calls that pay for its compilation
     has_trace: bool = False  # in the session
+    mark: Mark = Mark()  # what the user says of it
 
 
 def point_rows(

@@ -1,7 +1,13 @@
-"""What a search looks through: names in every spelling that people type."""
+"""What a search looks through: names in every spelling that people type, what came of it, what limits it."""
 
 from roofscope.app.presentation.formatting import sizes_text
+from roofscope.app.presentation.point_row import reason_text, status_text
+from roofscope.app.presentation.tokens import PROVIDER_NAMES
+from roofscope.profiling.analysis.verdict import Verdict
+from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, Workload
+from roofscope.profiling.results.marks import Mark
+from roofscope.profiling.results.session import Point
 
 
 def spellings(*names: str) -> str:
@@ -24,3 +30,30 @@ def workload_text(workload: Workload) -> str:
 def is_found(words: list[str], text: str) -> bool:
     """Whether every word is somewhere in the text; ``layernorm`` finds ``layer_norm``."""
     return all(word in text for word in words)
+
+
+# The parts of what is looked through of a point, in lower case: many points share the first.
+
+
+def job_text(implementation: Implementation, job: Job) -> str:
+    provider = PROVIDER_NAMES[implementation.provider]
+    names = f"{implementation_text(implementation)} {workload_text(job.workload)}"
+    return f"{names} {provider} {job.regime} {job.device}".lower()
+
+
+def outcome_text(point: Point) -> str:
+    return f"{status_text(point)} {reason_text(point)}".lower()
+
+
+def said_text(mark: Mark) -> str:
+    return " ".join((mark.note, *mark.tags)).lower()
+
+
+def judged_text(judged: Verdict) -> str:
+    return " ".join((judged.kind, *judged.flags)).lower()
+
+
+def search_text(point: Point, judged: Verdict, mark: Mark) -> str:
+    """All of it."""
+    parts = (job_text(point.implementation, point.job), outcome_text(point), said_text(mark))
+    return " ".join((*parts, judged_text(judged)))

@@ -25,11 +25,11 @@ def verdict_sentence(point: Point, verdict: Verdict) -> str:
     """Judge in words: ``Memory-bound: 91 % of the DRAM copy ceiling; the 9 % left is worth 12 µs``."""
     match point.outcome:
         case Skipped(message=message):
-            return f"Not run: {_ended(message)}"
+            return f"Not run: {ended(message)}"
         case Failed(kind=kind, message=message):
-            return f"Failed ({kind}): {_ended(message)}"
+            return f"Failed ({kind}): {ended(message)}"
         case Cancelled(message=message):
-            return f"Cancelled: {_ended(message)}"
+            return f"Cancelled: {ended(message)}"
         case _:
             return _measured_sentence(verdict)
 
@@ -134,5 +134,5 @@ def _left(verdict: Verdict) -> str:
     return f"; the {percent_text(1 - fraction)} left is worth {time_short_text(headroom_s)} a call"
 
 
-def _ended(message: str) -> str:
+def ended(message: str) -> str:
     return message if message.endswith((".", "!", "?")) else f"{message}."

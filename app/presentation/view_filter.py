@@ -6,10 +6,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from roofscope.app.presentation.formatting import counted_text
-from roofscope.app.presentation.point_row import reason_text, status_text
-from roofscope.app.presentation.search_text import implementation_text, is_found, workload_text
-from roofscope.app.presentation.tokens import PROVIDER_NAMES
-from roofscope.profiling.analysis.verdict import Verdict, verdict
+from roofscope.app.presentation.search_text import is_found, search_text
+from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.session import Point, Session
@@ -82,16 +80,6 @@ class ViewFilter(Struct, frozen=True):
         """One kernel more among those isolated; one of them that is asked for again leaves, but the last."""
         kernels = (self.kernels or frozenset[str]()) ^ {kernel}
         return replace(self, kernels=kernels or self.kernels)
-
-
-def search_text(point: Point, judged: Verdict, mark: Mark = _NO_MARK) -> str:
-    """What typed words are looked for in, in lower case."""
-    found = (
-        *(implementation_text(point.implementation), workload_text(point.job.workload)),
-        *(PROVIDER_NAMES[point.implementation.provider], point.job.regime, judged.kind, *judged.flags),
-        *(status_text(point), reason_text(point), mark.note, *mark.tags),
-    )
-    return " ".join(found).lower()
 
 
 def hidden_implementations(

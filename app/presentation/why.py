@@ -1,21 +1,27 @@
 """Why a point is where it is, in four sentences: what limits it, its cost, the evidence, the next step.
 
+A point without a time has those of why_not.
+
 The window's details, `show --why`, `why` and the JSON export have the same ones.
 """
 
 from msgspec import Struct
 
+from roofscope.app.presentation.comparison import MUCH_SLOWER
 from roofscope.app.presentation.formatting import (
     MISSING,
     break_even_text,
+    part_text,
     percent_text,
     range_text,
     ratio_text,
+    rest_text,
     time_text,
 )
 from roofscope.app.presentation.limiter_text import evidence_text, limiter_title
 from roofscope.app.presentation.verdict_text import ceiling_name, ceiling_text
-from roofscope.app.presentation.why_limits import Words, brief, limit_words
+from roofscope.app.presentation.why_limits import Words, brief, limit_words, short_name
+from roofscope.app.presentation.why_not import WhyNot, why_not
 from roofscope.profiling.analysis.advice.at_roof import AtRoof
 from roofscope.profiling.analysis.advice.case import Case, Cases
 from roofscope.profiling.analysis.advice.compile_pays_not import CompilePaysNot
@@ -34,6 +40,8 @@ from roofscope.profiling.results.outcome import Flag
 from roofscope.profiling.results.session import Point, Session
 
 TITLES = ("Limit", "Cost", "Evidence", "Next")
+_STAY = "Stay with eager here: nothing that was measured beside it is faster by more than 2 %."
+_LITTLE_LEFT = 0.9  # of the roof
 _MOST_OTHERS = 4
 _UNSURE = frozenset((Flag.UNSTABLE, Flag.PREEMPTED))
 
@@ -59,14 +67,22 @@ class WhyTexts:
     def __init__(self, session: Session) -> None:
         self._cases = Cases(session)
 
-    def of(self, point: Point) -> Why | None:
-        """None for a point without a time: its message says why it has none."""
+    def of(self, point: Point) -> Why | WhyNot | None:
+        """Of a point without a time why it has none."""
         case = self._cases.of(point)
-        return why_of(case, advise(case)) if case else None
+        return why_of(case, advise(case)) if case else why_not(point)
 
 
-def why_of_one(point: Point, session: Session) -> Why | None:
+def limited_by_text(case: Case) -> str:
+    """For a column: the verdict, or where that names nothing what the sentences name."""
+    limiter = advise(case).limiter if case.verdict.kind is VerdictKind.UNKNOWN else None
+    return (short_name(limiter) if limiter else "") or str(case.verdict.kind)
+
+
+def why_of_one(point: Point, session: Session) -> Why | WhyNot | None:
     """Of one point, among thousands: only those of its kernel are looked at."""
+    if point.measured is None:
+        return why_not(point)
     kernel = point.job.workload.kernel
     same = (other for other in session.points if other.job.workload.kernel == kernel)
     case = Cases(session, same).of(point)
@@ -82,7 +98,7 @@ def why_of(case: Case, judged: Judged) -> Why:
     return Why(
         limit=words.limit if words else _limit(verdict),
         cost=_cost(case, limiter),
-        evidence=_evidence(judged, verdict, words),
+        evidence=_evidence(judged, verdict, words) + _host_too(case),
         next_step=first,
         others=steps[:_MOST_OTHERS],
     )
@@ -103,26 +119,25 @@ def _limit(verdict: Verdict) -> str:
 
 def _cost(case: Case, limiter: AnyAdvice | None) -> str:
     verdict, time_s = case.verdict, case.time_s
-    if verdict.launch_s is not None:
+    if verdict.kind is VerdictKind.LAUNCH_BOUND and verdict.launch_s is not None:
         host_s = case.measured.host_s
         return (
             f"A program waits {brief(verdict.launch_s)} longer than the device works, {brief(host_s)} a call."
         )
     if verdict.headroom_s is None or verdict.limiter is None:
         return f"A call takes {time_text(time_s)}; without a ceiling its cost is not known."
-    name, allows = ceiling_name(verdict.limiter), brief(verdict.least_time_s)
-    whole = time_text(time_s)
+    name, allows = ceiling_name(verdict.limiter), part_text(verdict.least_time_s, time_s)
+    whole, left = time_text(time_s), rest_text(verdict.least_time_s or 0.0, time_s)
     if verdict.is_above or not verdict.headroom_s:
         return f"It costs nothing: a call takes {whole}, and {name} allows {allows}."
     if isinstance(limiter, AtRoof):
-        left = brief(verdict.headroom_s)
         return f"Only {left} of its {whole} a call are above the {allows} that {name} allows."
     if isinstance(limiter, PowerCap) and limiter.saves_s:
         return (
-            f"That costs at most {brief(limiter.saves_s)} of its {whole} a call, against its highest "
-            f"clock; {brief(verdict.headroom_s)} are left to {name} as it was measured."
+            f"That costs at most {part_text(limiter.saves_s, time_s)} of its {whole} a call, against its "
+            f"highest clock; {left} are left to {name} as it was measured."
         )
-    return f"That costs {brief(verdict.headroom_s)} of its {whole} a call: {name} allows {allows}."
+    return f"That costs {left} of its {whole} a call: {name} allows {allows}."
 
 
 def _evidence(judged: Judged, verdict: Verdict, words: Words | None) -> str:
@@ -138,6 +153,16 @@ def _evidence(judged: Judged, verdict: Verdict, words: Words | None) -> str:
     return f"It reaches {reached}{f'; {decided}' if decided else ''}.{beside}"
 
 
+def _host_too(case: Case) -> str:
+    """Where a roof limits the device, and a program that launches each call waits for the host."""
+    host_s, verdict = case.measured.host_s, case.verdict
+    if Flag.LAUNCH_BOUND not in verdict.flags or verdict.kind is VerdictKind.LAUNCH_BOUND or not host_s:
+        return ""
+    return (
+        f" Its host takes {brief(host_s)} to launch it: a program waits for that unless it replays a graph."
+    )
+
+
 def _steps(case: Case, judged: Judged, words: Words | None) -> tuple[str, tuple[str, ...]]:
     """The next thing to try, and the rest."""
     found: list[str] = []
@@ -151,8 +176,8 @@ def _steps(case: Case, judged: Judged, words: Words | None) -> tuple[str, tuple[
         text = choice_text(each)
         is_first = isinstance(each, (StayWithEager, CompilePaysNot)) and _is_compiled(case)
         found.insert(0, text) if is_first else found.append(text)
-    if not found:
-        found.append(_nothing_else(case))
+    if all(text == _STAY for text in found):  # also where there is none: staying is no step towards a roof
+        found.insert(0 if case.is_far else len(found), _nothing_else(case))
     return found[0], tuple(found[1:])
 
 
@@ -184,12 +209,9 @@ def _choice(found: AnyAdvice) -> str:
                 f"{ratio_text(found.times)} as high and allows {brief(found.allows_s)}."
             )
         case StayWithEager(is_eager=True):
-            return "Stay with eager here: nothing that was measured beside it is faster by more than 2 %."
+            return _STAY
         case StayWithEager():
-            interval = range_text(found.low, found.high)
-            return (
-                f"Stay with eager here: this one is {ratio_text(found.ratio)} as fast (95 % CI {interval})."
-            )
+            return f"Stay with eager here: this one {_beside_eager(found)}."
         case CompilePaysNot():
             pays = "" if found.calls is None else f" and pays after {break_even_text(found.calls)}"
             pays = " and never pays" if pays.endswith("never") else pays
@@ -199,6 +221,14 @@ def _choice(found: AnyAdvice) -> str:
             )
         case _:
             return ""
+
+
+def _beside_eager(found: StayWithEager) -> str:
+    """Below a tenth of its speed by how many times as long it takes, as the column of speed-ups has it."""
+    if found.ratio < MUCH_SLOWER:
+        interval = range_text(1 / found.high, 1 / found.low)
+        return f"takes {ratio_text(1 / found.ratio)} as long (95 % CI {interval})"
+    return f"is {ratio_text(found.ratio)} as fast (95 % CI {range_text(found.low, found.high)})"
 
 
 def _as_choice(found: AnyAdvice) -> str:
@@ -222,4 +252,7 @@ def _nothing_else(case: Case) -> str:
         return "Run it again with --exact, which finds how its time follows the clock and so what limits it."
     if case.is_far:
         return "Look at it with Nsight Compute, which counts what this measurement does not."
+    if share < _LITTLE_LEFT:
+        left = part_text(case.headroom_s, case.time_s)
+        return f"Try other tiles or launch shapes: {left} a call are left, and nothing recorded says where."
     return "Nothing recorded points further; what is left is small beside what fusing it with others saves."

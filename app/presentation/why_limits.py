@@ -54,6 +54,27 @@ def limit_words(found: AnyAdvice) -> Words | None:
     return _of_launches(found) or _of_code(found) or _of_device(found)
 
 
+def short_name(found: AnyAdvice) -> str:
+    """For a column, where the verdict has no name for what the sentences say; "" where it has one."""
+    match found:
+        case TooSmall():
+            return "too small"
+        case ExtraBytes():
+            return "extra bytes"
+        case Doubles():
+            return "double arithmetic"
+        case TensorCores():
+            return "plain float units"
+        case NotBytes():
+            return "instructions"
+        case Occupancy():
+            return "too few threads"
+        case Access():
+            return "memory access" if found.is_proven else "memory access?"
+        case _:
+            return ""
+
+
 def _of_launches(found: AnyAdvice) -> Words | None:
     match found:
         case LaunchBound():
@@ -128,7 +149,9 @@ def _of_code(found: AnyAdvice) -> Words | None:
         case TensorCores():
             why = "; its source multiplies no matrices" if found.without_matrix_code else ""
             return Words(
-                "The plain float units limit it: the tensor cores idle.",
+                "The plain float units limit it: the tensor cores idle."
+                if found.is_near_floats
+                else "It multiplies without the tensor cores, which idle.",
                 f"It does {flop_rate_text(found.rate)}, below the {flop_rate_text(found.float_ceiling)} of "
                 f"the FP32 units{why}; the tensor cores reach {flop_rate_text(found.tensor_ceiling)}.",
                 "Multiply by matrix instructions: tl.dot in Triton, mma or wgmma in CUDA, or call cuBLAS.",

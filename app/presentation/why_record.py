@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from roofscope.app.presentation.why import why_of
+from roofscope.app.presentation.why_not import why_not
 from roofscope.profiling.analysis.advice.case import Cases
-from roofscope.profiling.analysis.advice.record import WhyRecord
+from roofscope.profiling.analysis.advice.record import WhyNotRecord, WhyRecord
 from roofscope.profiling.analysis.advice.rules import advise
 from roofscope.profiling.results.session import Point, Session
 
@@ -33,3 +34,20 @@ def why_records(session: Session, points: Iterable[Point] | None = None) -> tupl
             )
         )
     return tuple(records)
+
+
+def why_not_records(points: Iterable[Point]) -> tuple[WhyNotRecord, ...]:
+    """Of those of these points that have no time."""
+    return tuple(
+        WhyNotRecord(
+            number=point.number,
+            implementation=point.implementation.key,
+            workload=point.job.workload.label,
+            outcome=type(point.outcome).__name__.lower(),
+            happened=why.happened,
+            meaning=why.meaning,
+            next_step=why.next_step,
+        )
+        for point in points
+        if (why := why_not(point))
+    )

@@ -13,6 +13,7 @@ from roofscope.app.window.controller import Controller
 from roofscope.app.window.notices import Notice
 from roofscope.app.window.plan_watch import PlanWatch
 from roofscope.app.window.session_model import SessionModel
+from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped
 from roofscope.profiling.results.session import Point
@@ -95,18 +96,17 @@ class ActivityLog(QObject):
                 self._shown = path
                 self.add(LogKind.FILE, f"Shown: {path}")
 
-        def environment_changed() -> None:
-            if controller.is_running and (known := model.session.environment):
-                torch = known.version("torch")
-                with_torch = f", torch {torch}" if torch else ""
-                self.add(LogKind.WORKER, f"A worker is there: Python {known.python}{with_torch}.")
+        def worker_greeted(known: Environment) -> None:
+            torch = known.version("torch")
+            with_torch = f", torch {torch}" if torch else ""
+            self.add(LogKind.WORKER, f"A worker is there: Python {known.python}{with_torch}.")
 
         controller.running_changed.connect(run_changed)
         controller.session_changed.connect(session_changed)
         controller.worker_lost.connect(self._add_loss)
         controller.said.connect(lambda text: self.add(LogKind.FILE, text))
         model.point_added.connect(lambda point: self.add(LogKind.RESULT, point_text(point)))
-        model.environment_changed.connect(environment_changed)
+        controller.worker_greeted.connect(worker_greeted)
 
     def _add_loss(self, report: WorkerLost) -> None:
         last = report.log_tail.strip().splitlines()[-_MOST_LINES:]

@@ -10,6 +10,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from roofscope.app.presentation.roofline.caption import device_text
+from roofscope.app.window import long_lived
 from roofscope.app.window.activity_log import ActivityLog
 from roofscope.app.window.availability import Availability
 from roofscope.app.window.background import Background
@@ -21,8 +22,10 @@ from roofscope.app.window.editor import open_in_editor
 from roofscope.app.window.fleet_link import FleetLink
 from roofscope.app.window.folder_commands import FolderCommands
 from roofscope.app.window.kernel_folders import KernelFolders
+from roofscope.app.window.live_edit import LiveEdit
 from roofscope.app.window.notices import Topic
 from roofscope.app.window.opening import Opening
+from roofscope.app.window.own_files import OwnFiles, is_source
 from roofscope.app.window.panes.cards import CardColumn
 from roofscope.app.window.panes.compare import ComparePane
 from roofscope.app.window.panes.compile_lab import CompileLabPane
@@ -124,8 +127,9 @@ class Application(QObject):
         catalog = Catalog((), (), "")  # the kernels come when the window is there
         self.library = LibraryModel(catalog, self)
         self.table = PointTable(self.model, self)
-        self.shown = ShownPoints(self.model, self, self.table.text_of)
+        self.shown = ShownPoints(self.model, self, self.table.text_of, self.table.numbers_kept)
         self.table.texts_known.connect(self.shown.read_again)
+        self.table.filled.connect(long_lived.set_aside)
         self.log = ActivityLog(self)
         self.link = WorkerLink(Supervisor(self.folders.root_names, catalog.hash), target, self)
         self.fleet = FleetLink(self._new_link, lambda devices: members_of(devices, target), self)
@@ -163,6 +167,7 @@ class Application(QObject):
         self.folder_commands = FolderCommands(
             self.window, self.folders, self.controller, self.background, dialogs
         )
+        self.own_files = OwnFiles(self.window, self.folder_commands, self.background, self.library, dialogs)
         self.shared_gpu = SharedGpu(
             source,
             self.background,
@@ -172,6 +177,17 @@ class Application(QObject):
         )
         self.opening = Opening(self.background, source.find, self)
         self.commands = WindowCommands(self, dialogs, paths.example)
+        self.live_edit = LiveEdit(
+            self.window.actions_of[CommandId.LIVE],
+            self.settings,
+            self.controller,
+            self.folders,
+            self.model,
+            self.selection,
+            self.panes.plan_bar,
+            self.shared_gpu,
+            self,
+        )
         self._join()
 
     def _new_link(self, target: LocalTarget, parent: QObject) -> WorkerLink:
@@ -195,12 +211,15 @@ class Application(QObject):
     def close(self) -> None:
         """End the worker, close the file, remember the window. Called when the window closes."""
         self.panes.strip.stop()
+        self.live_edit.end()
         self.settings.save_layout(self.window.saveGeometry(), self.window.arrangement)
+        self.settings.panes = self.window.layout_to_keep
         self.settings.details = self.window.details.wish
         self.controller.close()
         self.folders.give_up()
         self.background.finish()
         self._source.close()
+        long_lived.take_back()
 
     def _notice(self, text: str) -> None:
         self.panes.cards.notice(text)
@@ -209,9 +228,17 @@ class Application(QObject):
         theme = self.theme_switch.theme
         model, table, selection = self.model, self.table, self.selection
         return Panes(
-            plan_bar=PlanBar(actions[CommandId.RUN], actions[CommandId.STOP], actions[CommandId.MORE_TIME]),
+            plan_bar=PlanBar(
+                actions[CommandId.RUN],
+                actions[CommandId.STOP],
+                actions[CommandId.MORE_TIME],
+                actions[CommandId.KEEP_CODE],
+                actions[CommandId.LIVE],
+            ),
             cards=CardColumn(theme),
-            chart=RooflineChart(model, selection, theme, table.speed_up_of, self.shown),
+            chart=RooflineChart(
+                model, selection, theme, table.speed_up_of, self.shown, verdict_of=table.verdict_of
+            ),
             library=LibraryPane(self.library, theme),
             results=ResultsPane(
                 model,
@@ -222,13 +249,17 @@ class Application(QObject):
                 self.settings.columns,
             ),
             details=DetailPane(
-                model, table, selection, (actions[CommandId.TRACE], actions[CommandId.PIN]), theme
+                model,
+                table,
+                selection,
+                (actions[CommandId.TRACE], actions[CommandId.PIN], actions[CommandId.NOTE]),
+                theme,
             ),
             compile_lab=CompileLabPane(model, selection, theme),
             trace=TracePane(model, selection, self.background, actions[CommandId.TRACE]),
             source=SourcePane(model, selection, self.background, self._own_files, theme),
             compare=ComparePane(model, selection, actions[CommandId.COMPARE], theme),
-            sweep=SweepPane(model, selection, self.background, theme, table.speed_up_of),
+            sweep=SweepPane(model, selection, self.background, theme, self.shown, table.speed_up_of),
             strip=DeviceStrip(self._source),
             log=LogPane(self.log),
         )
@@ -240,6 +271,8 @@ class Application(QObject):
         panes.cards.board.added.connect(self.log.add_notice)
         controller.noticed.connect(panes.cards.notice)
         controller.said.connect(self.window.say)
+        self.live_edit.said.connect(self.window.say)
+        self.live_edit.noticed.connect(panes.cards.notice)
         controller.progressed.connect(panes.plan_bar.show_progress)
         controller.awaited.connect(panes.plan_bar.show_awaited)
         controller.worker_lost.connect(panes.cards.worker_lost)
@@ -265,7 +298,10 @@ class Application(QObject):
         panes.sweep.noticed.connect(panes.cards.notice)
         panes.sweep.said.connect(self.window.say)
         self.background.failed.connect(panes.cards.notice)
-        self.window.file_dropped.connect(controller.open)
+        self.own_files.noticed.connect(lambda text: panes.cards.notice(text, Topic.FOLDERS))
+        self.window.file_dropped.connect(
+            lambda path: self.own_files.open(path) if is_source(path) else self.commands.sessions.open(path)
+        )
         self.window.file_dropped_to_compare.connect(self.commands.compare_with)
         self.window.closing.connect(self.close)
         self.selection.changed.connect(self._follow_selection)
@@ -274,6 +310,8 @@ class Application(QObject):
         self.window.layout_chosen.connect(self._layout_chosen)
         controller.session_changed.connect(self._tell_device)
         self.model.environment_changed.connect(self._tell_device)
+        self.model.replaced.connect(long_lived.set_aside)
+        panes.chart.gathered.connect(long_lived.set_aside)
         self._restyle()
         self._tell_reasons()
 
@@ -349,7 +387,7 @@ class Application(QObject):
         geometry, arrangement = self.settings.layout
         self.window.restoreGeometry(geometry)
         self.window.details.wish = self.settings.details
-        self.window.arrange(arrangement)
+        self.window.arrange(self.settings.panes, arrangement)
 
     def _follow_selection(self, number: int | None) -> None:
         self.window.details.follow(number is not None, by_click=self.panes.chart.underMouse())

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from msgspec import Struct
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
@@ -29,6 +30,7 @@ class CommandId(StrEnum):
     RENAME = "rename"
     TRASH = "trash"
     REPORT = "report"
+    OPEN_KERNEL = "open_kernel"
     KERNELS = "kernels"
     QUIT = "quit"
     UNDO = "undo"
@@ -41,11 +43,14 @@ class CommandId(StrEnum):
     STOP = "stop"
     MORE_TIME = "more_time"
     KEEP_CODE = "keep_code"
+    LIVE = "live"
     PROBE = "probe"
     TRACE = "trace"
     PIN = "pin"
     NOTE = "note"
     HIDE = "hide"
+    DELETE = "delete"
+    BRING_BACK = "bring_back"
     SHOW_HIDDEN = "show_hidden"
     TRY_AGAIN = "try_again"
     PALETTE = "palette"
@@ -81,6 +86,7 @@ class Command(Struct, frozen=True):
     keys: str = ""
     icon: str = ""
     is_choice: bool = False  # one of a group, of which one is ticked
+    is_local: bool = False  # its keys count where points have the focus, and not in a text
     is_toggle: bool = False  # ticked or not, by itself
     starts_group: bool = False  # a separator stands before it
     also_in: Menu | None = None  # another menu where people look for it
@@ -150,11 +156,18 @@ COMMANDS = (
         "Ctrl+Shift+E",
     ),
     Command(
+        CommandId.OPEN_KERNEL,
+        Menu.FILE,
+        "Open &kernel...",
+        "Measure a file of yours as it stands: Triton, PyTorch, CUDA or C++",
+        "Ctrl+Alt+O",
+        starts_group=True,
+    ),
+    Command(
         CommandId.KERNELS,
         Menu.FILE,
-        "&Kernel folders...",
+        "Kernel &folders...",
         "Use kernels of your own beside the program's",
-        starts_group=True,
     ),
     Command(
         CommandId.QUIT, Menu.FILE, "&Quit", "Close the window; a run is stopped", "Ctrl+Q", starts_group=True
@@ -176,6 +189,21 @@ COMMANDS = (
         "Copy as &Markdown",
         "Copy the selected rows as a Markdown table",
         "Ctrl+Shift+C",
+    ),
+    Command(
+        CommandId.DELETE,
+        Menu.EDIT,
+        "&Delete points",
+        "Leave the selected points out of this session; Undo brings them back",
+        "Del",
+        is_local=True,
+        starts_group=True,
+    ),
+    Command(
+        CommandId.BRING_BACK,
+        Menu.EDIT,
+        "&Bring back deleted points",
+        "Have every deleted point of this session again",
     ),
     Command(
         CommandId.FIND,
@@ -215,6 +243,14 @@ COMMANDS = (
         Menu.RUN,
         "Keep &generated code",
         "Store what compilers make (PTX, SASS, Inductor's code) with each result, for the Source pane",
+        is_toggle=True,
+    ),
+    Command(
+        CommandId.LIVE,
+        Menu.RUN,
+        "Measure when sa&ved",
+        "Measure a version again whenever one of its files is saved; its time of before stays as a ghost",
+        "Ctrl+L",
         is_toggle=True,
     ),
     Command(
@@ -378,6 +414,8 @@ class Actions:
             action.setObjectName(command.id)
             action.setToolTip(tip_text(tool_tip(command)))
             action.setCheckable(command.is_choice or command.is_toggle)
+            if command.is_local:
+                action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             if command.keys:
                 action.setShortcut(QKeySequence(command.keys, QKeySequence.SequenceFormat.PortableText))
             owner.addAction(action)

@@ -1,6 +1,6 @@
 """What the user wants becomes plans; what comes back goes into the session file and then on screen."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -20,7 +20,7 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.plan import PlanError, next_job_number
 from roofscope.profiling.results.marks import Mark, why_unfit
-from roofscope.profiling.results.session import Point, Session
+from roofscope.profiling.results.session import Point, Session, timestamp
 from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Task, Trace
 from roofscope.profiling.supervision.readiness import Refusal, lock_refusal
@@ -54,8 +54,10 @@ class Controller(QObject):
     progressed = Signal(object)  # Progressed
     awaited = Signal(object)  # Awaited, or None when the worker has answered
     worker_lost = Signal(object)  # WorkerLost
+    worker_greeted = Signal(object)  # Environment: of a worker that is there
     refused = Signal()  # an implementation turned out not to run here
     catalog_changed = Signal(object)  # Catalog
+    outcome_taken = Signal(object)  # Point, in the file and on screen
     session_changed = Signal()  # another file, or the same under another name
 
     def __init__(
@@ -85,6 +87,8 @@ class Controller(QObject):
         self._unfinished = Unfinished()
         self._is_running = False
         self._is_proving = False
+        self._is_live = False  # the run under way was begun by a save
+        self._is_stopping = False
         self._looking: object | None = None  # at the kernels, before a run
         self._has_begun = False  # whether the workers have got tasks since
         self.patience = 1.0  # a factor on the deadlines of foreign code
@@ -108,6 +112,25 @@ class Controller(QObject):
     def is_proving(self) -> bool:
         """Whether the run under way is the self-test."""
         return self._is_proving
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the run under way was begun by a saved file."""
+        return self._is_live
+
+    @property
+    def takes_edits(self) -> bool:
+        """Whether saved files can be measured now: nothing runs, or what other saves have begun."""
+        return not self._is_running or (self._is_live and not self._is_stopping)
+
+    @property
+    def has_worker(self) -> bool:
+        return self._link.worker_pid is not None
+
+    @property
+    def next_job(self) -> int:
+        """A number that no job of the session or of the run under way has."""
+        return self._next_job()
 
     @property
     def devices(self) -> tuple[Device, ...]:
@@ -197,6 +220,24 @@ class Controller(QObject):
             self.noticed.emit(why_unkept, Topic.SESSION)
         return True
 
+    def delete(self, numbers: Sequence[int]) -> bool:
+        """Leave these points out of the session; they stay in its file and can be brought back."""
+        marks = {number: self._model.mark(number).deleted(timestamp()) for number in numbers}
+        return self._keep_marks(marks) and self._model.delete(marks)
+
+    def bring_back_points(self, numbers: Sequence[int]) -> bool:
+        """Show points again that were deleted."""
+        known = {one.point.number: one.mark for one in self._model.session.deleted}
+        marks = {number: known[number].brought_back() for number in numbers if number in known}
+        return self._keep_marks(marks) and self._model.bring_back(tuple(marks))
+
+    def _keep_marks(self, marks: Mapping[int, Mark]) -> bool:
+        """In the file; where that cannot be, nothing is done."""
+        if why := self._keeper.why_nothing_deleted:
+            self.noticed.emit(why, Topic.SESSION)
+            return False
+        return self._try(lambda: [self._keeper.keep_mark(number, mark) for number, mark in marks.items()])
+
     def take_catalog(self, catalog: Catalog) -> None:
         """Go on with these kernels, unless a run is under way: the next one looks for itself."""
         if not self._is_running:
@@ -270,7 +311,30 @@ class Controller(QObject):
                 workers.lift_pauses(again)
             self._submit_runs([Run(job) for job in jobs])
 
+    def take_edits(self, catalog: Catalog) -> None:
+        """Go on with edited kernels, also during a run that a save has begun."""
+        if self.takes_edits:
+            self._take_catalog(catalog)
+
+    def measure_saved(self, runs: Sequence[Run], device: Device, *, supersedes: bool) -> bool:
+        """Measure what was saved, under the ceilings of before; whether it is under way.
+
+        ``supersedes`` puts it in the place of what an earlier save has begun.
+        """
+        if not self.takes_edits:
+            return False
+        if self._is_running:
+            self._unfinished = Unfinished(runs if supersedes else [*self._unfinished.runs(), *runs])
+            (self._link.supersede if supersedes else self._link.submit)(runs)
+            return True
+        if not self._begin(device):
+            return False
+        self._is_live = True
+        self._submit(runs)
+        return True
+
     def stop(self) -> None:
+        self._is_stopping = self._is_running
         if self._looking:
             self._end_run()
         elif self._is_running:
@@ -387,11 +451,11 @@ class Controller(QObject):
             self._catalog = catalog
             self._link.catalog_changed(catalog.hash, self._folders.root_names)
             self._fleet.catalog_changed(catalog.hash, self._folders.root_names)
-            self._keeper.close()  # its recorder knows the old sources
+            self._keeper.catalog_changed()
             self.catalog_changed.emit(catalog)
 
     def _next_job(self) -> int:
-        return next_job_number([*(point.job for point in self._model.session.points), *self._unfinished.jobs])
+        return next_job_number([*self._model.session.jobs, *self._unfinished.jobs])
 
     # Reports of the worker
 
@@ -420,6 +484,7 @@ class Controller(QObject):
                 self._end_run()
             case EnvironmentKnown(environment=environment):
                 self._model.know_environment(self._recorder().add_environment(environment))
+                self.worker_greeted.emit(environment)
             case OutcomeArrived():
                 self._take_outcome(report)
             case _:
@@ -453,7 +518,10 @@ class Controller(QObject):
         self._keeper.note_gain()
         if kernel := self._catalog.kernel(point.implementation.kernel):
             self._model.add_kernel(kernel.spec)
+            if kernel.implementation(point.implementation.stem) == point.implementation:
+                self._model.add_sources(point.implementation, kernel.sources(point.implementation))
         self._model.add_point(point)
+        self.outcome_taken.emit(point)
 
     def _recorder(self) -> Recorder:
         return self._keeper.recorder_for(self._device_in_use(), self._devices)[0]
@@ -480,6 +548,7 @@ class Controller(QObject):
     def _end_run(self) -> None:
         if self._is_running:
             self._is_running = self._is_proving = self._has_begun = False
+            self._is_live = self._is_stopping = False
             self._looking = None
             self._awaited_device = None
             self.awaited.emit(None)

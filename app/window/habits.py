@@ -27,6 +27,7 @@ class PlanHabit(Struct, frozen=True):
     own_sizes: Name = ""
     regime: Regime = Regime.BURST
     quality: Quality = Quality.QUICK
+    keeps_code: bool = False
     ticks: dict[Name, Ticks] = {}  # by folder of kernels; "" is the program's own
 
 
@@ -34,5 +35,6 @@ class Habits(Struct, frozen=True):
     plan: PlanHabit = PlanHabit()
     remembers_plan: bool = True
     reopens_last: bool = True
+    measures_on_save: bool = False
     patience: Annotated[float, Meta(ge=1.0, le=MOST_PATIENCE)] = 1.0
     commands: tuple[Name, ...] = ()  # those last found in the palette, the newest first

@@ -11,6 +11,8 @@ from roofscope.app.window.settings import Settings
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.kernel_files import FileFault, printable
+from roofscope.profiling.planning.one_file.form import FormFault, is_form
+from roofscope.profiling.planning.one_file.parts import survey_form
 from roofscope.profiling.planning.survey import Survey, survey
 from roofscope.profiling.planning.trust import Trust, whose
 
@@ -91,8 +93,8 @@ class KernelFolders:
 
     def _state(self, path: Path) -> FolderState:
         try:
-            found = survey(path)
-        except FileFault as error:
+            found = survey_form(path) if is_form(path) else survey(path)
+        except (FileFault, FormFault) as error:
             return FolderState(path, None, f"it cannot be read: {error}")
         if self._trust.covers(found):
             return FolderState(path, found)

@@ -48,7 +48,7 @@ class Opening(QObject):
             return
         self._has_begun = True
         path = self._path
-        self._background.ask(lambda: _load(path), self._take_session)
+        self._background.ask(lambda: load_or_say(path), self._take_session)
         self.kernels_wanted.emit()
         self._background.ask(self._find, self._take_devices)
 
@@ -72,7 +72,8 @@ class Opening(QObject):
             self.devices_found.emit(self._devices)
 
 
-def _load(path: Path | None) -> Loaded:
+def load_or_say(path: Path | None) -> Loaded:
+    """For a thread: a session, or the error with its sentence."""
     try:
         return load(path.absolute()) if path else None
     except SessionError as error:

@@ -67,12 +67,11 @@ def _of_command(parts: PaletteParts, command: Command, why_not: str) -> Entry:
 
 
 def _of_panes(parts: PaletteParts) -> Iterator[Entry]:
-    for title, dock in parts.window.docks.items():
+    for title in parts.window.docks:
 
-        def show(dock: object = dock) -> None:
-            dock.show()  # type: ignore[attr-defined]
-            dock.raise_()  # type: ignore[attr-defined]
-            dock.widget().setFocus()  # type: ignore[attr-defined]
+        def show(title: str = title) -> None:
+            parts.window.show_pane(title)
+            parts.window.focus_pane(title)
 
         yield Entry(f"Go to pane: {title}", show, f"Show the pane {title}", "pane")
 

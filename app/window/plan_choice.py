@@ -105,6 +105,8 @@ def plan(
 def _size_choices(kernel: Kernel, presets: Sequence[str], own: Sequence[Sizes]) -> list[SizeChoice]:
     known = [*(preset.name for preset in kernel.spec.presets), *([SWEEP] if kernel.spec.sweep else [])]
     chosen = [name for name in presets if name in known]
+    if kernel.form and known:  # a file of the user's: its form has one choice of sizes
+        chosen = known[:1]
     if not own:
         return [SizeChoice(name) for name in chosen]
     base = next((name for name in chosen if name != SWEEP), known[0])

@@ -52,6 +52,7 @@ class PlanHabits(QObject):
             own_sizes=bar.own_sizes.text(),
             regime=next(regime for regime, button in bar.regimes.items() if button.isChecked()),
             quality=next(quality for quality, button in bar.qualities.items() if button.isChecked()),
+            keeps_code=bar.keep_code.isChecked(),
             ticks=self._ticks(habits.plan),
         )
         if plan != habits.plan:
@@ -66,6 +67,7 @@ class PlanHabits(QObject):
             button.setChecked(dtype in plan.dtypes)
         bar.regimes[plan.regime].setChecked(True)
         bar.qualities[plan.quality].setChecked(True)
+        bar.keep_code.setChecked(plan.keeps_code)
         bar.own_sizes.setText(plan.own_sizes)
         if plan.presets is not None:
             self._has_chosen_presets = True

@@ -8,7 +8,6 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QDialog
 
 from roofscope.app.presentation.formatting import counted_text
-from roofscope.app.presentation.view_filter import ViewFilter
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.selection import Selection
@@ -23,7 +22,14 @@ from roofscope.profiling.results.marks import Mark, tags_of
 from roofscope.profiling.results.session import Point, timestamp
 
 # What the context menu of a row offers beside copying.
-OF_A_POINT = (CommandId.PIN, CommandId.NOTE, CommandId.HIDE, CommandId.TRACE, CommandId.TRY_AGAIN)
+OF_A_POINT = (
+    CommandId.PIN,
+    CommandId.NOTE,
+    CommandId.HIDE,
+    CommandId.DELETE,
+    CommandId.TRACE,
+    CommandId.TRY_AGAIN,
+)
 
 
 class PointParts(Protocol):
@@ -42,11 +48,6 @@ class PointCommands(QObject):
         super().__init__(parts.window)
         self._parts = parts
         self._steps = steps
-        self._filter = parts.shown.filter  # before the next change of it
-        self._session = parts.model.session  # that the filter belongs to
-        self._typed: _Typed | None = None
-        parts.shown.changed.connect(self._note_filter)
-        parts.model.replaced.connect(self._session_replaced)
 
     @property
     def handlers(self) -> Mapping[CommandId, Callable[[], object]]:
@@ -55,6 +56,8 @@ class PointCommands(QObject):
             CommandId.NOTE: self._note,
             CommandId.HIDE: self._hide,
             CommandId.SHOW_HIDDEN: self._show_hidden,
+            CommandId.DELETE: self._delete,
+            CommandId.BRING_BACK: self._bring_back,
             CommandId.TRACE: self._trace,
             CommandId.TRY_AGAIN: self._try_again,
         }
@@ -94,9 +97,7 @@ class PointCommands(QObject):
 
     def show_trace(self) -> None:
         """Bring the pane of the selected point's trace to the front."""
-        dock = self._parts.window.docks["Trace"]
-        dock.show()
-        dock.raise_()
+        self._parts.window.show_pane("Trace")
 
     def _pin(self) -> None:
         """Or unpin."""
@@ -122,7 +123,7 @@ class PointCommands(QObject):
 
     def _mark(self, text: str, number: int, wanted: Mark) -> None:
         before, give = self._parts.model.mark(number), self._parts.controller.mark
-        self._take(text, lambda: give(number, wanted), lambda: give(number, before))
+        self._steps.take(text, lambda: give(number, wanted), lambda: give(number, before))
 
     def _hide(self) -> None:
         """The rows that are selected, or the one point."""
@@ -135,6 +136,44 @@ class PointCommands(QObject):
     def _show_hidden(self) -> None:
         self._parts.shown.show(replace(self._parts.shown.filter, put_aside=frozenset()))
 
+    def _delete(self) -> None:
+        """The rows that are selected, or the one point. They stay in the file."""
+        numbers, controller = sorted(self._chosen()), self._parts.controller
+        following = self._next_of(numbers)
+        count = counted_text(len(numbers), "point")
+
+        def delete() -> bool:
+            if not controller.delete(numbers):
+                return False
+            self._parts.selection.select(following)
+            return True
+
+        def bring_back() -> bool:
+            if not controller.bring_back_points(numbers):
+                return False
+            self._parts.selection.select(numbers[0])
+            return True
+
+        self._steps.take(f"deletion of {count}", delete, bring_back)
+        if self._parts.model.point(numbers[0]) is None:
+            self._parts.window.say(f"{count} deleted; Ctrl+Z brings {_them(len(numbers))} back.")
+
+    def _next_of(self, numbers: Sequence[int]) -> int | None:
+        """What is selected when these are gone: the row below, else the one above."""
+        table = self._parts.table
+        rows = [row for number in numbers if (row := table.row_of(number)) is not None]
+        near = (*(row + 1 for row in rows[-1:]), *(row - 1 for row in rows[:1]))
+        found = [table.point_at(row).number for row in near if 0 <= row < table.rowCount()]
+        return next((number for number in found if number not in numbers), None)
+
+    def _bring_back(self) -> None:
+        controller = self._parts.controller
+        numbers = tuple(one.point.number for one in self._parts.model.session.deleted)
+        text = f"return of {counted_text(len(numbers), 'point')}"
+        self._steps.take(
+            text, lambda: controller.bring_back_points(numbers), lambda: controller.delete(numbers)
+        )
+
     def _chosen(self) -> frozenset[int]:
         results, table = self._parts.panes.results, self._parts.table
         chosen = sorted({index.row() for index in results.view.selectionModel().selectedRows()})
@@ -143,50 +182,6 @@ class PointCommands(QObject):
         found = {table.point_at(row).number for row in rows}
         return frozenset(found or ({point.number} if point else ()))
 
-    def _take(self, text: str, do: Callable[[], bool], undo: Callable[[], bool]) -> None:
-        """A step that belongs to the session shown: in another one the numbers are other points'."""
-        session = self._parts.model.session
 
-        def here(act: Callable[[], bool]) -> bool:
-            if self._parts.model.session is not session:
-                self._parts.window.say("That was in another session.")
-                return False
-            return act()
-
-        self._steps.take(text, lambda: here(do), lambda: here(undo))
-
-    def _session_replaced(self) -> None:
-        self._session, self._filter = self._parts.model.session, self._parts.shown.filter
-
-    def _note_filter(self, wanted: ViewFilter) -> None:
-        """Whatever pane changed the filter: a step, and all that is typed into it is one."""
-        before, session = self._filter, self._session
-        if wanted == before:
-            return
-        self._filter = wanted
-        if self._parts.model.session is not session or self._steps.is_at_work:
-            return  # the filter of another session was forgotten
-        is_typing = replace(wanted, text="") == replace(before, text="")
-        if is_typing and self._typed and self._typed.position == self._steps.position:
-            self._typed.now = wanted
-            return
-        change = _Typed(wanted)
-
-        def show(one: ViewFilter) -> bool:
-            if self._parts.model.session is not session:
-                return False
-            self._parts.shown.show(one)
-            return True
-
-        text = "hiding" if len(wanted.put_aside) > len(before.put_aside) else "filter"
-        self._steps.note(text, lambda: show(change.now), lambda: show(before))
-        change.position = self._steps.position
-        self._typed = change if is_typing else None
-
-
-class _Typed:
-    """A change of the filter that later letters go into while it is the last step."""
-
-    def __init__(self, now: ViewFilter) -> None:
-        self.now = now
-        self.position = 0
+def _them(count: int) -> str:
+    return "it" if count == 1 else "them"

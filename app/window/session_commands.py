@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QInputDialog
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QInputDialog, QLabel
 
 from roofscope.app.presentation.export import ExportError, export
 from roofscope.app.presentation.report.file import write_report
@@ -14,12 +14,13 @@ from roofscope.app.window.background import Background
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.notices import Topic
+from roofscope.app.window.opening import load_or_say
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.settings import Settings
 from roofscope.app.window.shell.file_dialogs import FileDialogs
 from roofscope.app.window.shell.main_window import MainWindow, Panes
 from roofscope.app.window.shell.recent_menu import RecentMenu
-from roofscope.app.window.undo import UndoSteps
+from roofscope.app.window.undo import Step, UndoSteps
 from roofscope.profiling.paths import SUFFIX
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import SessionError, load
@@ -41,8 +42,9 @@ class SessionCommands(QObject):
         self._dialogs = dialogs
         self._steps = steps
         self._example = example
+        self._wanted: Path | None = None  # the session asked for last
         self._recent = RecentMenu(parts.window.recent_menu, parts.settings, parts.background)
-        self._recent.chosen.connect(parts.controller.open)
+        self._recent.chosen.connect(self.open)
         parts.controller.session_changed.connect(self._session_changed)
         parts.model.replaced.connect(lambda: parts.panes.cards.board.settle(Topic.SESSION))
         parts.panes.cards.example_asked.connect(self.open_example)
@@ -53,7 +55,7 @@ class SessionCommands(QObject):
     def handlers(self) -> Mapping[CommandId, Callable[[], object]]:
         parts = self._parts
         return {
-            CommandId.OPEN: lambda: self._dialogs.ask_open(parts.controller.open),
+            CommandId.OPEN: lambda: self._dialogs.ask_open(self.open),
             CommandId.EXAMPLE: self.open_example,
             CommandId.COMPARE: lambda: self._dialogs.ask_open(self.compare_with),
             CommandId.NEW: lambda: parts.controller.new_session(parts.panes.plan_bar.device()),
@@ -65,8 +67,18 @@ class SessionCommands(QObject):
             CommandId.TRASH: self.put_away,
         }
 
+    def open(self, path: Path) -> None:
+        """Show a session file, read in a thread; of several asked for meanwhile the last."""
+        self._wanted = path
+
+        def deliver(loaded: Session | SessionError | None) -> None:
+            if self._wanted is path:
+                self._parts.controller.open(path, loaded)
+
+        self._parts.background.ask(lambda: load_or_say(path), deliver)
+
     def open_example(self) -> None:
-        self._parts.controller.open(self._example)
+        self.open(self._example)
 
     def export(self, path: Path) -> None:
         session, chart = copy.copy(self._parts.model.session), self._parts.panes.chart.picture()
@@ -122,7 +134,8 @@ class SessionCommands(QObject):
             now[0] = found
             return self._forget(trashed.path)
 
-        self._steps.note(f"removal of {trashed.path.stem}", again, lambda: controller.bring_back(now[0]))
+        text = f"removal of {trashed.path.stem}"
+        self._steps.note(Step(text, again, lambda: controller.bring_back(now[0]), outlives=True))
 
     def _write(self, path: Path, write: Callable[[], None]) -> None:
         """In the background: hundreds of points take a second."""
@@ -155,9 +168,7 @@ class SessionCommands(QObject):
             return
         if other.problems:
             cards.notice(" ".join(other.problems), Topic.FILE)
-        dock = self._parts.window.docks["Compare"]
-        dock.show()
-        dock.raise_()
+        self._parts.window.show_pane("Compare")
         self._parts.panes.compare.compare_with(other)
 
     def _ask_name(self) -> None:
@@ -167,6 +178,8 @@ class SessionCommands(QObject):
         dialog = QInputDialog(self._parts.window)
         dialog.setWindowTitle("Rename session")
         dialog.setLabelText(f"New name, in {keeper.path.parent}:")
+        for shown in dialog.findChildren(QLabel):
+            shown.setTextFormat(Qt.TextFormat.PlainText)
         dialog.setTextValue(keeper.path.stem)
         dialog.textValueSelected.connect(self.rename)
         dialog.resize(440, dialog.sizeHint().height())

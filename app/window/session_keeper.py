@@ -43,6 +43,7 @@ class SessionKeeper:
         self._is_bare = False  # the file was made for a run that has brought nothing yet
         self._before: Session | None = None  # what was shown until that run
         self._recorders: dict[str, Recorder] = {}  # one a device, by its UUID
+        self._read_as: tuple[Path, int, int, int] | None = None  # the file shown, when it was read
         self._unkept: set[int] = set()  # points whose marks no file has yet
         self._unkept_before: frozenset[int] = frozenset()  # of the session that a run may give back
         # Hears that the file was lost, and that the run goes on elsewhere.
@@ -100,8 +101,10 @@ class SessionKeeper:
             raise SessionError(f"{path} is a folder; open a .roofscope file.")
         if isinstance(loaded, SessionError):
             raise loaded
+        state = _state_of(path.absolute())
         session = loaded or load(path.absolute())
         self.close()
+        self._read_as = state
         self._before = None
         self._unkept.clear()
         self._model.replace(session)
@@ -111,6 +114,7 @@ class SessionKeeper:
         self.close()
         self._before = None
         self._unkept.clear()
+        self._read_as = None
         path = new_session_path(self._folder)
         self._model.replace(Session(path, timestamp(), device=device))
 
@@ -142,7 +146,8 @@ class SessionKeeper:
     def _open_store(self) -> SafeStore:
         path = self._model.session.path
         if path.exists():
-            store = SessionStore.append(path)
+            is_as_read = self._read_as is not None and self._read_as == _state_of(path)
+            store = SessionStore.append(path, self._model.session if is_as_read else None)
         else:
             store = SessionStore.create(path, revision_labels(self._catalog()))
             self._is_bare = True
@@ -175,6 +180,11 @@ class SessionKeeper:
         session, seen = self._model.session, self._model.session.origin(recorder.origin)
         setups = (recorder.setup, *([seen.setup] if seen else []))
         return any(map(session.has_measured_ceilings, setups))
+
+    def catalog_changed(self) -> None:
+        """Files of the kernels were edited: what is recorded from now on has the new ones."""
+        for recorder in self._recorders.values():
+            recorder.catalog_changed(self._catalog())
 
     def keep_mark(self, number: int, mark: Mark) -> str:
         """Commit what the user says of a point; else say why it is in memory only. Raises SessionError."""
@@ -296,6 +306,12 @@ class SessionKeeper:
         return self._why_fixed
 
     @property
+    def why_nothing_deleted(self) -> str:
+        """Why no point of the session shown is deleted, as a sentence; "" where it can be."""
+        why = self._why_fixed
+        return f"Nothing is deleted, because {why}; hide points instead." if why else ""
+
+    @property
     def _why_fixed(self) -> str:
         """Why nothing can be added to the session shown, whatever it is; "" when it can."""
         session = self._model.session
@@ -317,3 +333,12 @@ def _resolved(path: Path) -> Path:
         return path.resolve()
     except (OSError, RuntimeError):  # a loop of links, or a folder closed to us
         return path
+
+
+def _state_of(path: Path) -> tuple[Path, int, int, int] | None:
+    """By which a file is known to be as it was; None for one that cannot be looked at."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return path, found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,10 +1,13 @@
 """The session that the window shows, as one observable value."""
 
+from collections.abc import Mapping, Sequence
+
 from PySide6.QtCore import QObject, Signal
 
 from roofscope.profiling.devices.device import Device
+from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
-from roofscope.profiling.planning.spec import KernelSpec
+from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.results.generated import CodeInfo
 from roofscope.profiling.results.marks import Mark, with_mark
 from roofscope.profiling.results.proof import Proof
@@ -27,10 +30,12 @@ class SessionModel(QObject):
     proof_added = Signal(object)  # Proof
     code_added = Signal(object)  # CodeInfo
     marks_changed = Signal()
+    points_changed = Signal()  # some were deleted, or brought back
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session = session
+        self._by_number: tuple[tuple[Point, ...], dict[int, Point]] = ((), {})
 
     @property
     def session(self) -> Session:
@@ -55,8 +60,17 @@ class SessionModel(QObject):
     def add_kernel(self, spec: KernelSpec) -> None:
         self._session.specs = {**self._session.specs, spec.name: spec}  # a thread may read those there were
 
+    def add_sources(self, implementation: Implementation, files: tuple[SourceFile, ...]) -> None:
+        """The files that a point was measured with."""
+        self._session.sources = {**self._session.sources, implementation.source_hash: files}
+
     def add_point(self, point: Point) -> None:
+        before, known = self._by_number
+        is_known = before is self._session.points
         self._session.points = (*self._session.points, point)
+        if is_known:
+            known[point.number] = point
+            self._by_number = self._session.points, known
         self.point_added.emit(point)
 
     def add_ceiling(self, ceiling: Ceiling, origin: int | None = None) -> None:
@@ -81,11 +95,26 @@ class SessionModel(QObject):
         self._session.marks = with_mark(self._session.marks, number, mark)
         self.marks_changed.emit()
 
+    def delete(self, marks: Mapping[int, Mark]) -> bool:
+        """Leave these points out; the marks say so."""
+        self._session.delete(marks)
+        self.points_changed.emit()
+        return bool(marks)
+
+    def bring_back(self, numbers: Sequence[int]) -> bool:
+        """Have these points again, at their places."""
+        is_done = self._session.bring_back(frozenset(numbers))
+        self.points_changed.emit()
+        return is_done
+
     def mark(self, number: int) -> Mark:
         return self._session.marks.get(number, Mark())
 
     def point(self, number: int) -> Point | None:
-        return next((point for point in self._session.points if point.number == number), None)
+        points, known = self._session.points, self._by_number
+        if known[0] is not points:
+            self._by_number = known = points, {point.number: point for point in points}
+        return known[1].get(number)
 
     def trace_of(self, point: Point) -> TraceInfo | None:
         """The newest trace of the point's implementation on its workload."""

@@ -16,6 +16,7 @@ from PySide6.QtCore import QByteArray
 from roofscope.app.presentation.tokens import Scheme
 from roofscope.app.window.habits import Habits
 from roofscope.app.window.shell.details_fold import Fold
+from roofscope.app.window.shell.docks import Layout
 from roofscope.app.window.tables.column_choice import ColumnChoice
 from roofscope.profiling.decoding import UnreadableError, decode
 
@@ -57,6 +58,7 @@ class _Remembered(Struct, frozen=True):
     layout: _Layout | None = None
     habits: Habits = Habits()
     details: Fold = Fold.FOLLOW
+    panes: Layout = Layout.MEASURE
     text_percent: Annotated[int, msgspec.Meta(ge=50, le=400)] = 100
     columns: ColumnChoice = ColumnChoice()
     open_facts: tuple[_Line, ...] = ("Time",)  # titles of the groups of the details that are unfolded
@@ -92,6 +94,15 @@ class Settings:
     @details.setter
     def details(self, wish: Fold) -> None:
         self._change(lambda values: msgspec.structs.replace(values, details=wish))
+
+    @property
+    def panes(self) -> Layout:
+        """For which work the panes were placed last."""
+        return self._values.panes
+
+    @panes.setter
+    def panes(self, layout: Layout) -> None:
+        self._change(lambda values: msgspec.structs.replace(values, panes=layout))
 
     @property
     def text_percent(self) -> int:

@@ -74,7 +74,7 @@ def setting_rows(parts: SettingsParts) -> Sequence[Setting]:
         ),
         Setting(
             "Remember the plan",
-            "Ticks, data types, sizes, regime and precision are those of the last start.",
+            "Ticks, data types, sizes, regime, precision and kept code are those of the last start.",
             switch(
                 "Remember the plan",
                 habits.remembers_plan,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from roofscope.app.window.background import Background
@@ -66,6 +66,7 @@ class SharedGpu(QObject):
         box = QMessageBox(self._window)
         box.setWindowTitle("The GPU is in use")
         box.setIcon(QMessageBox.Icon.Warning)
+        box.setTextFormat(Qt.TextFormat.PlainText)  # other people's processes have names of their own
         box.setText(text)
         box.setInformativeText("Times would be wrong. Points measured now carry the flag 'shared GPU'.")
         measure = box.addButton("Measure nevertheless", QMessageBox.ButtonRole.DestructiveRole)

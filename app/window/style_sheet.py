@@ -50,14 +50,13 @@ QToolButton[role="fold"] {{
 QToolButton[role="fold"]:hover, QToolButton[role="fold"]:focus {{ color: {theme.text}; }}
 QToolButton[role="fold"]:checked {{ background: transparent; border: none; }}
 QLabel[role="proof"] {{ font-weight: 600; }}
+QLabel[role="quote"] {{ background: {theme.window}; border-radius: 6px; padding: 6px 10px; }}
 QLabel[role="title"] {{ font-size: {_title_size(font)}; font-weight: 600; }}
 QLabel[role="code"] {{ background: {theme.window}; border-radius: 6px; padding: 6px 8px; }}
 QFrame[role="why"] {{ background: {theme.selected_row}; border-radius: 6px; }}
 QLabel[role="limit"] {{ font-weight: 600; }}
-QLabel[role="verdict"] {{
-  background: {theme.selected_row}; border-radius: 6px; padding: 8px 10px; color: {theme.text};
-}}
-QLabel[role="verdict"][state="bad"] {{ background: {theme.window}; border: 1px solid {theme.bad}; }}
+QLabel[role="limit"][state="message"] {{ font-weight: 400; }}
+QFrame[role="why"][state="bad"] {{ background: {theme.window}; border: 1px solid {theme.bad}; }}
 QFrame[role="card"] {{ background: {theme.raised}; border: 1px solid {theme.border}; border-radius: 8px; }}
 QFrame[role="card"][state="bad"] {{ border-color: {theme.bad}; }}
 QFrame[role="card"][state="example"] {{ border-color: {theme.accent}; }}

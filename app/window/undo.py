@@ -3,38 +3,45 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QUndoCommand, QUndoStack
 
 _MOST_STEPS = 100
 
 Act = Callable[[], bool]  # whether it could be done
 
 
+class Step:
+    """One change that has been made. ``outlives`` its session: it concerns a file, and not what is shown."""
+
+    def __init__(self, text: str, do: Act, undo: Act, *, outlives: bool = False) -> None:
+        self.text = text
+        self.do, self.undo = do, undo
+        self.outlives = outlives
+
+
 class UndoSteps(QObject):
-    """A stack of steps. Each says by itself whether it could be taken; one that could not is dropped."""
+    """What was done, and what was taken back. A step that could not be taken is dropped."""
 
     changed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._stack = QUndoStack(self)
-        self._stack.setUndoLimit(_MOST_STEPS)
-        self._stack.indexChanged.connect(self.changed)
+        self._done: list[Step] = []
+        self._undone: list[Step] = []
         self._is_at_work = False
 
     @property
     def undo_text(self) -> str:
         """What Undo would take back; "" where there is nothing."""
-        return self._stack.undoText()
+        return self._done[-1].text if self._done else ""
 
     @property
     def redo_text(self) -> str:
-        return self._stack.redoText()
+        return self._undone[-1].text if self._undone else ""
 
     @property
-    def position(self) -> int:
-        """How many steps are taken: as long as it is the same, the last one is the last."""
-        return self._stack.index()
+    def last(self) -> Step | None:
+        """The step that Undo would take back."""
+        return self._done[-1] if self._done else None
 
     @property
     def is_at_work(self) -> bool:
@@ -46,20 +53,39 @@ class UndoSteps(QObject):
         if self._is_at_work:
             return
         if self._alone(do):
-            self.note(text, do, undo)
+            self.note(Step(text, do, undo))
 
-    def note(self, text: str, do: Act, undo: Act) -> None:
+    def note(self, step: Step) -> None:
         """It is done already."""
         if not self._is_at_work:
-            self._stack.push(_Step(text, do, undo))
+            self._done = [*self._done[-_MOST_STEPS + 1 :], step]
+            self._undone = []
+            self.changed.emit()
+
+    def drop(self, step: Step) -> None:
+        """It came to nothing in the end."""
+        if step in self._done:
+            self._done.remove(step)
             self.changed.emit()
 
     def undo(self) -> None:
-        self._alone(lambda: self._stack.undo() is None)
-        self.changed.emit()
+        self._move(self._done, self._undone, lambda step: step.undo)
 
     def redo(self) -> None:
-        self._alone(lambda: self._stack.redo() is None)
+        self._move(self._undone, self._done, lambda step: step.do)
+
+    def forget_session(self) -> None:
+        """Another session is shown: its points have nothing to do with the steps there were."""
+        for steps in (self._done, self._undone):
+            steps[:] = [step for step in steps if step.outlives]
+        self.changed.emit()
+
+    def _move(self, source: list[Step], target: list[Step], act_of: Callable[[Step], Act]) -> None:
+        if self._is_at_work or not source:
+            return
+        step = source.pop()
+        if self._alone(act_of(step)):
+            target.append(step)
         self.changed.emit()
 
     def _alone(self, act: Act) -> bool:
@@ -68,22 +94,3 @@ class UndoSteps(QObject):
             return act()
         finally:
             self._is_at_work = False
-
-
-class _Step(QUndoCommand):
-    def __init__(self, text: str, do: Act, undo: Act) -> None:
-        super().__init__(text)
-        self._do, self._undo = do, undo
-        self._is_done = True
-
-    def redo(self) -> None:
-        if self._is_done:  # Qt calls it as the step is pushed
-            return
-        self._is_done = True
-        if not self._do():
-            self.setObsolete(True)
-
-    def undo(self) -> None:
-        self._is_done = False
-        if not self._undo():
-            self.setObsolete(True)

@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from msgspec.structs import replace
 from PySide6.QtCore import QObject
 
 from roofscope.app.presentation.formatting import counted_text
@@ -13,9 +12,11 @@ from roofscope.app.window.background import Background
 from roofscope.app.window.commands import COMMAND_OF, CommandId, tool_tip
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.device_source import DeviceSource
+from roofscope.app.window.filter_steps import FilterSteps
 from roofscope.app.window.folder_commands import FolderCommands
 from roofscope.app.window.help_commands import HelpCommands
 from roofscope.app.window.notices import Topic
+from roofscope.app.window.own_files import OwnFiles
 from roofscope.app.window.plan_habits import PlanHabits
 from roofscope.app.window.plan_watch import PlanWatch
 from roofscope.app.window.point_commands import OF_A_POINT, PointCommands
@@ -44,6 +45,7 @@ class Parts(Protocol):
     settings: Settings
     background: Background
     folder_commands: FolderCommands
+    own_files: OwnFiles
     model: SessionModel
     selection: Selection
     shown: ShownPoints
@@ -65,18 +67,20 @@ class WindowCommands(QObject):
     def __init__(self, parts: Parts, dialogs: FileDialogs, example: Path) -> None:
         super().__init__(parts.window)
         self._parts = parts
-        self._points_before = 0  # of the run under way
+        self._last_before = 0  # the number of the last point before the run under way
         self._measured_session: Session | None = None  # to which that run adds
         self._actions = parts.window.actions_of
         self._pin_text = self._actions[CommandId.PIN].text()
         self._why_not: dict[CommandId, str] = {}
         self.steps = UndoSteps(self)
+        self.filter_steps = FilterSteps(parts.shown, parts.model, self.steps)
         self.sessions = SessionCommands(parts, dialogs, self.steps, example)
         self.points = PointCommands(parts, self.steps)
         self.help = HelpCommands(parts, self.why_not)
         self.plan_habits = PlanHabits(parts)
         self._connect()
         parts.panes.results.view.addActions([self._actions[command] for command in OF_A_POINT])
+        parts.panes.chart.addAction(self._actions[CommandId.DELETE])
         self.steps.changed.connect(self._refresh)
         parts.panes.cards.retry_asked.connect(self._try_paused_again)
         for signal in (parts.library.checks_changed, parts.panes.plan_bar.changed):
@@ -84,8 +88,10 @@ class WindowCommands(QObject):
         parts.controller.running_changed.connect(self._running_changed)
         parts.controller.session_changed.connect(self._refresh)
         parts.model.replaced.connect(self._forget_selection)
+        parts.model.replaced.connect(self.steps.forget_session)
         parts.model.point_added.connect(self._refresh)
         parts.model.marks_changed.connect(self._refresh)
+        parts.model.points_changed.connect(self._refresh)
         parts.shown.changed.connect(self._refresh)
         parts.selection.changed.connect(self._refresh)
         parts.panes.plan_bar.device_changed.connect(self._refresh)
@@ -125,8 +131,6 @@ class WindowCommands(QObject):
         except PlanError as error:
             parts.panes.cards.notice(str(error), Topic.PLAN)
             return
-        if choice is not None:
-            choice = replace(choice, keeps_code=self._actions[CommandId.KEEP_CODE].isChecked())
         if choice is None or not devices:
             parts.window.say("Still looking for devices; press Run again in a moment.")
             return
@@ -150,6 +154,7 @@ class WindowCommands(QObject):
             {
                 **self.sessions.handlers,
                 **self.help.handlers,
+                CommandId.OPEN_KERNEL: parts.own_files.ask,
                 CommandId.KERNELS: parts.folder_commands.show,
                 CommandId.QUIT: window.close,
                 CommandId.COPY: parts.panes.results.copy,
@@ -193,7 +198,7 @@ class WindowCommands(QObject):
         if panes.results.isAncestorOf(self._parts.window.focusWidget() or panes.library):
             panes.results.focus_filter()
         else:
-            self._parts.window.docks["Library"].show()
+            self._parts.window.show_pane("Library")
             panes.library.focus_search()
 
     def _stop(self) -> None:
@@ -213,7 +218,9 @@ class WindowCommands(QObject):
     def _new_points(self) -> Sequence[Point]:
         """Of the run under way, or of the last one; none of a session that was opened since."""
         session = self._parts.model.session
-        return session.points[self._points_before :] if session is self._measured_session else ()
+        if session is not self._measured_session:
+            return ()
+        return [point for point in session.points if point.number > self._last_before]
 
     def _settle(self, topic: Topic) -> None:
         self._parts.panes.cards.board.settle(topic)
@@ -223,7 +230,8 @@ class WindowCommands(QObject):
         for pane in (panes.plan_bar, panes.chart, panes.results):
             pane.set_running(running)
         if running:
-            self._points_before = len(self._parts.model.session.points)
+            points = self._parts.model.session.points
+            self._last_before = points[-1].number if points else 0
         self._measured_session = self._parts.model.session if running else self._measured_session
         self._refresh()
         if not running:
@@ -262,9 +270,10 @@ class WindowCommands(QObject):
         point = self.points.selected
         is_pinned = point is not None and parts.model.mark(point.number).is_pinned
         self._actions[CommandId.PIN].setText("Un&pin" if is_pinned else self._pin_text)
-        hidden = len(parts.shown.filter.put_aside)
-        text = COMMAND_OF[CommandId.SHOW_HIDDEN].text
-        self._actions[CommandId.SHOW_HIDDEN].setText(f"{text} ({hidden})" if hidden else text)
+        hidden, deleted = len(parts.shown.filter.put_aside), len(parts.model.session.deleted)
+        for command, count in ((CommandId.SHOW_HIDDEN, hidden), (CommandId.BRING_BACK, deleted)):
+            text = COMMAND_OF[command].text
+            self._actions[command].setText(f"{text} ({count})" if count else text)
         for command, text in ((CommandId.UNDO, self.steps.undo_text), (CommandId.REDO, self.steps.redo_text)):
             self._actions[command].setText(f"{COMMAND_OF[command].text} {text}".rstrip())
 
@@ -285,6 +294,9 @@ class WindowCommands(QObject):
             CommandId.NOTE: unselected,
             CommandId.HIDE: unselected,
             CommandId.SHOW_HIDDEN: "" if parts.shown.filter.put_aside else "No point is hidden.",
+            CommandId.DELETE: running or unselected or keeper.why_nothing_deleted,
+            CommandId.BRING_BACK: running
+            or ("" if parts.model.session.deleted else "No point of this session is deleted."),
             CommandId.TRY_AGAIN: running or unselected or self._why_no_trace(point),
             CommandId.RENAME: running or keeper.why_not_own,
             CommandId.TRASH: running or keeper.why_not_own,

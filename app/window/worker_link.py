@@ -75,9 +75,13 @@ class WorkerLink(QObject):
         self._supervisor.be_patient(patience)
 
     def catalog_changed(self, catalog_hash: str, kernel_roots: Sequence[str]) -> None:
-        """Sources were edited: the worker at hand holds the old ones and is let go."""
+        """Sources were edited: the worker at hand reads them again before its next task."""
         self._supervisor.catalog_changed(catalog_hash, kernel_roots)
-        self.release()
+
+    def supersede(self, tasks: Iterable[Task]) -> None:
+        """Do these instead of what is under way."""
+        self._timer.start()
+        self._apply(self._supervisor.supersede(tasks, time.monotonic()))
 
     def release(self) -> None:
         """Ask an idle worker to go, which gives its memory on the device back; does not wait for it.

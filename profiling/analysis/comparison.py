@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from roofscope.profiling.analysis.at_clock import Timed, ratio_at_clock
+from roofscope.profiling.analysis.between_runs import USUAL, widened
 from roofscope.profiling.analysis.quantiles import student_t
 from roofscope.profiling.analysis.statistics import Comparison
 from roofscope.profiling.planning.spec import Provider
@@ -34,14 +35,27 @@ def compare(
 ) -> tuple[Comparison, int]:
     """The time of ``one`` over that of ``other``, and the rounds this rests on.
 
-    It pairs rounds where one run timed both in turn, so that drift common to both cancels; else it takes the
-    medians, and the rounds are 0. ``comparisons``: how many are made at once and shall hold 95 % together.
+    The ratio is that of the medians, which stand beside it, so that a reader who divides finds the same. Its
+    interval is that of the ratios within each round where one run timed both in turn, because drift common to
+    both cancels there; else that of the medians (Price and Bonett 2002, "Distribution-free confidence
+    intervals for difference and ratio of medians"), and the rounds are 0. Beside other work the two may
+    disagree: the noisier of two goes on after the last common round, and the machine is another one by then.
+    Where the ratio of the medians lies outside the interval of the rounds, the interval reaches over both, so
+    it holds the truth at least as often as either, and equals are called different no more often.
+
+    ``comparisons``: how many are made at once and shall hold 95 % together.
     """
     common = set(one.rounds) & set(other.rounds) if in_turn else set[int]()
     if len(common) < LEAST_BLOCKS:
         return _of_medians(one, other, comparisons), 0
     mine, others = (Timed(*time.in_rounds(common), time.reference_hz) for time in (one, other))
-    return ratio_at_clock(mine, others, comparisons), len(common)
+    in_rounds = ratio_at_clock(mine, others, comparisons)
+    ratio = one.median_s / other.median_s
+    if in_rounds.low <= ratio <= in_rounds.high:
+        return Comparison(ratio, in_rounds.low, in_rounds.high), len(common)
+    apart = _of_medians(one, other, comparisons)
+    low, high = min(in_rounds.low, apart.low), max(in_rounds.high, apart.high)
+    return Comparison(ratio, low, high), len(common)
 
 
 def _of_medians(one: TimeStats, other: TimeStats, comparisons: int) -> Comparison:
@@ -80,11 +94,18 @@ def baseline_of(
     for other in others:
         if other.number == pinned:
             return other
-    known = [other for other in others if other.implementation.provider is provider]
+    known = _of_provider(others, provider)
     of_same_job = [other for other in known if other.job == point.job]
     return min(
         of_same_job or [other for other in known if other.job == known[-1].job], key=_time, default=None
     )
+
+
+def _of_provider(points: Iterable[Point], provider: Provider) -> list[Point]:
+    """A provider's; of eager's only the kernel's own, where there is one beside functions of a user."""
+    found = [point for point in points if point.implementation.provider is provider]
+    plain = [point for point in found if not point.implementation.variant]
+    return (plain or found) if provider is Provider.EAGER else found
 
 
 def comparisons_with(baseline: Point, points: Iterable[Point], *, is_chosen: bool) -> int:
@@ -94,11 +115,11 @@ def comparisons_with(baseline: Point, points: Iterable[Point], *, is_chosen: boo
     provider's might have been it: the fastest of ten equals is always fast by luck.
     """
     timed = {
-        point.implementation.key: point.implementation.provider
+        point.implementation.key: point
         for point in points
         if point.measured and comparable(point) == comparable(baseline) and point.job == baseline.job
     }
-    same = sum(provider is baseline.implementation.provider for provider in timed.values())
+    same = len(_of_provider(timed.values(), baseline.implementation.provider))
     return compared_at_once(len(timed), same if is_chosen else 1)
 
 
@@ -118,6 +139,8 @@ def speed_up(point: Point, baseline: Point | None, comparisons: int = 1) -> Spee
         return SpeedUp(1.0, 1.0, 1.0, baseline, is_baseline=True)
     in_turn = point.job == baseline.job
     found, rounds = compare(of_baseline.time, mine.time, in_turn=in_turn, comparisons=comparisons)
+    if not in_turn:
+        found = widened(found, USUAL)
     methods = (of_baseline.method, mine.method) if of_baseline.method is not mine.method else None
     return SpeedUp(found.ratio, found.low, found.high, baseline, False, rounds, comparisons, methods)
 

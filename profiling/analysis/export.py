@@ -1,7 +1,8 @@
 """A session's points as CSV and JSON, and as a table of sizes by implementations."""
 
+import json
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 from msgspec import Struct
@@ -80,7 +81,20 @@ def json_report(session: Session, why: tuple[WhyRecord, ...] = ()) -> str:
 
 def json_text(document: Struct) -> str:
     """Indented. What acts on a terminal is escaped as JSON escapes it: it reads back as it was."""
-    return escaped_in_json(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+    try:
+        encoded = msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
+    except UnicodeEncodeError:  # the name of a file that is not UTF-8, which Python's own reader takes back
+        encoded = json.dumps(_finite(msgspec.to_builtins(document)), indent=2, ensure_ascii=False)
+    return escaped_in_json(encoded)
+
+
+def _finite(value: object) -> object:
+    """JSON has no infinity: null, as msgspec writes it."""
+    if isinstance(value, dict):
+        return {key: _finite(below) for key, below in cast("dict[str, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_finite(below) for below in cast("list[object]", value)]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def csv_report(session: Session) -> str:

@@ -8,6 +8,7 @@ import msgspec
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp
 from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES, PointRecord
 from roofscope.profiling.analysis.verdict import verdict
+from roofscope.profiling.results.marks import Mark, pins_of
 from roofscope.profiling.results.outcome import (
     Cancelled,
     CodeNote,
@@ -24,8 +25,9 @@ Cells = dict[str, object]
 
 
 def point_records(session: Session) -> Iterator[PointRecord]:
-    """In the order of the points. A speed-up is over the fastest eager version, as the window begins."""
-    break_even, baselines = BreakEven(session.points), Baselines(session.points)
+    """In the order of the points. As in the window a speed-up is over the first pin, else eager."""
+    break_even = BreakEven(session.points)
+    baselines = Baselines(session.points, pinned=pins_of(session.marks))
     of_session = _session_cells(session)
     for point in session.points:
         cells: Cells = {
@@ -38,6 +40,7 @@ def point_records(session: Session) -> Iterator[PointRecord]:
             **_speed_up_cells(baselines.speed_up(point)),
             **_verdict_cells(point, session),
             **_origin_cells(point, session),
+            **_mark_cells(session.marks.get(point.number, Mark())),
             **of_session,
         }
         yield msgspec.convert(cells, PointRecord)  # which looks at each name and type
@@ -235,6 +238,10 @@ def _verdict_cells(point: Point, session: Session) -> Cells:
 
 def _value(ceiling: Ceiling | None, *, memory: bool) -> float | None:
     return ceiling.value if ceiling and ceiling.bound.is_memory is memory else None
+
+
+def _mark_cells(mark: Mark) -> Cells:
+    return {"pinned": mark.is_pinned, "note": mark.note, "tags": "; ".join(mark.tags)}
 
 
 def _session_cells(session: Session) -> Cells:

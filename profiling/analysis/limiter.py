@@ -7,6 +7,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from roofscope.profiling.analysis.causal import CORE_BOUND_FROM, MEMORY_BOUND_TO
+from roofscope.profiling.analysis.occupancy import WARP, limits_of
 from roofscope.profiling.devices.device import CACHE_LAPS, Device
 from roofscope.profiling.planning.spec import Work
 from roofscope.profiling.results.outcome import Measured, Method, ProfiledKernel
@@ -30,8 +31,7 @@ _BUSY = 0.75
 _SHARP = 0.15  # half-width of an elasticity that may decide
 _POWER_CAP = "power cap"
 
-# cudaDevAttrMaxThreadsPerMultiProcessor; 2048 where nothing else is known here.
-_THREADS = {(7, 5): 1024, **dict.fromkeys(((8, 6), (8, 7), (8, 9), (12, 0), (12, 1)), 1536)}
+_MOST_THREADS = 2048  # of a multiprocessor, where nothing else is known here
 
 
 class Cause(StrEnum):
@@ -96,8 +96,8 @@ def wave_efficiency(blocks: int, threads: int, occupancy: float | None, device: 
 
 def most_threads(device: Device) -> int:
     """That a multiprocessor of this device holds at once."""
-    capability = device.compute_capability
-    return _THREADS.get(capability, 2048) if capability else 2048
+    limits = limits_of(device.compute_capability)
+    return limits.warps * WARP if limits else _MOST_THREADS
 
 
 def _launches(measured: Measured) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 WARP = 32
 _REGISTERS_AT_ONCE = 256  # a warp gets them in such pieces
 _PARTITIONS = 4  # of a multiprocessor, each with a quarter of its registers
-_REGISTERS = 65536  # of a multiprocessor, and at most of a block
+REGISTERS = 65536  # of a multiprocessor, and at most of a block
 _MOST_REGISTERS = 255  # of a thread
 _MOST_THREADS = 1024  # of a block
 _KIB = 1024
@@ -119,9 +119,9 @@ def in_grid(found: Occupancy, grid_blocks: int, multiprocessors: int | None) -> 
 def _by_registers(registers: int, warps: int) -> int:
     a_warp = _parts(registers * WARP, _REGISTERS_AT_ONCE) * _REGISTERS_AT_ONCE
     # The hardware's check takes a warp for every partition, also where the last ones of a block are missing.
-    if registers > _MOST_REGISTERS or a_warp * _parts(warps, _PARTITIONS) * _PARTITIONS > _REGISTERS:
+    if registers > _MOST_REGISTERS or a_warp * _parts(warps, _PARTITIONS) * _PARTITIONS > REGISTERS:
         return 0
-    return _REGISTERS // _PARTITIONS // a_warp * _PARTITIONS // warps
+    return REGISTERS // _PARTITIONS // a_warp * _PARTITIONS // warps
 
 
 def _by_shared_memory(shared_bytes: int, limits: Limits) -> int:

@@ -142,4 +142,7 @@ class PointRecord(Struct, frozen=True):
     temporary_bytes: int | None  # of these what it does not return
     graph_breaks_at: str | None  # "eager.py:11 why; ...": where Dynamo broke the graph
     recompiled_because: str | None  # the guards that failed, likewise
+    pinned: bool  # the first pin of a workload is its baseline
+    note: str  # the user's, as are the tags
+    tags: str  # "first; second"
     samples_s: tuple[float, ...]  # one a block; in JSON only

@@ -22,7 +22,8 @@ _PULLED_TO_SIGMA = 1.214  # standard deviation of a normal distribution over tha
 _MEDIAN_PENALTY = 1.2533  # standard error of a median over that of a mean: sqrt(pi / 2)
 _MOST_CORRELATION = 0.95
 _LEAST_FOR_LAGS = 20  # blocks
-_WIDEST = 0.05
+WIDEST = 0.05  # half-width of a time, relative: one beyond it is not known well
+_WIDE_RATIO = 2.0  # end over end
 _HARDWARE_FAULTS = ("thermal slowdown (hardware)", "hardware slowdown", "power brake")
 
 INTERVAL_NOTE = (
@@ -74,6 +75,11 @@ class Comparison(Struct, frozen=True):
     def distinguishable(self) -> bool:
         """False where the interval holds 1: it is then unknown which is faster."""
         return not self.low <= 1.0 <= self.high
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether its ends lie a factor of 2 apart: they may be shown, but no advice rests on them."""
+        return not self.is_known or self.high >= _WIDE_RATIO * self.low
 
     @property
     def relative_half_width(self) -> float:
@@ -150,7 +156,7 @@ def unstable_because(
         return f"More than a quarter of the blocks ran under {fault}."
     if discarded > PERSISTENT * (kept + discarded):
         return f"{discarded} of {kept + discarded} blocks were discarded, more than a quarter."
-    if interval.relative_half_width > _WIDEST:
+    if interval.relative_half_width > WIDEST:
         reached = f"±{100 * interval.relative_half_width:.1f} %"
         return f"The interval is still {reached} at the end, more than ±5 %."
     return None

@@ -18,6 +18,8 @@ from roofscope.profiling.planning.kernel_files import (
     read_folder,
 )
 from roofscope.profiling.planning.loading import describe_load_error, load_module
+from roofscope.profiling.planning.one_file.form import FormFault, is_form
+from roofscope.profiling.planning.one_file.parts import Entry, Parts, read_parts
 from roofscope.profiling.planning.source_hash import JUDGE, VARIANT, Hasher
 from roofscope.profiling.planning.spec import Implementation, KernelSpec, Provider
 from roofscope.profiling.planning.spec_reader import SpecFault, SpecReader
@@ -63,16 +65,22 @@ class Kernel(Struct, frozen=True):
     contents: dict[str, bytes] = {}  # by file name, as they were hashed
     judge: str = ""  # hash of reference.py and of what it imports
     left_out: tuple[CatalogProblem, ...] = ()  # files of it that cannot be used
+    form: Path | None = None  # of a kernel in one file of the user's, as it stands
+    entries: dict[str, Entry] = {}  # by stem, how such a file is called
+    names: dict[str, tuple[str, ...]] = {}  # by stem, which of its files an implementation is built from
 
     def implementation(self, stem: str) -> Implementation | None:
         return next((found for found in self.implementations if found.stem == stem), None)
 
     def sources(self, implementation: Implementation) -> tuple[SourceFile, ...]:
         """The files behind an implementation, as its hash has them: they may have been edited since."""
-        return tuple(_source(path.name, self.contents[path.name]) for path in self.paths(implementation))
+        names = self.names.get(implementation.stem) or [path.name for path in self.paths(implementation)]
+        return tuple(_source(Path(name).name, self.contents[name]) for name in names)
 
     def is_unchanged(self, implementation: Implementation) -> bool:
         """Whether the files, read now, are those that its hash stands for, and its judge is as it was."""
+        if self.form:
+            return self._is_form_unchanged(self.form, implementation)
         hasher = Hasher()
         try:
             files = read_folder(self.folder)
@@ -85,7 +93,16 @@ class Kernel(Struct, frozen=True):
         hashed = hasher.source(implementation.provider, implementation.stem, contents, helpers)
         return hashed == implementation.source_hash
 
+    def _is_form_unchanged(self, form: Path, implementation: Implementation) -> bool:
+        try:
+            parts = read_parts(form)
+        except (FormFault, FileFault):
+            return False
+        return implementation in parts.implementations and parts.judge == self.judge
+
     def paths(self, implementation: Implementation) -> tuple[Path, ...]:
+        if self.form:
+            return tuple(self.folder / name for name in self.names[implementation.stem])
         names = _files_of(implementation.provider, implementation.stem)
         return tuple(self.folder / name for name in names)
 
@@ -111,15 +128,18 @@ def scan(
     comes back where no code has changed since. ``given_up`` ends it soon, with whatever it has.
     """
     problems: list[CatalogProblem] = []
-    folders = _folders(roots, problems)
+    forms = {path: _read_form(path) for path in dict.fromkeys(roots) if is_form(path)}
+    folders = _folders([root for root in roots if root not in forms], problems)
     with SpecReader(folders, given_up) as specs:
         if known is None:
             specs.start()  # its process reads while this one does
         hasher = Hasher()
         read = {folder: _read(folder) for folder in folders}
         found = [files for files in read.values() if isinstance(files, KernelFiles)]
+        found += [parts.files for parts in forms.values() if isinstance(parts, Parts)]
         digest = hasher.catalog(found)
-        if known and (known.hash, known.folders) == (digest, tuple(folders)):
+        looked_at = (*folders, *forms)
+        if known and (known.hash, known.folders) == (digest, looked_at):
             return known
         kernels: dict[str, Kernel] = {}
         problems += [_left_out(hasher.shared, name) for name in hasher.shared.faults]
@@ -129,7 +149,32 @@ def scan(
             if isinstance(loaded, Kernel):
                 kernels[loaded.spec.name] = loaded
                 problems += loaded.left_out
-    return Catalog(tuple(kernels[name] for name in sorted(kernels)), tuple(problems), digest, tuple(folders))
+    for path, parts in forms.items():
+        if isinstance(parts, CatalogProblem):
+            problems.append(parts)
+        else:
+            kernels[parts.spec.name] = _kernel_of(path, parts)
+    return Catalog(tuple(kernels[name] for name in sorted(kernels)), tuple(problems), digest, looked_at)
+
+
+def _read_form(path: Path) -> Parts | CatalogProblem:
+    try:
+        return read_parts(path)
+    except (FormFault, FileFault) as error:
+        return _problem(path, f"{path.name} cannot be used: {error}.")
+
+
+def _kernel_of(path: Path, parts: Parts) -> Kernel:
+    return Kernel(
+        parts.spec,
+        path.parent,
+        parts.implementations,
+        parts.files.contents,
+        parts.judge,
+        form=path,
+        entries=parts.entries,
+        names=parts.names,
+    )
 
 
 def _folders(roots: Sequence[Path], problems: list[CatalogProblem]) -> list[Path]:

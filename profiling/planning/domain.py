@@ -27,8 +27,11 @@ def read_domain(name: str, source: str, spec: KernelSpec) -> str:
     A file that Python cannot read states none: its build says what is wrong.
     """
     domain = _in_cpp(source) if name.endswith(".cu") else _in_python(source)
-    if domain is None:
-        return ""
+    return "" if domain is None else checked_domain(domain, spec)
+
+
+def checked_domain(domain: str, spec: KernelSpec) -> str:
+    """A condition as it is kept. Raises DomainError where it is none over the spec's axes."""
     if not domain.strip():
         raise DomainError(f"its {_NAME} is empty; leave the line out where every size works")
     if fault := condition_fault(domain, {*(axis.name for axis in spec.axes), "s"}):

@@ -37,14 +37,14 @@ def kernel_folders(root: Path) -> list[Path]:
     """
     if _has_spec(root):
         return [root]
-    return [folder for name in _names(root) if _has_spec(folder := root / name)]
+    return [folder for name in names_in(root) if _has_spec(folder := root / name)]
 
 
 def read_folder(folder: Path) -> KernelFiles:
     """Read all code in a folder. Raises FileFault where the folder cannot be listed."""
     contents: dict[str, bytes] = {}
     faults: dict[str, str] = {}
-    for name in _names(folder):
+    for name in names_in(folder):
         if Path(name).suffix not in CODE:
             continue
         if not is_text(name):
@@ -93,7 +93,7 @@ def printable(name: str | Path) -> str:
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
-def _names(folder: Path) -> Iterable[str]:
+def names_in(folder: Path) -> Iterable[str]:
     """Names in a folder, sorted, without what editors and version control keep there."""
     try:
         with os.scandir(folder) as entries:

@@ -1,13 +1,36 @@
 """Executes a kernel's Python file, and says in a clause what went wrong."""
 
+import ast
 import importlib.util
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
 from roofscope.profiling.planning.kernel_files import printable, read_file
+from roofscope.profiling.planning.one_file.slicing import needed_statements
 
 _FORMER_PACKAGES = ("profiling", "kernels")  # as files from before the package roofscope import them
 _LONGEST = 300  # characters of a message that a foreign file words
+
+
+def load_names(path: Path, names: Iterable[str]) -> ModuleType:
+    """A user's file as it stands, of which only that is run which these names need. Raises FileFault.
+
+    It may import what lies beside it, as when Python is given the file.
+    """
+    name, home = path.stem, path.parent
+    while (home / "__init__.py").exists():
+        name, home = f"{home.name}.{name}", home.parent
+    if str(home) not in sys.path:
+        sys.path.append(str(home))  # last, so that nothing there stands for a package that is installed
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    module.__package__ = name.rpartition(".")[0]
+    tree = ast.parse(read_file(path), str(path))
+    tree.body = needed_statements(tree, names)
+    exec(compile(tree, str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - a kernel is a program
+    return module
 
 
 def load_module(path: Path) -> ModuleType:

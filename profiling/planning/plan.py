@@ -154,23 +154,36 @@ def plan_jobs(
 def _workloads(
     kernel: Kernel, choices: Sequence[SizeChoice], dtypes: Sequence[Dtype]
 ) -> list[tuple[Workload, Work]]:
+    workloads = (
+        Workload(kernel.spec.name, dtype, sizes)
+        for choice in choices
+        for sizes in _sizes(kernel, choice)
+        for dtype in _dtypes(kernel, dtypes)
+    )
+    return [(workload, _work_of(kernel.spec, workload)) for workload in workloads]
+
+
+def planned_again(kernel: Kernel, workload: Workload) -> Work:
+    """The work of a workload that was planned before, by the kernel's formulas of now. Raises PlanError."""
     spec = kernel.spec
+    if workload.dtype not in spec.dtypes:
+        raise PlanError(f"{spec.name} no longer takes {workload.dtype.label}.")
+    if problem := spec.problem_with(workload.sizes):
+        raise PlanError(problem)
+    return _work_of(spec, workload)
+
+
+def _work_of(spec: KernelSpec, workload: Workload) -> Work:
     try:
-        found = [
-            (Workload(spec.name, dtype, sizes), spec.work_at(sizes, dtype))
-            for choice in choices
-            for sizes in _sizes(kernel, choice)
-            for dtype in _dtypes(kernel, dtypes)
-        ]
+        work = spec.work_at(workload.sizes, workload.dtype)
     except FormulaError as error:
         raise PlanError(f"{spec.name} cannot be planned at these sizes: {error}") from error
-    for workload, work in found:
-        if not all(0 <= amount <= LARGEST_AMOUNT for amount in astuple(work)):
-            raise PlanError(
-                f"{workload.label} comes to {work.flop_count:.3g} FLOPs and {work.byte_count:.3g} bytes, "
-                "which no device does; choose smaller sizes."
-            )
-    return found
+    if not all(0 <= amount <= LARGEST_AMOUNT for amount in astuple(work)):
+        raise PlanError(
+            f"{workload.label} comes to {work.flop_count:.3g} FLOPs and {work.byte_count:.3g} bytes, "
+            "which no device does; choose smaller sizes."
+        )
+    return work
 
 
 def _nothing_to_run(kernels: Sequence[Kernel], wanted: Sequence[Dtype]) -> str:

@@ -59,10 +59,27 @@ class Element(StrEnum):
     """Element type of a tensor whose type is not the workload's, as torch names it."""
 
     FLOAT32 = "float32"
+    FLOAT16 = "float16"
+    BFLOAT16 = "bfloat16"
     FLOAT8_E4M3 = "float8_e4m3fn"
+    BOOL = "bool"
     INT8 = "int8"
     UINT8 = "uint8"
+    INT32 = "int32"
     INT64 = "int64"
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        match self:
+            case Element.INT64:
+                return 8
+            case Element.FLOAT32 | Element.INT32:
+                return 4
+            case Element.FLOAT16 | Element.BFLOAT16:
+                return 2
+            case Element.FLOAT8_E4M3 | Element.BOOL | Element.INT8 | Element.UINT8:
+                return 1
 
 
 class Fill(StrEnum):
@@ -112,6 +129,7 @@ class Work(Struct, frozen=True):
     flop_count: Amount
     read_bytes: Amount
     write_bytes: Amount
+    is_derived: bool = False  # from a reference and tensors, and not stated by a person
 
     @property
     def byte_count(self) -> int:
@@ -134,6 +152,7 @@ class WorkFormula(Struct, frozen=True):
     flop_count: str
     read_bytes: str
     write_bytes: str
+    derived: str = ""  # sentences: how it was derived from a reference; "": a person stated it
 
 
 class Tolerance(Struct, frozen=True):
@@ -195,6 +214,7 @@ class KernelSpec(Struct, frozen=True):
             flop_count=evaluate(self.work.flop_count, values),
             read_bytes=evaluate(self.work.read_bytes, values),
             write_bytes=evaluate(self.work.write_bytes, values),
+            is_derived=bool(self.work.derived),
         )
 
     def problem_with(self, sizes: Mapping[str, int]) -> str | None:

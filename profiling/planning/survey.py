@@ -54,19 +54,44 @@ def survey(folder: Path) -> Survey:
         if not is_text(root):
             raise FileFault("its name is not UTF-8")
         found = kernel_folders(root)
-        owner = root.stat().st_uid
-        inside, above = _statuses(root, MOST_ENTRIES)
+        kernels = tuple(ListedFolder(printable(one.name), _code_in(one)) for one in found)
+        return _surveyed(root, kernels, [root])
     except FileFault:
         raise
     # RuntimeError: a loop of links, up to Python 3.12; ValueError: a name that no system takes.
     except (OSError, RuntimeError, ValueError) as error:
         raise FileFault(str(error)) from error
+
+
+def survey_file(file: Path, others: Iterable[Path] = ()) -> Survey:
+    """Look at one file that would run, and at others that run with it. Raises FileFault."""
+    try:
+        root = file.resolve()
+        if not is_text(root):
+            raise FileFault("its name is not UTF-8")
+        paths = list(dict.fromkeys([root, *(other.resolve() for other in others)]))
+        names = tuple(printable(path.name) for path in paths)
+        return _surveyed(root, (ListedFolder(printable(root.name), names),), paths)
+    except FileFault:
+        raise
+    except (OSError, RuntimeError, ValueError) as error:
+        raise FileFault(str(error)) from error
+
+
+def _surveyed(root: Path, kernels: tuple[ListedFolder, ...], paths: Iterable[Path]) -> Survey:
+    """Raises OSError."""
+    inside: list[os.stat_result] = []
+    above: list[os.stat_result] = []
+    for path in paths:
+        own, way = _statuses(path, MOST_ENTRIES)
+        inside += own
+        above += way
     foreign: dict[int, int] = {}
     for status in (*inside, *above):
         if status.st_uid not in _own_users():
             foreign[status.st_uid] = foreign.get(status.st_uid, 0) + 1
-    kernels = tuple(ListedFolder(printable(one.name), _code_in(one)) for one in found)
-    return Survey(root, kernels, owner, foreign, _is_open(inside, above), len(inside) <= MOST_ENTRIES)
+    owner, is_whole = root.stat().st_uid, len(inside) <= MOST_ENTRIES
+    return Survey(root, kernels, owner, foreign, _is_open(inside, above), is_whole)
 
 
 def is_own(path: Path) -> bool:

@@ -6,20 +6,22 @@ It comes from a process that runs foreign code, so it is text and nothing else, 
 import zlib
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from roofscope.profiling.decoding import UnreadableError, decode
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation
 
 MOST_BYTES = 2 << 20  # of one text
-MOST_TEXTS = 48  # of an implementation
+MOST_TEXTS = 96  # of an implementation: five stages of 16 kernels, and Inductor's
 _MOST_TOGETHER = 16 << 20  # bytes of all of them, as JSON
 _MOST_UNPACKED = 17 << 20
 _LONGEST_NAME = 200
 _CUT = "\n[cut here: the compiler wrote more than a session keeps]\n"
+_LEFT_OUT = "[left out, with what follows: the compiler made more code than a session keeps]\n"
 
 
 class CodeKind(StrEnum):
@@ -41,6 +43,10 @@ class Code(Struct, frozen=True):
     text: str
 
 
+# One more than are kept: the last says what was left out.
+_Codes: Any = Annotated[tuple[Code, ...], Meta(max_length=MOST_TEXTS + 1)]
+
+
 class CodeInfo(Struct, frozen=True):
     """Generated code in a session; the texts stay in the file until asked for."""
 
@@ -56,7 +62,10 @@ class CodeError(Exception):
 
 
 def bounded(codes: Iterable[Code]) -> tuple[Code, ...]:
-    """What a session keeps of these: each cut to its bound with a word, and no more than fit together."""
+    """What a session keeps of these: each cut to its bound with a word, and no more than fit together.
+
+    The first that does not fit stands there by its name.
+    """
     found: list[Code] = []
     left = _MOST_TOGETHER
     for code in codes:
@@ -67,6 +76,7 @@ def bounded(codes: Iterable[Code]) -> tuple[Code, ...]:
         kept = Code(code.kind, name, content.decode("utf-8", "ignore"))
         left -= len(msgspec.json.encode(kept))  # a hostile text is six times as long there
         if left < 0 or len(found) == MOST_TEXTS:
+            found.append(Code(code.kind, name, _LEFT_OUT))
             break
         found.append(kept)
     return tuple(found)
@@ -87,6 +97,6 @@ def unpack(codes_json_gz: bytes) -> tuple[Code, ...]:
     if len(content) > _MOST_UNPACKED:
         raise CodeError("The generated code unpacks to more than a session keeps; measure the point again.")
     try:
-        return decode(content, tuple[Code, ...], most_bytes=_MOST_UNPACKED)
+        return decode(content, _Codes, most_bytes=_MOST_UNPACKED)
     except UnreadableError as error:
         raise CodeError(f"The generated code cannot be read ({error}); measure the point again.") from error

@@ -1,4 +1,4 @@
-"""What a user says of a point: pinned or not, a note, tags. Values; each change gives a new one."""
+"""What a user says of a point: pinned or not, a note, tags, deleted. Values; each change gives a new one."""
 
 from collections.abc import Iterable, Mapping
 
@@ -16,6 +16,7 @@ class Mark(Struct, frozen=True, omit_defaults=True):
     pinned_at: str | None = None  # ISO 8601, UTC: of several pins the earliest is the baseline
     note: str = ""
     tags: tuple[str, ...] = ()
+    deleted_at: str | None = None  # then it is in no view, figure or export, until it is brought back
 
     @property
     def is_empty(self) -> bool:
@@ -31,6 +32,18 @@ class Mark(Struct, frozen=True, omit_defaults=True):
 
     def unpinned(self) -> "Mark":
         return replace(self, pinned_at=None)
+
+    @property
+    def is_deleted(self) -> bool:
+        return self.deleted_at is not None
+
+    def deleted(self, at: str) -> "Mark":
+        """As it is where it is deleted already."""
+        return self if self.deleted_at else replace(self, deleted_at=at)
+
+    def brought_back(self) -> "Mark":
+        """With its pin, note and tags of before."""
+        return replace(self, deleted_at=None)
 
     def noted(self, note: str) -> "Mark":
         return replace(self, note=note.strip())

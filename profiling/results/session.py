@@ -1,9 +1,9 @@
 """A session in memory: everything needed to redraw it, on any machine."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 from msgspec import Struct
 
@@ -13,10 +13,12 @@ from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation, KernelSpec
 from roofscope.profiling.results.generated import CodeInfo
-from roofscope.profiling.results.marks import Mark
+from roofscope.profiling.results.marks import Mark, with_mark
 from roofscope.profiling.results.outcome import Measured, Outcome
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Roofline, compute_bound
+
+T = TypeVar("T")
 
 
 def timestamp() -> str:
@@ -110,7 +112,14 @@ class Identity(Struct, frozen=True):
     labels: dict[str, str] = {}
 
 
-class Session(Struct):
+class Deleted(Struct, frozen=True):
+    """A point that can be brought back, and what is said of it."""
+
+    point: Point
+    mark: Mark
+
+
+class Session(Struct, dict=True):
     """What a session file holds: of one device, or of several that a run used; maybe several environments."""
 
     path: Path
@@ -124,6 +133,7 @@ class Session(Struct):
     traces: tuple[TraceInfo, ...] = ()
     codes: tuple[CodeInfo, ...] = ()
     marks: dict[int, Mark] = {}  # pins, notes and tags, by the point's number
+    deleted: tuple[Deleted, ...] = ()  # points that the user deleted: in the file, and nowhere else
     proofs: tuple[Proof, ...] = ()  # in the order carried out; the newest of a name counts
     identity: Identity = Identity()
     origins: tuple[Origin, ...] = ()
@@ -131,6 +141,33 @@ class Session(Struct):
     problems: tuple[str, ...] = ()  # a sentence for each thing that its file lacks or that is left out of it
     is_damaged: bool = False
     is_newer: bool = False  # of a format that this version does not write
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """Of all points, those deleted too: their numbers are taken."""
+        return tuple(point.job for point in self.all_points)
+
+    @property
+    def all_points(self) -> tuple[Point, ...]:
+        """Those deleted too, last."""
+        return (*self.points, *(deleted.point for deleted in self.deleted))
+
+    def delete(self, marks: Mapping[int, Mark]) -> None:
+        """Leave the points of these numbers out from now on; the marks say so."""
+        found = [point for point in self.points if point.number in marks]
+        self.points = tuple(point for point in self.points if point.number not in marks)
+        self.marks = {number: mark for number, mark in self.marks.items() if number not in marks}
+        self.deleted = (*self.deleted, *(Deleted(point, marks[point.number]) for point in found))
+
+    def bring_back(self, numbers: Collection[int]) -> bool:
+        """Have deleted points again, at their places, with pin, note and tags; whether there were any."""
+        found = [one for one in self.deleted if one.point.number in numbers]
+        self.deleted = tuple(one for one in self.deleted if one.point.number not in numbers)
+        points = (*self.points, *(one.point for one in found))
+        self.points = tuple(sorted(points, key=lambda point: point.number))
+        for one in found:
+            self.marks = with_mark(self.marks, one.point.number, one.mark.brought_back())
+        return bool(found)
 
     @property
     def why_fixed(self) -> str:
@@ -142,10 +179,13 @@ class Session(Struct):
     @property
     def roofline(self) -> Roofline:
         """The newest ceiling of each bound, source and mix, of the device that is shown."""
-        return _newest(self._ceilings_on(self.device))
+        return self._found("shown", lambda: _newest(self._ceilings_on(self.device)))
 
     def roofline_of(self, point: Point) -> Roofline:
         """Of the point's device those measured with its driver, power limit and torch; else the newest."""
+        return self._found(("of", point.origin), lambda: self._roofline_at(point))
+
+    def _roofline_at(self, point: Point) -> Roofline:
         setups = {origin.number: origin.setup for origin in self.origins}
         of_device = self._ceilings_on(self.device_of(point))
         if len(set(setups.values())) < 2 or len(self.ceiling_origins) != len(self.ceilings):
@@ -154,6 +194,21 @@ class Session(Struct):
         pairs = zip(self.ceilings, self.ceiling_origins, strict=True)
         found = [ceiling for ceiling, number in pairs if setups.get(number or 0) == mine]
         return _newest(found if any(ceiling.source.is_measured for ceiling in found) else of_device)
+
+    def _found(self, what: object, find: Callable[[], T]) -> T:
+        """What follows from ceilings, origins and device, found once for each state of them.
+
+        Every point is judged by a roofline, and thousands of points share one.
+        """
+        state = (self.ceilings, self.ceiling_origins, self.origins, self.device)
+        kept = cast("dict[str, tuple[tuple[object, ...], dict[object, T]]]", self.__dict__)
+        of_state, found = kept.get("_follows", ((), {}))
+        if len(of_state) != len(state) or any(a is not b for a, b in zip(of_state, state, strict=True)):
+            found = {}
+            kept["_follows"] = state, found
+        if what not in found:
+            found[what] = find()
+        return found[what]
 
     def _ceilings_on(self, device: Device | None) -> tuple[Ceiling, ...]:
         """Of a session of one device all, also those that name it otherwise."""
@@ -164,6 +219,9 @@ class Session(Struct):
     @property
     def devices(self) -> tuple[Device, ...]:
         """Each device once, as its newest environment describes it, in the order of their ids."""
+        return self._found("devices", self._find_devices)
+
+    def _find_devices(self) -> tuple[Device, ...]:
         newest = {device.uuid: device for origin in self.origins if (device := origin.device)}
         if not newest and self.device:
             newest = {self.device.uuid: self.device}
@@ -187,7 +245,10 @@ class Session(Struct):
 
     def device_of(self, point: Point) -> Device | None:
         """The session's device as it was when the point was measured: its driver and power limit."""
-        origin = self.origin(point.origin)
+        return self._found(("device", point.origin), lambda: self._device_at(point.origin))
+
+    def _device_at(self, number: int | None) -> Device | None:
+        origin = self.origin(number)
         return (origin.device if origin else None) or self.device
 
     def know(self, origin: Origin) -> None:

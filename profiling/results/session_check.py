@@ -66,6 +66,8 @@ def _check_measured(measured: Measured) -> None:
     _check_range("launch_floor_s", (evidence.launch_floor_s,), 0, MOST_S)
     _check_range("build.compile_s", (measured.build.compile_s,), 0, MOST_S)
     _check_range("rotated_bytes", (measured.rotated_bytes,), 0, MOST)
+    if memory := measured.memory:
+        _check_range("memory", (memory.peak_bytes, memory.output_bytes), 0, MOST)
     errors = measured.verification
     _check_range("relative_error", (errors.relative_error, errors.large_relative_error), 0, MOST)
     _check_range("tolerance", (errors.tolerance, errors.worst_part), 0, MOST)
@@ -120,8 +122,9 @@ def check_environment(environment: Environment) -> Environment:
 def check_mark(mark: Mark) -> Mark:
     if why := why_unfit(mark):
         raise Impossible(why)
-    if mark.pinned_at is not None:
-        check_date(mark.pinned_at)
+    for date in (mark.pinned_at, mark.deleted_at):
+        if date is not None:
+            check_date(date)
     return mark
 
 

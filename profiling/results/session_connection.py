@@ -1,6 +1,7 @@
 """Opens the database of a session file, which a stranger may have made: nothing in it is carried out."""
 
 import contextlib
+import errno
 import os
 import shutil
 import sqlite3
@@ -9,7 +10,7 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
-from roofscope.profiling.paths import SUFFIX
+from roofscope.profiling.paths import SUFFIX, other_kind
 from roofscope.profiling.results.session_schema import APPLICATION_ID, FORMAT_VERSION, schema_fault
 
 LONGEST_READ_S = 20.0  # of all rows; 5,000 points take a second on a busy machine
@@ -59,12 +60,7 @@ def reading(path: Path) -> Generator[sqlite3.Connection]:
 
 def connect(path: Path, mode: str, wait_s: float = _WAIT_S) -> sqlite3.Connection:
     """Open a session's database, to read ("ro") or to add to ("rw"). Raises SessionError."""
-    try:
-        is_file = path.is_file()
-    except OSError as error:  # a folder that may not be looked into, a name that is too long
-        raise SessionError(f"{path} cannot be read: {error.strerror or error}.") from error
-    if not is_file:
-        raise SessionError(f"There is no file {path}.")
+    _require_file(path)
     connection: sqlite3.Connection | None = None
     place = f"{path.absolute().as_uri()}?mode={mode}"
     if mode == "ro" and _lies_still(path):
@@ -89,10 +85,28 @@ def connect(path: Path, mode: str, wait_s: float = _WAIT_S) -> sqlite3.Connectio
         fault = f"session format {version}, which is newer than this program's {FORMAT_VERSION}"
     connection.close()
     if application_id != APPLICATION_ID or version < 1:
-        raise Unreadable(f"{path} is not a Roofscope session; choose a {SUFFIX} file.")
+        what = "is" if path.stat().st_size else "is empty, and"
+        raise Unreadable(f"{path} {what} not a Roofscope session; choose a {SUFFIX} file.")
     if version > FORMAT_VERSION:
         raise SessionError(f"{path} has {fault}, and is for viewing only; update Roofscope to add to it.")
     raise SessionError(f"{path} holds {fault}, as no session of Roofscope does; ask where it comes from.")
+
+
+def _require_file(path: Path) -> None:
+    """Raises SessionError, which says what is there instead."""
+    try:
+        is_file = path.is_file()
+        other = "" if is_file else other_kind(path)
+        if is_file and not os.access(path, os.R_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except NotADirectoryError:
+        is_file, other = False, ""
+    except OSError as error:  # a folder that may not be looked into, a name that is too long
+        raise SessionError(f"{path} cannot be read: {error.strerror or error}.") from error
+    if other:
+        raise SessionError(f"{path} is {other}; choose a {SUFFIX} file.")
+    if not is_file:
+        raise SessionError(f"There is no file {path}.")
 
 
 def why_unreadable(path: Path, error: sqlite3.Error) -> SessionError:

@@ -18,12 +18,21 @@ from roofscope.profiling.results.session_connection import (
     why_unreadable,
 )
 from roofscope.profiling.results.session_pages import rows_in
-from roofscope.profiling.results.session_rows import CHECKSUM, PACKED, TALLY, Row, checksum_of, digest_of
+from roofscope.profiling.results.session_rows import (
+    CHECKSUM,
+    MOST_PACKED_BYTES,
+    PACKED,
+    TALLY,
+    Row,
+    checksum_of,
+    digest_of,
+)
 from roofscope.profiling.results.session_schema import FORMAT_VERSION, OUR_TABLES, SEALED_SINCE, tables_of
 
 _MOST_ROWS = 200_000  # of a table
 _MOST_ROWS_OF = {"environment": 10_000, "ceiling": 10_000}  # which each point is compared with
-_MOST_BYTES = 1 << 30  # of all values but traces; also of a file that is searched page by page
+_MOST_BYTES = 1 << 30  # of all values but those packed; also of a file that is searched page by page
+_MOST_PACKED_BYTES = 2 << 30  # of all traces and generated code: who saves what is whole holds them in memory
 _GIVEN_UP = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_INTERRUPT)
 
 
@@ -42,7 +51,8 @@ class Contents(Struct):
     is_sealed: bool  # its rows have checksums
     tables: dict[str, Table]
     is_readable: bool = True  # by SQLite: else all rows are salvaged ones
-    byte_count: int = 0
+    byte_count: int = 0  # of all values but those packed
+    packed_byte_count: int = 0
 
     @property
     def lacks_a_tally(self) -> bool:
@@ -154,12 +164,20 @@ def _read_table(
 def _take(path: Path, contents: Contents, name: str, table: Table, row: dict[str, object]) -> None:
     """Keep a row if it is what was written."""
     number, length = row.pop("(number)"), row.pop("(length)", None)
-    contents.byte_count += sum(len(value) for value in row.values() if isinstance(value, bytes))
+    packed = PACKED.get(name)
+    contents.byte_count += sum(
+        len(value) for column, value in row.items() if isinstance(value, bytes) and column != packed
+    )
+    contents.packed_byte_count += length if isinstance(length, int) else 0
     most = _MOST_ROWS_OF.get(name, _MOST_ROWS)
-    if len(table.rows) + table.damaged > most or contents.byte_count > _MOST_BYTES:
+    if (
+        len(table.rows) + table.damaged > most
+        or contents.byte_count > _MOST_BYTES
+        or contents.packed_byte_count > _MOST_PACKED_BYTES
+    ):
         raise SessionError(f"{path} holds more than a session does and was not read to its end.")
-    if name in PACKED and not isinstance(length, int):
-        table.damaged += table.is_whole  # no bytes, as every trace has
+    if packed and not (isinstance(length, int) and length <= MOST_PACKED_BYTES[name]):
+        table.damaged += table.is_whole  # no bytes, as every trace has, or more than one has
     elif not contents.is_sealed:
         if length is not None:
             row["byte_count"] = length
@@ -180,7 +198,9 @@ def _is_whole(name: str, row: dict[str, Any], length: object) -> bool:
 
 def _salvage(contents: Contents, content: bytes) -> None:
     for name, row in rows_in(content):
-        contents.tables[name].rows.setdefault(row[CHECKSUM], row)
+        packed = row.get(PACKED.get(name, ""))
+        if not isinstance(packed, bytes) or len(packed) <= MOST_PACKED_BYTES[name]:
+            contents.tables[name].rows.setdefault(row[CHECKSUM], row)
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:

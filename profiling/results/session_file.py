@@ -93,7 +93,7 @@ def save_whole(path: Path, target: Path, *, may_replace: bool = False) -> None:
     session, rows = reading.session, dict(reading.kept)
     if not rows["session"]:
         rows["session"] = [{"created_at": session.created_at, "uuid": str(uuid4())}]
-    origins = {point.number: point.origin for point in session.points}
+    origins = {point.number: point.origin for point in session.all_points}
     rows["outcome"] = [{**row, "environment": origins[row["id"]]} for row in rows["outcome"]]  # type: ignore[index]
     ceilings = zip(rows["ceiling"], session.ceiling_origins, strict=True)
     rows["ceiling"] = [{**row, "environment": number} for row, number in ceilings]

@@ -153,13 +153,14 @@ class _Maker(Struct):
         numbers = {point.number for point in session.points}
         marks = dict(self._each("mark", lambda row: _mark(row, numbers)))
         session.marks = {number: mark for number, mark in marks.items() if not mark.is_empty}
+        session.delete({number: mark for number, mark in marks.items() if mark.is_deleted})
         session.created_at = session.created_at or self._first_date(session)
         session.problems = problems_of(self.path, self.contents, self.kept, self.unknown)
         session.is_newer = self.contents.version > FORMAT_VERSION
         session.is_damaged = self.contents.is_incomplete or any(
             len(self.kept[name]) + self.unknown[name] < len(self.contents.rows(name)) for name in self.kept
         )
-        if session.is_damaged and not (session.points or session.proofs or session.traces):
+        if session.is_damaged and not (session.jobs or session.proofs or session.traces):
             raise SessionError(f"{self.path} is damaged: no result in it is whole; restore it from a copy.")
         return Reading(session, self.kept, self.contents)
 

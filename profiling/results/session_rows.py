@@ -13,6 +13,7 @@ CHECKSUM = "checksum"
 TALLY = "tally"  # how many rows each other table has: a row that vanished leaves no wrong checksum
 # What is packed, by its table: covered by a digest of its own, so that a session opens without reading it.
 PACKED = {"trace": "chrome_json_gz", "code": "codes_json_gz"}
+MOST_PACKED_BYTES = {"trace": 256 << 20, "code": 18 << 20}  # of one row: more than any that was written
 _UNCOVERED = frozenset({CHECKSUM, *PACKED.values()})
 _BYTES = 16
 
@@ -54,6 +55,30 @@ def add_row(connection: sqlite3.Connection, table: str, row: Row, *, replace: bo
 def next_id(connection: sqlite3.Connection, table: str) -> int:
     """The number of the next row: it is needed before the row, because the checksum covers it."""
     return connection.execute(f"SELECT coalesce(max(id), 0) + 1 FROM {table}").fetchone()[0]
+
+
+# Where rows name others by their number: a lost one leaves its number behind.
+_NAMED_IN = {
+    "environment": (("outcome", "environment"), ("ceiling", "environment")),
+    "job": (("outcome", "job"), ("trace", "job"), ("code", "job")),
+    "outcome": (("mark", "outcome"),),
+}
+_LARGEST_NUMBER = 2**53  # a row that names a larger one is no row of ours
+
+
+def last_numbers(connection: sqlite3.Connection, tables: Iterable[str]) -> dict[str, int]:
+    """By table the largest number that was given to a row, also to one that is lost and still named."""
+    found: dict[str, int] = {}
+    for table in tables:
+        columns = ((table, "id"), *_NAMED_IN.get(table, ()))
+        parts = " UNION ALL ".join(
+            f"SELECT max({column}) AS number FROM {of} "
+            f"WHERE typeof({column}) = 'integer' AND {column} < {_LARGEST_NUMBER}"
+            for of, column in columns
+        )
+        statement = f"SELECT coalesce(max(number), 0) FROM ({parts})"
+        found[table] = connection.execute(statement).fetchone()[0]
+    return found
 
 
 def count_added(connection: sqlite3.Connection, added: Mapping[str, int]) -> None:

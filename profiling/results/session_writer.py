@@ -7,6 +7,7 @@ is no write-ahead log: between two commits the session is one plain file, which 
 
 import contextlib
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
@@ -20,7 +21,7 @@ from roofscope.profiling.results.generated import Code, CodeInfo, pack
 from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.outcome import Measured, Outcome
 from roofscope.profiling.results.proof import Proof
-from roofscope.profiling.results.session import Identity, Origin, Point, TraceInfo, timestamp
+from roofscope.profiling.results.session import Identity, Origin, Point, Session, TraceInfo, timestamp
 from roofscope.profiling.results.session_connection import InUse, SessionError, connect, reading
 from roofscope.profiling.results.session_file import fill_with, make_file, save_whole
 from roofscope.profiling.results.session_reader import load
@@ -38,6 +39,7 @@ from roofscope.profiling.results.session_rows import (
     checksum_of,
     count_added,
     digest_of,
+    last_numbers,
     next_id,
 )
 from roofscope.profiling.results.session_schema import create_schema, lift_schema
@@ -61,7 +63,9 @@ class SessionStore:
         self._job_rows: dict[bytes, int] = {}  # by the digest of their JSON
         self._origin: int | None = None  # of what is added next
         self._added: list[Added] = []  # what this process has acknowledged
-        self.lost_trace_count = 0  # of what was acknowledged: lost with a file
+        self.lost_counts = Counter[str]()  # of what was acknowledged, by table: lost with a file
+        # A number is given once, also where its row is lost: views know rows by their numbers.
+        self._last_numbers = last_numbers(connection, _NUMBERED)
         self._watch = FileWatch(path)
 
     @classmethod
@@ -71,12 +75,14 @@ class SessionStore:
         return cls._opened(path)
 
     @classmethod
-    def append(cls, path: Path) -> Self:
+    def append(cls, path: Path, known: Session | None = None) -> Self:
         """Open an existing session to add to it; an older file is lifted first.
 
-        Raises SessionError, also for a file that is damaged or newer: nothing is added to those.
+        ``known`` is what was read of the file as it is now; else it is read here, which takes a second where
+        it has 10,000 points. Raises SessionError, also for a file that is damaged or newer: nothing is added
+        to those.
         """
-        if why := load(path).why_fixed:
+        if why := (known or load(path)).why_fixed:
             raise SessionError(f"Nothing can be added to {path}: it {why}.")
         return cls._opened(path)
 
@@ -217,7 +223,7 @@ class SessionStore:
     def _fill_rescued(self) -> Callable[[sqlite3.Connection], None]:
         rows = rows_to_rescue(self.path, self.identity, self.created_at, self._added)
         kept = still_kept(self._added, rows)
-        self.lost_trace_count += _traces(self._added) - _traces(kept)
+        self.lost_counts += _packed(self._added) - _packed(kept)
         self._added = kept
         return fill_with(rows)
 
@@ -228,7 +234,10 @@ class SessionStore:
         with contextlib.suppress(sqlite3.Error):
             self._connection.close()
         store._origin, store._job_rows, store._added = self._origin, self._job_rows, self._added
-        store.lost_trace_count = self.lost_trace_count
+        store.lost_counts = self.lost_counts
+        store._last_numbers = {
+            table: max(number, store._last_numbers[table]) for table, number in self._last_numbers.items()
+        }
         return store
 
     @property
@@ -252,7 +261,8 @@ class SessionStore:
 
         def add(table: str, values: Mapping[str, object]) -> int:
             if table in _NUMBERED:
-                values = {"id": next_id(self._connection, table), **values}
+                number = max(next_id(self._connection, table), self._last_numbers[table] + 1)
+                values = {"id": number, **values}
             is_new = table in _NUMBERED or self._is_new(table, values)
             if not is_new and table != "kernel":
                 return 0
@@ -278,6 +288,9 @@ class SessionStore:
                 raise self._unwritable(error) from error
             raise
         self._added += added
+        for row in added:
+            if isinstance(number := row.values.get("id"), int):
+                self._last_numbers[row.table] = number
         if is_ours:
             self._watch.accept()
 
@@ -297,8 +310,8 @@ class SessionStore:
         return SessionError(f"{self.path} cannot be written: {error}.")
 
 
-def _traces(added: Iterable[Added]) -> int:
-    return sum(row.table == "trace" for row in added)
+def _packed(added: Iterable[Added]) -> Counter[str]:
+    return Counter(row.table for row in added if row.table in PACKED)
 
 
 def copy(path: Path, target: Path) -> None:

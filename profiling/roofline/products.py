@@ -54,7 +54,8 @@ PRODUCTS = (
     Product("H100 PCIe", "NVIDIA H100 PCIe", (9, 0), 114, 1593e6, 5120),  # 2039 GB/s
     Product("H100 SXM", "NVIDIA H100 80GB HBM3", (9, 0), 132, 2619e6, 5120),  # 3352 GB/s
     Product("H200", "NVIDIA H200", (9, 0), 132, 3201e6, 6016),  # 4.8 TB/s
-    Product("B200", "NVIDIA B200", (10, 0), 148, 3996e6, 8192),  # 8 TB/s
+    # Drivers of before 2026 say 8192 bit; a sixteenth of it is off (pytorch/ao#4002).
+    Product("B200", "NVIDIA B200", (10, 0), 148, 3996e6, 7680),  # 7.7 TB/s, NVIDIA Blackwell data sheet
     Product("RTX 5090", "NVIDIA GeForce RTX 5090", (12, 0), 170, 14001e6, 512),  # 1792 GB/s
 )
 

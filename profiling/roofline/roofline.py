@@ -1,6 +1,7 @@
 """Ceilings and what they allow; pure arithmetic (Williams, Waterman, Patterson 2009)."""
 
 from enum import StrEnum
+from functools import cached_property
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -150,19 +151,23 @@ class Roof(Struct, frozen=True):
         return Roof(scaled, self.least_time_s * self.ceiling.value / scaled.value)
 
 
-class Roofline(Struct, frozen=True):
+class Roofline(Struct, frozen=True, dict=True):
     """All ceilings of one device."""
 
     ceilings: tuple[Ceiling, ...]
 
+    @cached_property
+    def _sorted(self) -> dict[tuple[Bound, Source | None], tuple[Ceiling, ...]]:
+        """Highest first, by bound with and without a source: every point of a session asks for some."""
+        found: dict[tuple[Bound, Source | None], list[Ceiling]] = {}
+        for ceiling in sorted(self.ceilings, key=lambda ceiling: -ceiling.value):
+            for source in (None, ceiling.source):
+                found.setdefault((ceiling.bound, source), []).append(ceiling)
+        return {key: tuple(ceilings) for key, ceilings in found.items()}
+
     def of(self, bound: Bound, source: Source | None = None) -> tuple[Ceiling, ...]:
         """Ceilings of a bound, highest first; of one source where given."""
-        found = [
-            ceiling
-            for ceiling in self.ceilings
-            if ceiling.bound is bound and (source is None or ceiling.source is source)
-        ]
-        return tuple(sorted(found, key=lambda ceiling: -ceiling.value))
+        return self._sorted.get((bound, source), ())
 
     def best(self, bound: Bound, measured: Source = Source.MEASURED_BURST) -> Ceiling | None:
         """The roof that is drawn: the highest one measured this way, else the other way, else the nameplate.

@@ -108,8 +108,8 @@ class Dispatcher:
                 self._end(uuid)
                 return None
             case OutcomeArrived(job=job) | TraceArrived(job=job) | CodeArrived(job=job):
-                self._heard.add(uuid)
                 if isinstance(report, OutcomeArrived):
+                    self._heard.add(uuid)
                     self._progress.done += 1
                     self._rest[uuid] = [one for one in self._rest[uuid] if one != report.implementation]
                 return msgspec.structs.replace(report, job=_job_on(device, job))

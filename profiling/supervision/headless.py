@@ -3,6 +3,7 @@
 import contextlib
 import queue
 import signal
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable
 from typing import Protocol
@@ -35,8 +36,8 @@ class HeadlessRun:
         self._presses = 0  # of Stop that the loop has not heard yet
         self.was_stopped = False
 
-    def run(self, tasks: Iterable[Task]) -> None:
-        """Work until the queue is empty."""
+    def run(self, tasks: Iterable[Task], look: Callable[[], object] = lambda: None) -> None:
+        """Work until the queue is empty; ``look`` is called ten times a second, and may add tasks."""
         self._idle = False
         self._apply(self._supervisor.submit(tasks, time.monotonic()))
         while not self._idle:
@@ -45,8 +46,24 @@ class HeadlessRun:
                 self.was_stopped = True
                 self._apply(self._supervisor.stop(time.monotonic()))
             else:
+                look()
                 self._step()
         self._presses = 0  # one that came too late is not for the next run
+
+    def add(self, tasks: Iterable[Task]) -> None:
+        """Within a run: do these as well."""
+        self._idle = False
+        self._apply(self._supervisor.submit(tasks, time.monotonic()))
+
+    def supersede(self, tasks: Iterable[Task]) -> None:
+        """Within a run: do these instead of what is under way."""
+        self._idle = False
+        self._apply(self._supervisor.supersede(tasks, time.monotonic()))
+
+    @property
+    def is_stop_pressed(self) -> bool:
+        """Whether a stop was asked for that nothing has heard yet, as between two runs."""
+        return self._presses > 0
 
     def press_stop(self) -> None:
         """As the Stop button does, from a signal's handler or within a report.
@@ -136,12 +153,14 @@ class Stoppable(Protocol):
 def stopped_by_signals(run: Stoppable) -> Generator[None]:
     """Ctrl+C sends SIGINT, ``timeout`` and schedulers SIGTERM, a lost ssh connection SIGHUP.
 
-    The session is completed then. Signals already ignored (nohup) stay ignored.
+    The session is completed then. Signals already ignored (nohup) stay ignored. In another thread than the
+    main one, where Python sets no handler, none is replaced.
     """
+    is_main = threading.current_thread() is threading.main_thread()
     replaced = {
         number: handler
         for number in _ENDING
-        if (handler := signal.getsignal(number)) in (signal.SIG_DFL, signal.default_int_handler)
+        if is_main and (handler := signal.getsignal(number)) in (signal.SIG_DFL, signal.default_int_handler)
     }
     for number in replaced:
         signal.signal(number, lambda _number, _frame: run.press_stop())

@@ -39,13 +39,15 @@ class InFlight:
         self.task: Task | None = None
         self.left: list[Implementation] = []
         self.stage: StageStarted | None = None
+        self._coded: list[Implementation] = []  # whose generated code was heard
 
     def begin(self, task: Task) -> None:
-        self.task, self.stage = task, None
+        self.forget()
+        self.task = task
         self.left = list(task.job.implementations) if isinstance(task, Run) else []
 
     def forget(self) -> None:
-        self.task, self.left, self.stage = None, [], None
+        self.task, self.left, self.stage, self._coded = None, [], None, []
 
     def expects(self, event: Event) -> bool:
         """Whether a worker that keeps to its task can say this now. What is not so is not recorded."""
@@ -61,7 +63,7 @@ class InFlight:
             case OutcomeReady(implementation=implementation):
                 return implementation in self.left
             case CodeReady(implementation=implementation):
-                return implementation in self.left and isinstance(self.task, Run) and self.task.job.keeps_code
+                return self._may_have_code(implementation)
             case CeilingReady():
                 return isinstance(self.task, Probe)
             case ProofReady():
@@ -81,11 +83,19 @@ class InFlight:
                     yield TraceArrived(self.task.job, implementation, trace)
             case CodeReady(implementation=implementation, codes=codes):
                 if isinstance(self.task, Run):
+                    self._coded.append(implementation)
                     yield CodeArrived(self.task.job, implementation, codes)
             case Notice(text=text):
                 yield Banner(text)
             case _:
                 pass
+
+    def _may_have_code(self, implementation: Implementation) -> bool:
+        """Once, and behind its outcome, where the job asks for it."""
+        if not isinstance(self.task, Run) or not self.task.job.keeps_code:
+            return False
+        is_done = implementation in self._named(self.task) and implementation not in self.left
+        return is_done and implementation not in self._coded
 
     @staticmethod
     def _named(task: Task) -> tuple[Implementation, ...]:

@@ -34,22 +34,30 @@ def loss_of(
 
     Of those measured in turn nobody knows which it was, so each is run by itself. A worker that announced its
     end had outcomes to give before it: the job goes on. Without any, the same job would end each new worker.
+    Where the last one begun has its outcome, as while its generated code is read, none of the rest did it.
     """
     if not isinstance(task, Run) or not left:
         return Loss(end.bye.reason if end.bye else f"The worker was lost ({end.description}).")
     if end.bye and len(left) < len(task.job.implementations):
         return Loss(end.bye.reason, again=(_run_of(task, left),))
     if not end.bye and stage is not None and stage.stage is Stage.MEASURE and len(left) > 1:
-        why = f"was lost ({end.description})"
-        if end.silent_s is not None:
-            why = f"did not finish in time (no answer for {end.silent_s:.0f} s)"
-        message = f"The worker {why} with {len(left)} measured in turn; each is run by itself now."
+        message = f"The worker {_why(end)} with {len(left)} measured in turn; each is run by itself now."
         return Loss(message, again=tuple(_run_of(task, [one]) for one in left))
     in_turn = stage.implementation if stage else None
+    if not end.bye and in_turn is not None and in_turn in task.job.implementations and in_turn not in left:
+        rest = left[0].title if len(left) == 1 else f"the other {len(left)} of its job"
+        message = f"The worker {_why(end)} after {in_turn.title} had its result; a new one takes {rest}."
+        return Loss(message, again=(_run_of(task, left),))
     failed = in_turn if in_turn is not None and in_turn in left else left[0]
     outcome = _failure(task, failed, stage, end)
     rest = [other for other in left if other != failed]
     return Loss(outcome.message, (failed, outcome), (_run_of(task, rest),) if rest else ())
+
+
+def _why(end: WorkerEnd) -> str:
+    if end.silent_s is not None:
+        return f"did not finish in time (no answer for {end.silent_s:.0f} s)"
+    return f"was lost ({end.description})"
 
 
 def _failure(run: Run, implementation: Implementation, last: StageStarted | None, end: WorkerEnd) -> Failed:

@@ -18,7 +18,7 @@ from roofscope.profiling.results.outcome import Outcome, Stage
 from roofscope.profiling.results.proof import Proof, ProofName
 from roofscope.profiling.roofline.roofline import Ceiling
 
-PROTOCOL_VERSION = 3
+PROTOCOL_VERSION = 4
 
 
 class Open(Struct, frozen=True, tag="open"):
@@ -30,6 +30,15 @@ class Open(Struct, frozen=True, tag="open"):
     protocol: int
     kernel_roots: tuple[str, ...] = ()
     secret: str = ""
+
+
+class Renew(Struct, frozen=True, tag="renew"):
+    """Files of the kernels were edited: read them again and say hello again.
+
+    Torch and the device's context stay, which take seconds; each job loads code of the kernels again.
+    """
+
+    kernel_roots: tuple[str, ...] = ()
 
 
 class Run(Struct, frozen=True, tag="run"):
@@ -68,7 +77,7 @@ class Close(Struct, frozen=True, tag="close"):
 
 
 Task = Run | Probe | SelfTest | Trace
-Command = Open | Task | Cancel | Close
+Command = Open | Renew | Task | Cancel | Close
 
 
 def task_id(task: Task) -> str:
@@ -145,7 +154,7 @@ class TraceReady(Struct, frozen=True, tag="trace_ready"):
 
 
 class CodeReady(Struct, frozen=True, tag="code"):
-    """What compilers made of an implementation that is about to have its outcome."""
+    """What compilers made of an implementation that has its outcome."""
 
     id: str
     implementation: Implementation

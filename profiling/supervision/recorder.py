@@ -55,6 +55,10 @@ class Recorder:
         self._specs: dict[str, KernelSpec] = {}  # those kept, by kernel
         self._known: set[str] = set()  # hashes of the sources kept; two kernels may share a file
 
+    def catalog_changed(self, catalog: Catalog) -> None:
+        """Files of the kernels were edited: what comes from now on has these sources."""
+        self._catalog = catalog
+
     def known_ceilings(self) -> tuple[Ceiling, ...]:
         """Commit and return what is known unmeasured: the nameplate, and ceilings kept from before.
 

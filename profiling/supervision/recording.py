@@ -44,7 +44,6 @@ class Ending(Struct, frozen=True):
     was_stopped: bool = False
     busy: str = ""  # one sentence where the device was not free
     unusable: str = ""  # one sentence where it cannot be measured on, and waiting changes nothing
-    left: tuple[Run, ...] = ()  # what was not run, because the devices for it gave up
     path: Path | None = None  # the file that holds the results; None where there is none
 
     @classmethod
@@ -167,10 +166,10 @@ def share_out(
     fleet = HeadlessFleet(members, map(str, kernel_roots), catalog.hash, on_report, patience, pauses=pauses)
     with stopped_by_signals(fleet):  # while it ends, too
         try:
-            left = fleet.run(runs, own)
+            fleet.run(runs, own)
         finally:
             fleet.close()
-    return Ending(was_stopped=fleet.was_stopped, busy=busy, left=() if fleet.was_stopped else left)
+    return Ending(was_stopped=fleet.was_stopped, busy=busy)
 
 
 def _probe(recorder: Recorder, device: Device, ceilings: Ceilings) -> list[Task]:

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from roofscope.profiling.devices.device import Device
-from roofscope.profiling.planning.catalog import Catalog
-from roofscope.profiling.planning.plan import Job, next_job_number
+from roofscope.profiling.planning.catalog import Catalog, Kernel
+from roofscope.profiling.planning.plan import Job, PlanError, next_job_number, planned_again
+from roofscope.profiling.planning.spec import Work, Workload
 from roofscope.profiling.results.outcome import Failed, SkipKind, Skipped
 from roofscope.profiling.results.session import Point, Session
 
@@ -35,9 +36,10 @@ def retry_jobs(
 ) -> tuple[Job, ...]:
     """A job for each workload of the points; ``number`` is one that no job of the session has.
 
-    Raises CannotRetry where a device is not here, or an implementation no longer among the kernels.
+    Raises CannotRetry where a device is not here, an implementation no longer among the kernels, or a
+    workload none that its kernel takes by now.
     """
-    first = number or next_job_number(point.job for point in session.points)
+    first = number or next_job_number(session.jobs)
     jobs: dict[tuple[object, ...], Job] = {}
     for point in points:
         device = session.own_device(devices, point)
@@ -45,14 +47,26 @@ def retry_jobs(
             raise CannotRetry(f"{point.label} was measured on another machine; run it here first.")
         kernel = catalog.kernel(point.implementation.kernel)
         found = kernel.implementation(point.implementation.stem) if kernel else None
-        if found is None:
+        if kernel is None or found is None:
             raise CannotRetry(f"{point.implementation.key} is no longer among the kernels.")
         old = point.job
         sizes = tuple(sorted(old.workload.sizes.items()))
         key = (device.id, old.workload.kernel, old.workload.dtype, sizes, old.quality, old.regime)
         job = jobs.get(key) or msgspec.structs.replace(
-            old, id=f"job-{first + len(jobs)}", device=device.id, implementations=()
+            old,
+            id=f"job-{first + len(jobs)}",
+            device=device.id,
+            work=_work_now(kernel, old.workload),
+            implementations=(),
         )
         if found not in job.implementations:
             jobs[key] = msgspec.structs.replace(job, implementations=(*job.implementations, found))
     return tuple(jobs.values())
+
+
+def _work_now(kernel: Kernel, workload: Workload) -> Work:
+    """By the spec as it is now: that of the old job may be what its edit has corrected."""
+    try:
+        return planned_again(kernel, workload)
+    except PlanError as error:
+        raise CannotRetry(str(error)) from None

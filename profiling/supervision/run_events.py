@@ -61,7 +61,7 @@ class TraceArrived(Struct, frozen=True):
 
 
 class CodeArrived(Struct, frozen=True):
-    """Of an implementation whose outcome comes next."""
+    """Of an implementation that has its outcome."""
 
     job: Job
     implementation: Implementation

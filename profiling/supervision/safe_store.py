@@ -3,6 +3,7 @@
 The other one gets every result, and the user reads so at once.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +13,9 @@ from roofscope.profiling.results.session_storable import NotStorable
 from roofscope.profiling.results.session_writer import SessionStore
 
 Result = TypeVar("Result")
+
+_ONE_TRACE = " 1 trace is lost; record it again."
+_ONE_CODE = " The generated code of 1 point is lost"
 
 
 class SafeStore:
@@ -30,7 +34,7 @@ class SafeStore:
         self.store = store
         self._say = say
         self._rescue_folders = rescue_folders
-        self._said_lost_count = 0  # of traces
+        self._said_lost = Counter[str]()  # traces and generated code, by their table
 
     @property
     def kept_path(self) -> Path | None:
@@ -93,22 +97,22 @@ class SafeStore:
 
     def _tell(self, why: str) -> None:
         count = self.store.result_count
-        lost_count = self.store.lost_trace_count - self._said_lost_count
-        self._said_lost_count += lost_count
-        kept = (
-            f"the {count} results so far" if count > 1 else f"all {'other ' * bool(lost_count)}results so far"
-        )
+        lost = self.store.lost_counts - self._said_lost
+        self._said_lost = Counter(self.store.lost_counts)
+        kept = f"the {count} results so far" if count > 1 else f"all {'other ' * bool(lost)}results so far"
         if self.store.is_in_memory:
             text = f"{why} No folder takes another file: {kept} are in memory only; save them elsewhere."
         else:
             text = f"{why} The run goes on in {self.store.path}, which has {kept}."
-        self._say(text + _lost_words(lost_count))
+        self._say(text + _lost_words(lost))
 
 
-def _lost_words(count: int) -> str:
-    """Traces were in the file alone."""
-    if not count:
-        return ""
-    return (
-        f" {count} traces are lost; record them again." if count > 1 else " 1 trace is lost; record it again."
-    )
+def _lost_words(lost: Counter[str]) -> str:
+    """Traces and generated code were in the file alone."""
+    words = ""
+    if count := lost["trace"]:
+        words += f" {count} traces are lost; record them again." if count > 1 else _ONE_TRACE
+    if count := lost["code"]:
+        words += f" The generated code of {count} points is lost" if count > 1 else _ONE_CODE
+        words += f"; measure {'them' if count > 1 else 'it'} again to have it."
+    return words

@@ -14,6 +14,8 @@ The rules:
 - What a worker says of another task than its own, or of an implementation without one, is not recorded.
 - A lost worker costs the implementation in flight; the next worker runs what its job has left.
 - An implementation that cost a worker is paused until a file of the kernels changes.
+- A worker that waits for a task when files of the kernels change reads them again before the next one.
+- What supersedes drops the queue and cancels the task in flight, but ends no worker for it.
 - Stop drops the queue and cancels the task in flight, which has 1.5 s to end; a second press kills at once.
   After a stop an exit leaves Cancelled outcomes.
 - `BecameIdle` comes once nothing is queued or in flight, but not after `close`.
@@ -23,7 +25,8 @@ What happens, in which state of the worker, and what is done; ``> STATE`` is the
             ABSENT        STARTING             READY                       ENDING
   --------  ------------  -------------------  --------------------------  ------------------
   submit    > STARTING    wait in the queue    Send a task if none is in   wait in the queue
-            Spawn, Open                        flight
+            Spawn, Open                        flight; > STARTING, Renew
+                                               if files were edited
   hello                   > READY              refuse                      ignore
                           Send a task
   hello of                > ENDING
@@ -34,7 +37,8 @@ What happens, in which state of the worker, and what is done; ``> STATE`` is the
   bye                     2 s to exit          2 s to exit                 2 s to exit
   exited                  > ABSENT             > ABSENT                    > ABSENT
                           give up; but Spawn   report the loss; Spawn for  Spawn for what
-                          once if killed       what is queued              was queued since
+                          once if killed, or   what is queued              was queued since
+                          if it was renewed
   deadline                Kill                 Kill                        as READY
   of what is              refuse: say so once, record nothing
   not its task
@@ -72,6 +76,7 @@ from roofscope.profiling.supervision.protocol import (
     Open,
     OutcomeReady,
     Probe,
+    Renew,
     Run,
     SelfTest,
     StageStarted,
@@ -95,6 +100,7 @@ from roofscope.profiling.supervision.wait import Wait
 START_DEADLINE_S = 120.0  # importing torch from a cold disk takes its time
 CANCEL_GRACE_S = 1.5  # with the kill and what it takes, a Stop is over within 3 s
 EXIT_GRACE_S = 2.0  # for a worker that said that it ends
+_SUPERSEDED = Cancelled("Its file was saved again meanwhile.")
 
 
 class _Worker(Enum):
@@ -129,6 +135,7 @@ class Supervisor:
         self._stopping = 0  # presses of Stop since the queue was last filled
         self._progress = Progress()
         self._flight = InFlight()
+        self._is_superseded = False  # the task in flight, by what was queued since
         # The worker's process.
         self._worker = _Worker.ABSENT
         self._wait = Wait(patience)
@@ -136,6 +143,8 @@ class Supervisor:
         self._is_dying = False  # killed, or gone with words that were not heard yet
         self._bye: Bye | None = None  # what it said of its own end
         self._was_killed_starting = False
+        self._is_outdated = False  # files of the kernels were edited since it read them
+        self._is_renewing = False  # it was started before, and reads them again
         self._has_strayed = False  # it has spoken of what is not its task, which was said
 
     @property
@@ -143,10 +152,12 @@ class Supervisor:
         return self._flight.task is None and not self._queue
 
     def catalog_changed(self, catalog_hash: str, kernel_roots: Iterable[str] | None = None) -> None:
-        """Sources were edited, or the folders are others; the next worker must see these."""
+        """Sources were edited, or the folders are others; the worker sees these before its next task."""
         if kernel_roots is not None:
+            self._is_outdated |= self._kernel_roots != tuple(kernel_roots)
             self._kernel_roots = tuple(kernel_roots)
         if catalog_hash != self._catalog_hash:
+            self._is_outdated = True
             self._pauses.clear()
         self._catalog_hash = catalog_hash
 
@@ -169,6 +180,19 @@ class Supervisor:
             self._progress.total += item_count(task)
         return self._advance(now)
 
+    def supersede(self, tasks: Iterable[Task], now: float) -> list[Effect]:
+        """Do these instead of the queue and of the task in flight, whose files were saved once more.
+
+        What is in flight ends between two stages or blocks; no worker is ended for it, as its start takes
+        longer.
+        """
+        effects = [effect for task in self._queue for effect in self._drop(task, _SUPERSEDED)]
+        self._queue.clear()
+        if self._flight.task is not None and not self._is_superseded:
+            self._is_superseded = True
+            effects.append(Send(Cancel(task_id(self._flight.task))))
+        return effects + self.submit(tasks, now)
+
     def stop(self, now: float) -> list[Effect]:
         """First press: drop the queue, cancel the task in flight. Second press: kill."""
         effects = [effect for task in self._queue for effect in self._drop(task)]
@@ -187,12 +211,12 @@ class Supervisor:
             return []
         return self._awaited(now, at_once=True)
 
-    def _drop(self, task: Task) -> list[Effect]:
+    def _drop(self, task: Task, outcome: Cancelled = Cancelled()) -> list[Effect]:  # noqa: B008 - frozen
         """Outcomes for what is queued of a job that was begun; none for what was never tried."""
         if not isinstance(task, Run) or task.job.id not in self._begun:
             return []
         self._progress.done += len(task.job.implementations)
-        return [OutcomeArrived(task.job, left, Cancelled()) for left in task.job.implementations]
+        return [OutcomeArrived(task.job, left, outcome) for left in task.job.implementations]
 
     def close(self) -> list[Effect]:
         """The watcher goes away: end the worker now."""
@@ -251,6 +275,7 @@ class Supervisor:
         """The worker's process is gone. ``description`` is such as "killed by signal 9"."""
         self._is_dying = False
         was, self._worker = self._worker, _Worker.ABSENT
+        was_renewing, self._is_renewing = self._is_renewing, False
         bye, self._bye = self._bye, None
         silent_s, self._silent_s = self._silent_s, None
         self._wait.end()
@@ -262,6 +287,8 @@ class Supervisor:
         if bye and not bye.restart:
             self._give_up()
             return [Banner(bye.reason, bye.is_busy), BecameIdle()]
+        if was_renewing:  # it was lost while it had nothing to do
+            return self._advance(now)
         if was is _Worker.STARTING:
             if silent_s is None and description.startswith("killed") and not self._was_killed_starting:
                 self._was_killed_starting = True  # by accident, as far as is known
@@ -278,7 +305,10 @@ class Supervisor:
         effects = self._record(*loss.failed) if loss.failed else []
         if isinstance(self._flight.task, Probe | SelfTest | Trace):
             self._progress.done += 1
-        self._queue.extendleft(reversed(loss.again))
+        if self._is_superseded:
+            effects += self._end_rest(_SUPERSEDED)
+        else:
+            self._queue.extendleft(reversed(loss.again))
         self._flight.forget()
         effects.append(WorkerLost(loss.message, end.log_tail, restarting=bool(self._queue)))
         return effects + self._advance(now)
@@ -286,7 +316,15 @@ class Supervisor:
     def _greeted(self, hello: Hello, now: float) -> list[Effect]:
         if self._worker is _Worker.ENDING:  # closed while it started
             return []
-        if problem := hello.problem(self._catalog_hash):
+        was_renewing, self._is_renewing = self._is_renewing, False
+        # Of files edited since it began to read them it is asked to read them again.
+        problem = hello.problem(hello.catalog_hash if self._is_outdated else self._catalog_hash)
+        if problem and was_renewing:  # edited once more meanwhile: who edits runs again
+            self._worker, self._is_outdated = _Worker.READY, True
+            self._wait.end()
+            self._give_up()
+            return [Banner(problem), BecameIdle()]
+        if problem:
             self._worker = _Worker.ENDING
             self._give_up()
             return [Banner(problem), Send(Close()), BecameIdle()]
@@ -304,11 +342,15 @@ class Supervisor:
             return []
         if self._worker is _Worker.ABSENT:
             self._worker = _Worker.STARTING
-            self._has_strayed = False
+            self._has_strayed = self._is_outdated = False
             self._wait.expect(START_DEADLINE_S, now)
             secret = self._make_secret()
             opening = Open(PROTOCOL_VERSION, self._kernel_roots, secret)
             return [Spawn(secret), Send(opening), self._progressed(now)]
+        if self._is_outdated:
+            self._worker, self._is_renewing, self._is_outdated = _Worker.STARTING, True, False
+            self._wait.expect(START_DEADLINE_S, now)
+            return [Send(Renew(self._kernel_roots))]
         task = self._queue.popleft()
         skipped: list[OutcomeArrived] = []
         if isinstance(task, Run):
@@ -317,6 +359,7 @@ class Supervisor:
             if task is None:
                 return [*skipped, *self._advance(now)]
             self._begun.add(task.job.id)
+        self._is_superseded = False
         # Until its first stage, too: a reference.py, which is a user's code, may hang as it is loaded.
         self._flight.begin(task)
         self._wait.begin_task()
@@ -345,6 +388,8 @@ class Supervisor:
 
     def _outcome_of_the_rest(self, problem: str) -> Outcome:
         """What becomes of those that a job left without an outcome of their own."""
+        if self._is_superseded and not problem:
+            return _SUPERSEDED
         if self._stopping and not problem:
             return Cancelled()
         stage = self._flight.stage.stage if self._flight.stage else Stage.BUILD
@@ -380,7 +425,7 @@ class Supervisor:
         return [Kill()]
 
     def _progressed(self, now: float) -> Progressed:
-        starting = "starting the worker" if self._worker is _Worker.STARTING else ""
+        starting = "starting the worker" if self._worker is _Worker.STARTING and not self._is_renewing else ""
         return self._progress.report(
             now, task_label(self._flight.task) if self._flight.task else starting, self._flight.stage
         )

@@ -33,7 +33,7 @@ def trace_job(
         )
     if implementation != point.implementation:
         raise CannotTrace(f"The files of {point.label} changed since it was measured; run it again first.")
-    number = number or next_job_number(point.job for point in session.points)
+    number = number or next_job_number(session.jobs)
     return msgspec.structs.replace(
         point.job, id=f"job-{number}", device=device.id, implementations=(implementation,)
     )

@@ -1,11 +1,13 @@
 """Carries out the parent's commands, one at a time, on devices that it has locked."""
 
 import gc
+import importlib
 import os
 import sys
 import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
+from pathlib import Path
 from typing import NoReturn
 
 import torch
@@ -13,19 +15,23 @@ import torch
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.device_lock import DeviceBusy, DeviceLock, lock_when_free
 from roofscope.profiling.devices.environment import Environment
-from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.paths import LIBRARY
+from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.results.outcome import Stage
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Ceiling
 from roofscope.profiling.supervision.protocol import (
+    PROTOCOL_VERSION,
     Bye,
     Cancel,
     CeilingReady,
     Close,
+    Hello,
     Notice,
     Open,
     Probe,
     ProofReady,
+    Renew,
     Run,
     SelfTest,
     StageStarted,
@@ -46,6 +52,7 @@ from roofscope.profiling.worker.selftest.runner import carry_out
 from roofscope.profiling.worker.soundness import require_sound
 from roofscope.profiling.worker.timing.instruments import Instruments
 
+_KERNELS = "roofscope.kernels."
 _PREDECESSOR_S = 10.0  # that a worker before this one may take to end
 
 
@@ -69,6 +76,9 @@ class Server:
             command = self._channel.next_command()
             if isinstance(command, Close | Open | Cancel):
                 return None
+            if isinstance(command, Renew):
+                self._renew(command)
+                continue
             try:
                 problem = self._carry_out(command)
             except DeviceFault as error:
@@ -81,6 +91,12 @@ class Server:
                 self._channel.emit(Bye(str(error), restart=False, is_busy=True))
                 return str(error)
             self._channel.emit(TaskDone(task_id(command), problem))
+
+    def _renew(self, command: Renew) -> None:
+        """Read the kernels again; forget what references of before have imported of them."""
+        self._catalog = scan([LIBRARY, *map(Path, command.kernel_roots)], self._catalog)
+        forget_imports()
+        self._channel.emit(Hello(PROTOCOL_VERSION, self._environment, self._catalog.hash))
 
     def _carry_out(self, command: Task) -> str:
         """Returns one sentence when the task failed as a whole, else an empty one."""
@@ -179,6 +195,13 @@ class Server:
             self._channel.emit(Notice(text))
 
         measure_ceilings(device, report, lambda: self._channel.is_cancelled(command), announce, notify)
+
+
+def forget_imports() -> None:
+    """Let what kernels share be imported again: a reference of before has brought the old text in."""
+    for name in [name for name in sys.modules if name.startswith(_KERNELS)]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
 
 
 def _current(device: Device) -> AbstractContextManager[object]:

@@ -49,6 +49,8 @@ HOSTILE: tuple[Any, ...] = (
     "",
     "=1+1",
     "<img src='file:///x'>",
+    "</title></script><script>alert(1)</script>",
+    '" onload="alert(1)',
     "\x1b]0;x\x07",
     "\u202e\u2066x",
     "\x00",

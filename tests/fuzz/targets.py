@@ -48,6 +48,7 @@ from roofscope.profiling.supervision.protocol import (
 from roofscope.tests.fuzz.exercise import (
     shown_as_advice,
     shown_as_csv,
+    shown_as_report,
     shown_as_svg,
     shown_as_table,
     shown_compared,
@@ -276,6 +277,10 @@ def _good_session() -> Session:
     return load(_small_session())
 
 
+def _two_sessions(chance: random.Random) -> tuple[Session, Session]:
+    return hostile_session(chance), hostile_session(chance)
+
+
 def _session_bytes(chance: random.Random) -> bytes:
     return changed_bytes(good_bytes(), chance)
 
@@ -355,6 +360,7 @@ TARGETS: dict[str, Target] = {
     "table": Target(hostile_session, shown_as_table, 50_000),
     "advice": Target(hostile_session, shown_as_advice, 50_000),
     "csv": Target(hostile_session, shown_as_csv, 50_000),
-    "compare": Target(hostile_session, shown_compared, 20_000),
+    "compare": Target(_two_sessions, shown_compared, 50_000),
+    "report": Target(hostile_session, shown_as_report, 20_000),
     "svg": Target(hostile_session, shown_as_svg, 50_000),
 }

@@ -10,10 +10,12 @@ pytest.importorskip("hypothesis")
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from roofscope.app.presentation.report.page import report_html
 from roofscope.profiling.decoding import UnreadableError, decode
 from roofscope.profiling.planning.spec import KernelSpec
 from roofscope.profiling.results.outcome import Outcome
 from roofscope.profiling.supervision.protocol import Event, ProtocolError, event_decoder
+from roofscope.tests.fuzz import exercise
 from roofscope.tests.fuzz.exercise import shown_as_svg, shown_as_table
 from roofscope.tests.fuzz.runner import Tally, run_one, table
 from roofscope.tests.fuzz.sessions import good_session
@@ -29,6 +31,8 @@ COUNTS = {
     "session values": 200,
     "table": 60,
     "advice": 60,
+    "compare": 60,
+    "report": 25,
     "csv": 25,
     "svg": 60,
 }
@@ -79,3 +83,23 @@ def test_any_outcome_of_any_kernel_is_shown(spec_plain: Any, outcome_plain: Any)
 def test_any_json_is_no_outcome(plain: Any) -> None:
     with pytest.raises(UnreadableError):
         decode(msgspec.json.encode(plain), Outcome)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("planted", "said"),
+    [
+        ("<script>alert(1)</script>", "a script or a style that is not the page's own"),
+        ("<img src='file:///x'>", "an attribute that acts: img"),
+        ("<b onclick='x'>a</b>", "an attribute that acts: b onclick"),
+        ("<b>a", "the page does not parse: main"),
+        ("\x1b", "an escape reaches the page"),
+    ],
+)
+def test_what_a_name_plants_in_a_report_is_found(
+    planted: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = report_html(good_session())
+    exercise.own_parts()
+    assert exercise.shown_as_report(good_session()) == ""
+    monkeypatch.setattr(exercise, "report_html", lambda _: text.replace("</main>", f"{planted}</main>"))
+    assert exercise.shown_as_report(good_session()) == said

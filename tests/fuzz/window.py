@@ -4,13 +4,15 @@ import os
 import random
 import sys
 import tempfile
+import threading
+import time
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from roofscope.profiling.paths import UserPaths
 from roofscope.profiling.results.session import Session
-from roofscope.tests.fuzz.sessions import hostile_session
+from roofscope.tests.fuzz.sessions import good_session, hostile_session
 from roofscope.tests.fuzz.targets import TARGETS, Target, changed_json
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -21,7 +23,7 @@ def all_targets() -> dict[str, Target]:
     return {
         **TARGETS,
         "settings": Target(_settings, _feed_settings, 50_000),
-        "window": Target(hostile_session, _feed_window, 50_000),
+        "window": Target(_clicked, _feed_window, 50_000),
         "png": Target(hostile_session, _feed_png, 50_000),
     }
 
@@ -73,43 +75,102 @@ def _window() -> Any:
     assert isinstance(app, QApplication)
     paths = UserPaths(folder / "sessions", folder / "w.json", folder / "ceilings", folder / "assets")
     window = build_window(app, paths, source=FakeDevices(), target=FakeTarget())
+    window.background.failed.connect(lambda text: _raised.append(BackgroundFailed(text)))
     window.start(())
     window.window.show()
     return window
 
 
+class BackgroundFailed(Exception):
+    """A question that a pane asked raised in its thread."""
+
+
 _raised: list[BaseException] = []
 
 
-def _feed_window(session: Session) -> str:
-    """Shows it, selects points as a click does, asks for hover cards and tool tips, paints all of it."""
-    from PySide6.QtCore import QPointF
-    from PySide6.QtWidgets import QApplication
+_UNCHANGED = 3  # points of a session that are clicked although they are good ones
 
-    from roofscope.app.presentation.tokens import LIGHT
-    from roofscope.app.window.chart.hover_card import HoverCard
 
+def _clicked(chance: random.Random) -> tuple[Session, tuple[int, ...]]:
+    """Every point that was changed, and some others, of which other parts of the session may have changed."""
+    session = hostile_session(chance)
+    good = {id(point) for point in good_session().points}
+    others = [point.number for point in session.points if id(point) in good]
+    chosen = chance.sample(others, min(_UNCHANGED, len(others)))
+    return session, (*(point.number for point in session.points if id(point) not in good), *chosen)
+
+
+def _feed_window(given: tuple[Session, tuple[int, ...]]) -> str:
+    """Shows it, clicks points, looks at every pane of the last, asks for cards and tool tips."""
+    session, clicked = given
     application = _window()
     sys.excepthook = lambda _kind, error, _trace: _raised.append(error)
     _raised.clear()
     application.model.replace(session)
     application.controller.session_changed.emit()
-    plot = application.panes.chart.plot
-    card = HoverCard(plot, LIGHT)
-    for point in session.points:
-        card.show_point(point, session, QPointF(9, 9), None)
-    card.deleteLater()
-    if session.points:
-        application.selection.select(session.points[0].number)
-    application.window.grab()
+    _show_cards(application, session)
+    for number in clicked:
+        _click(application, number)
+    _look_at_panes(application)
     table = application.table
     for row in range(min(table.rowCount(), 3)):
         for column in range(table.columnCount()):
             table.data(table.index(row, column), 3)
-    QApplication.processEvents()
     if _raised:
         raise _raised[0]
     return ""
+
+
+def _show_cards(application: Any, session: Session) -> None:
+    from PySide6.QtCore import QPointF
+
+    from roofscope.app.presentation.tokens import LIGHT
+    from roofscope.app.window.chart.hover_card import HoverCard
+
+    card = HoverCard(application.panes.chart.plot, LIGHT)
+    for point in session.points:
+        card.show_point(point, session, QPointF(9, 9), None)
+    card.deleteLater()
+
+
+def _click(application: Any, number: int) -> None:
+    """Where the point is on the chart, and if it is not, as a click on its row does."""
+    from PySide6.QtCore import Qt
+    from PySide6.QtTest import QTest
+
+    plot = application.panes.chart.plot
+    try:
+        place = plot.viewport_place(number)
+    except KeyError:
+        place = None
+    if place is not None and plot.plot_rect().contains(place):
+        QTest.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place.toPoint())
+    application.selection.select(number)
+
+
+def _look_at_panes(application: Any) -> None:
+    """Every pane in front in turn, once what it asked in the background is there; then the whole window."""
+    from PySide6.QtWidgets import QApplication
+
+    for dock in application.window.docks.values():
+        dock.show()
+        dock.raise_()
+        _settle(application)  # which paints it
+    application.window.grab()
+    QApplication.processEvents()
+
+
+def _settle(application: Any) -> None:
+    """Until both threads of the background have answered all that they were asked before."""
+    from PySide6.QtWidgets import QApplication
+
+    QApplication.processEvents()
+    meeting, answers = threading.Barrier(2), list[int]()
+    for _ in range(2):  # each thread takes one of them, and so nothing else is under way
+        application.background.ask(meeting.wait, answers.append)
+    while len(answers) < 2:
+        QApplication.processEvents()
+        time.sleep(0)
 
 
 def _feed_png(session: Session) -> str:

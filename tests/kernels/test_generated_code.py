@@ -14,6 +14,7 @@ from roofscope.profiling.results.generated import CodeKind
 from roofscope.profiling.results.outcome import BuiltKernel
 from roofscope.profiling.worker.build import machine_code, providers
 from roofscope.profiling.worker.build.contract import BuildRequest, Built, FirstCall, run_of
+from roofscope.profiling.worker.build.machine_code import Budget
 
 PLAIN = "def run(x):\n    return x.sin() * 2\n"
 BRANCH = "def run(x):\n    if x.sum().item() > 0:\n        return x + 1\n    return x - 1\n"
@@ -34,7 +35,7 @@ def test_inductors_code_is_that_of_the_measured_sizes_also_when_found_on_disk(tm
         version = built(tmp_path, PLAIN)
         for size in (4096, 37, 4096):
             version.call(torch.rand(size))
-        [code] = version.code()
+        [code] = version.code(Budget())
         assert (code.kind, code.name) == (CodeKind.INDUCTOR, "graph 1 of 1")
         assert "cpp_fused_mul_sin_0" in code.text
         assert "4096" in code.text
@@ -46,7 +47,7 @@ def test_inductors_code_is_that_of_the_measured_sizes_also_when_found_on_disk(tm
 def test_each_graph_has_a_text_of_its_own(tmp_path: Path) -> None:
     version = built(tmp_path, BRANCH)
     version.call(torch.rand(1000))
-    codes = list(version.code())
+    codes = list(version.code(Budget()))
     assert [code.name for code in codes] == ["graph 1 of 2", "graph 2 of 2"]
     assert codes[0].text != codes[1].text
 
@@ -59,7 +60,7 @@ def test_nvrtc_gives_ptx_and_machine_code() -> None:
     assert ".entry gelu" in ptx
     assert not ptx.endswith("\0")
     if machine_code.tool_path("nvdisasm"):
-        [code] = machine_code.sass_of("cuda_naive", bytes(module.code))
+        [code] = machine_code.sass_of("cuda_naive", bytes(module.code), Budget())
         assert code.kind is CodeKind.SASS
         assert "EXIT" in code.text
         assert "gelu" in code.text
@@ -89,7 +90,7 @@ def test_triton_gives_every_stage_and_its_constants() -> None:
     assert dict(facts.constants) == {"cols": "1000", "COLS": "1024"}
     assert facts.stages is not None
     assert facts.shared_bytes is not None
-    codes = {code.kind: code for code in code_of([kernel])}
+    codes = {code.kind: code for code in code_of([kernel], Budget())}
     assert set(codes) >= {CodeKind.TTIR, CodeKind.TTGIR, CodeKind.LLIR, CodeKind.PTX}
     assert "tt.func" in codes[CodeKind.TTIR].text
     assert "#blocked" in codes[CodeKind.TTGIR].text
@@ -104,20 +105,20 @@ def test_a_kernel_that_says_nothing_of_itself_costs_nothing() -> None:
 
     silent = SimpleNamespace(metadata=SimpleNamespace())
     assert built_kernels([silent]) == (BuiltKernel("kernel"),)
-    assert list(code_of([silent])) == []
+    assert list(code_of([silent], Budget())) == []
 
 
 @needs_nvdisasm
 def test_what_is_no_machine_code_gives_none() -> None:
-    assert list(machine_code.sass_of("a", b"no cubin")) == []
+    assert list(machine_code.sass_of("a", b"no cubin", Budget())) == []
 
 
 def test_without_a_disassembler_there_is_no_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine_code, "tool_path", lambda _tool: None)
-    assert list(machine_code.sass_of("a", b"")) == []
-    assert list(machine_code.code_of_library("a", Path("/nowhere.so"))) == []
+    assert list(machine_code.sass_of("a", b"", Budget())) == []
+    assert list(machine_code.code_of_library("a", Path("/nowhere.so"), Budget())) == []
 
 
 def test_eager_and_libraries_give_none() -> None:
     call = FirstCall(run_of(load_module(LIBRARY / "gelu" / "eager.py"), "x"))
-    assert list(Built(call, lambda: None).code()) == []  # type: ignore[arg-type, return-value]
+    assert list(Built(call, lambda: None).code(Budget())) == []  # type: ignore[arg-type, return-value]

@@ -3,7 +3,8 @@
 Run as a script with a mode: ``quick`` answers at once; ``slow`` takes 0.3 s per implementation and
 obeys cancel; ``held`` gives the first outcome of a task and then waits for a cancel, or for its marker
 file to appear; ``stuck`` answers nothing after a task's first stage; ``crash`` kills itself in its
-first task; ``crash_once`` only if its marker file is not there yet; ``leaves`` ends once, and a child of it
+first task; ``reads`` finds an implementation's time in its file (``# 2e-3 s``), or the word BROKEN, where it
+fails; ``crash_once`` only if its marker file is not there yet; ``leaves`` ends once, and a child of it
 holds its pipes; ``mute`` dies before it says hello; ``busy`` finds its device taken.
 """
 
@@ -20,10 +21,11 @@ from msgspec.structs import replace
 
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.paths import LIBRARY
-from roofscope.profiling.planning.catalog import scan
+from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job
+from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.generated import Code, CodeKind
-from roofscope.profiling.results.outcome import Cancelled, Stage
+from roofscope.profiling.results.outcome import Cancelled, Failed, FailureKind, Outcome, Stage
 from roofscope.profiling.results.proof import Column, Proof, ProofName, Row, Unit
 from roofscope.profiling.supervision.protocol import (
     PROTOCOL_VERSION,
@@ -39,6 +41,7 @@ from roofscope.profiling.supervision.protocol import (
     OutcomeReady,
     Probe,
     ProofReady,
+    Renew,
     Run,
     Sealed,
     SelfTest,
@@ -52,6 +55,7 @@ from roofscope.profiling.supervision.protocol import (
 from roofscope.tests.sessions import CEILINGS, ENVIRONMENT, measured
 
 SECRET = "FAKE_WORKER_SECRET"
+KERNELS: list[Catalog] = []  # as they were read at each greeting
 PROOFS = (
     Proof(
         ProofName.KNOWN_DURATION,
@@ -78,8 +82,9 @@ def main(mode: str, marker: str) -> None:
             match command:
                 case Open(kernel_roots=roots, secret=secret):
                     os.environ[SECRET] = secret
-                    catalog = scan((LIBRARY, *map(Path, roots)))
-                    say(Hello(PROTOCOL_VERSION, environment(), catalog.hash))
+                    greet(roots)
+                case Renew(kernel_roots=roots):
+                    greet(roots)
                 case Run() | Probe() if mode == "busy":
                     say(Bye("Invented: another Roofscope has the device.", restart=False, is_busy=True))
                     return
@@ -96,6 +101,11 @@ def main(mode: str, marker: str) -> None:
                     return
                 case _:
                     pass
+
+
+def greet(roots: tuple[str, ...]) -> None:
+    KERNELS.append(scan((LIBRARY, *map(Path, roots))))
+    say(Hello(PROTOCOL_VERSION, environment(), KERNELS[-1].hash))
 
 
 def environment() -> Environment:
@@ -122,11 +132,27 @@ def run(job: Job, mode: str, marker: Path, decoder: LineDecoder) -> None:
             cancelled = cancelled or cancel_within(0.3, decoder)
         if mode == "held" and number:
             cancelled = cancelled or is_cancelled_while_held(marker, decoder)
+        outcome = (
+            Cancelled() if cancelled else read(job, implementation) if mode == "reads" else measured(1e-3)
+        )
+        say(OutcomeReady(job.id, implementation, outcome))
         if job.keeps_code:
             say(CodeReady(job.id, implementation, (Code(CodeKind.PTX, "invented", "ret;"),)))
-        outcome = Cancelled() if cancelled else measured(1e-3)
-        say(OutcomeReady(job.id, implementation, outcome))
     say(TaskDone(job.id))
+
+
+def read(job: Job, implementation: Implementation) -> Outcome:
+    """As the file says that it shall be."""
+    kernel = KERNELS[-1].kernel(job.workload.kernel)
+    assert kernel is not None
+    path = kernel.paths(implementation)[0]
+    lines = path.read_text().splitlines()
+    for number, line in enumerate(lines, 1):
+        if "BROKEN" in line:
+            log = f'  File "{path}", line {number}\nSyntaxError: invented'
+            return Failed(FailureKind.BUILD_ERROR, Stage.BUILD, f"{path.name} does not compile.", log)
+    times = [float(line.removeprefix("# ").removesuffix(" s")) for line in lines if line.startswith("# ")]
+    return measured(times[-1] if times else 1e-3)
 
 
 def leave_a_child(marker: Path) -> None:

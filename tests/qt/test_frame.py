@@ -28,8 +28,11 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.window.commands import CommandId
+from roofscope.app.window.palette_entries import entries
 from roofscope.app.window.shell.details_fold import Fold
+from roofscope.app.window.shell.docks import Layout
 from roofscope.app.window.shell.main_window import first_size
+from roofscope.app.window.widgets.edge_button import EdgeButton
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.results.outcome import Stage
@@ -61,6 +64,56 @@ def test_a_window_that_nobody_arranged_is_not_remembered_as_arranged(
     second.window.resize(2560, 1440)
     QApplication.processEvents()
     assert second.panes.results.height() > small
+
+
+def test_the_layout_for_analysing_is_remembered_as_one_and_goes_on_to_suit_the_window(
+    open_window: OpenWindow, session_file: Path
+) -> None:
+    first = open_window(session_file)
+    first.window.choose_layout(Layout.ANALYSE)
+    first.window.choose_layout(Layout.PRESENT)  # with which no window begins
+    first.window.close()
+    assert first.settings.layout[1].isEmpty()
+    second = open_window(session_file)
+    assert second.window.layout_shown is Layout.ANALYSE
+    assert second.window.actions_of[CommandId.LAYOUT_ANALYSE].isChecked()
+    assert second.window.docks["Library"].isHidden()
+    assert not second.window.docks["Details"].isHidden()
+    small = second.panes.results.height()
+    second.window.resize(2560, 1440)
+    QApplication.processEvents()
+    assert second.panes.results.height() > small
+    second.window.docks["Library"].show()  # the user's own word
+    second.window.close()
+    third = open_window(session_file)
+    assert not third.window.docks["Library"].isHidden()
+
+
+def test_the_palette_goes_to_every_pane_also_where_it_is_folded(
+    open_window: OpenWindow, session_file: Path, qtbot: QtBot
+) -> None:
+    application = open_window(session_file)
+    window = application.window
+    window.show()
+    window.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is not None)
+    assert window.docks["Details"].isHidden()
+    panes = {
+        entry.name: entry
+        for entry in entries(application, application.commands.why_not)
+        if entry.name.startswith("Go to pane")
+    }
+    assert len(panes) == len(window.docks)
+    for title, dock in window.docks.items():
+        panes[f"Go to pane: {title}"].act()
+        QApplication.processEvents()
+        assert not dock.visibleRegion().isEmpty(), title
+        qtbot.waitUntil(lambda dock=dock: dock.isAncestorOf(QApplication.focusWidget() or window))
+    assert window.details.is_open
+    assert all(not edge.isVisible() for edge in window.findChildren(EdgeButton))
+    application.selection.select(application.table.point_at(0).number)
+    application.selection.select(None)
+    assert window.details.is_open  # the user opened them
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QShortcut
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QInputDialog, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
+from roofscope.app.presentation.view_filter import ViewFilter
 from roofscope.app.window.application import Application
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.notices import Topic
@@ -15,7 +19,7 @@ from roofscope.app.window.shell.notices_dialog import NoticesDialog
 from roofscope.profiling.devices.device_lock import lock_device
 from roofscope.profiling.paths import UserPaths
 from roofscope.profiling.planning.plan import Quality, Regime
-from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.outcome import Failed, Measured
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.qt.conftest import OpenWindow, write_session
@@ -93,7 +97,7 @@ def test_a_window_closed_before_the_first_result_leaves_no_empty_session(
 
 
 def test_the_example_is_one_click_away_and_never_the_users_own(
-    open_window: OpenWindow, paths: UserPaths, session_file: Path, tmp_path: Path
+    open_window: OpenWindow, paths: UserPaths, session_file: Path, tmp_path: Path, qtbot: QtBot
 ) -> None:
     write_session(paths.example)
     link = tmp_path / "link"
@@ -101,14 +105,14 @@ def test_the_example_is_one_click_away_and_never_the_users_own(
     application = open_window(session_file)
     assert "Open the example" not in card_of(application)
     press(application, CommandId.EXAMPLE)
-    assert application.model.session.path == paths.example
+    qtbot.waitUntil(lambda: application.model.session.path == paths.example, timeout=60_000)
     assert application.controller.open(link / "sessions" / paths.example.name)
     assert application.controller.keeper.is_example
     assert application.settings.recent_sessions == (session_file,)
     press(application, CommandId.NEW)
     assert "Open the example" in card_of(application)
     click_card(application, "Open the example")
-    assert application.model.session.path == paths.example
+    qtbot.waitUntil(lambda: application.model.session.path == paths.example, timeout=60_000)
     menus = {menu.text(): menu.menu().actions() for menu in application.window.menuBar().actions()}
     example = application.window.actions_of[CommandId.EXAMPLE]
     assert example in menus["&File"]
@@ -154,6 +158,8 @@ def test_the_plan_is_remembered(open_window: OpenWindow, paths: UserPaths) -> No
     bar.own_sizes.setText("rows=4096")
     bar.regimes[Regime.SUSTAINED].click()
     bar.qualities[Quality.EXACT].click()
+    press(first, CommandId.KEEP_CODE)  # in the menu, too
+    assert bar.keep_code.isChecked()
     tick_only(first, "gelu", "cumsum")
     wanted, checked = bar.choice(), first.library.checked()
     assert wanted is not None
@@ -161,6 +167,8 @@ def test_the_plan_is_remembered(open_window: OpenWindow, paths: UserPaths) -> No
     assert "source_hash" not in json.dumps(json.loads(paths.settings.read_text()))
     again = open_window()
     assert again.panes.plan_bar.choice() == wanted
+    assert wanted.keeps_code
+    assert again.window.actions_of[CommandId.KEEP_CODE].isChecked()
     assert again.library.checked() == checked
 
 
@@ -310,6 +318,76 @@ def test_what_is_typed_into_a_filter_is_one_step(open_window: OpenWindow, sessio
     assert shown.filter.is_open
 
 
+def test_steps_of_another_session_are_gone_and_a_removal_stays(
+    open_window: OpenWindow, session_file: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.roofscope"
+    write_session(other)
+    application = open_window(session_file)
+    undo, redo = (application.window.actions_of[one] for one in (CommandId.UNDO, CommandId.REDO))
+    number = next(point.number for point in application.model.session.points if point.measured)
+    application.selection.select(number)
+    press(application, CommandId.PIN)
+    press(application, CommandId.HIDE)
+    press(application, CommandId.UNDO)
+    assert undo.isEnabled()
+    assert redo.isEnabled()
+    application.controller.open(other)
+    assert not undo.isEnabled()
+    assert not redo.isEnabled()
+    assert undo.text() == "&Undo"
+    press(application, CommandId.TRASH)
+    application.controller.open(session_file)
+    assert undo.text() == "&Undo removal of other"
+    press(application, CommandId.UNDO)
+    assert application.model.session.path == other
+
+
+def test_undo_and_esc_go_the_same_way(open_window: OpenWindow, session_file: Path) -> None:
+    application = open_window(session_file)
+    shown = application.shown
+    shown.show(shown.filter.isolating("softmax"))
+    shown.show(shown.filter.toggled(Provider.EAGER))
+    press(application, CommandId.UNDO)
+    assert shown.step_back()  # not to what was undone
+    assert shown.filter.is_open
+    assert not shown.step_back()
+    press(application, CommandId.UNDO)  # of Esc
+    assert shown.filter == ViewFilter().isolating("softmax")
+    press(application, CommandId.UNDO)
+    assert shown.filter.is_open
+    assert not application.window.actions_of[CommandId.UNDO].isEnabled()
+
+
+def test_a_double_click_in_the_legend_is_one_step(
+    open_window: OpenWindow, qtbot: QtBot, session_file: Path
+) -> None:
+    application = open_window(session_file)
+    application.window.show()
+    legend, shown = application.panes.chart.bar.legend, application.shown
+    undo = application.window.actions_of[CommandId.UNDO]
+
+    def double_click(provider: Provider) -> None:
+        entry = legend.entries[provider]
+        qtbot.mouseClick(entry, Qt.MouseButton.LeftButton)
+        qtbot.mouseDClick(entry, Qt.MouseButton.LeftButton)  # the second half of one
+
+    double_click(Provider.TRITON)
+    alone = frozenset(legend.entries) - {Provider.TRITON}
+    assert shown.filter.hidden == alone
+    press(application, CommandId.UNDO)
+    assert shown.filter.is_open
+    assert not undo.isEnabled()
+    press(application, CommandId.REDO)
+    assert shown.filter.hidden == alone
+    double_click(Provider.TRITON)  # shows all again
+    assert shown.filter.is_open
+    press(application, CommandId.UNDO)
+    assert shown.filter.hidden == alone
+    assert shown.step_back()
+    assert shown.filter.is_open
+
+
 def test_recent_sessions_have_folder_and_date_and_those_gone_are_greyed(
     open_window: OpenWindow, qtbot: QtBot, session_file: Path, tmp_path: Path
 ) -> None:
@@ -332,3 +410,129 @@ def test_recent_sessions_have_folder_and_date_and_those_gone_are_greyed(
     next(action for action in menu.actions() if action.text().startswith("&Clear")).trigger()
     assert application.settings.recent_sessions == ()
     assert not menu.isEnabled()
+
+
+def test_points_are_deleted_by_a_key_and_brought_back(
+    open_window: OpenWindow, qtbot: QtBot, session_file: Path
+) -> None:
+    application = open_window(session_file)
+    application.window.show()
+    application.window.activateWindow()
+    view, model = application.panes.results.view, application.model
+    first, second = [point for point in model.session.points if point.measured][:2]
+    assert first.job.workload == second.job.workload
+    for point in (first, second):
+        application.selection.select(point.number)
+        press(application, CommandId.PIN)
+    assert application.table.pinned == first.number
+    application.selection.select(first.number)
+    view.setFocus()
+    QTest.keyClick(view, Qt.Key.Key_Delete)
+    assert application.window.said == "1 point deleted; Ctrl+Z brings it back."
+    drawn = application.panes.chart
+    qtbot.waitUntil(lambda: first.number not in {point.number for point in drawn.scene.points})
+    assert application.table.rowCount() == application.table.total_count == 43
+    assert application.table.row_for(first.number) is None
+    assert application.table.pinned == second.number
+    assert application.selection.number != first.number  # the next row
+    kept = load(session_file)
+    assert first.number not in {point.number for point in kept.points}
+    assert first.job in kept.jobs  # its number is taken
+    press(application, CommandId.UNDO)
+    assert application.table.rowCount() == 44
+    assert application.table.pinned == first.number
+    assert application.selection.number == first.number
+    assert [point.number for point in model.session.points] == [p.number for p in load(session_file).points]
+    qtbot.waitUntil(lambda: first.number in {point.number for point in drawn.scene.points})
+    press(application, CommandId.REDO)
+    application.controller.open(session_file)  # undo knows nothing of it any more
+    assert application.table.rowCount() == 43
+    action = application.window.actions_of[CommandId.BRING_BACK]
+    assert action.text().endswith("(1)")
+    press(application, CommandId.BRING_BACK)
+    assert application.table.rowCount() == 44
+    assert model.mark(first.number).is_pinned
+    assert not action.isEnabled()
+    press(application, CommandId.UNDO)
+    assert application.table.rowCount() == 43
+
+
+def test_a_whole_workload_is_deleted_by_its_line(open_window: OpenWindow, session_file: Path) -> None:
+    application = open_window(session_file)
+    rows = application.panes.results.rows
+    application.selection.select(application.table.point_at(0).number)
+    application.panes.results.view.selectRow(0)
+    assert rows.is_line(0)
+    count = len(rows.table_rows([0]))
+    assert count > 1
+    press(application, CommandId.DELETE)
+    assert application.window.actions_of[CommandId.UNDO].text() == f"&Undo deletion of {count} points"
+    assert application.table.rowCount() == 44 - count
+    press(application, CommandId.UNDO)
+    assert application.table.rowCount() == 44
+
+
+def test_the_delete_key_in_a_text_deletes_letters(open_window: OpenWindow, session_file: Path) -> None:
+    application = open_window(session_file)
+    application.window.show()
+    application.window.activateWindow()
+    application.selection.select(application.table.point_at(0).number)
+    for widget in (*application.window.findChildren(QLineEdit), application.panes.library.tree):
+        if widget.isVisible():
+            widget.setFocus()
+            QTest.keyClick(widget, Qt.Key.Key_Delete)
+    assert application.table.rowCount() == 44
+
+
+def test_nothing_of_the_example_is_deleted(open_window: OpenWindow, paths: UserPaths) -> None:
+    write_session(paths.example)
+    application = open_window()
+    application.selection.select(application.table.point_at(0).number)
+    assert not application.window.actions_of[CommandId.DELETE].isEnabled()
+    assert "hide points instead" in application.commands.why_not(CommandId.DELETE)
+
+
+def test_the_log_names_a_worker_once_it_has_answered(open_window: OpenWindow, qtbot: QtBot) -> None:
+    silent = open_window(mode="mute")  # dies before it says anything; the window knows this machine by itself
+    tick_only(silent, "softmax")
+    press(silent, CommandId.RUN)
+    until_idle(silent, qtbot)
+    assert not [entry for entry in silent.log.entries if entry.text.startswith("A worker is there")]
+    application = open_window()
+    tick_only(application, "softmax")
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    kinds = [entry for entry in application.log.entries if entry.text.startswith("A worker is there")]
+    assert len(kinds) == 1
+
+
+def test_names_of_files_are_plain_text_where_they_are_asked_for(
+    open_window: OpenWindow, session_file: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "<b>bold<"
+    folder.mkdir()
+    path = session_file.rename(folder / "<img src=x>.roofscope")
+    application = open_window(path)
+    press(application, CommandId.RENAME)
+    dialog = application.window.findChild(QInputDialog)
+    assert dialog is not None
+    shown = [label for label in dialog.findChildren(QLabel) if str(folder) in label.text()]
+    assert [label.textFormat() for label in shown] == [Qt.TextFormat.PlainText]
+    dialog.close()
+
+
+def test_alt_down_belongs_to_the_source_pane(open_window: OpenWindow, session_file: Path) -> None:
+    application = open_window(session_file)
+    application.window.show()
+    application.window.activateWindow()
+    application.window.show_pane("Source")
+    source, asked = application.panes.source, list[str]()
+    source.next_button.clicked.connect(lambda: asked.append("click"))
+    [keys] = source.findChildren(QShortcut)
+    keys.activated.connect(lambda: asked.append("keys"))
+    application.panes.chart.setFocus()
+    QTest.keyClick(application.panes.chart, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
+    assert asked == []
+    source.setFocus()
+    QTest.keyClick(source, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
+    assert asked == ["keys"]

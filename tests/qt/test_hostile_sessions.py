@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QLabel, QToolTip, QWidget
+from PySide6.QtWidgets import QLabel, QToolTip, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.tokens import LIGHT
@@ -13,7 +13,7 @@ from roofscope.app.window.chart.render import render_roofline_png
 from roofscope.app.window.panes.call_histogram import CallHistogram
 from roofscope.app.window.panes.framed_plot import FramedPlot
 from roofscope.app.window.panes.sample_strip import SampleStrip
-from roofscope.app.window.widgets.labels import label, tip_text
+from roofscope.app.window.widgets.labels import label, placeholder, tip_text
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Measured, TimeStats
 from roofscope.profiling.results.session import Session
@@ -104,3 +104,13 @@ def test_no_text_is_taken_for_html(qtbot: QtBot, open_window: OpenWindow) -> Non
 
 def _labels(window: QWidget) -> Iterator[QLabel]:
     yield from window.findChildren(QLabel)
+
+
+def test_a_word_without_end_in_an_empty_pane_widens_no_window(qtbot: QtBot) -> None:
+    made = placeholder("x" * 20_000)
+    qtbot.addWidget(made)
+    holder = QWidget()
+    qtbot.addWidget(holder)
+    QVBoxLayout(holder).addWidget(made)
+    holder.ensurePolished()
+    assert holder.minimumSizeHint().width() < 200

@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.window.application import Application
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.shell.mark_dialog import MarkDialog
+from roofscope.app.window.tables.column_choice import TITLES
 from roofscope.profiling.results.marks import MOST_NOTE, Mark, pins_of
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_reader import load
@@ -101,3 +103,35 @@ def test_too_long_a_note_is_refused_in_a_sentence(open_window: OpenWindow, sessi
     assert not application.controller.mark(1, Mark(note="x" * (MOST_NOTE + 1)))
     assert "A note has at most" in application.panes.cards.notice_texts[-1]
     assert application.model.mark(1) == Mark()
+
+
+def test_details_and_table_show_pin_tags_and_note_as_they_change(
+    open_window: OpenWindow, session_file: Path
+) -> None:
+    application = open_window(session_file)
+    application.window.show()
+    point = application.model.session.points[0]
+    application.selection.select(point.number)
+    shown = application.panes.details.findChild(QLabel, "mark")
+    assert shown is not None
+    assert not shown.isVisible()
+    note = "<b>slow</b>\nsince the driver"
+    application.controller.mark(point.number, Mark("2026-01-02T03:04:05.678+00:00", note, ("retry", "a b")))
+    assert shown.isVisible()
+    assert shown.textFormat() is Qt.TextFormat.PlainText
+    assert shown.text() == f"Pinned: the baseline of its workload\nTags: retry, a b\n{note}"
+    column = TITLES.index("Mark")
+    row = application.table.row_of(point.number)
+    assert row is not None
+    text = "pinned · retry · a b · <b>slow</b> since the driver"
+    assert application.table.index(row, column).data() == text
+    application.table.sort(column)
+    assert application.table.row_of(point.number) == 0  # what is empty stands last
+    application.controller.mark(point.number, Mark())
+    assert not shown.isVisible()
+    again = application.table.row_for(point.number)
+    assert again is not None
+    assert again.mark == Mark()
+    other = application.model.session.points[7]
+    application.controller.mark(other.number, Mark(tags=("z",)))
+    assert application.table.row_of(other.number) == 0

@@ -27,6 +27,7 @@ from roofscope.app.window.application import Application
 from roofscope.app.window.commands import COMMANDS, Command, CommandId
 from roofscope.app.window.palette_entries import entries
 from roofscope.app.window.shell.palette import Palette
+from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.outcome import Measured
 from roofscope.tests.qt.conftest import OpenWindow
 from roofscope.tests.qt.test_runs import until_idle
@@ -61,64 +62,95 @@ def dialog_of(application: Application, kind: type[QDialog] = QDialog) -> QDialo
     return shown[-1]
 
 
-def test_from_the_start_to_an_export_by_the_keyboard_alone(
-    open_window: OpenWindow, qtbot: QtBot, tmp_path: Path
-) -> None:
-    application = open_window()
-    application.window.activateWindow()
-    qtbot.waitUntil(lambda: QApplication.focusWidget() is not None)
-    # What is measured: softmax alone.
+def choose_by_keys(application: Application, kernel: str) -> int:
+    """Tick this kernel alone; how many implementations that is."""
     press_keys(application, "Ctrl+F")
     tab_until("Untick what is shown")
     QTest.keyClick(focus(), Qt.Key.Key_Space)
     assert not any(application.library.checked().values())
     press_keys(application, "Ctrl+F")
-    type_into("softmax")
+    type_into(kernel)
     tab_until("Kernels and implementations")
     QTest.keyClick(focus(), Qt.Key.Key_Home)
-    kernels = application.library.kernels
-    for _ in range(len(kernels)):
-        if application.panes.library.tree.currentIndex().data() == "softmax":
+    tree = application.panes.library.tree
+    assert focus() is tree
+    for _ in range(len(application.library.kernels)):
+        if tree.currentIndex().data() == kernel:
             break
         QTest.keyClick(focus(), Qt.Key.Key_Down)
     QTest.keyClick(focus(), Qt.Key.Key_Space)
-    count = sum(map(len, application.library.checked().values()))
-    assert list(filter(None, application.library.checked().values()))
-    press_keys(application, "F5")
-    assert application.controller.is_running
+    return sum(map(len, application.library.checked().values()))
+
+
+def save_by_keys(application: Application, qtbot: QtBot, keys: str, target: Path) -> None:
+    """The dialog of these keys takes a name where the keyboard is, and Enter."""
+    press_keys(application, keys)
+    dialog = dialog_of(application, QFileDialog)
+    qtbot.waitUntil(lambda: dialog.isAncestorOf(QApplication.focusWidget() or application.window))
+    assert isinstance(focus(), QLineEdit)
+    press_keys_in(focus(), "Ctrl+A")
+    type_into(target.name)
+    QTest.keyClick(focus(), Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: application.window.said == f"Written to {target}")
+    back_to_the_window(application, qtbot)
+
+
+def back_to_the_window(application: Application, qtbot: QtBot) -> None:
+    """What a desktop does as a dialog closes; there is none here."""
+    application.window.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.activeWindow() is application.window)
+
+
+def press_keys_in(widget: QWidget, keys: str) -> None:
+    QTest.keySequence(widget, QKeySequence(keys))
+
+
+@pytest.mark.parametrize("by_button", [False, True])
+def test_from_the_start_to_a_report_by_the_keyboard_alone(
+    open_window: OpenWindow, qtbot: QtBot, tmp_path: Path, by_button: bool
+) -> None:
+    """No widget is given the focus by the test: it starts where the window puts it."""
+    application = open_window()
+    application.settings.folder = tmp_path  # as if the last file had gone there
+    application.window.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is not None)
+    count = choose_by_keys(application, "softmax")
+    assert count > 1
+    tab_until("fp16: Measure in float16")
+    QTest.keyClick(focus(), Qt.Key.Key_Space)  # a second type
+    assert application.panes.plan_bar.dtypes[Dtype.FLOAT16].isChecked()
+    if by_button:
+        tab_until("Run")
+        QTest.keyClick(focus(), Qt.Key.Key_Space)
+    else:
+        press_keys(application, "F5")
+    qtbot.waitUntil(lambda: application.controller.is_running)
     until_idle(application, qtbot)
-    assert len(application.model.session.points) == count
+    points = application.model.session.points
+    assert len({point.implementation.key for point in points}) == count
+    assert {point.job.workload.dtype for point in points} == {Dtype.FLOAT32, Dtype.FLOAT16}
     # What came of it: the first of two in the palette.
     press_keys(application, "Ctrl+Shift+P")
     palette = dialog_of(application, Palette)
     assert isinstance(palette, Palette)
-    palette.search.setFocus()
-    QTest.keyClicks(palette.search, "softmax triton")
-    wanted = palette.chosen
-    assert wanted is not None
-    QTest.keyClick(palette.search, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: palette.isAncestorOf(QApplication.focusWidget() or application.window))
+    type_into("softmax triton")
+    QTest.keyClick(focus(), Qt.Key.Key_Return)
     number = application.selection.number
     assert number is not None
     point = application.model.point(number)
     assert point is not None
     assert isinstance(point.outcome, Measured)
-    assert point.implementation.kernel == "softmax"
-    assert point.implementation.provider == "triton"
+    assert (point.implementation.kernel, point.implementation.provider) == ("softmax", "triton")
+    back_to_the_window(application, qtbot)
     # And out of the program.
-    target = tmp_path / "exports" / "out.csv"
-    target.parent.mkdir()
-    application.settings.folder = target.parent  # as if the last file had gone there
-    press_keys(application, "Ctrl+E")
-    dialog = dialog_of(application, QFileDialog)
-    name = dialog.findChild(QLineEdit)
-    assert name is not None
-    dialog.activateWindow()
-    name.setFocus()
-    name.selectAll()
-    QTest.keyClicks(name, target.name)
-    QTest.keyClick(name, Qt.Key.Key_Return)
-    qtbot.waitUntil(target.exists)
-    assert len(target.read_text().splitlines()) == count + 1
+    table, page = tmp_path / "out.csv", tmp_path / "out.html"
+    save_by_keys(application, qtbot, "Ctrl+E", table)
+    assert len(table.read_text().splitlines()) == len(points) + 1
+    save_by_keys(application, qtbot, "Ctrl+Shift+E", page)
+    text = page.read_text()
+    assert text.count("<svg") >= 1
+    assert all(point.implementation.label in text for point in points)
 
 
 def test_every_command_is_found_in_the_palette_by_its_name(

@@ -401,7 +401,7 @@ def test_a_trace_is_recorded_shown_and_written(open_window: OpenWindow, qtbot: Q
     kept = application.model.session.path.read_bytes()
     application.panes.trace.export(application.model.session.path)
     assert application.model.session.path.read_bytes() == kept
-    assert "is the name of a session" in application.panes.cards.notice_texts[-1]
+    assert "does not end in .json or .json.gz" in application.panes.cards.notice_texts[-1]
     assert b'"traceEvents"' in (tmp_path / "trace.json").read_bytes()
     assert (tmp_path / "trace.json.gz").read_bytes()[:2] == b"\x1f\x8b"
 

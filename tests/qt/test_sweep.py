@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QMouseEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.sweep.quantity import Quantity
@@ -291,7 +291,7 @@ def test_it_is_written_in_the_background(shown: Application, qtbot: QtBot, tmp_p
     assert "there is no folder" in noticed.args[0]
     with qtbot.waitSignal(pane.noticed) as noticed:
         pane.export(tmp_path / "a.roofscope")
-    assert "is the name of a session" in noticed.args[0]
+    assert "does not end in .svg, .png or .csv" in noticed.args[0]
 
 
 def test_a_picture_is_drawn_off_the_windows_thread(
@@ -359,3 +359,32 @@ def test_every_part_has_a_name(shown: Application) -> None:
     ):
         assert part.accessibleName()
     assert "vector_add fp32 on NVIDIA H200" in pane.accessibleDescription()
+
+
+def test_the_sweep_shows_what_the_windows_filter_keeps(shown: Application) -> None:
+    pane, filtered = pane_of(shown), shown.shown
+    scene = pane.scene
+    assert scene is not None
+    all_lines, kernel = {line.key for line in scene.legend}, scene.kernel
+    hidden = scene.legend[0]
+    filtered.show(filtered.filter.toggled(hidden.provider))
+    assert pane.scene is not None
+    assert {line.key for line in pane.scene.legend} == {
+        line.key for line in scene.legend if line.provider is not hidden.provider
+    }
+    assert hidden.key not in pane.legend.entries
+    filtered.show_all()
+    assert {line.key for line in pane.scene.legend} == all_lines
+    other = next(name for name in ("vector_add", "gelu") if name != kernel)
+    filtered.show(filtered.filter.isolating(other))
+    assert pane.scene.kernel == other
+    assert [pane.bar.kernels.itemText(place) for place in range(pane.bar.kernels.count())] == [other]
+    filtered.show_all()
+    number = pane.scene.lines[0].dots[1].number
+    filtered.show(filtered.filter.without([number]))
+    assert pane.scene.dot(number) is None
+    filtered.show(replace(filtered.filter, text="nothing has this"))
+    assert "filter" in pane.scene.why_empty
+    empty = pane.findChild(QLabel, "whyEmpty")
+    assert empty is not None
+    assert empty.isVisible()

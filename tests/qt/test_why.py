@@ -1,7 +1,7 @@
 """The details' four sentences, and facts that are folded as the user left them."""
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QLabel, QScrollArea
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.why import WhyTexts
@@ -54,3 +54,22 @@ def test_what_is_folded_is_not_built(open_window: OpenWindow):
     details = application.panes.details
     assert len(fold(details, "Build").findChildren(QLabel)) == 0
     assert len(fold(details, "Time").findChildren(QLabel)) > 4
+
+
+def test_facts_opened_at_the_lower_edge_come_into_view(open_window: OpenWindow, qtbot: QtBot) -> None:
+    application = open_window(GELU)
+    application.window.show()
+    application.selection.select(6)
+    details = application.panes.details
+    scroll = details.findChild(QScrollArea)
+    assert scroll is not None
+    facts = fold(details, "Work and roof")
+    qtbot.waitUntil(lambda: scroll.verticalScrollBar().maximum() > 0)
+    scroll.ensureWidgetVisible(facts, 0, 0)
+    qtbot.mouseClick(facts.button, Qt.MouseButton.LeftButton)
+
+    def is_in_view() -> bool:
+        top = facts.mapTo(scroll.viewport(), QPoint()).y()
+        return top >= 0 and (top + facts.height() <= scroll.viewport().height() or top == 0)
+
+    qtbot.waitUntil(lambda: facts.height() > 3 * facts.button.height() and is_in_view())

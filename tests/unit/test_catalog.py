@@ -63,6 +63,23 @@ def test_one_file_is_one_implementation_and_cuda_takes_a_pair(folder: Path) -> N
     assert found["library_theirs"] is Provider.LIBRARY
 
 
+def test_eager_versions_may_be_several_and_one_is_compiled(folder: Path) -> None:
+    (folder / "eager_by_addition.py").write_text("def run(x):\n    return x + x\n")
+    kernel = only_kernel(folder.parent)
+    other = kernel.implementation("eager_by_addition")
+    assert other
+    assert (other.provider, other.label) == (Provider.EAGER, "eager by addition")
+    assert [source.name for source in kernel.sources(other)] == ["eager_by_addition.py"]
+    plain, compiled = kernel.implementation("eager"), kernel.implementation("compile_default")
+    assert plain
+    assert compiled
+    (folder / "eager_by_addition.py").write_text("def run(x):\n    return 2 * x\n")
+    after = only_kernel(folder.parent)
+    assert (after.implementation("eager"), after.implementation("compile_default")) == (plain, compiled)
+    assert not kernel.is_unchanged(other)
+    assert kernel.is_unchanged(plain)
+
+
 def test_an_extension_is_one_file_and_needs_no_launcher(folder: Path) -> None:
     (folder / "cuda_ext_textbook.cu").write_text("// one")
     (folder / "cuda_external.cu").write_text("// a version for NVRTC, by its name")

@@ -1,5 +1,6 @@
 """Where things stand in pixels: inside the plot, on their line, and never on each other."""
 
+import math
 from functools import partial
 from pathlib import Path
 
@@ -198,3 +199,37 @@ def test_no_leader_goes_through_a_text(name: str) -> None:
         others = [label_box(other, view, FONT) for other in labels if other is not label]
         for piece in boxes_along((x, y), (x + dx, y + dy), 0.5, 1.0):
             assert not any(map(piece.meets, others)), label.text
+
+
+@pytest.mark.parametrize("name", ["h200", "h200-tour", "h200-gelu"])
+@pytest.mark.parametrize("size", [(1178, 620), (700, 380), (505, 280), (2400, 1300)])
+def test_no_leader_goes_through_another_marker(name: str, size: tuple[float, float]) -> None:
+    session = load(Path(f"assets/sessions/{name}.roofscope"))
+    scene = build_scene(session, all_points(session))
+    view, _, labels = placed(scene, *size)
+    assert labels
+    near = scene.marker / 2 + 8  # what covers the point itself
+    for label in labels:
+        if not label.has_leader:
+            continue
+        start = (view.px(label.x), view.py(label.y))
+        dx, dy = label.leader_end(FONT.size)
+        pieces = boxes_along(start, (start[0] + dx, start[1] + dy), 0.0, 1.0)
+        line = [(piece.left, piece.top) for piece in pieces]
+        for point in (*scene.points, *scene.ghosts):
+            place = (view.px(point.x), view.py(point.y))
+            if math.dist(place, start) > near:
+                distance = min(math.dist(place, spot) for spot in line)
+                assert distance >= scene.marker / 2, (label.text, point.name)
+
+
+def test_points_alone_far_below_their_roof_are_named() -> None:
+    session = load(Path("assets/sessions/h200.roofscope"))
+    scene = build_scene(session, all_points(session))
+    _, _, labels = placed(scene, 1178, 620)
+    best = {group.points[0].number for group in scene.groups}
+    named = {label.number: label.text for label in labels if label.number not in best}
+    assert len(named) > 3
+    points = {point.number: point for point in scene.points}
+    assert all(text == f"{points[number].kernel} {points[number].name}" for number, text in named.items())
+    assert all((points[number].fraction or 0) < 0.5 for number in named)

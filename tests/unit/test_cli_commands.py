@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -21,15 +22,18 @@ from roofscope.app.cli.documents import (
     DoctorDocument,
     Document,
     ListDocument,
+    PinDocument,
     ProjectDocument,
     RunDocument,
+    SweepDocument,
     WhyDocument,
 )
+from roofscope.app.cli.errors import BUSY, DONE, INCONCLUSIVE, OUTPUT_LOST, PIPE_CLOSED, SOME_FAILED, USAGE
 from roofscope.app.cli.run import RunOptions, run
 from roofscope.profiling.doctor import Check, CheckState, Part
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.catalog import SourceFile
-from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.generated import Code, CodeKind
 from roofscope.profiling.results.outcome import Failed, FailureKind, Flag, Stage
 from roofscope.profiling.results.session_reader import load
@@ -291,8 +295,136 @@ def test_source_says_how_two_points_differ(call) -> None:
 
 def test_source_says_what_is_known_of_a_launch(call) -> None:
     out = call("source", H200, "softmax/triton_online", "--launch").out
-    assert re.search(r"^_softmax\n", out)
+    header = "==> softmax / Triton online, point 101, kernel 1 of 1 <==\n_softmax\n"
+    assert out.startswith(header)
     assert re.search(r"Registers +32\n", out)
+    assert re.search(r"Not recorded +grid and block, occupancy; measure it again\n", out)
+    two = call("source", H200, "add_rms_norm/eager", "--launch").out
+    assert two.count("==> add_rms_norm / eager PyTorch, point 137, kernel ") == 2
+
+
+def test_source_prints_what_there_is_and_says_what_is_not(call) -> None:
+    called = call("source", H200, "softmax/triton_online", "--launch", "--ptx", "--sass")
+    assert called.code == 1
+    assert "_softmax" in called.out
+    assert (
+        called.err.count("kept no generated code of softmax / Triton online. Measure it again with `roof")
+        == 1
+    )
+    refused = call("source", H200, "softmax/triton_online", "--ptx", "--json")
+    assert (refused.code, refused.out) == (2, "")
+
+
+def test_a_name_that_is_like_no_other_lists_a_few(call) -> None:
+    said = call("source", H200, "xyz").err
+    assert said.startswith("There is no implementation 'xyz'; choose from ")
+    assert re.search(r" and \d\d+ more\.\n$", said)
+    assert len(said) < 400
+    assert said.count("/") == 8
+    of_kernel = call("source", H200, "gelu").err
+    for name in ("compile_default", "cuda_sigmoid", "eager", "triton_sigmoid"):
+        assert f" gelu/{name}," in of_kernel
+    with_name = call("source", H200, "libraryy_liger_of_softmax_and_of_much_else").err
+    assert "softmax/library_liger" in with_name
+    assert len(call("source", H200, "x" * 5000).err) < 600
+
+
+POINTED = {
+    "why": ("why", H200, "@"),
+    "source": ("source", H200, "@"),
+    "pin": ("pin", H200, "@"),
+    "compare": ("compare", H200, "--history", "@"),
+    "diff": ("source", H200, "1", "--diff", "@"),
+}
+
+
+@pytest.mark.parametrize("name", POINTED)
+@pytest.mark.parametrize(
+    ("point", "more", "said"),
+    [
+        ("999", (), "has no point 999; its points are 1 to 293."),
+        ("9" * 5000, (), "has no point 999999999999999999; its points are 1 to 293."),
+        (
+            "softmax/triton_onlin",
+            (),
+            "no implementation 'softmax/triton_onlin'; did you mean 'softmax/",
+        ),
+        (
+            "softmax/eager",
+            ("--size", "rows=7"),
+            "softmax/eager is not in this session at rows=7, only at rows=",
+        ),
+        ("softmax/eager", ("--dtype", "fp32"), "softmax/eager is not in this session in fp32, only in bf16."),
+        ("softmax/eager", ("--dtype", "fp31"), "there is no element type 'fp31'; choose from"),
+    ],
+)
+def test_a_point_is_named_and_refused_in_the_same_way(
+    call, name: str, point: str, more: tuple[str, ...], said: str
+) -> None:
+    called = call(*(point if word == "@" else word for word in POINTED[name]), *more)
+    assert (called.code, called.out) == (2, "")
+    assert said in called.err
+
+
+@pytest.mark.parametrize("name", ["why", "source", "pin", "compare"])
+def test_a_number_is_one_point_whatever_its_type(call, name: str) -> None:
+    called = call(*("1" if word == "@" else word for word in POINTED[name]), "--dtype", "bf16")
+    assert (called.code, called.out) == (2, "")
+    assert called.err == "Point 1 is one by its number; leave --dtype and --size out.\n"
+
+
+def test_of_a_number_and_a_name_the_type_is_meant_for_the_name(call) -> None:
+    called = call("source", H200, "1", "--diff", "softmax/eager", "--dtype", "bf16")
+    assert (called.code, called.err) == (0, "")
+    assert call("why", GELU, "--dtype", "fp32").code == call("pin", GELU, "--size", "n=1").code == 2
+
+
+PRINTING = ("list", "show", "why", "compare", "plot", "pin", "source", "trace", "run")
+
+
+@pytest.mark.parametrize("name", PRINTING)
+def test_what_is_printed_can_be_had_as_json(name: str, call) -> None:
+    assert "--json" in call(name, "--help").out
+
+
+def test_each_exit_code_is_in_the_help(call) -> None:
+    said = " ".join(call("--help").out.split())
+    for code in (DONE, SOME_FAILED, USAGE, INCONCLUSIVE, OUTPUT_LOST, BUSY, PIPE_CLOSED):
+        assert re.search(rf"[:;] {code} ", said), code
+
+
+def test_pins_are_printed_as_json(call, tmp_path: Path) -> None:
+    path = tmp_path / "a.roofscope"
+    shutil.copy(GELU, path)
+    assert msgspec.json.decode(call("pin", path, "--json").out, type=PinDocument).marks == ()
+    called = call("pin", path, "6", "--note", "keep", "--tag", "best", "--json")
+    [mark] = msgspec.json.decode(called.out, type=PinDocument).marks
+    assert (mark.point, mark.implementation, mark.note, mark.tags) == (
+        6,
+        "gelu/cuda_textbook",
+        "keep",
+        ("best",),
+    )
+    assert mark.pinned_at
+    assert call("pin", path, "--json").out == called.out
+
+
+def test_a_sweep_is_printed_as_json(call, tmp_path: Path) -> None:
+    called = call("plot", H200, "--kernel", "softmax", "--y", "time", "--json")
+    document = msgspec.json.decode(called.out, type=SweepDocument)
+    assert (document.kernel, document.dtype, document.unit) == ("softmax", Dtype.BFLOAT16, "s")
+    points = {point.number: point for point in load(H200).points}
+    for implementation in document.implementations:
+        for size in implementation.sizes:
+            point = points[size.point]
+            assert point.implementation.stem == implementation.implementation
+            assert size.value == (point.measured.time.median_s if point.measured else None)
+            assert bool(size.reason) is (point.measured is None)
+    out = tmp_path / "a.svg"
+    drawn = call("plot", H200, "--kernel", "softmax", "--y", "time", "--json", "--out", out)
+    assert drawn.out == called.out
+    assert out.read_text().startswith("<svg")
+    assert call("plot", H200, "--sweep", "--table", "--json").code == 2
 
 
 @pytest.mark.parametrize(
@@ -302,7 +434,7 @@ def test_source_says_what_is_known_of_a_launch(call) -> None:
         (("999",), "has no point 999; its points are 1 to 293."),
         (("softmax/triton_online", "--ptx"), "kept no generated code of softmax / Triton online."),
         (("softmax/triton_online", "--size", "rows=7"), "is not in this session at rows=7, only at"),
-        (("copy/eager", "--diff", "1", "--json"), "--diff prints text"),
+        (("copy/eager", "--diff", "1", "--json"), "--diff compares the files"),
     ],
 )
 def test_source_refuses_in_a_sentence(call, words: tuple[str, ...], said: str) -> None:
@@ -349,7 +481,6 @@ def test_why_says_four_sentences_of_the_point_that_is_named(call) -> None:
     ("point", "says"),
     [
         ("99", "has no point 99; its points are 1 to 14"),
-        ("1", "Point 1, gelu / Triton textbook, has no time"),
         ("gelu/cuda_textbok", "did you mean 'gelu/cuda_textbook'?"),
     ],
 )
@@ -362,7 +493,7 @@ def test_why_refuses_a_point_that_it_cannot_explain(call, point: str, says: str)
 
 def test_the_compile_report_says_whether_compiling_is_worth_it(call) -> None:
     said = call("compile-report", GELU).out
-    assert "Worth compiling: no. Mode default is 0.945× as fast as eager" in said
+    assert "Worth compiling: no. Mode default is 0.946× as fast as eager" in said
     assert "Compiling is worth it for 0 of 2 workloads." in said
     assert "there is no compiled kernel 'softmax'" in call("compile-report", GELU, "softmax").err.lower()
     document = msgspec.json.decode(call("compile-report", GELU, "--json").out, type=CompileDocument)

@@ -56,7 +56,7 @@ def test_a_file_gets_si_values_and_their_name(tmp_path: Path) -> None:
         (("--pivot", "rows"), "No point has an axis 'rows'; the axes here are n."),
         (("--pivot", "n", "--value", "speed"), "There is no value 'speed'"),
         (("--pivot", "n", "--csv"), "leave --csv, --json, --png and --svg out"),
-        (("--pivot", "n", "--out", "a.png"), "names a .png file; end it in .csv"),
+        (("--pivot", "n", "--out", "a.png"), "does not end in .csv"),
     ],
 )
 def test_a_mistake_is_one_sentence(words: tuple[str, ...], sentence: str) -> None:

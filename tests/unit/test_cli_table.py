@@ -20,6 +20,8 @@ from roofscope.app.presentation.formatting import (
     spread_text,
     time_text,
 )
+from roofscope.app.presentation.why import limited_by_text
+from roofscope.profiling.analysis.advice.case import Cases
 from roofscope.profiling.analysis.comparison import Baselines
 from roofscope.profiling.analysis.verdict import flags_of, verdict
 from roofscope.profiling.paths import ASSETS
@@ -104,7 +106,7 @@ def recorded(name: str) -> Session:
 def cells_of(name: str) -> list[dict[str, str]]:
     """The figures of every measured point, by the title of their column."""
     session = recorded(name)
-    baselines = Baselines(session.points)
+    baselines, cases = Baselines(session.points), Cases(session)
     found: list[dict[str, str]] = []
     for point in session.points:
         if point.measured:
@@ -116,7 +118,7 @@ def cells_of(name: str) -> list[dict[str, str]]:
                     "95 % CI": spread_text(time.median_s, time.bounds_s, len(time.samples_s)),
                     "speed-up": speed_up_short_text(speed_up) if speed_up else MISSING,
                     "of roof": percent_text(verdict(point, session).fraction_of_roof),
-                    "limited by": str(verdict(point, session).kind),
+                    "limited by": limited_by_text(case) if (case := cases.of(point)) else "",
                     "bandwidth": bandwidth_text(point.achieved_bandwidth),
                     "rate": flop_rate_text(point.achieved_flop_rate or None),
                     "error": error_text(point.measured.verification.relative_error),

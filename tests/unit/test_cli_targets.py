@@ -1,5 +1,6 @@
 """What a command may write: never the session it reads, never a name that promises something else."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import pytest
 import typer
 
 from roofscope.app.cli.export import export_session
-from roofscope.app.cli.trace import Wanted, choose_point, record_trace
+from roofscope.app.cli.points import point_named
+from roofscope.app.cli.trace import Wanted, record_trace
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.spec import Dtype, Work
 from roofscope.profiling.results.session_reader import load
@@ -36,22 +38,26 @@ def test_an_export_never_overwrites_its_session(session: Path, capsys: pytest.Ca
         load(source)
 
 
-@pytest.mark.parametrize("name", ["b.roofscope", "b.json", "b.PNG"])
+@pytest.mark.parametrize("name", ["b.roofscope", "b.json", "b.PNG", "b.txt", "b", "b.csv.bak"])
 def test_an_export_refuses_the_suffix_of_another_format(
     session: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = session.parent / name
     with pytest.raises(typer.Exit):
         export_session(session, ["csv"], out)
-    assert "end it in .csv" in capsys.readouterr().err
+    assert f"{out} does not end in .csv; name it b" in capsys.readouterr().err
     assert not out.exists()
 
 
-def test_an_export_may_have_any_other_name(session: Path) -> None:
-    for name in ("b.csv", "b.txt", "b"):
-        out = session.parent / name
-        assert export_session(session, ["csv"], out) == [out]
-        assert out.read_text().startswith("number,")
+def test_a_name_may_end_in_capitals_and_a_pipe_in_anything(session: Path) -> None:
+    out, pipe = session.parent / "b.CSV", session.parent / "pipe"
+    assert export_session(session, ["csv"], out) == [out]
+    assert out.read_text().startswith("number,")
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert export_session(session, ["csv"], pipe) == [pipe]
+    assert os.read(reader, 7) == b"number,"
+    os.close(reader)
 
 
 def trace(session: Path, out: Path) -> int:
@@ -63,10 +69,11 @@ def trace(session: Path, out: Path) -> int:
     ("name", "sentence"),
     [
         ("a.roofscope", "is the session itself"),
-        ("b.roofscope", "end it in .json or .json.gz"),
-        ("b.csv", "end it in .json or .json.gz"),
-        ("none/b.json", "cannot be written: No such file or directory."),
-        ("", "cannot be written: Is a directory."),
+        ("b.roofscope", "b.roofscope does not end in .json or .json.gz; name it b.json"),
+        ("b.csv", "does not end in .json or .json.gz"),
+        ("b.gz", "does not end in .json or .json.gz"),
+        ("none/b.json", "none; make it first."),
+        ("", "is a folder; name a file in it, such as"),
     ],
 )
 def test_a_trace_refuses_its_target_before_it_measures(
@@ -85,16 +92,16 @@ def test_a_trace_says_which_types_were_measured(capsys: pytest.CaptureFixture[st
         (
             "softmax/eager",
             Dtype.BFLOAT16,
-            "softmax/eager was not measured in bf16, only in",
+            "softmax/eager is not in this session in bf16, only in",
         ),
         ("softmax/eagr", None, "did you mean 'softmax/eager'?"),
     ):
         with pytest.raises(typer.Exit):
-            choose_point(session, Wanted(name, dtype, {}))
+            point_named(session, name, dtype, timed=True)
         assert sentence in capsys.readouterr().err
     with pytest.raises(typer.Exit):
-        choose_point(empty_session(), Wanted("softmax/eager", None, {}))
-    assert "holds no measured point" in capsys.readouterr().err
+        point_named(empty_session(), "softmax/eager", timed=True)
+    assert "holds no point; run a kernel first." in capsys.readouterr().err
 
 
 def test_a_trace_is_of_the_size_that_is_named_or_of_the_largest(capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,12 +113,12 @@ def test_a_trace_is_of_the_size_that_is_named_or_of_the_largest(capsys: pytest.C
     job = msgspec.structs.replace(small.job, workload=workload, work=Work(1, 1, 1))
     session.points = (msgspec.structs.replace(small, job=job), large)
     rows = large.job.workload.sizes["rows"]
-    assert choose_point(session, Wanted("softmax/eager", None, {})) is session.points[1]
-    assert choose_point(session, Wanted("softmax/eager", None, {"rows": rows // 2})) is session.points[0]
+    assert point_named(session, "softmax/eager", timed=True) is session.points[1]
+    assert point_named(session, "softmax/eager", None, {"rows": rows // 2}, timed=True) is session.points[0]
     with pytest.raises(typer.Exit):
-        choose_point(session, Wanted("softmax/eager", None, {"rows": 5}))
+        point_named(session, "softmax/eager", None, {"rows": 5}, timed=True)
     said = capsys.readouterr().err
-    assert "softmax/eager was not measured at rows=5, only at rows=" in said
+    assert "softmax/eager is not in this session at rows=5, only at rows=" in said
     assert session.points[0].job.workload.size_label in said
 
 

@@ -22,6 +22,7 @@ from roofscope.app.presentation.compare.table import (
 from roofscope.app.presentation.roofline.points import all_points
 from roofscope.app.presentation.roofline.scene import ChartOptions, build_scene
 from roofscope.app.presentation.roofline.svg import roofline_svg
+from roofscope.profiling.analysis.between_runs import USUAL
 from roofscope.profiling.analysis.comparison import compare
 from roofscope.profiling.analysis.pairs import (
     Change,
@@ -30,6 +31,7 @@ from roofscope.profiling.analysis.pairs import (
     pairs_of_sessions,
     regressions,
 )
+from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.outcome import Failed, FailureKind, Stage, TimeStats
@@ -157,6 +159,120 @@ def test_unchanged_sources_tell_how_much_comes_from_measuring_apart(session: Ses
     notes = " ".join(sessions_table(session, later).notes)
     assert "rows of unchanged source differ by" in notes
     assert "at most: so much comes from measuring apart" in notes
+
+
+def drifted(session: Session, factors: tuple[float, ...], edited: int, by: float) -> Session:
+    """Measured again: unchanged rows are slower by these factors in turn, one edited row by its own."""
+    order = {point.number: rank for rank, point in enumerate(measured(session))}
+
+    def change(point: Point) -> Point:
+        if point.measured is None:
+            return point
+        is_edited = point.number == edited
+        factor = by if is_edited else factors[order[point.number] % len(factors)]
+        made = replace(point.implementation, source_hash="e" * 64) if is_edited else point.implementation
+        outcome = replace(point.measured, time=slowed(point.measured.time, factor))
+        return replace(point, implementation=made, outcome=outcome)
+
+    return changed(session, change)
+
+
+def test_what_unchanged_code_differs_by_is_no_slowness(session: Session) -> None:
+    """An edit that is 0.7 % slower, where unchanged rows are slower by up to 0.8 %."""
+    narrow = changed(session, lambda point: replace(point, recorded_at=point.recorded_at))
+    edited = measured(session)[0].number
+
+    def sharp(point: Point) -> Point:
+        if point.measured is None:
+            return point
+        time = point.measured.time
+        time = replace(time, low_s=time.median_s * 0.9999, high_s=time.median_s * 1.0001)
+        return replace(point, outcome=replace(point.measured, time=time))
+
+    before = changed(narrow, sharp)
+    later = drifted(before, (0.996, 1.004, 1.008, 1.002), edited, 1.007)
+    found = pairs_of_sessions(before, later)
+    pair = next(pair for pair in found.pairs if pair.a.point.number == edited)
+    raw, _ = compare(
+        pair.a.point.measured.time, pair.b.point.measured.time, in_turn=False, comparisons=len(found.pairs)
+    )
+    assert raw.distinguishable  # as of one run
+    assert {each.change for each in found.pairs} == {Change.ALIKE}
+    assert regressions(found.pairs, 0) == []
+    assert pair.between_runs > found.apart.most > 0
+    assert "and each interval holds" in " ".join(sessions_table(before, later).notes)
+    slow = pairs_of_sessions(before, drifted(before, (0.996, 1.004, 1.008, 1.002), edited, 1.1)).pairs
+    assert [each.a.point.number for each in regressions(slow, 0)] == [edited]
+
+
+def test_one_slow_row_excuses_no_other(session: Session) -> None:
+    """The middle of the unchanged rows counts: after an update of a compiler all are unchanged."""
+    first, second, *_ = measured(session)
+    later = slower(slower(session, first.number, 3.0), second.number, 1.5)
+    assert {each.a.point.number for each in regressions(pairs_of_sessions(session, later).pairs, 5)} == {
+        first.number,
+        second.number,
+    }
+
+
+def test_where_nothing_says_how_far_runs_lie_apart_the_recorded_figure_counts(session: Session) -> None:
+    point = measured(session)[0]
+    time = point.measured.time
+    sharp = replace(time, low_s=time.median_s * 0.9999, high_s=time.median_s * 1.0001)
+    one = replace(point, outcome=replace(point.measured, time=sharp))
+    session.points = (one,)
+    assert [p.change for p in pairs_of_sessions(session, slower(session, one.number, 1.01)).pairs] == [
+        Change.ALIKE
+    ]
+    [pair] = pairs_of_sessions(session, slower(session, one.number, 1.03)).pairs
+    assert pair.change is Change.SLOWER
+    assert pytest.approx(pair.between_runs, rel=0.01) == USUAL
+    [alone] = [note for note in sessions_table(session, slower(session, 1, 1.03)).notes if "apart" in note]
+    assert alone.endswith("the intervals hold 1.5 % for what two runs of unchanged code differ by.")
+
+
+def failed(session: Session, number: int) -> Session:
+    def fail(point: Point) -> Point:
+        gone = Failed(FailureKind.WRONG_VALUES, Stage.VERIFY, "It is wrong at row 3.")
+        return replace(point, outcome=gone) if point.number == number else point
+
+    return changed(session, fail)
+
+
+def test_a_pin_without_a_time_is_listed_with_its_reason(session: Session) -> None:
+    first, second, *_ = [p for p in measured(session) if p.implementation.kernel == "softmax"]
+    broken = pinned(failed(session, first.number), first.number, second.number)
+    [pair] = pairs_of_pins(broken)
+    assert (pair.a.point.number, pair.b.point.number if pair.b else None) == (second.number, first.number)
+    assert pair.change is Change.FAILS
+    table = pins_table(broken)
+    assert table.rows[0].cells[titled("Time B")] == str(FailureKind.WRONG_VALUES)
+    assert table.rows[0].state == "bad"
+    assert any(note.endswith("It is wrong at row 3.") for note in table.notes)
+    alone = pins_table(pinned(broken, first.number))
+    assert alone.rows[0].cells[titled("Time A")] == str(FailureKind.WRONG_VALUES)
+    assert any(note.endswith("It is wrong at row 3.") for note in alone.notes)
+
+
+def test_what_could_not_be_measured_before_and_is_now_is_a_row(session: Session) -> None:
+    number = measured(session)[0].number
+    found = pairs_of_sessions(failed(session, number), session).pairs
+    [pair] = [pair for pair in found if pair.a.point.number == number]
+    assert pair.change is Change.ONLY_NOW
+    assert regressions([pair], 0) == []
+
+
+def test_two_kinds_of_device_are_never_two_of_the_first(session: Session) -> None:
+    other = changed(session, lambda point: point)
+    assert session.device
+    session.origins = other.origins = ()
+    other.device, other.points = replace(session.device, name="NVIDIA L4", uuid="GPU-other"), ()
+    [note] = [note for note in sessions_table(session, other).notes if "kinds" in note]
+    assert note == "A was measured on NVIDIA H200 and B on NVIDIA L4, which are two kinds of device."
+    cpu = replace(session.device, kind=DeviceKind.CPU, name="AMD EPYC", uuid="cpu-1")
+    session.device, other.device = cpu, replace(cpu, uuid="cpu-2")
+    notes = sessions_table(session, other).notes
+    assert "A and B were measured on two machines, each with one AMD EPYC." in notes
 
 
 def test_what_fails_now_is_no_silence(session: Session) -> None:

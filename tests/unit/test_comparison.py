@@ -19,6 +19,7 @@ from roofscope.profiling.analysis.comparison import (
     compare,
     speed_up,
 )
+from roofscope.profiling.analysis.statistics import median_interval
 from roofscope.profiling.analysis.verdict import own_flags
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
@@ -131,6 +132,61 @@ def in_rounds(number: int, samples_s: list[float], provider: Provider = Provider
     return Point(number, JOB, implementation, outcome, RECORDED_AT)
 
 
+def timed(samples_s: list[float]) -> TimeStats:
+    bounds = median_interval(samples_s)
+    rounds = tuple(range(len(samples_s)))
+    return TimeStats(bounds.median, bounds.low, bounds.high, tuple(samples_s), 8, rounds)
+
+
+def beside_other_work(rng: random.Random) -> tuple[TimeStats, TimeStats]:
+    """A calm one that stops after 30 rounds, and one whose later blocks run on an idle machine."""
+    calm = [2e-6 * math.exp(rng.gauss(0, 0.01)) for _ in range(30)]
+    levels = [1.8e-4] * 30 + [6e-5] * 60
+    loud = [level * math.exp(rng.gauss(0, 0.4)) for level in levels]
+    return timed(calm), timed(loud)
+
+
+def test_a_ratio_is_that_of_the_times_beside_it_whatever_the_rounds_say() -> None:
+    rng = random.Random(1)
+    for _ in range(20):
+        calm, loud = beside_other_work(rng)
+        found, rounds = compare(loud, calm, in_turn=True)
+        in_rounds_alone = median(a / b for a, b in zip(loud.samples_s, calm.samples_s, strict=False))
+        assert rounds == 30
+        assert found.ratio == pytest.approx(loud.median_s / calm.median_s)
+        assert in_rounds_alone > 1.5 * found.ratio  # which was said beside these medians
+        assert found.low < found.ratio < in_rounds_alone < found.high  # both may be true
+
+
+def test_where_rounds_and_medians_agree_the_rounds_give_the_interval() -> None:
+    """A drift common to both: each time is known to 5 %, and their ratio to a fraction of one."""
+    rng = random.Random(2)
+    drift = [0.1 * i / 60 for i in range(60)]
+    one, other = (timed([1e-5 * math.exp(at + rng.gauss(0, 0.002)) for at in drift]) for _ in range(2))
+    found, _ = compare(one, other, in_turn=True)
+    apart, _ = compare(one, other, in_turn=False)
+    assert found.ratio == apart.ratio == one.median_s / other.median_s
+    assert found.relative_half_width < 0.01
+    assert apart.relative_half_width > 0.05
+
+
+def test_what_spans_a_factor_of_two_is_shown_by_its_ends() -> None:
+    calm, loud = beside_other_work(random.Random(3))
+    slow, fast = (
+        Point(
+            number, JOB, EAGER.implementation, msgspec.structs.replace(measured(1.0), time=time), RECORDED_AT
+        )
+        for number, time in ((2, loud), (1, calm))
+    )
+    found = speed_up(slow, fast)
+    assert found
+    assert found.is_wide
+    text = speed_up_short_text(found)
+    assert text.endswith("× slower")
+    assert " to " in text
+    assert "±" not in text
+
+
 def test_ten_equals_share_their_five_per_cent() -> None:
     """Each with the fastest of them, which is fast by luck."""
     rng = random.Random(4)
@@ -210,3 +266,16 @@ def test_bounds_that_no_run_gives_make_the_ratio_unknown(bounds_s: tuple[float, 
     other = TimeStats(1.0, 0.9, 1.1, (1.0,) * 5, 1)
     comparison, rounds = compare(odd, other, in_turn=False)
     assert (comparison.low, comparison.high, rounds) == (0.0, math.inf, 0)
+
+
+def test_a_users_function_in_pytorch_is_compared_with_eager_and_is_not_the_baseline() -> None:
+    own = msgspec.structs.replace(
+        point(Provider.EAGER, 1e-3),
+        number=2,
+        implementation=Implementation("softmax", Provider.EAGER, "mine", "other"),
+    )
+    compiled = point(Provider.COMPILE, 1e-3, compile_s=1.0)
+    for points in ([EAGER, own, compiled], [own, EAGER, compiled]):
+        assert baseline_of(own, points) is EAGER
+        assert BreakEven(points).calls(compiled) == BreakEven([EAGER, compiled]).calls(compiled)
+    assert baseline_of(own, [own]) is own

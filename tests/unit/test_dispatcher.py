@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.supervision.dispatcher import Assignment, Dispatcher
 from roofscope.profiling.supervision.protocol import Probe, Run
@@ -9,6 +10,7 @@ from roofscope.profiling.supervision.run_events import (
     Banner,
     BecameIdle,
     CeilingsComplete,
+    CodeArrived,
     EnvironmentKnown,
     OutcomeArrived,
     Progressed,
@@ -113,6 +115,21 @@ def test_a_job_given_up_half_way_is_not_passed_over_in_silence() -> None:
     assert rest.job.implementations == JOBS[1].job.implementations[1:]
     count = len(rest.job.implementations)
     assert shared.left_text == f"{count} of gelu were not run: their devices gave up; run them again."
+
+
+def test_generated_code_alone_does_not_count_as_heard() -> None:
+    """Where the worker gives up then, another device takes the job whole."""
+    shared = dispatcher(*JOBS[:2])
+    shared.assign()
+    code = CodeArrived(JOBS[1].job, JOBS[1].job.implementations[0], ())
+    assert shared.hear(TWIN.uuid, code, now=1.0) == replace(code, job=_on(JOBS[1].job, "cuda:1"))
+    shared.hear(TWIN.uuid, BecameIdle(), now=1.0)
+    finish(shared, DEVICE.uuid, JOBS[0])
+    assert given(shared.assign()) == [("cuda:0", "job-2")]
+
+
+def _on(job: Job, device: str) -> Job:
+    return replace(job, device=device)
 
 
 def test_a_lost_worker_costs_its_device_no_further_job() -> None:

@@ -109,3 +109,9 @@ def test_sizes_fold_powers_of_1024() -> None:
 
 def test_waits() -> None:
     assert [f.duration_text(s) for s in (0.4, 59.4, 125, 3800)] == ["0 s", "59 s", "2 min 5 s", "1 h 3 min"]
+
+
+def test_an_end_that_is_not_one_does_not_read_as_one() -> None:
+    assert f.range_text(0.995, 0.9996) == "0.995 to 0.9996"
+    assert f.range_text(1.0004, 1.02) == "1.0004 to 1.02"
+    assert f.range_text(0.995, 1.0) == "0.995 to 1.00"

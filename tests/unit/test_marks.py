@@ -1,6 +1,8 @@
 """Pins, notes and tags of points: as values, in the session's file, from the command line."""
 
 import contextlib
+import csv
+import json
 import shutil
 import sqlite3
 from pathlib import Path
@@ -9,6 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from roofscope.app.cli.commands import cli
+from roofscope.app.presentation.compare.marks_text import mark_lines, workload_name
+from roofscope.app.presentation.report.content import judged_rows, result_rows
+from roofscope.profiling.analysis.export import csv_report, json_report
+from roofscope.profiling.analysis.flatten import point_records
+from roofscope.profiling.analysis.frame import make_frame
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.marks import MOST_NOTE, Mark, pins_of, tags_of, why_unfit, with_mark
 from roofscope.profiling.results.session_file import save_whole
@@ -136,7 +143,7 @@ def test_a_point_is_pinned_from_the_command_line(path: Path) -> None:
     assert run("pin", path) == (0, f"{path} has no pin, note or tag.\n")
     code, output = run("pin", path, point.number, "--note", "keep\nthis", "--tag", "release")
     assert code == 0
-    assert "pinned; the first pin: the baseline; tags release; note: keep this" in output
+    assert "pinned; its workload's first pin: the baseline; tags release; note: keep this" in output
     mark = load(path).marks[point.number]
     assert (mark.note, mark.tags) == ("keep\nthis", ("release",))
     listed = run("pin", path)[1]
@@ -148,6 +155,55 @@ def test_a_point_is_pinned_from_the_command_line(path: Path) -> None:
     assert load(path).marks[point.number] == Mark(note="keep\nthis")
     assert "nothing is left" in run("pin", path, point.number, "--remove", "--note", "")[1]
     assert load(path).marks == {}
+
+
+def test_a_note_needs_no_pin(path: Path) -> None:
+    point = next(point for point in load(path).points if point.measured)
+    code, output = run("pin", path, point.number, "--note", "odd", "--no-pin")
+    assert (code, load(path).marks) == (0, {point.number: Mark(note="odd")})
+    assert f"{workload_name(point)}, {point.implementation.label}: not pinned; note: odd." in output
+    assert point.job.workload.dtype.label in output
+    assert run("pin", path, point.number, "--no-pin")[0] == 2
+    run("pin", path, point.number)
+    run("pin", path, point.number, "--tag", "x", "--no-pin")
+    assert load(path).marks[point.number].is_pinned
+
+
+def test_marks_are_in_every_export_and_in_show(path: Path) -> None:
+    other, point = [point for point in load(path).points if point.measured][:2]
+    assert other.job == point.job
+    add_marks(path, (point.number, PIN.noted("best, so far\n=1+1")))
+    session = load(path)
+    record = json.loads(json_report(session))["points"][point.number - 1]
+    assert (record["number"], record["pinned"], record["tags"]) == (point.number, True, "; ".join(PIN.tags))
+    assert record["note"] == "best, so far\n=1+1"
+    frame = make_frame([session])
+    assert frame["pinned"].sum() == 1
+    assert list(frame.loc[frame["pinned"], "number"]) == [point.number]
+    rows = list(csv.DictReader(csv_report(session).splitlines(keepends=True)))
+    [row] = [row for row in rows if row["pinned"] == "True"]
+    assert row["tags"] == "; ".join(PIN.tags)
+    assert "best, so far" in row["note"]
+    code, output = run("show", path)
+    assert code == 0
+    assert mark_lines(session)[0] in output.splitlines()
+
+
+def test_a_pinned_baseline_is_that_of_the_table_and_of_the_exports_too(path: Path) -> None:
+    other, point = [point for point in load(path).points if point.measured][:2]
+    add_marks(path, (point.number, Mark(pinned_at=AT)))
+    session = load(path)
+    records = {each.number: each for each in point_records(session)}
+    assert records[point.number].speed_up_verdict == "baseline"
+    assert records[other.number].speed_up_baseline == point.implementation.stem
+    assert point.measured
+    assert other.measured
+    expected = point.measured.time.median_s / other.measured.time.median_s
+    assert records[other.number].speed_up == pytest.approx(expected)
+    shown = [line for line in run("show", path)[1].splitlines() if "baseline" in line]
+    assert any(point.implementation.label in line for line in shown)
+    row = next(row for row in result_rows(judged_rows(session), session) if row.number == point.number)
+    assert "baseline" in [cell.text for cell in row.cells]
 
 
 def test_the_first_pin_of_a_name_is_of_its_largest_workload(path: Path) -> None:
@@ -180,3 +236,39 @@ def test_what_cannot_be_pinned_is_said(path: Path, words: tuple[str, ...], sente
 def test_hostile_notes_are_printed_as_text(path: Path) -> None:
     add_marks(path, (1, Mark(note="\x1b[31mred\x1b[0m")))
     assert "\x1b" not in run("pin", path)[1]
+
+
+def test_a_deleted_point_is_nowhere_until_it_is_brought_back(path: Path, tmp_path: Path) -> None:
+    before = load(path)
+    chosen, others = before.points[3], [point for point in before.points if point != before.points[3]]
+    add_marks(path, (chosen.number, PIN))
+    assert run("delete", path) == (0, f"No point of {path} is deleted.\n")
+    code, output = run("delete", path, chosen.number)
+    assert code == 0
+    assert "deleted; roofscope delete" in output
+    assert list(load(path).points) == others
+    assert load(path).marks == {}
+    assert load(path).jobs == (*(point.job for point in others), chosen.job)
+    whole = tmp_path / "whole.roofscope"
+    save_whole(path, whole, may_replace=True)  # what salvages a damaged one
+    assert list(load(whole).points) == others
+    assert run("export", path, "--csv", "--out", tmp_path / "a.csv")[0] == 0
+    assert len((tmp_path / "a.csv").read_text().splitlines()) == len(others) + 1
+    assert run("delete", path)[1].startswith(f"{chosen.number}: ")
+    code, output = run("delete", path, "999", "--bring-back")
+    assert code
+    assert f"deleted are: {chosen.number}." in output
+    assert run("delete", path, chosen.number, "--bring-back")[0] == 0
+    assert load(path).points == before.points
+    assert load(path).marks == {chosen.number: PIN}
+    assert not load(path).deleted
+
+
+def test_a_session_of_which_every_point_is_deleted_opens(path: Path) -> None:
+    points = load(path).points
+    add_marks(path, *((point.number, Mark(deleted_at=AT)) for point in points))
+    session = load(path)
+    assert not session.points
+    assert len(session.deleted) == len(points)
+    assert run("delete", path, "--bring-back")[0] == 0
+    assert load(path).points == points

@@ -7,8 +7,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from roofscope.profiling.analysis.limiter import most_threads
 from roofscope.profiling.analysis.occupancy import Cause, Occupancy, in_grid, limits_of, occupancy
+from roofscope.tests.sessions import DEVICE
 
 CAPABILITIES = (
     *((7, 0), (7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0)),
@@ -112,3 +115,13 @@ def test_a_grid_that_is_too_small_is_the_limit() -> None:
     assert in_grid(fits, 132, 132) == Occupancy(1, 4, 64, (Cause.GRID,))
     assert in_grid(fits, 10**6, 132) == fits
     assert in_grid(fits, 5, None) == fits
+
+
+@pytest.mark.parametrize(
+    ("capability", "threads"),
+    [((7, 5), 1024), ((8, 0), 2048), ((8, 7), 1536), ((9, 0), 2048), ((11, 0), 1536), ((99, 0), 2048)],
+)
+def test_threads_of_a_multiprocessor_are_those_of_the_same_table(
+    capability: tuple[int, int], threads: int
+) -> None:
+    assert most_threads(replace(DEVICE, compute_capability=capability)) == threads

@@ -1,6 +1,8 @@
 """The command line's end where stdout is closed, full, narrow of mind or not read to the end."""
 
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -91,3 +93,62 @@ def test_bad_words_are_one_short_sentence(words: tuple[str, ...]) -> None:
     assert ended.returncode == 2
     assert ended.stderr.count(b"\n") == 1
     assert len(ended.stderr) < 600
+
+
+WORDS = {
+    "show": ("show", "@"),
+    "show json": ("show", "@", "--json"),
+    "why": ("why", "@"),
+    "why json": ("why", "@", "6", "--json"),
+    "source json": ("source", "@", "6", "--json"),
+    "pin": ("pin", "@", "6"),
+    "pin json": ("pin", "@", "6", "--json"),
+    "no pins": ("pin", "@"),
+    "compare": ("compare", "@", "@"),
+    "compare json": ("compare", "@", "@", "--json"),
+    "compile-report": ("compile-report", "@"),
+    "compile-report json": ("compile-report", "@", "--json"),
+    "project": ("project", "@", "--onto", "L4"),
+    "project json": ("project", "@", "--onto", "L4", "--json"),
+    "plot": ("plot", "@"),
+    "report": ("report", "@"),
+    "export": ("export", "@", "--csv", "--json", "--svg"),
+    "to stdout": ("export", "@", "--json", "--out", "-"),
+    "pivot": ("export", "@", "--pivot", "n"),
+    "salvage": ("salvage", "@", "--out", "@.roofscope"),
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_name_that_is_no_utf8_is_shown_and_read_back(name: str, tmp_path: Path) -> None:
+    odd = os.fsdecode(b"a\xff.roofscope")
+    try:
+        shutil.copy(SESSION, tmp_path / odd)
+    except OSError:
+        pytest.skip("this file system has names in UTF-8 only")
+    words = [word.replace("@", odd) for word in WORDS[name]]
+    ended = subprocess.run(
+        [sys.executable, "-P", str(PACKAGE / "main.py"), *words],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr.decode(errors="replace")
+    assert ended.stderr == b""
+    text = ended.stdout.decode()
+    if "json" in name:
+        document = json.loads(text)
+        session = document["a"] if name == "compare json" else document
+        assert session["session"] == odd
+    for written in tmp_path.iterdir():
+        if written.suffix in (".csv", ".json", ".svg", ".html"):
+            written.read_bytes().decode()
+
+
+def test_a_name_that_is_no_utf8_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    odd = os.fsdecode(b"none\xff.roofscope")
+    for words in (("show", odd), ("source", str(SESSION), odd), ("list", odd), ("run", odd), (odd,)):
+        ended = shell("", *words)
+        assert ended.returncode == 2
+        assert ended.stderr.count(b"\n") == 1
+        assert b"none\\udcff" in ended.stderr

@@ -12,9 +12,12 @@ from typer.testing import CliRunner
 from roofscope.app.cli.commands import cli
 from roofscope.app.presentation.export import ExportError
 from roofscope.app.presentation.formatting import spread_time_text
+from roofscope.app.presentation.point_row import PointRow, point_rows
+from roofscope.app.presentation.report import content
 from roofscope.app.presentation.report.file import write_report
 from roofscope.app.presentation.report.page import TEMPLATE, report_html
 from roofscope.app.presentation.tokens import DARK, LIGHT
+from roofscope.app.presentation.why import WhyTexts
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.catalog import SourceFile
 from roofscope.profiling.results.marks import Mark
@@ -25,7 +28,7 @@ from roofscope.tests.sessions import empty_session, make_session
 from roofscope.tests.sweeps import sweep_session
 
 HOSTILE = """<script>alert(1)</script>"onload='x'&<!--\u202e{{7*7}}</style></title>"""
-_VOID = {"meta", "input", "br", "link", "img"}
+_VOID = {"meta", "input", "br", "link", "img", "wbr"}
 
 
 class Page(HTMLParser):
@@ -35,12 +38,15 @@ class Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.texts: list[tuple[str, str]] = []
+        self.cells: list[str] = []
         self._open: list[str] = []
         self.feed(text)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
+        if tag in ("td", "th"):
+            self.cells.append("")
         if tag not in _VOID:
             self._open.append(tag)
 
@@ -52,6 +58,8 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.texts.append((self._open[-1] if self._open else "", data))
+        if {"td", "th"} & set(self._open):
+            self.cells[-1] += data
 
     @property
     def still_open(self) -> list[str]:
@@ -59,9 +67,6 @@ class Page(HTMLParser):
 
     def counts(self) -> Counter[str]:
         return Counter(tag for tag, _ in self.tags)
-
-    def cells(self) -> list[str]:
-        return [text for tag, text in self.texts if tag in ("td", "th")]
 
     def all_text(self) -> str:
         return " ".join(text for tag, text in self.texts if tag not in ("script", "style"))
@@ -105,7 +110,7 @@ def test_every_point_has_a_row_and_every_dot_leads_to_one() -> None:
 
 def test_it_shows_the_times_with_their_intervals() -> None:
     session = make_session()
-    cells = Page(report_html(session)).cells()
+    cells = Page(report_html(session)).cells
     for point in session.points:
         if point.measured:
             time = point.measured.time
@@ -116,6 +121,34 @@ def test_what_failed_is_there_with_its_reason() -> None:
     text = Page(report_html(make_session(full=True))).all_text()
     assert "does not compile for sm_90; read the log" in text
     assert "Stopped by the user." in text
+
+
+@pytest.mark.parametrize("name", ["h200-gelu", "h200-tour"])
+def test_each_point_has_the_sentences_that_why_says_folded(name: str) -> None:
+    session = load(ASSETS / "sessions" / f"{name}.roofscope")
+    texts, page = WhyTexts(session), Page(report_html(session))
+    shown = Counter((tag, text) for tag, text in page.texts if tag in ("summary", "dd"))
+    for point in session.points:
+        why = texts.of(point)
+        assert why
+        limit, *others = [sentence for _, sentence in why.titled]
+        assert shown["summary", limit]
+        assert all(shown["dd", sentence] for sentence in (*others, *why.others))
+    limits = [text for tag, text in page.texts if tag == "summary" and "roof" in text]
+    named = sum("On no roof" in text for text in limits)
+    assert named == 0  # what the verdict alone does not name, a rule does or the sentence says so
+
+
+def test_the_rows_are_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Session] = []
+
+    def counted(session: Session, *rest: object) -> list[PointRow]:
+        calls.append(session)
+        return point_rows(session, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(content, "point_rows", counted)
+    report_html(make_session())
+    assert len(calls) == 1
 
 
 def test_the_sweep_of_a_kernel_is_drawn() -> None:
@@ -135,7 +168,7 @@ def test_hostile_text_stays_text() -> None:
     assert not any(name.startswith("on") for name in names)
     assert "<script>alert(1)</script>" in page.all_text()
     assert "{{7*7}}" in page.all_text()
-    assert "49" not in [text.strip() for text in page.cells()]
+    assert "49" not in [text.strip() for text in page.cells]
 
 
 def test_marks_that_change_the_reading_order_are_written_out() -> None:
@@ -183,7 +216,7 @@ def test_sources_that_are_too_much_are_left_out_and_counted() -> None:
         for number, source_hash in enumerate(hashes[:3])
     }
     page = Page(report_html(session))
-    assert page.counts()["details"] == 1
+    assert page.counts()["pre"] == 1
     assert "2 more are too long for a report" in page.all_text()
 
 
@@ -192,7 +225,7 @@ def test_a_file_of_several_implementations_stands_once() -> None:
     shared = SourceFile("shared.cuh", "1" * 64, "struct shared;")
     session.sources = {point.implementation.source_hash: (shared,) for point in session.points[:4]}
     page = Page(report_html(session))
-    assert page.counts()["details"] == 1
+    assert page.counts()["pre"] == 1
 
 
 def test_an_empty_session_has_a_report_as_well() -> None:
@@ -229,11 +262,11 @@ def test_the_command_writes_beside_the_session_or_where_it_is_said(tmp_path: Pat
     assert out.read_text().startswith("<!DOCTYPE html>")
     done = CliRunner().invoke(cli, ["report", str(recorded), "--out", str(tmp_path / "a.svg")])
     assert done.exit_code == 2
-    assert "names a .svg file; end it in .html or .htm." in done.output
+    assert "does not end in .html or .htm; name it a.html" in done.output
 
 
 def test_what_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="names no page"):
+    with pytest.raises(ExportError, match=r"does not end in \.html or \.htm"):
         write_report(make_session(), tmp_path / "a.pdf")
     with pytest.raises(ExportError, match="there is no folder"):
         write_report(make_session(), tmp_path / "no" / "a.html")

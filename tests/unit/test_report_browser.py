@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 
 from roofscope.app.presentation.report.page import report_html
+from roofscope.profiling.paths import ASSETS
+from roofscope.profiling.results.session_reader import load
 from roofscope.tests.sweeps import sweep_session
 from roofscope.tests.unit.test_report import HOSTILE, hostile_session
 
@@ -164,6 +166,27 @@ def test_hover_shows_what_a_point_is(browser: Browser, tmp_path: Path) -> None:
     browser.run("scrollTo(0, 0)")
     browser.point_at("h1")
     assert browser.run("document.getElementById('hover').hidden")
+
+
+def test_no_column_is_cut_at_1200_pixels(browser: Browser, tmp_path: Path) -> None:
+    session = load(ASSETS / "sessions" / "h200.roofscope")
+    opened(browser, tmp_path / "a.html", report_html(session))
+    browser.ask(
+        "Emulation.setDeviceMetricsOverride", width=1200, height=900, deviceScaleFactor=1, mobile=False
+    )
+    wide = "(() => { const box = document.querySelector('#results .scroll');"
+    assert browser.run(f"{wide} return box.scrollWidth <= box.clientWidth; }})()")
+    browser.run("document.querySelectorAll('#points details').forEach(each => each.open = true)")
+    assert browser.run(f"{wide} return box.scrollWidth <= box.clientWidth; }})()")
+    assert browser.run("document.documentElement.scrollWidth") <= 1200
+
+
+def test_the_card_says_what_limits_a_point_and_what_that_costs(browser: Browser, tmp_path: Path) -> None:
+    session = load(ASSETS / "sessions" / "h200-gelu.roofscope")
+    opened(browser, tmp_path / "a.html", report_html(session))
+    browser.run("document.querySelector('#roofline [data-point=\"6\"]').focus()")
+    text = browser.run("document.getElementById('hover').textContent")
+    assert "Double arithmetic limits it, not memory. That costs 267.9 µs of its 393.5 µs" in text
 
 
 def test_the_roofline_answers_as_well_and_a_click_leads_to_the_row(browser: Browser, tmp_path: Path) -> None:

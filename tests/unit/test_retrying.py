@@ -3,8 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from roofscope.profiling.planning.catalog import scan
-from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.planning.catalog import Catalog, scan
+from roofscope.profiling.planning.spec import Axis, Dtype, WorkFormula
 from roofscope.profiling.results.outcome import Failed, FailureKind, SkipKind, Skipped, Stage
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.supervision.pauses import Pauses
@@ -49,6 +49,40 @@ def test_points_of_one_workload_are_one_job() -> None:
     assert sum(len(one.implementations) for one in jobs) == len(points)
     assert all(found in kernel.implementations for one in jobs for found in one.implementations)
     assert not {one.id for one in jobs} & {point.job.id for point in session.points}
+
+
+def edited(catalog: Catalog, **changes: object) -> Catalog:
+    """The catalog after an edit of gelu's spec."""
+    kernels = tuple(
+        replace(one, spec=replace(one.spec, **changes)) if one.spec.name == "gelu" else one
+        for one in catalog.kernels
+    )
+    return replace(catalog, kernels=kernels)
+
+
+def test_work_is_that_of_the_spec_as_it_is_now() -> None:
+    catalog, session = scan(), make_session()
+    kernel = catalog.kernel("gelu")
+    assert kernel is not None
+    here = {one.stem for one in kernel.implementations}
+    point = next(
+        one
+        for one in session.points
+        if one.implementation.kernel == "gelu" and one.implementation.stem in here
+    )
+    work = WorkFormula("1000*n", kernel.spec.work.read_bytes, kernel.spec.work.write_bytes)
+    [again] = retry_jobs(session, [point], edited(catalog, work=work), (DEVICE,))
+    [size] = point.job.workload.sizes.values()
+    assert again.work.flop_count == 1000 * size != point.job.work.flop_count
+    assert again.workload == point.job.workload
+    with pytest.raises(CannotRetry, match=r"gelu no longer takes "):
+        retry_jobs(session, [point], edited(catalog, dtypes=()), (DEVICE,))
+    axes = (Axis("rows", "rows"),)
+    with pytest.raises(CannotRetry, match="gelu has no axis 'n'"):
+        retry_jobs(session, [point], edited(catalog, axes=axes), (DEVICE,))
+    endless = WorkFormula("n**9", "n", "n")
+    with pytest.raises(CannotRetry, match=r"which no device does|cannot be planned"):
+        retry_jobs(session, [point], edited(catalog, work=endless), (DEVICE,))
 
 
 def test_what_cannot_be_tried_again_says_why() -> None:

@@ -1,25 +1,31 @@
 """A file that is lost while a run writes it: what was acknowledged is kept, and the user reads why."""
 
+import contextlib
 import os
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace as replace_field
 
 from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.results.generated import Code, CodeKind
 from roofscope.profiling.results.proof import Proof, ProofName
-from roofscope.profiling.results.session_reader import SessionError, load, load_trace
-from roofscope.profiling.results.session_writer import SessionStore
+from roofscope.profiling.results.session_reader import SessionError, load, load_code, load_trace
+from roofscope.profiling.results.session_writer import SessionStore, copy
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.recorder import Recorder
 from roofscope.profiling.supervision.run_events import BecameIdle, OutcomeArrived
 from roofscope.profiling.supervision.safe_store import SafeStore
 from roofscope.tests.children import python
-from roofscope.tests.sessions import DEVICE, RECORDED_AT, make_session
+from roofscope.tests.sessions import DEVICE, ENVIRONMENT, RECORDED_AT, make_session
 
 POINTS = make_session().points
+CODES = (Code(CodeKind.PTX, "kernel", "ret;"),)
+OTHER_ENVIRONMENT = replace_field(ENVIRONMENT, host="another")
 NO_KERNELS = Catalog((), (), "")
 
 
@@ -161,6 +167,49 @@ def test_traces_that_were_lost_with_the_file_are_said_and_not_counted(
     assert len(run.said) == 1
     assert outcomes(tmp_path / "a-rescued.roofscope") == expected(5)
     assert load_trace(run.path, kept.number) == b"again"
+
+
+def test_generated_code_that_was_lost_is_said_and_its_number_is_never_given_again(tmp_path: Path) -> None:
+    """A view that knows the lost one by its number would show the code of another point for it."""
+    path = tmp_path / "a.roofscope"
+    with SessionStore.create(path) as store:
+        before = store.add_code(POINTS[0].job, POINTS[0].implementation, CODES)
+        store.add_trace(POINTS[0].job, POINTS[0].implementation, b"gzip")
+    run = Run(path, append=True)
+    run.add(0, 2)
+    lost = [run.safe.store.add_code(p.job, p.implementation, CODES) for p in POINTS[:2]]
+    path.unlink()
+    run.recorder.handle(BecameIdle())
+    assert run.said[0].endswith(" The generated code of 2 points is lost; measure them again to have it.")
+    other = Code(CodeKind.PTX, "other", "ret;")
+    kept = run.safe.store.add_code(POINTS[1].job, POINTS[1].implementation, [other])
+    assert kept.number == lost[-1].number + 1 == before.number + 3
+    assert run.safe.store.add_trace(POINTS[0].job, POINTS[0].implementation, b"new").number == 2
+    for number in (before.number, *(one.number for one in lost)):
+        with pytest.raises(SessionError, match=f"holds no generated code {number}"):
+            load_code(run.path, number)
+    assert load_code(run.path, kept.number) == (other,)
+
+
+def test_the_number_of_a_lost_row_that_others_still_name_is_not_given_again(tmp_path: Path) -> None:
+    """Else a point would be read with the environment of another, and a mark would stand at another."""
+    path = tmp_path / "a.roofscope"
+    with SessionStore.create(path) as store:
+        store.add_environment(ENVIRONMENT, DEVICE.id)
+        lost = store.add_environment(OTHER_ENVIRONMENT, DEVICE.id)
+        point = store.add_outcome(POINTS[0].job, POINTS[0].implementation, POINTS[0].outcome)
+    assert point.origin == lost.number == 2
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("DELETE FROM environment WHERE id = 2")
+        connection.execute("UPDATE tally SET row_count = 7 WHERE name = 'environment'")
+        connection.commit()
+    whole = tmp_path / "whole.roofscope"
+    copy(path, whole)
+    with SessionStore.append(whole) as store:
+        newest = store.add_environment(replace_field(ENVIRONMENT, host="elsewhere"), DEVICE.id)
+    assert newest.number == 3
+    session = load(whole)
+    assert session.origin(session.points[0].origin) is None
 
 
 def test_a_damaged_trace_is_not_rescued_as_a_whole_one(tmp_path: Path) -> None:

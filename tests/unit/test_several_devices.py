@@ -1,5 +1,6 @@
 """A session of several devices: each point beside those of its own device, under its own ceilings."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from roofscope.app.presentation.roofline.points import all_points
 from roofscope.app.presentation.roofline.scene import build_scene
 from roofscope.profiling.analysis.comparison import Baselines
 from roofscope.profiling.analysis.frame import make_frame
+from roofscope.profiling.analysis.pairs import Pair, history_of, pairs_of_pins, pairs_of_sessions
 from roofscope.profiling.analysis.pivot import pivot
 from roofscope.profiling.analysis.verdict import flags_of, verdict
 from roofscope.profiling.devices.device import Device, DeviceKind, GpuProcess
@@ -22,8 +24,9 @@ from roofscope.profiling.devices.device_lock import lock_device
 from roofscope.profiling.devices.sharing import Sharing
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.outcome import Flag
-from roofscope.profiling.results.session import Session
+from roofscope.profiling.results.session import Origin, Session
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CacheKey, CeilingCache
@@ -101,6 +104,63 @@ def test_only_points_of_one_device_are_compared(session: Session) -> None:
     table = pivot(frame, "n", "median_s")
     assert list(table["device_uuid"]) == [DEVICE.uuid, TWIN.uuid]
     assert TWIN.uuid in export_pivot(session.path, "n", "median", None)  # type: ignore[arg-type]
+
+
+def numbers_of(pairs: Iterable[Pair], devices: dict[int, str]) -> list[tuple[str, str | None]]:
+    return [
+        (devices[pair.a.point.number], devices[pair.b.point.number] if pair.b else None) for pair in pairs
+    ]
+
+
+def test_points_are_paired_with_those_of_their_own_gpu(session: Session) -> None:
+    devices = {point.number: point.job.device for point in session.points}
+    found = pairs_of_sessions(session, session).pairs
+    assert [(pair.a.point.number, pair.b.point.number) for pair in found if pair.b] == [
+        (point.number, point.number) for point in session.points
+    ]
+    history = history_of(session, session.points[0])
+    assert numbers_of(history, devices) == [("cuda:0", None)]
+    session.marks = {
+        point.number: Mark(pinned_at=f"2026-01-02T03:04:{rank:02}.000+00:00")
+        for rank, point in enumerate(session.points[:4])
+    }
+    assert numbers_of(pairs_of_pins(session), devices) == [
+        ("cuda:0", "cuda:1"),  # the first of the other GPU, which has no earlier one of its own
+        ("cuda:0", "cuda:0"),
+        ("cuda:1", "cuda:1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("uuids", "expected"),
+    [
+        (("GPU-x", "GPU-y"), ["cuda:0", "cuda:1"]),  # of another machine: by their ids
+        ((TWIN.uuid, DEVICE.uuid), ["cuda:1", "cuda:0"]),  # numbered otherwise there
+        ((TWIN.uuid, "GPU-y"), ["cuda:1", "cuda:0"]),  # what is left on either side is one
+    ],
+)
+def test_gpus_of_two_sessions_are_matched_by_what_they_are(
+    session: Session, uuids: tuple[str, str], expected: list[str]
+) -> None:
+    renamed = dict(zip((DEVICE.uuid, TWIN.uuid), uuids, strict=True))
+
+    def there(origin: Origin) -> Origin:
+        devices = tuple(replace(one, uuid=renamed[one.uuid]) for one in origin.environment.devices)
+        return replace(origin, environment=replace(origin.environment, devices=devices))
+
+    fields = {name: getattr(session, name) for name in Session.__struct_fields__}
+    other = Session(**{**fields, "origins": tuple(map(there, session.origins))})
+    found = pairs_of_sessions(session, other)
+    assert (len(found.pairs), found.only_a, found.only_b) == (6, 0, 0)
+    matched = {pair.b.point.job.device: pair.a.point.job.device for pair in found.pairs if pair.b}
+    assert [matched["cuda:0"], matched["cuda:1"]] == expected
+
+
+def test_a_gpu_that_the_other_session_has_not_is_paired_with_none(session: Session) -> None:
+    fields = {name: getattr(session, name) for name in Session.__struct_fields__}
+    alone = Session(**{**fields, "points": session.points[::2]})
+    found = pairs_of_sessions(session, alone)
+    assert (len(found.pairs), found.only_a, found.only_b) == (3, 3, 0)
 
 
 def test_the_chart_shows_one_device_under_its_ceilings(session: Session) -> None:

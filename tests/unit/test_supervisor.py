@@ -1,5 +1,7 @@
 """The supervisor as a pure machine: what happened goes in, what to do comes out."""
 
+from unittest.mock import ANY
+
 import msgspec
 import pytest
 from msgspec.structs import replace
@@ -37,6 +39,7 @@ from roofscope.profiling.supervision.protocol import (
     OutcomeReady,
     Probe,
     ProofReady,
+    Renew,
     Run,
     StageStarted,
     TaskDone,
@@ -206,6 +209,94 @@ def test_an_edit_of_any_file_ends_a_pause() -> None:
     assert recorded(effects) == []
 
 
+def finished(supervisor: Supervisor, number: int = 1, now: float = 2.0) -> None:
+    """The job of one implementation is over; its worker waits."""
+    supervisor.feed(OutcomeReady(f"job-{number}", EAGER, MEASURED), now)
+    supervisor.feed(TaskDone(f"job-{number}"), now)
+
+
+def test_a_worker_reads_edited_files_before_its_next_task() -> None:
+    supervisor = started(job(1, (EAGER,)))
+    finished(supervisor)
+    supervisor.catalog_changed("edited", ["/mine"])
+    effects = supervisor.submit([Run(job(2, (EAGER,)))], now=3.0)
+    assert sent(effects) == [Renew(("/mine",))]
+    assert not of_kind(effects, Spawn)
+    effects = supervisor.feed(hello("edited"), now=3.5)
+    assert sent(effects) == [Run(job(2, (EAGER,)))]
+    finished(supervisor, 2, 4.0)
+    assert sent(supervisor.submit([Run(job(3, (EAGER,)))], now=5.0)) == [Run(job(3, (EAGER,)))]
+
+
+def test_files_edited_once_more_while_a_worker_reads_them_cost_no_worker() -> None:
+    supervisor = started(job(1, (EAGER,)))
+    finished(supervisor)
+    supervisor.catalog_changed("edited")
+    supervisor.submit([Run(job(2, (EAGER,)))], now=3.0)
+    effects = supervisor.feed(hello("edited again"), now=3.5)
+    assert [type(effect) for effect in effects] == [Banner, BecameIdle]
+    supervisor.catalog_changed("edited again")
+    effects = supervisor.submit([Run(job(3, (EAGER,)))], now=4.0)
+    assert sent(effects) == [Renew()]
+
+
+def test_a_worker_that_is_lost_while_it_reads_edited_files_is_replaced() -> None:
+    supervisor = started(job(1, (EAGER,)))
+    finished(supervisor)
+    supervisor.catalog_changed("edited")
+    supervisor.submit([Run(job(2, (EAGER,)))], now=3.0)
+    effects = supervisor.exited("exit code 1", "", now=4.0)
+    assert of_kind(effects, Spawn)
+    assert recorded(effects) == []
+    assert sent(supervisor.feed(hello("edited"), now=5.0)) == [Run(job(2, (EAGER,)))]
+
+
+def test_files_edited_while_a_worker_starts_are_read_again() -> None:
+    supervisor = Supervisor([], "catalog")
+    supervisor.submit([Run(job(1, (EAGER,)))], now=0.0)
+    supervisor.catalog_changed("edited")
+    supervisor.supersede([Run(job(2, (EAGER,)))], now=0.5)
+    assert sent(supervisor.feed(hello(), now=1.0)) == [Renew()]
+    assert sent(supervisor.feed(hello("edited"), now=1.2)) == [Run(job(2, (EAGER,)))]
+
+
+def test_a_stop_while_a_worker_reads_edited_files_ends_the_run() -> None:
+    supervisor = started(job(1, (EAGER,)))
+    finished(supervisor)
+    supervisor.catalog_changed("edited")
+    supervisor.submit([Run(job(2, (EAGER,)))], now=3.0)
+    assert of_kind(supervisor.stop(now=3.1), Kill)
+    effects = supervisor.exited("killed by SIGKILL", "", now=3.2)
+    assert of_kind(effects, BecameIdle)
+    assert sent(supervisor.submit([Run(job(3, (EAGER,)))], now=4.0))[0] == Open(PROTOCOL_VERSION, (), ANY)
+
+
+def test_what_supersedes_cancels_the_task_in_flight_and_ends_no_worker() -> None:
+    supervisor = started(job(1, (EAGER, TRITON)), job(2, (CUDA,)))
+    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=2.0)
+    supervisor.catalog_changed("edited")
+    effects = supervisor.supersede([Run(job(3, (TRITON,)))], now=3.0)
+    assert sent(effects) == [Cancel("job-1")]
+    assert not of_kind(supervisor.tick(now=30.0), Kill)  # as Stop would
+    effects = supervisor.feed(TaskDone("job-1"), now=31.0)
+    assert recorded(effects) == [("triton_tiles", Cancelled("Its file was saved again meanwhile."))]
+    assert sent(effects) == [Renew()]
+    assert sent(supervisor.feed(hello("edited"), now=32.0)) == [Run(job(3, (TRITON,)))]
+    assert sent(supervisor.supersede([Run(job(4, (TRITON,)))], now=33.0)) == [Cancel("job-3")]
+
+
+def test_what_is_superseded_is_not_tried_again_after_the_loss_of_its_worker() -> None:
+    supervisor = started(job(1, (EAGER, TRITON)))
+    supervisor.feed(StageStarted("job-1", Stage.VERIFY, 60.0, EAGER), now=2.0)
+    supervisor.supersede([Run(job(2, (TRITON,)))], now=3.0)
+    effects = supervisor.exited("killed by SIGSEGV", "", now=4.0)
+    assert [(stem, type(outcome)) for stem, outcome in recorded(effects)] == [
+        ("eager", Failed),
+        ("triton_tiles", Cancelled),
+    ]
+    assert sent(supervisor.feed(hello(), now=5.0)) == [Run(job(2, (TRITON,)))]
+
+
 def test_a_deadline_kills_and_blames() -> None:
     supervisor = started(job(1, (TRITON,)))
     supervisor.feed(StageStarted("job-1", Stage.BUILD, 60.0, TRITON), now=10.0)
@@ -317,14 +408,35 @@ def test_what_is_not_of_the_task_in_flight_is_not_recorded(event: Event) -> None
     assert of_kind(supervisor.tick(now=23.0), Kill)  # its deadline stands
 
 
-def test_code_that_a_job_asks_for_is_passed_on_until_its_outcome() -> None:
+def test_code_that_a_job_asks_for_is_passed_on_once_behind_its_outcome() -> None:
     asking = replace(job(1), keeps_code=True)
     supervisor = started(asking)
+    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=2.0)
     [arrived] = supervisor.feed(CodeReady("job-1", EAGER, CODES), now=2.0)
     assert arrived == CodeArrived(asking, EAGER, CODES)
-    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=2.0)
     [banner] = supervisor.feed(CodeReady("job-1", EAGER, CODES), now=3.0)
     assert isinstance(banner, Banner)
+    assert supervisor.feed(CodeReady("job-1", CUDA, CODES), now=3.0) == []  # not before its outcome
+
+
+@pytest.mark.parametrize("timed_out", [False, True])
+def test_a_worker_lost_over_kept_code_costs_no_outcome(timed_out: bool) -> None:
+    """Its outcome is there, and none of the others of its job was at work."""
+    supervisor = started(replace(job(1), keeps_code=True))
+    supervisor.feed(StageStarted("job-1", Stage.CHECK, 60.0, EAGER), now=2.0)
+    supervisor.feed(OutcomeReady("job-1", EAGER, MEASURED), now=2.0)
+    if timed_out:
+        assert of_kind(supervisor.tick(now=100.0), Kill)
+    effects = supervisor.exited("killed by SIGKILL", "", now=101.0)
+    assert recorded(effects) == []
+    [lost] = of_kind(effects, WorkerLost)
+    assert isinstance(lost, WorkerLost)
+    assert lost.message.endswith(
+        "after gelu / eager PyTorch had its result; a new one takes the other 2 of its job."
+    )
+    again = sent(supervisor.feed(hello(), now=102.0))
+    rest = replace(job(1), keeps_code=True, implementations=job(1).implementations[1:])
+    assert again == [Run(rest)]
 
 
 def test_a_second_outcome_of_the_same_implementation_is_not_recorded() -> None:

@@ -14,6 +14,7 @@ from roofscope.app.presentation.roofline.geometry import Box, Font, View
 from roofscope.app.presentation.roofline.scene import Range
 from roofscope.app.presentation.roofline.text_width import text_width
 from roofscope.app.presentation.sweep.axis import SweepAxis, axes_of
+from roofscope.app.presentation.sweep.caption import note_lines, note_text
 from roofscope.app.presentation.sweep.layout import clipped_polygon, is_hollow, lay_out
 from roofscope.app.presentation.sweep.quantity import Quantity
 from roofscope.app.presentation.sweep.scene import SweepOptions, SweepScene, build_sweep, sweeps_of
@@ -23,6 +24,7 @@ from roofscope.app.presentation.sweep.ticks import size_ticks, value_ticks
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.results.outcome import Flag
 from roofscope.profiling.results.session import Origin, Session
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.sessions import (
@@ -237,7 +239,7 @@ def test_a_sweep_is_of_one_device() -> None:
 
 def test_a_run_on_several_devices_draws_each(tmp_path: Path) -> None:
     session = two_devices()
-    assert len(list(draw_sweeps(session, tmp_path / "a.svg"))) == 2
+    assert len(draw_sweeps(session, tmp_path / "a.svg").lines) == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a-cuda0.svg", "a-cuda1.svg"]
     assert report_html(session).count("<svg") == 4
 
@@ -348,3 +350,62 @@ def test_switched_off_lines_stay_in_the_legend() -> None:
     assert len(scene.lines) == len(scene.legend) - 1
     assert scene.x_range == whole.x_range
     assert math.isfinite(scene.y_range.high)
+
+
+def with_interval(session: Session, at: int, low: float, high: float) -> Session:
+    """The interval of one point's time, in shares of its median."""
+    point = session.points[at]
+    assert point.measured
+    time = point.measured.time
+    time = replace(time, low_s=time.median_s * low, high_s=time.median_s * high)
+    outcome = replace(point.measured, time=time, flags=(Flag.UNSTABLE,))
+    session.points = (*session.points[:at], replace(point, outcome=outcome), *session.points[at + 1 :])
+    return session
+
+
+def test_a_time_not_to_be_relied_on_is_marked_in_the_table_and_named_below() -> None:
+    session = with_interval(sweep_session(range(10, 13)), 0, 0.5, 1.5)
+    scene = build_sweep(session)
+    _, first, *others = sweep_table(scene)
+    assert [cell.startswith("! ") for cell in first] == [False, True, *[False] * 4]
+    assert not any(cell.startswith("!") for row in others for cell in row)
+    assert "! CUDA vectorised n=1024: unstable." in note_lines(scene)
+    assert "! marks unstable." in note_text(scene)
+    assert "!" not in note_text(build_sweep(sweep_session(range(10, 13))))
+
+
+def test_a_wide_interval_is_whole_on_a_log_axis_and_said_where_it_is_cut() -> None:
+    session = with_interval(sweep_session(range(10, 13)), 0, 0.2, 5.0)
+    time = build_sweep(session, SweepOptions(quantity=Quantity.TIME))
+    assert not time.is_cut
+    assert time.y_range.low < time.y_place(time.lines[0].dots[0].low)
+    assert time.y_range.high > time.y_place(time.lines[0].dots[0].high)
+    assert "beyond the picture" not in note_text(time)
+    rate = build_sweep(with_interval(session, 10, 0.01, 5.0))
+    assert rate.is_cut
+    assert "Some intervals reach beyond the picture." in note_text(rate)
+
+
+@pytest.mark.parametrize("width", [640, 1000])
+def test_the_words_under_the_title_are_whole_and_above_the_legend(width: int) -> None:
+    svg = sweep_svg(with_interval(sweep_session(), 0, 0.5, 1.5), size=(width, 430))
+    assert "…" not in svg
+    words = " ".join(texts(svg))
+    assert "rings at the axis" in words
+    y_of = {e.text: float(e.get("y", "nan")) for e in ET.fromstring(svg).iter() if e.text and e.get("y")}
+    under = [y for text, y in y_of.items() if "rings" in text or "caches cold" in text or "unstable" in text]
+    assert max(under) + 10 < y_of["CUDA vectorised"]
+
+
+def test_the_selected_line_is_named_at_its_ring() -> None:
+    session = sweep_session()
+    line = build_sweep(session).lines[0]
+    for dot in line.dots:
+        scene = build_sweep(session, SweepOptions(selected=dot.number))
+        view = View(scene.x_range, scene.y_range, Box(0, 0, 900, 420))
+        drawn = lay_out(scene, view, FONT)
+        assert drawn.ring is not None
+        [name] = [label for label in drawn.labels if label.text.text == line.label]
+        ring = Box(drawn.ring[0] - 8, drawn.ring[1] - 8, 16, 16)
+        assert not name.box.meets(ring)
+        assert abs(name.box.left + name.box.width / 2 - ring.left) < name.box.width + 20

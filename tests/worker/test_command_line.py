@@ -178,7 +178,7 @@ def test_a_picture_that_cannot_be_written_costs_no_result(tmp_path: Path) -> Non
     out.with_suffix(".svg").mkdir()
     done = main(tmp_path, "run", "gelu", "--device", "cpu", "--provider", "eager",
                 "--size", "n=4096", "--svg", "--out", out)  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 1, done.stdout + done.stderr
     assert "a.svg cannot be written: it is a folder." in done.stderr
     assert load(out).points
 
@@ -205,7 +205,7 @@ def test_a_picture_that_cannot_be_written_costs_no_result(tmp_path: Path) -> Non
         (["export", "README.md"], "Say what to export"),
         (["open", "README.md"], "not a Roofscope session"),
         (["frobnicate"], "frobnicate"),
-        (["run", "sofmax", "--out", "a.svg"], "a.svg does not end in .roofscope; name a session file"),
+        (["run", "sofmax", "--out", "a.svg"], "a.svg does not end in .roofscope; name it a.roofscope"),
         (["selftest", "--device", "cuda:9", "--out", "a"], "a does not end in .roofscope"),
     ],
 )

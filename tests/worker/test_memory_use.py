@@ -1,9 +1,17 @@
 """What a call allocates, counted on an allocator that plays torch's."""
 
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 import torch
 
-from roofscope.profiling.results.outcome import MemoryUse
-from roofscope.profiling.worker.candidate.memory_use import memory_use
+from roofscope.profiling.planning.spec import Implementation, Provider
+from roofscope.profiling.results.outcome import Failed, FailureKind, MemoryUse, Stage
+from roofscope.profiling.worker.candidate.memory_use import memory_use, plausible
+from roofscope.profiling.worker.candidate.messages import MemoryRead, Trouble
+from roofscope.profiling.worker.job.check_stage import Checker
+from roofscope.profiling.worker.job.link import CandidateFailed
 
 DEVICE = torch.device("cuda:0")
 
@@ -64,3 +72,54 @@ def test_memory_that_shrinks_meanwhile_is_no_negative_count():
         return x
 
     assert memory_use(call, (torch.zeros(1),), DEVICE, allocator) == MemoryUse(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("memory", "is_possible"),
+    [
+        (MemoryUse(800, 500), True),
+        (MemoryUse(80 << 30, 0), True),
+        (MemoryUse((80 << 30) + 1, 0), False),  # more than the device has
+        (MemoryUse(500, 800), False),
+        (MemoryUse(-1, -1), False),
+        (MemoryUse(2**62, 0), False),
+    ],
+)
+def test_what_cannot_be_is_not_taken(memory: MemoryUse, is_possible: bool) -> None:
+    assert plausible(memory, 80 << 30) == (memory if is_possible else None)
+    assert plausible(MemoryUse(2**62, 0), None) is None
+    assert plausible(None, None) is None
+
+
+class Answers:
+    """A link whose candidate answers so."""
+
+    def __init__(self, answer: MemoryRead | CandidateFailed) -> None:
+        self._answer = answer
+
+    def ask(self, *_: object) -> MemoryRead:
+        if isinstance(self._answer, CandidateFailed):
+            raise self._answer
+        return self._answer
+
+
+def failed(*, is_sound: bool) -> CandidateFailed:
+    return CandidateFailed(
+        Trouble(Failed(FailureKind.OUT_OF_MEMORY, Stage.CHECK, "It is full."), is_sound, False)
+    )
+
+
+def asked(answer: MemoryRead | CandidateFailed) -> MemoryUse | None:
+    checker: Any = Checker.__new__(Checker)
+    checker._on_gpu, checker._link = True, Answers(answer)
+    checker._instruments = SimpleNamespace(device=SimpleNamespace(memory_bytes=80 << 30))
+    eager = Implementation("gelu", Provider.EAGER, "", "hash")
+    return checker._memory(SimpleNamespace(implementation=eager, number=0))
+
+
+def test_one_more_call_that_fails_costs_no_result() -> None:
+    assert asked(MemoryRead(MemoryUse(800, 500))) == MemoryUse(800, 500)
+    assert asked(MemoryRead(MemoryUse(2**62, 0))) is None
+    assert asked(failed(is_sound=True)) is None
+    with pytest.raises(CandidateFailed):  # the device is broken: its worker must end
+        asked(failed(is_sound=False))

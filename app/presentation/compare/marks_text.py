@@ -1,7 +1,8 @@
 """Pins, notes and tags as text."""
 
 from roofscope.app.presentation.formatting import sizes_text, time_text
-from roofscope.profiling.plain_text import one_line
+from roofscope.profiling.analysis.comparison import comparable
+from roofscope.profiling.plain_text import one_line, visible
 from roofscope.profiling.results.marks import Mark, pins_of
 from roofscope.profiling.results.session import Point, Session
 
@@ -16,6 +17,22 @@ def workload_name(point: Point) -> str:
 def mark_text(mark: Mark) -> str:
     """Tags and note in a line."""
     return one_line(" · ".join([*mark.tags, *([mark.note] if mark.note else [])]))
+
+
+def pinned_text(mark: Mark) -> str:
+    """Pin, tags and note in a line."""
+    return " · ".join(filter(None, ("pinned" if mark.is_pinned else "", mark_text(mark))))
+
+
+def mark_block(session: Session, point: Point) -> str:
+    """What the user said of a point, a line each: that it is pinned, its tags, its note as it was written."""
+    mark = session.marks.get(point.number, Mark())
+    pins = pins_of(session.marks)
+    own = {one.number for one in session.points if comparable(one) == comparable(point)} if pins else set()
+    is_first = next((number for number in pins if number in own), None) == point.number
+    pinned = f"Pinned{': the baseline of its workload' if is_first else ''}" if mark.is_pinned else ""
+    tags = one_line(f"Tags: {', '.join(mark.tags)}") if mark.tags else ""
+    return "\n".join(filter(None, (pinned, tags, visible(mark.note))))
 
 
 def mark_lines(session: Session) -> list[str]:

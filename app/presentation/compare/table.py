@@ -1,12 +1,22 @@
 """Pairs of points as one table and the sentences that go with it, for the window and the terminal."""
 
 import math
-import statistics
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from roofscope.app.presentation.compare.marks_text import mark_text, workload_name
+from roofscope.app.presentation.compare.notes import (
+    alone_note,
+    apart,
+    apart_text,
+    device_notes,
+    reasons,
+    session_text,
+    together,
+    unchanged_note,
+    work_note,
+)
 from roofscope.app.presentation.formatting import (
     MISSING,
     counted_text,
@@ -14,18 +24,17 @@ from roofscope.app.presentation.formatting import (
     ratio_text,
     spread_time_text,
 )
+from roofscope.app.presentation.point_row import status_text
 from roofscope.profiling.analysis.pairs import (
     Change,
     Pair,
-    SessionPairs,
     Side,
-    device_of,
     history_of,
     pairs_of_pins,
     pairs_of_sessions,
 )
 from roofscope.profiling.plain_text import one_line
-from roofscope.profiling.results.session import Point, Session, version
+from roofscope.profiling.results.session import Point, Session
 
 GOOD, BAD = "good", "bad"
 _STATES = {
@@ -34,11 +43,8 @@ _STATES = {
     Change.SLOWER: BAD,
     Change.FARTHER: BAD,
     Change.FAILS: BAD,
+    Change.ONLY_NOW: GOOD,
 }
-_APART = (
-    "Measured apart: clocks and temperature may have changed in between, which the intervals do not hold."
-)
-_ENOUGH = 3  # rows that say how much two runs differ
 _HASH = 7  # characters that tell an edit from others
 _NO_PIN = "No point is pinned. Select one and press Ctrl+B; a second pin of its kernel is compared with it."
 
@@ -58,7 +64,11 @@ COLUMNS = (
         "Ratio",
         "Above 1 in favour of B: A's time over B's, or B's share of its roof over A's, with its interval",
     ),
-    ComparedColumn("B is", "Whether the interval of the ratio leaves 1 out", is_number=False),
+    ComparedColumn(
+        "B is",
+        "Whether the interval of the ratio leaves 1 out; of two runs it holds what unchanged code differs by",
+        is_number=False,
+    ),
     ComparedColumn("Of roof A", "Share of the ceiling that limits A"),
     ComparedColumn("Of roof B", "Share of the ceiling that limits B"),
     ComparedColumn("Source", "Whether B's source is another than A's", is_number=False),
@@ -98,8 +108,8 @@ def pins_table(session: Session) -> ComparedTable:
         return "\n".join([how_text(pair), *said]).strip()
 
     rows = tuple(_row(pair, _both_names(pair), tip(pair)) for pair in pairs)
-    notes = (*_together(pairs), *_apart(pairs), *_work_note(pairs)) if pairs else (_NO_PIN,)
-    return ComparedTable("Pins", rows, notes, pairs)
+    said = (*together(pairs), *apart(pairs), *work_note(pairs), *reasons(pairs))
+    return ComparedTable("Pins", rows, said if pairs else (_NO_PIN,), pairs)
 
 
 def sessions_table(a: Session, b: Session, names: tuple[str, str] | None = None) -> ComparedTable:
@@ -111,12 +121,12 @@ def sessions_table(a: Session, b: Session, names: tuple[str, str] | None = None)
     )
     name_a, name_b = names or (a.path.name, b.path.name)
     notes = (
-        f"A is {_session_text(a, name_a)}; B is {_session_text(b, name_b)}.",
-        *_device_notes(a, b, found.pairs),
-        *((_APART,) if any(pair.change is not Change.SAME for pair in found.pairs) else ()),
-        *_unchanged_note(found.pairs),
-        *_together(found.pairs),
-        *_alone_note(found),
+        f"A is {session_text(a, name_a)}; B is {session_text(b, name_b)}.",
+        *device_notes(a, b, found.pairs),
+        *(apart(found.pairs) if not found.apart.rows else unchanged_note(found)),
+        *together(found.pairs),
+        *alone_note(found),
+        *reasons(found.pairs),
     )
     return ComparedTable(f"{one_line(name_a)} and {one_line(name_b)}", rows, notes, found.pairs)
 
@@ -136,8 +146,8 @@ def history_table(session: Session, point: Point) -> ComparedTable:
     name = one_line(f"{point.implementation.label}, {workload_name(point)}")
     notes = (
         f"{counted_text(len(edits), 'edit')} of {name}; A is the measurement before B.",
-        *_together(pairs),
-        *_apart(pairs),
+        *together(pairs),
+        *apart(pairs),
     )
     said = notes if pairs else (f"{name} has no time.",)
     return ComparedTable(f"History of {name}", tuple(rows), said, pairs)
@@ -160,7 +170,7 @@ def how_text(pair: Pair) -> str:
         return "Of different work or GPUs: compared by the share that each reaches of its own roof."
     if pair.common_rounds:
         return f"By the ratios within {pair.common_rounds} rounds timed in turn."
-    return _APART
+    return apart_text(pair)
 
 
 def _row(pair: Pair, name: str, tip: str, *, is_b_elsewhere: bool = False) -> ComparedRow:
@@ -177,9 +187,11 @@ def _row(pair: Pair, name: str, tip: str, *, is_b_elsewhere: bool = False) -> Co
 
 
 def _time(side: Side | None) -> str:
-    measured = side.point.measured if side else None
-    if measured is None:
+    if side is None:
         return MISSING
+    measured = side.point.measured
+    if measured is None:
+        return status_text(side.point)
     return spread_time_text(measured.time.median_s, measured.time.bounds_s, len(measured.time.samples_s))
 
 
@@ -192,66 +204,6 @@ def _workloads(pair: Pair) -> str:
 def _both_names(pair: Pair) -> str:
     mine = pair.a.point.implementation.label
     return f"{mine} / {pair.b.point.implementation.label}" if pair.b else mine
-
-
-def _session_text(session: Session, name: str) -> str:
-    device = session.device.name if session.device else "an unknown device"
-    return one_line(f"{name} ({device}, {session.created_at[:10]})")
-
-
-def _device_notes(a: Session, b: Session, pairs: Sequence[Pair]) -> list[str]:
-    notes: list[str] = []
-    kinds = sorted(
-        {(device_of(a, p.a.point), device_of(b, p.b.point)) for p in pairs if p.b and p.is_by_roof}, key=str
-    )
-    for mine, other in (tuple(one_line(name or "") for name in names) for names in kinds):
-        notes.append(
-            f"{mine or 'An unknown device'} and {other or 'an unknown device'} are two kinds of device: "
-            "points are compared by the fraction that each reaches of its own roof, and not by time; the "
-            "roofs are taken as exact."
-        )
-    if not kinds and a.device and b.device and a.device.uuid != b.device.uuid:
-        notes.append(f"A and B were measured on two {one_line(a.device.name)}, not on the same one.")
-    for package in ("torch", "triton"):
-        mine, other = version(a, package), version(b, package)
-        if mine and other and mine != other:
-            notes.append(f"A had {package} {one_line(mine)}, B {one_line(other)}.")
-    return notes
-
-
-def _together(pairs: Sequence[Pair]) -> list[str]:
-    count = sum(pair.ratio is not None and pair.change is not Change.SAME for pair in pairs)
-    return [f"{count} comparisons hold 95 % together."] if count > 1 else []
-
-
-def _apart(pairs: Sequence[Pair]) -> list[str]:
-    return [_APART] if any(pair.ratio and not pair.common_rounds for pair in pairs) else []
-
-
-def _work_note(pairs: Sequence[Pair]) -> list[str]:
-    if any(pair.is_by_roof for pair in pairs):
-        return ["Pins of different work or GPUs are compared by the share that each reaches of its own roof."]
-    return []
-
-
-def _unchanged_note(pairs: Sequence[Pair]) -> list[str]:
-    """How far apart the same source came out: the scale of what an edit must exceed."""
-    differences = [
-        abs(pair.ratio.ratio - 1)
-        for pair in pairs
-        if pair.ratio and not pair.is_by_roof and not pair.is_edited and pair.change is not Change.SAME
-    ]
-    if len(differences) < _ENOUGH:
-        return []
-    middle, most = percent_text(statistics.median(differences)), percent_text(max(differences))
-    said = f"{len(differences)} rows of unchanged source differ by {middle} in the middle and {most} at most"
-    return [f"{said}: so much comes from measuring apart."]
-
-
-def _alone_note(found: SessionPairs) -> list[str]:
-    if not found.only_a and not found.only_b:
-        return []
-    return [f"{counted_text(found.only_a, 'point')} only in A, {found.only_b} only in B."]
 
 
 def regression_sentence(slower: Sequence[Pair], percent: float) -> str:

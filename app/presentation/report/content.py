@@ -1,5 +1,6 @@
 """What a report says, as texts in the order of reading; the template only places them."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -14,16 +15,15 @@ from roofscope.app.presentation.formatting import (
     sizes_text,
     spread_time_text,
 )
-from roofscope.app.presentation.point_row import PointRow, point_rows, reason_text, status_text
+from roofscope.app.presentation.point_row import PointRow, point_rows, status_text
 from roofscope.app.presentation.roofline.caption import device_text
-from roofscope.app.presentation.verdict_text import (
-    WARNING_FLAGS,
-    share_text,
-    verdict_sentence,
-)
+from roofscope.app.presentation.verdict_text import WARNING_FLAGS, share_text
+from roofscope.app.presentation.why import Why, WhyTexts
+from roofscope.app.presentation.why_not import WhyNot
 from roofscope.profiling.analysis.comparison import comparable
 from roofscope.profiling.planning.plan import job_number
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.marks import pins_of
 from roofscope.profiling.results.session import Session
 
 
@@ -34,9 +34,14 @@ class Cell(Struct, frozen=True):
     key: float | None = None
     is_number: bool = False
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Where a line may end: a figure stays with its unit, and an exponent whole."""
+        return tuple(_BEFORE_INTERVAL.split(self.text)) if self.is_number else (self.text,)
+
 
 class ResultRow(Struct, frozen=True):
-    """One point: its cells in the order of COLUMNS, and the sentence that judges it."""
+    """One point: its cells in the order of COLUMNS, the sentence that judges it, and those folded below."""
 
     number: int
     title: str
@@ -45,7 +50,15 @@ class ResultRow(Struct, frozen=True):
     flags: tuple[str, ...]
     warns: bool
     verdict: str
+    folded: tuple[tuple[str, str], ...]  # titles and sentences: cost, evidence, next step
     is_measured: bool
+
+
+class JudgedRow(Struct, frozen=True):
+    """A point with its ratios and what is said of it."""
+
+    row: PointRow
+    why: Why | WhyNot
 
 
 class Best(Struct, frozen=True):
@@ -86,18 +99,25 @@ COLUMNS = (
     *("Kernel", "Implementation", "Type", "Size", "Time, 95 % interval", "Of roof", "Speed-up"),
     *("Bandwidth", "FLOP/s", "Error of allowed", "Flags"),
 )
+_BEFORE_INTERVAL = re.compile(r" (?=[±(†]|of\b|slower|distinguishable)")
 _MOST_SOURCE = 420_000  # characters in all: a report is to be sent by mail
 
 
-def result_rows(session: Session) -> list[ResultRow]:
-    """Every point in the order of the plan."""
-    rows = point_rows(session, Provider.EAGER, None)
+def judged_rows(session: Session) -> list[JudgedRow]:
+    """Every point in the order of the plan, judged once for all tables."""
+    rows = point_rows(session, Provider.EAGER, pins_of(session.marks))
     rows.sort(key=lambda row: (job_number(row.point.job), row.point.number))
+    texts = WhyTexts(session)
+    return [JudgedRow(row, why) for row in rows if (why := texts.of(row.point))]
+
+
+def result_rows(rows: Sequence[JudgedRow], session: Session) -> list[ResultRow]:
+    """Each as a line of the table."""
     several = len(session.devices) > 1
-    return [_result(row, several=several) for row in rows]
+    return [_result(row.row, row.why, several=several) for row in rows]
 
 
-def _result(row: PointRow, *, several: bool) -> ResultRow:
+def _result(row: PointRow, why: Why | WhyNot, *, several: bool) -> ResultRow:
     point, judged = row.point, row.verdict
     workload, measured = point.job.workload, point.measured
     size = sizes_text(workload.sizes) + (f" on {point.job.device}" if several else "")
@@ -111,8 +131,9 @@ def _result(row: PointRow, *, several: bool) -> ResultRow:
         time, found = measured.time, measured.verification
         rate = point.achieved_flop_rate if point.job.work.flop_count else None
         error = f"{error_text(found.relative_error)} of {error_text(found.tolerance)}"
+        taken = spread_time_text(time.median_s, time.bounds_s, len(time.samples_s))
         cells += [
-            Cell(spread_time_text(time.median_s, time.bounds_s, len(time.samples_s)), time.median_s, True),
+            Cell(taken, time.median_s, True),
             Cell(share_text(judged), judged.fraction_of_roof, True),
             Cell(_speed_up(row), row.speed_up.ratio if row.speed_up else None, True),
             Cell(bandwidth_text(point.achieved_bandwidth), point.achieved_bandwidth, True),
@@ -128,24 +149,24 @@ def _result(row: PointRow, *, several: bool) -> ResultRow:
         cells=tuple(cells),
         flags=tuple(map(str, judged.flags)),
         warns=not WARNING_FLAGS.isdisjoint(judged.flags),
-        verdict=verdict_sentence(point, judged) if measured else reason_text(point),
+        verdict=why.titled[0][1],
+        folded=(*why.titled[1:], *(("", other) for other in why.others)),
         is_measured=measured is not None,
     )
 
 
-def best_rows(session: Session) -> list[Best]:
+def best_rows(rows: Sequence[JudgedRow], session: Session) -> list[Best]:
     """The fastest implementation of each workload, in the order of the plan."""
-    fastest: dict[str, PointRow] = {}
-    for row in point_rows(session, Provider.EAGER, None):
-        measured = row.point.measured
-        if measured is None:
+    fastest: dict[str, JudgedRow] = {}
+    for judged in rows:
+        if judged.row.point.measured is None:
             continue
-        key = comparable(row.point)
+        key = comparable(judged.row.point)
         other = fastest.get(key)
-        if other is None or measured.time.median_s < _median_s(other):
-            fastest[key] = row
-    ordered = sorted(fastest.values(), key=lambda row: (job_number(row.point.job), row.point.number))
-    return [_best(row, session) for row in ordered]
+        if other is None or _median_s(judged.row) < _median_s(other.row):
+            fastest[key] = judged
+    chosen = {judged.row.point.number for judged in fastest.values()}
+    return [_best(judged, session) for judged in rows if judged.row.point.number in chosen]
 
 
 def _speed_up(row: PointRow) -> str:
@@ -157,7 +178,8 @@ def _median_s(row: PointRow) -> float:
     return row.point.measured.time.median_s
 
 
-def _best(row: PointRow, session: Session) -> Best:
+def _best(judged: JudgedRow, session: Session) -> Best:
+    row = judged.row
     point, measured = row.point, row.point.measured
     assert measured
     workload, time = point.job.workload, measured.time
@@ -169,7 +191,7 @@ def _best(row: PointRow, session: Session) -> Best:
         spread_time_text(time.median_s, time.bounds_s, len(time.samples_s)),
         _speed_up(row),
         share_text(row.verdict),
-        verdict_sentence(point, row.verdict),
+        " ".join(sentence for _, sentence in judged.why.titled[:2]),
     )
 
 

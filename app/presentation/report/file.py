@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from roofscope.app.presentation.export import ExportError
-from roofscope.app.presentation.files import why_unwritable, write_file
+from roofscope.app.presentation.files import why_misnamed, why_unwritable, write_file
 from roofscope.profiling.results.session import Session
 
 SUFFIXES = (".html", ".htm")
@@ -11,8 +11,8 @@ SUFFIXES = (".html", ".htm")
 
 def write_report(session: Session, path: Path) -> None:
     """One HTML file. Raises ExportError."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise ExportError(f"{path.name} names no page; end it in {' or '.join(SUFFIXES)}.")
+    if why := why_misnamed(path, SUFFIXES):
+        raise ExportError(why)
     from roofscope.app.presentation.report.page import report_html  # jinja2 takes a while to load
 
     try:

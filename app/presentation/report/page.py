@@ -24,7 +24,8 @@ _LARGE, _SMALL = (1180, 720), (640, 430)  # pixels
 
 def report_html(session: Session) -> str:
     """The page as text."""
-    rows = content.result_rows(session)
+    judged = content.judged_rows(session)
+    rows = content.result_rows(judged, session)
     titles = {row.number: _title(row) for row in rows}
     rooflines, sweeps = _pictures(session, titles)
     sources, left_out = content.source_texts(session)
@@ -42,7 +43,7 @@ def report_html(session: Session) -> str:
             provider_colours={str(provider): colour for provider, colour in PROVIDER_COLOURS.items()},
             rooflines=rooflines,
             sweeps=sweeps,
-            best=content.best_rows(session),
+            best=content.best_rows(judged, session),
             columns=content.COLUMNS,
             rows=rows,
             footnotes=content.footnotes(rows),

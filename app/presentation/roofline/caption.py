@@ -41,10 +41,9 @@ def empty_text(scene: ChartScene, *, is_running: bool = False) -> str:
 
 def count_line(scene: ChartScene) -> str:
     """Such as ``38 points drawn, 2 with a warning (!), 3 without a time``."""
-    shown = (*scene.points, *scene.strip)
-    parts = [f"{counted_text(len(shown), 'point')} drawn"]
-    if warned := sum(point.warns for point in shown):
-        parts.append(f"{warned} with a warning (!)")
+    parts = [f"{counted_text(len(scene.points) + len(scene.strip), 'point')} drawn"]
+    if scene.warned_count:
+        parts.append(f"{scene.warned_count} with a warning (!)")
     if scene.ghosts:
         parts.append(f"{len(scene.ghosts)} earlier")
     if scene.hidden_count:
@@ -99,7 +98,7 @@ def summary(scene: ChartScene, session: Session, *, is_running: bool = False) ->
     """For a screen reader: what a glance at the chart tells."""
     if scene.is_empty:
         return empty_text(scene, is_running=is_running)
-    kernels = ", ".join(dict.fromkeys(point.kernel for point in (*scene.points, *scene.strip)))
+    kernels = ", ".join(scene.kernels)
     ceilings = sum(line.is_main for line in scene.lines)
     return f"{title_text(session)}: {count_line(scene)}; kernels {kernels}; " + (
         f"{ceilings} ceilings." if ceilings else f"{NO_CEILINGS_TEXT}."

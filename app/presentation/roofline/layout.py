@@ -22,6 +22,7 @@ from roofscope.app.presentation.roofline.ceiling_names import (
     names_at_right,
     source_note,
 )
+from roofscope.app.presentation.roofline.crowd import Columns
 from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, Text, View
 from roofscope.app.presentation.roofline.ridge_ticks import RidgeTick, ridge_ticks
 from roofscope.app.presentation.roofline.scene import ChartScene
@@ -55,7 +56,7 @@ class ChartLayout(Struct, frozen=True):
 
 def places_of(scene: ChartScene) -> NDArray[np.float64]:
     """Places of the scene's points and then its ghosts in the plane, a row each."""
-    return np.array([(point.x, point.y) for point in (*scene.points, *scene.ghosts)]).reshape(-1, 2)
+    return Columns.of((*scene.points, *scene.ghosts)).places
 
 
 def lay_out(

@@ -1,14 +1,16 @@
-"""Labels of points that never overlap: greedy, first free slot wins, the rest show on hover."""
+"""Labels of points that never overlap: greedy, first free slot wins, the rest show on hover.
 
-import math
+Kernels are named at their best points, then points far below their roof that stand alone.
+"""
+
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from roofscope.app.presentation.roofline.geometry import Box, Font, View, boxes_along
+from roofscope.app.presentation.roofline.label_room import CELL, LabelRoom
 from roofscope.app.presentation.roofline.layout import ChartLayout, places_of
 from roofscope.app.presentation.roofline.points import ChartPoint
 from roofscope.app.presentation.roofline.scene import ChartScene
@@ -16,10 +18,13 @@ from roofscope.app.presentation.roofline.scene import ChartScene
 MOST_LABELS = 100
 _MOST_TESTED = 9000  # slots, about 30 ms: a crowd must not hold up the window
 _STEP = 11.0  # pixels
+_ALONE = 22.0  # pixels round a point in which no other is
+_MOST_ALONE = 12  # labels
+_FAR_BELOW = 0.5  # of its roof
+_MOST_CELLS = 1 << 20  # of that size, one above the other
 _AIR = 4.0  # pixels left and right of a text, so that two in a row do not read as one
-_CELL = 2.0  # pixels
-_NEAR = (_STEP, _STEP * 2.2, _STEP * 4, _STEP * 6)
-_FAR = (*_NEAR, _STEP * 8, _STEP * 11, _STEP * 14)  # the selected point's label must find a place
+_NEAR = (_STEP, _STEP * 2.2, _STEP * 4, _STEP * 6, _STEP * 8)
+_FAR = (*_NEAR, _STEP * 11, _STEP * 14)  # the selected point's label must find a place
 
 
 class PointLabel(Struct, frozen=True):
@@ -43,93 +48,82 @@ class PointLabel(Struct, frozen=True):
 
 
 def place_labels(
-    scene: ChartScene, view: View, font: Font, layout: ChartLayout, reserved: Sequence[Box] = ()
+    scene: ChartScene,
+    view: View,
+    font: Font,
+    layout: ChartLayout,
+    reserved: Sequence[Box] = (),
+    places: NDArray[np.float64] | None = None,
 ) -> tuple[PointLabel, ...]:
     """Place a label a group at its best point, the selected point's own first, then from the top down.
 
-    Texts keep off markers, ceilings, the pill and what is ``reserved``; leaders cross no text.
+    Texts keep off markers, ceilings, the pill and what is ``reserved``; leaders cross no text and no other
+    marker: one that did would name that one. ``places`` are those of the scene's points, where somebody has
+    them.
     """
-    occupied, texts = _Occupied(view.box), _Occupied(view.box)
-    for box in (*reserved, *([layout.pill] if layout.pill else [])):
-        occupied.add(box)
-        texts.add(box)
-    for shape in layout.lines:
-        for box in boxes_along(shape.start, shape.end, 4.0, 7.0):
-            occupied.add(box)
-    for path in scene.paths:
-        for one, two in pairwise(path):
-            if piece := view.clip((one.x, one.y), (two.x, two.y)):
-                for box in boxes_along(*piece, 3.0, 5.0):
-                    occupied.add(box)
-    occupied.add_around(view.pixels(places_of(scene)), scene.marker / 2 + 2)
-    wanted = [
-        (group.label, group.points[0]) for group in sorted(scene.groups, key=lambda group: -group.points[0].y)
-    ]
+    room = LabelRoom(view, font, scene.marker)
+    pixels = view.pixels(places_of(scene) if places is None else places)
+    room.take_chart(scene, layout, reserved)
+    room.take_markers(pixels)
     selected = scene.target.point if scene.target else None
-    if selected:
-        known = (selected.kernel, selected.name)  # one kernel, or of one its implementations
-        rest = [(label, point) for label, point in wanted if label not in known]
-        wanted = [(f"{selected.kernel} {selected.name}", selected), *rest]
-    placed: list[PointLabel] = []
-    for label, point in wanted:
-        if len(placed) == MOST_LABELS or occupied.test_count > _MOST_TESTED:
+    placed: dict[int, PointLabel] = {}  # by the point's number
+    for label, point in (*_wanted(scene, selected), *_outliers(scene, view, pixels)):
+        if len(placed) == MOST_LABELS or room.occupied.test_count > _MOST_TESTED:
             break
-        distances = _FAR if point is selected else _NEAR
-        if found := _placed(label, point, view, font, occupied, texts, distances):
-            placed.append(found)
-    return tuple(placed)
+        if point.number not in placed and (found := _found(label, point, room, point is selected)):
+            placed[point.number] = found
+    return tuple(placed.values())
 
 
-class _Occupied:
-    """A bitmap of the view in cells of a few pixels: testing a slot costs the same with any crowd."""
+def _wanted(scene: ChartScene, selected: ChartPoint | None) -> list[tuple[str, ChartPoint]]:
+    """A name a group, at its best point, from the top down; before them that of the selected point."""
+    groups = sorted(scene.groups, key=lambda group: -group.points[0].y)
+    wanted = [(group.label, group.points[0]) for group in groups]
+    if selected is None:
+        return wanted
+    known = (selected.kernel, selected.name)  # one kernel, or of one its implementations
+    rest = [(label, point) for label, point in wanted if label not in known]
+    return [(f"{selected.kernel} {selected.name}", selected), *rest]
 
-    def __init__(self, box: Box) -> None:
-        self._box = box
-        shape = (math.ceil(box.height / _CELL) + 1, math.ceil(box.width / _CELL) + 1)
-        self._cells: NDArray[np.bool_] = np.zeros(shape, dtype=np.bool_)
-        self.test_count = 0
 
-    def add(self, box: Box) -> None:
-        self._cells[self._slices(box)] = True
+def _found(label: str, point: ChartPoint, room: LabelRoom, is_selected: bool) -> PointLabel | None:
+    """The selected point's label must find a place, across other markers where there is no other way."""
+    if not is_selected:
+        return _placed(label, point, room, _NEAR)
+    found = _placed(label, point, room, _FAR)
+    return found or _placed(label, point, room, _FAR, crosses_markers=True)
 
-    def add_around(self, pixels: NDArray[np.float64], reach: float) -> None:
-        """Mark squares round many places at once; those outside the view are left out."""
-        inside = (
-            (pixels[:, 0] >= self._box.left)
-            & (pixels[:, 0] <= self._box.right)
-            & (pixels[:, 1] >= self._box.top)
-            & (pixels[:, 1] <= self._box.bottom)
-        )
-        places = pixels[inside] - (self._box.left, self._box.top)
-        low = np.maximum((places - reach) // _CELL, 0).astype(np.intp)
-        height, width = self._cells.shape
-        for down in range(int(2 * reach // _CELL) + 2):
-            for across in range(int(2 * reach // _CELL) + 2):
-                rows = np.minimum(low[:, 1] + down, height - 1)
-                self._cells[rows, np.minimum(low[:, 0] + across, width - 1)] = True
 
-    def leave_free(self, box: Box) -> bool:
-        self.test_count += 1
-        return not self._cells[self._slices(box)].any()
-
-    def _slices(self, box: Box) -> tuple[slice, slice]:
-        """Every cell the box touches, so that two boxes in free cells cannot overlap."""
-        left, top = box.left - self._box.left, box.top - self._box.top
-        return (
-            slice(max(0, int(top // _CELL)), max(0, int((top + box.height) // _CELL) + 1)),
-            slice(max(0, int(left // _CELL)), max(0, int((left + box.width) // _CELL) + 1)),
-        )
+def _outliers(scene: ChartScene, view: View, pixels: NDArray[np.float64]) -> list[tuple[str, ChartPoint]]:
+    """Points far below their roof with no other near them, the farthest below first, and their names."""
+    cells = np.floor(pixels / _ALONE).astype(np.int64) @ (_MOST_CELLS, 1)
+    known, counts = np.unique(cells, return_counts=True)
+    near = np.zeros(len(scene.points), dtype=np.int64)
+    for step in (across * _MOST_CELLS + down for across in (-1, 0, 1) for down in (-1, 0, 1)):
+        beside = cells[: len(near)] + step
+        places = np.minimum(np.searchsorted(known, beside), len(known) - 1)
+        near += np.where(known[places] == beside, counts[places], 0)
+    alone = {scene.points[index].number for index in np.flatnonzero(near == 1).tolist()}
+    found = [
+        (f"{group.label} {point.name if group.label == point.kernel else point.sizes}", point)
+        for group in scene.groups
+        for point in group.points
+        if point.number in alone
+        and (1.0 if point.fraction is None else point.fraction) < _FAR_BELOW
+        and view.shows(point.x, point.y)
+    ]
+    return sorted(found, key=lambda each: each[1].fraction or 0.0)[:_MOST_ALONE]
 
 
 def _placed(
     text: str,
     point: ChartPoint,
-    view: View,
-    font: Font,
-    occupied: _Occupied,
-    texts: _Occupied,
+    room: LabelRoom,
     distances: tuple[float, ...],
+    *,
+    crosses_markers: bool = False,
 ) -> PointLabel | None:
+    view, font, occupied = room.view, room.font, room.occupied
     if not view.shows(point.x, point.y):
         return None
     width = font.width(text)
@@ -141,10 +135,10 @@ def _placed(
             dx, dy = box.left - x, box.top + font.ascent - y
             label = PointLabel(text, point.number, point.x, point.y, dx, dy, width, distance > _STEP)
             leader = _leader(label, x, y, font)
-            if all(texts.leave_free(piece) for piece in leader):
+            if room.lets_through(leader, x, y, crosses_markers=crosses_markers):
                 for piece in (box, *leader):
                     occupied.add(piece)
-                texts.add(box)
+                room.texts.add(box)
                 return label
     return None
 
@@ -154,11 +148,11 @@ def _leader(label: PointLabel, x: float, y: float, font: Font) -> list[Box]:
     if not label.has_leader:
         return []
     dx, dy = label.leader_end(font.size)
-    return boxes_along((x, y), (x + dx, y + dy), 1.0, _CELL)
+    return boxes_along((x, y), (x + dx, y + dy), 1.0, CELL)
 
 
 def _slots(x: float, y: float, width: float, height: float, distance: float) -> Iterator[Box]:
-    """Eight places round a point, right and below first: the roof is above."""
+    """Twelve places round a point, right and below first: the roof is above."""
     diagonal = distance * 0.82  # a text's corner is empty: nearer than a circle would put it
     yield Box(x + distance, y - height / 2, width, height)
     yield Box(x + diagonal, y + diagonal, width, height)
@@ -168,6 +162,10 @@ def _slots(x: float, y: float, width: float, height: float, distance: float) -> 
     yield Box(x - width / 2, y - distance - height, width, height)
     yield Box(x + diagonal, y - diagonal - height, width, height)
     yield Box(x - diagonal - width, y + diagonal, width, height)
+    half = distance * 0.5  # between those places
+    for top in (y + half - height / 2, y - half - height / 2):
+        yield Box(x + distance, top, width, height)
+        yield Box(x - distance - width, top, width, height)
 
 
 def _aired(box: Box) -> Box:

@@ -1,15 +1,14 @@
 """Points as a chart needs them, made once each: log10 coordinates, provider, names and warnings."""
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from roofscope.app.presentation.formatting import sizes_text
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
-from roofscope.profiling.analysis.verdict import flags_of, limiting_roof
+from roofscope.profiling.analysis.verdict import Verdict, verdict
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.session import Point, Session
@@ -61,9 +60,6 @@ class StripPoint(Struct, frozen=True):
     roof: Ceiling | None  # judges it
 
 
-AnyPoint = TypeVar("AnyPoint", ChartPoint, StripPoint, ChartPoint | StripPoint)
-
-
 class PointGroup(Struct, frozen=True):
     """The points that share a label, that nearest to its roof first: it stands there."""
 
@@ -71,8 +67,13 @@ class PointGroup(Struct, frozen=True):
     points: tuple[ChartPoint, ...]
 
 
-def chart_point(point: Point, session: Session) -> ChartPoint | StripPoint | None:
-    """None for an outcome without a time: it is a row with a reason, never a dot."""
+def chart_point(
+    point: Point, session: Session, verdict_of: Callable[[Point], Verdict] | None = None
+) -> ChartPoint | StripPoint | None:
+    """None for an outcome without a time: it is a row with a reason, never a dot.
+
+    ``verdict_of`` is for those who keep verdicts; else the point is judged here.
+    """
     measured, work, workload = point.measured, point.job.work, point.job.workload
     if measured is None or workload.kernel not in session.specs or not work.byte_count:
         return None
@@ -81,8 +82,8 @@ def chart_point(point: Point, session: Session) -> ChartPoint | StripPoint | Non
     if min(low_s, time.median_s, high_s) <= 0:
         return None
     implementation = point.implementation
-    roof = limiting_roof(point, session)
-    warns = not WARNING_FLAGS.isdisjoint(flags_of(point, session))
+    judged = verdict_of(point) if verdict_of else verdict(point, session)
+    warns = not WARNING_FLAGS.isdisjoint(judged.flags)
     sizes = sizes_text(workload.sizes)
     amount = work.flop_count or work.byte_count
     middle, low, high = (math.log10(amount / s) for s in (time.median_s, high_s, low_s))
@@ -90,9 +91,9 @@ def chart_point(point: Point, session: Session) -> ChartPoint | StripPoint | Non
         return StripPoint(
             *(point.number, middle, low, high, implementation.provider, workload.kernel),
             *(workload.dtype, sizes, implementation.label, warns, point.job.regime),
-            roof.ceiling if roof else None,
+            judged.limiter,
         )
-    least_s = roof.least_time_s if roof else None
+    least_s = judged.least_time_s
     share, share_low, share_high = (least_s / s if least_s else None for s in (time.median_s, high_s, low_s))
     return ChartPoint(
         *(
@@ -115,40 +116,34 @@ def all_points(session: Session) -> list[ChartPoint | StripPoint]:
     return [point for point in made if point is not None]
 
 
-def newest_first(points: Iterable[AnyPoint]) -> tuple[list[AnyPoint], list[AnyPoint]]:
-    """The newest point of each implementation, workload and regime, and the earlier ones."""
-    newest: dict[tuple[str, str, Dtype, str, Regime], AnyPoint] = {}
-    older: list[AnyPoint] = []
-    for point in points:
-        key = (point.kernel, point.name, point.dtype, point.sizes, point.regime)
-        if key in newest:
-            older.append(newest[key])
-        newest[key] = point
-    return list(newest.values()), older
-
-
-def worst_first(points: Iterable[ChartPoint]) -> tuple[ChartPoint, ...]:
-    """In the order of drawing: where markers lie over each other, the best is on top."""
-    return tuple(sorted(points, key=lambda point: (point.fraction or 0.0, point.number)))
-
-
 def grouped(points: Sequence[ChartPoint]) -> tuple[PointGroup, ...]:
-    """Points by kernel; of a single kernel by implementation."""
+    """By kernel, of a single kernel by implementation; the points come in the order of drawing."""
     kernels = {point.kernel for point in points}
     groups: dict[str, list[ChartPoint]] = {}
     for point in points:
         groups.setdefault(point.kernel if len(kernels) > 1 else point.name, []).append(point)
-    return tuple(PointGroup(label, worst_first(members)[::-1]) for label, members in groups.items())
+    return tuple(PointGroup(label, tuple(reversed(members))) for label, members in groups.items())
 
 
 def paths_of(points: Sequence[ChartPoint], selected: int | None) -> tuple[tuple[ChartPoint, ...], ...]:
     """Each implementation over its sizes at one dtype: of a kernel that is alone, and of the selected one."""
-    is_alone = len({point.kernel for point in points}) == 1
+    if len({point.kernel for point in points}) == 1:
+        swept = points
+    elif selected is None:
+        return ()
+    else:
+        chosen = next((point for point in points if point.number == selected), None)
+        swept = [point for point in points if chosen and point.name == chosen.name]
+        swept = [point for point in swept if chosen and _sweep(point) == _sweep(chosen)]
     sweeps: dict[tuple[str, str, Dtype, Regime], list[ChartPoint]] = {}
-    for point in points:
-        sweeps.setdefault((point.kernel, point.name, point.dtype, point.regime), []).append(point)
+    for point in swept:
+        sweeps.setdefault(_sweep(point), []).append(point)
     return tuple(
         tuple(sorted(sweep, key=lambda point: (point.byte_count, point.number)))
         for sweep in sweeps.values()
-        if len(sweep) > 1 and (is_alone or any(point.number == selected for point in sweep))
+        if len(sweep) > 1
     )
+
+
+def _sweep(point: ChartPoint) -> tuple[str, str, Dtype, Regime]:
+    return point.kernel, point.name, point.dtype, point.regime

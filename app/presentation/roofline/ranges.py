@@ -1,11 +1,11 @@
 """How far the axes reach: from the machine's ceilings, so that two pictures can be laid side by side."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from msgspec import Struct
 
-from roofscope.app.presentation.roofline.points import ChartPoint, StripPoint
+from roofscope.app.presentation.roofline.crowd import Extent
 from roofscope.profiling.roofline.roofline import Bound, Roofline
 
 _ROOM = 0.12  # decades: half of a marker and its outline
@@ -24,7 +24,8 @@ class Range(Struct, frozen=True):
     def widened_to(self, values: Iterable[float]) -> "Range":
         """Quarter decades added until every value is inside, with room for markers beside it."""
         low, high = self.low, self.high
-        for value in values:
+        values = tuple(values)
+        for value in (min(values), max(values)) if values else ():
             low -= max(_ceil(low - value + _ROOM), 0.0)
             high += max(_ceil(value - high + _ROOM), 0.0)
         return Range(low, high)
@@ -51,15 +52,13 @@ def machine_ranges(roofline: Roofline, bounds: frozenset[Bound]) -> tuple[Range,
     return Range(x_low, x_high), Range(y_low, y_high)
 
 
-def data_ranges(points: Sequence[ChartPoint | StripPoint]) -> tuple[Range, Range]:
+def data_ranges(xs: Extent, ys: Extent) -> tuple[Range, Range]:
     """Before the ceilings are measured the points are all there is to go by."""
-    placed = [point for point in points if isinstance(point, ChartPoint)]
-    if not placed:
+    if xs is None or ys is None:
         return Range(-2.0, 4.0), Range(9.0, 15.0)
-    xs, ys = [point.x for point in placed], [point.y for point in placed]
     return (
-        Range(math.floor(min(xs) - 0.3), math.ceil(max(xs) + 0.3)),
-        Range(math.floor(min(ys) - 0.3), math.ceil(max(ys) + 0.3)),
+        Range(math.floor(xs[0] - 0.3), math.ceil(xs[1] + 0.3)),
+        Range(math.floor(ys[0] - 0.3), math.ceil(ys[1] + 0.3)),
     )
 
 
@@ -71,7 +70,6 @@ def _ceil(value: float) -> float:
     return math.ceil(value * 4) / 4
 
 
-def roof_range(points: Sequence[ChartPoint]) -> Range:
+def roof_range(upper_ends: Extent) -> Range:
     """Of shares of the roof: from nothing to all of it, and on to the highest reading above it."""
-    tops = [point.fraction_high for point in points if point.fraction_high is not None]
-    return Range(0.0, max(1.08, *(top + 0.05 for top in tops)) if tops else 1.08)
+    return Range(0.0, max(1.08, upper_ends[1] + 0.05) if upper_ends else 1.08)

@@ -7,21 +7,21 @@ machine can be laid side by side; a point outside, or at the edge, widens them b
 
 import math
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from enum import StrEnum
 
 from msgspec import Struct
 
 from roofscope.app.presentation.roofline.ceiling_lines import RidgePoint, RoofLine, roof_lines
+from roofscope.app.presentation.roofline.crowd import Arranged, Crowd
 from roofscope.app.presentation.roofline.points import (
     ChartPoint,
     PointGroup,
     StripPoint,
-    grouped,
-    newest_first,
     paths_of,
-    worst_first,
 )
 from roofscope.app.presentation.roofline.ranges import Range, data_ranges, machine_ranges, roof_range
+from roofscope.app.presentation.roofline.trails import Trail, trails_of
 from roofscope.profiling.analysis.verdict import MEASURED_IN, Verdict, verdict
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.results.session import Session
@@ -91,7 +91,10 @@ class ChartScene(Struct, frozen=True):
     untimed_count: int = 0  # failed, skipped or cancelled: they have no place on a chart
     y: ChartY = ChartY.RATE
     unroofed_count: int = 0  # points without a ceiling that judges them: with y their share of it, not drawn
+    kernels: tuple[str, ...] = ()  # in the order of drawing
+    warned_count: int = 0
     paths: tuple[tuple[ChartPoint, ...], ...] = ()  # an implementation over its sizes, in their order
+    trails: tuple[Trail, ...] = ()  # an implementation over its edits, the newest last
 
     @property
     def is_of_roof(self) -> bool:
@@ -109,6 +112,10 @@ class ChartScene(Struct, frozen=True):
         count = len(self.points) + len(self.ghosts)
         return next(size for most, size in _MARKERS if count <= most)
 
+    def has_points_of(self, other: "ChartScene | None") -> bool:
+        """Whether its points are the very same ones, as after a selection: they need not be drawn again."""
+        return other is not None and self.points is other.points and self.ghosts is other.ghosts
+
     @property
     def is_empty(self) -> bool:
         return not self.points and not self.strip
@@ -119,60 +126,57 @@ class ChartScene(Struct, frozen=True):
 
 def build_scene(
     session: Session,
-    points: Sequence[ChartPoint | StripPoint],
+    points: Crowd | Sequence[ChartPoint | StripPoint],
     options: ChartOptions = ChartOptions(),  # noqa: B008 - frozen
 ) -> ChartScene:
-    """Lay a session's points (see ``chart_points.all_points``) under its ceilings."""
-    roofline = session.roofline
+    """Lay a session's points (see ``points.all_points``) under its ceilings."""
+    crowd = points if isinstance(points, Crowd) else Crowd(points)
+    roofline, of_roof = session.roofline, options.y is ChartY.ROOF
+    own = crowd.among(None)
     if len(session.devices) > 1:  # under these ceilings stand the points of their device
-        own = {point.number for point in session.points if session.is_shown(point)}
-        points = [point for point in points if point.number in own]
-    if options.y is ChartY.ROOF:
-        points = [point.of_roof() if isinstance(point, ChartPoint) else point for point in points]
-    shown = [point for point in points if options.keeps(point.number)]
-    newest, older = newest_first(shown)
-    placed = worst_first(point for point in newest if isinstance(point, ChartPoint))
-    ghosts = tuple(point for point in older if isinstance(point, ChartPoint))
-    unroofed_count = 0
-    if options.y is ChartY.ROOF:
-        unroofed_count = sum(point.fraction is None for point in placed)
-        placed, ghosts = (tuple(p for p in some if p.fraction is not None) for some in (placed, ghosts))
+        own = crowd.among({point.number for point in session.points if session.is_shown(point)})
+    shown = own & crowd.among(options.shown)
+    arranged = crowd.arranged(shown, of_roof=of_roof)
+    placed, ghosts = arranged.newest, arranged.earlier
     known = tuple(source for source in Source if any(c.source is source for c in roofline.ceilings))
-    sources = _default_sources(known, shown) if options.sources is None else options.sources
-    everywhere = [point for point in points if isinstance(point, ChartPoint)]
+    sources = _default_sources(known, crowd.regimes(shown)) if options.sources is None else options.sources
     pipes = tuple(b for b in Bound if not b.is_memory and any(c.bound is b for c in roofline.ceilings))
-    bounds = _default_bounds(pipes, everywhere) if options.bounds is None else options.bounds
-    lines, ridges = roof_lines(roofline, sources, bounds, _lit_bounds(placed, options))
-    x_range, y_range = machine_ranges(roofline, bounds) or data_ranges(points)
+    bounds = _default_bounds(pipes, crowd.bounds(own)) if options.bounds is None else options.bounds
+    lines, ridges = roof_lines(roofline, sources, bounds, _lit_bounds(arranged, options.selected))
+    xs, ys, shares = crowd.extents(own)
+    x_range, y_range = machine_ranges(roofline, bounds) or data_ranges(xs, ys)
     return ChartScene(
-        x_range=x_range.widened_to(point.x for point in everywhere),
-        y_range=roof_range(everywhere)
-        if options.y is ChartY.ROOF
-        else y_range.widened_to(point.y for point in everywhere),
+        x_range=x_range.widened_to(xs or ()),
+        y_range=roof_range(shares) if of_roof else y_range.widened_to(ys or ()),
         lines=lines,
         ridges=ridges,
         points=placed,
         ghosts=ghosts,
-        strip=tuple(point for point in newest if isinstance(point, StripPoint)),
-        groups=grouped(placed),
+        strip=arranged.strip,
+        groups=arranged.groups,
         sources=sources,
         known_sources=known,
         bounds=bounds,
         known_bounds=pipes,
         target=_target(session, (*placed, *ghosts), options),
         has_ceilings=bool(lines),
-        hidden_count=len(points) - len(shown),
+        hidden_count=int(own.sum() - shown.sum()),
         untimed_count=sum(
             point.measured is None and session.is_shown(point) and options.keeps(point.number)
-            for point in session.points
+            for point in (session.points if crowd.untimed is None else crowd.untimed)
         ),
         y=options.y,
-        unroofed_count=unroofed_count,
+        unroofed_count=arranged.unroofed_count,
         paths=paths_of(placed, options.selected),
+        kernels=arranged.kernels,
+        warned_count=arranged.warned_count,
+        trails=trails_of(session, placed, ghosts),
     )
 
 
 def _target(session: Session, points: Sequence[ChartPoint], options: ChartOptions) -> Target | None:
+    if options.selected is None:
+        return None
     placed = next((point for point in points if point.number == options.selected), None)
     point = next((point for point in session.points if point.number == options.selected), None)
     if placed is None or point is None or point.measured is None:
@@ -184,21 +188,20 @@ def _target(session: Session, points: Sequence[ChartPoint], options: ChartOption
     return Target(placed, roof_y, judged.limiter, judged)
 
 
-def _default_sources(known: Sequence[Source], points: Sequence[ChartPoint | StripPoint]) -> frozenset[Source]:
+def _default_sources(known: Sequence[Source], regimes: AbstractSet[Regime]) -> frozenset[Source]:
     """What judges the points shown: burst, and sustained beside it where a point was measured so."""
-    regimes = {point.regime for point in points} or {Regime.BURST}
-    measured = {MEASURED_IN[regime] for regime in regimes} & set(known)
+    measured = {MEASURED_IN[regime] for regime in regimes or {Regime.BURST}} & set(known)
     return frozenset(measured or [source for source in known if source.is_measured] or known)
 
 
-def _default_bounds(known: Sequence[Bound], points: Sequence[ChartPoint]) -> frozenset[Bound]:
+def _default_bounds(known: Sequence[Bound], of_points: AbstractSet[Bound]) -> frozenset[Bound]:
     """Pipes that bound a point, because a dozen lines hide the few that matter; else the usual ones."""
-    wanted = {point.bound for point in points if point.bound} & set(known) or set(_USUAL) & set(known)
+    wanted = of_points & set(known) or set(_USUAL) & set(known)
     return frozenset(wanted or known)
 
 
-def _lit_bounds(points: Sequence[ChartPoint], options: ChartOptions) -> frozenset[Bound] | None:
+def _lit_bounds(arranged: Arranged, selected: int | None) -> frozenset[Bound] | None:
     """Compute bounds of the selected point, else of all points shown; None lights everything."""
-    known = [(point.number, point.bound) for point in points if point.bound]
-    selected = [bound for number, bound in known if number == options.selected]
-    return frozenset(selected or [bound for _, bound in known]) or None
+    chosen = (point.bound for point in arranged.newest if point.number == selected)
+    lit = next(chosen, None) if selected is not None else None
+    return frozenset({lit} if lit else arranged.bounds) or None

@@ -23,6 +23,7 @@ from roofscope.app.presentation.roofline.svg_elements import (
     svg_warning,
 )
 from roofscope.app.presentation.roofline.ticks import x_ticks, y_ticks
+from roofscope.app.presentation.roofline.trails import TRAIL_DASH, TRAIL_WIDTH
 from roofscope.app.presentation.tokens import SOURCE_DASHES, Theme
 
 
@@ -38,6 +39,7 @@ def plot_parts(
     parts += _grid(scene, view, theme)
     parts += _ceilings(layout, view, theme)
     parts += [_path(path, view, theme) for path in scene.paths]
+    parts += [_trail(trail, view, theme) for trail in scene.trails]
     parts += [_leader(label, view, theme) for label in labels if label.has_leader]
     inside = [point for point in scene.points if view.shows(point.x, point.y)]
     ghosts = [point for point in scene.ghosts if view.shows(point.x, point.y)]
@@ -136,9 +138,22 @@ def _axes(scene: ChartScene, view: View, theme: Theme) -> list[str]:
 
 def _path(path: Sequence[ChartPoint], view: View, theme: Theme) -> str:
     """A sweep: straight from size to size."""
-    pieces = [view.clip((a.x, a.y), (b.x, b.y)) for a, b in pairwise(path)]
-    drawn = "".join(f"M{p[0][0]:.1f} {p[0][1]:.1f}L{p[1][0]:.1f} {p[1][1]:.1f}" for p in pieces if p)
-    return f'<path d="{drawn}" stroke="{theme.provider(path[0].provider)}" class="sweep" fill="none"/>'
+    colour = theme.provider(path[0].provider)
+    return f'<path d="{_through(path, view)}" stroke="{colour}" class="sweep" fill="none"/>'
+
+
+def _trail(trail: Sequence[ChartPoint], view: View, theme: Theme) -> str:
+    """From each earlier version of a file to the newest."""
+    dash = " ".join(f"{length * TRAIL_WIDTH:g}" for length in TRAIL_DASH)
+    return (
+        f'<path d="{_through(trail, view)}" stroke="{theme.provider(trail[0].provider)}" class="trail" '
+        f'stroke-width="{TRAIL_WIDTH:g}" stroke-dasharray="{dash}" fill="none"/>'
+    )
+
+
+def _through(points: Sequence[ChartPoint], view: View) -> str:
+    pieces = [view.clip((a.x, a.y), (b.x, b.y)) for a, b in pairwise(points)]
+    return "".join(f"M{p[0][0]:.1f} {p[0][1]:.1f}L{p[1][0]:.1f} {p[1][1]:.1f}" for p in pieces if p)
 
 
 def _error_bar(point: ChartPoint, view: View, theme: Theme) -> str:

@@ -126,8 +126,24 @@ def _section(kernel: KernelFacts, device: Device | None) -> Section:
         Fact("Spills", memory_text(built.spill_bytes) if built else "", "A thread; they go to local memory"),
         Fact("Shared memory", memory_text(total_bytes), "A block, declared and dynamic together"),
         Fact("of it dynamic", memory_text(dynamic) if dynamic and dynamic > 0 else ""),
-        *_occupancy_facts(kernel.occupancy(device), launch),
+        *_occupancy_facts(found := kernel.occupancy(device), launch),
+        Fact("Not recorded", _unrecorded(kernel, found), "Older sessions have less of a launch"),
     )
+
+
+def _unrecorded(kernel: KernelFacts, found: Occupancy | None) -> str:
+    """What a reader looks for and does not find. A copy has no launch."""
+    if kernel.name.startswith(("Memcpy ", "Memset ")):
+        return ""
+    figures: dict[str, object] = {
+        "time": kernel.profiled,
+        "grid and block": kernel.launch,
+        "registers": kernel.registers,
+        "shared memory": kernel.shared_bytes,
+        "occupancy": found or (kernel.launch and kernel.launch.occupancy),
+    }
+    missing = [name for name, figure in figures.items() if figure is None]
+    return f"{', '.join(missing)}; measure it again" if missing else ""
 
 
 def _occupancy_facts(found: Occupancy | None, launch: Launch | None) -> Iterable[Fact]:

@@ -6,6 +6,7 @@ from roofscope.app.presentation.sweep.quantity import Quantity
 from roofscope.app.presentation.sweep.scene import SweepScene
 from roofscope.profiling.results.session import Session
 
+WARNS = "!"  # beside a time that is not to be relied on
 HIDDEN_TEXT = "Every line is switched off. Click one in the legend."
 
 
@@ -32,13 +33,22 @@ def note_text(scene: SweepScene) -> str:
     """What a reader must know beside the lines; "" where there is nothing."""
     gaps = sum(len(line.gaps) for line in scene.lines)
     rings = f"{counted_text(gaps, 'size')} without a time (rings at the axis)." if gaps else ""
-    return " ".join(part for part in (rings, *_notes(scene)) if part)
+    found = dict.fromkeys(word for line in scene.lines for dot in line.dots for word in dot.warnings)
+    marks = f"{WARNS} marks {', '.join(found)}." if found else ""
+    cut = "Some intervals reach beyond the picture." if scene.is_cut and not scene.is_empty else ""
+    return " ".join(part for part in (marks, cut, rings, *_notes(scene)) if part)
 
 
 def note_lines(scene: SweepScene) -> list[str]:
-    """The same for a table, with the reason of each size without a time."""
+    """The same for a table, with the reason of each size without a time, or with one not to be relied on."""
+    flagged = [
+        f"{WARNS} {line.label} {dot.sizes}: {', '.join(dot.warnings)}."
+        for line in scene.lines
+        for dot in line.dots
+        if dot.warns
+    ]
     reasons = [f"{line.label} {gap.sizes}: {gap.reason}" for line in scene.lines for gap in line.gaps]
-    return [*reasons, *(note for note in _notes(scene) if note)]
+    return [*flagged, *reasons, *(note for note in _notes(scene) if note)]
 
 
 def _notes(scene: SweepScene) -> tuple[str, ...]:

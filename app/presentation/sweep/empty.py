@@ -6,6 +6,8 @@ from roofscope.app.presentation.sweep.axis import SweepAxis
 from roofscope.app.presentation.sweep.quantity import Quantity
 from roofscope.profiling.results.session import Session
 
+FILTERED_TEXT = "The filter hides every point of this sweep. Esc in the chart shows them again."
+
 
 def why_empty(
     session: Session,

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, Text, View
+from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, Text, View, boxes_along
 from roofscope.app.presentation.roofline.ticks import Tick, log_ticks
 from roofscope.app.presentation.sweep.marks import Mark
 from roofscope.app.presentation.sweep.scene import SweepDot, SweepGap, SweepLine, SweepScene
@@ -68,7 +68,15 @@ def lay_out(scene: SweepScene, view: View, font: Font) -> SweepLayout:
         levels=tuple(y for _, y in levels),
         cache_x=cache_x,
         labels=tuple(
-            _labels(lines, levels, scene.cache if cache_x is not None else None, cache_x, view, font)
+            _labels(
+                lines,
+                levels,
+                scene.cache if cache_x is not None else None,
+                cache_x,
+                (chosen[0], ring) if chosen and ring and _inside(ring, view.box) else None,
+                view,
+                font,
+            )
         ),
         ring=ring if ring and _inside(ring, view.box) else None,
     )
@@ -170,10 +178,14 @@ def _labels(
     levels: Sequence[tuple[Mark, float]],
     cache: Mark | None,
     cache_x: float | None,
+    ringed: tuple[SweepLine, Pair] | None,
     view: View,
     font: Font,
 ) -> list[Label]:
-    """Names of levels and of the cache, where no dot and no other name is; none where there is no room."""
+    """Names of the selected line at its ring, of levels and of the cache, where no dot and no other name is.
+
+    None where there is no room.
+    """
     box = view.box
     taken = [
         Box(x - _REACH, y - _REACH, 2 * _REACH, 2 * _REACH)
@@ -182,16 +194,25 @@ def _labels(
     ]
     found: list[Label] = []
 
-    def put(text: str, lefts: Sequence[float], tops: Sequence[float]) -> None:
+    def put(text: str, lefts: Sequence[float], tops: Sequence[float], avoided: Sequence[Box] = ()) -> bool:
         width = font.width(text) + 2 * _PAD
         for top in tops:
             for left in lefts:
                 place = Box(left, top, width, font.height + 2)
-                if box.holds(place) and not any(place.meets(other) for other in taken):
+                if box.holds(place) and not any(place.meets(other) for other in (*taken, *avoided)):
                     taken.append(place)
                     found.append(Label(Text(text, left + _PAD, top + 1 + font.ascent), place))
-                    return
+                    return True
+        return False
 
+    if ringed:
+        line, (x, y) = ringed
+        width, height = font.width(line.label) + 2 * _PAD, font.height + 2
+        lefts = [x + MARKER, x - MARKER - width, x - width / 2]
+        tops = [y - height - MARKER, y + MARKER, y - height / 2, y - 2 * height, y + height]
+        pairs = (pair for drawn in lines for path in drawn.paths for pair in pairwise(path))
+        strokes = [box for one, two in pairs for box in boxes_along(one, two, 2.0, 6.0)]
+        _ = put(line.label, lefts, tops, strokes) or put(line.label, lefts, tops)
     for mark, y in levels:
         if not mark.label:
             continue

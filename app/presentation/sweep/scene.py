@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from roofscope.app.presentation.roofline.scene import Range
 from roofscope.app.presentation.sweep.axis import SweepAxis, axes_of
-from roofscope.app.presentation.sweep.empty import why_empty
-from roofscope.app.presentation.sweep.known import shown_points, size_counts
+from roofscope.app.presentation.sweep.empty import FILTERED_TEXT, why_empty
+from roofscope.app.presentation.sweep.known import among, shown_points, size_counts
 from roofscope.app.presentation.sweep.marks import Mark, cache_mark, level_marks
 from roofscope.app.presentation.sweep.quantity import Quantity, Reader, default_baseline
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
@@ -21,6 +21,7 @@ from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.outcome import Cancelled, Failed, Skipped
 from roofscope.profiling.results.session import Point, Session
 
+_MOST_LINEAR, _MOST_LOG = 1.3, 10.0  # times the highest dot, that the intervals may have of the axis
 _STYLES = 4  # ways to draw lines of one provider; the fifth looks as the first
 
 
@@ -33,7 +34,11 @@ class SweepDot(Struct, frozen=True):
     low: float
     high: float
     sizes: str
-    warns: bool
+    warnings: tuple[str, ...]  # why the time is not to be relied on
+
+    @property
+    def warns(self) -> bool:
+        return bool(self.warnings)
 
 
 class SweepGap(Struct, frozen=True):
@@ -79,6 +84,7 @@ class SweepOptions(Struct, frozen=True):
     hidden: frozenset[str] = frozenset()  # keys of lines that the legend has switched off
     is_log: bool | None = None  # the y axis
     selected: int | None = None
+    shown: frozenset[int] | None = None  # numbers of the points that the window's filter keeps; None: all
 
 
 class SweepScene(Struct, frozen=True):
@@ -108,6 +114,16 @@ class SweepScene(Struct, frozen=True):
     def is_empty(self) -> bool:
         return not any(line.dots for line in self.lines)
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether an interval reaches beyond the range of the y axis."""
+        ends = (end for line in self.lines for dot in line.dots for end in (dot.low, dot.high))
+        return any(
+            not (end > 0 and self.y_range.low <= self.y_place(end) <= self.y_range.high)
+            for end in ends
+            if end > 0 or self.is_log
+        )
+
     def y_place(self, value: float) -> float:
         """A value on the y axis as its range has it."""
         return math.log10(value) if self.is_log else value
@@ -120,7 +136,7 @@ def sweeps_of(session: Session, least: int = 2) -> tuple[SweepOptions, ...]:
     """Each kernel and dtype with several sizes, ``least`` or more, on the device that is shown."""
     return tuple(
         SweepOptions(kernel, dtype)
-        for kernel, by_dtype in size_counts(session).items()
+        for kernel, by_dtype in size_counts(shown_points(session)).items()
         for dtype, count in by_dtype.items()
         if count >= least
     )
@@ -128,10 +144,11 @@ def sweeps_of(session: Session, least: int = 2) -> tuple[SweepOptions, ...]:
 
 def build_sweep(session: Session, options: SweepOptions = SweepOptions()) -> SweepScene:  # noqa: B008 - frozen
     """The sweep of one kernel and dtype on the device shown; the best there is where none is named."""
-    kernel, dtype = _chosen(session, options)
+    of_device = shown_points(session)
+    kernel, dtype = _chosen(among(of_device, options.shown) or of_device, options)
     points = [
         point
-        for point in shown_points(session)
+        for point in of_device
         if (point.job.workload.kernel, point.job.workload.dtype) == (kernel, dtype)
     ]
     measured = [point for point in points if point.measured]
@@ -139,7 +156,8 @@ def build_sweep(session: Session, options: SweepOptions = SweepOptions()) -> Swe
     axis = options.axis if options.axis in axes else (axes[0] if axes else None)
     baselines = tuple(dict.fromkeys(point.implementation.stem for point in measured))
     baseline = options.baseline if options.baseline in baselines else default_baseline(measured)
-    on_axis = [point for point in points if axis and axis.holds(point.job) and axis.value(point.job) > 0]
+    kept = among(points, options.shown)
+    on_axis = [point for point in kept if axis and axis.holds(point.job) and axis.value(point.job) > 0]
     reader = Reader(options.quantity, session, points, baseline)
     legend, left_out = _lines(on_axis, axis, reader, session)
     lines = tuple(line for line in legend if line.key not in options.hidden)
@@ -165,14 +183,20 @@ def build_sweep(session: Session, options: SweepOptions = SweepOptions()) -> Swe
         cache=cache,
         cache_note=note,
         left_out=left_out,
-        other_count=len(measured) - sum(point.measured is not None for point in on_axis) if axis else 0,
+        other_count=_measured_count(kept) - _measured_count(on_axis) if axis else 0,
         selected=options.selected,
-        why_empty=why_empty(session, kernel, axes, bool(legend), options.quantity),
+        why_empty=FILTERED_TEXT
+        if points and not kept
+        else why_empty(session, kernel, axes, bool(legend), options.quantity),
     )
 
 
-def _chosen(session: Session, options: SweepOptions) -> tuple[str, Dtype | None]:
-    counts = size_counts(session)
+def _measured_count(points: Iterable[Point]) -> int:
+    return sum(point.measured is not None for point in points)
+
+
+def _chosen(points: Iterable[Point], options: SweepOptions) -> tuple[str, Dtype | None]:
+    counts = size_counts(points)
     several = (kernel for kernel, by_dtype in counts.items() if max(by_dtype.values()) > 1)
     best = next(several, next(iter(counts), ""))
     kernel = options.kernel if options.kernel in counts else best
@@ -231,10 +255,10 @@ def _dot(point: Point, axis: SweepAxis, reader: Reader, session: Session) -> Swe
     reading = reader.read(point)
     if reading is None:
         return None
-    warns = not WARNING_FLAGS.isdisjoint(flags_of(point, session))
+    warnings = tuple(str(flag) for flag in flags_of(point, session) if flag in WARNING_FLAGS)
     place = axis.value(point.job)
     sizes = point.job.workload.size_label
-    return SweepDot(point.number, place, reading.value, reading.low, reading.high, sizes, warns)
+    return SweepDot(point.number, place, reading.value, reading.low, reading.high, sizes, warnings)
 
 
 def why_no_time(point: Point) -> str:
@@ -270,11 +294,12 @@ def _y_range(lines: Sequence[SweepLine], is_log: bool, levels: Sequence[Mark]) -
     if not values:
         return Range(0.0, 1.0)
     low, high = min(values), max(dot.y for line in lines for dot in line.dots)
-    high = max(high, min(max(values), 1.3 * high))  # a wide interval of one dot does not flatten the rest
+    most = _MOST_LOG if is_log else _MOST_LINEAR
+    high = max(high, min(max(values), most * high))  # a wide interval of one dot does not flatten the rest
     high = max([high, *(mark.value for mark in levels if mark.value < 1.6 * high)])
     if not is_log:
         return Range(0.0, 1.08 * high)
-    low = max(low, min(dot.y for line in lines for dot in line.dots) / 2)
+    low = max(low, min(dot.y for line in lines for dot in line.dots) / _MOST_LOG)
     room = max(0.05 * math.log10(high / low), 0.05)
     return Range(math.log10(low) - room, math.log10(high) + room)
 

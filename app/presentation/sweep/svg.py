@@ -33,6 +33,7 @@ from roofscope.profiling.results.session import Session
 
 SIZE_OF_PICTURE = (1000, 620)
 _LEFT, _RIGHT, _ROW = 84.0, 24.0, 20.0
+_MOST_LINES = 3  # of the words under the title
 _SAMPLE = 30.0  # of a line, in the legend
 LINE_WIDTH = 1.8
 
@@ -48,8 +49,10 @@ def sweep_svg(
     theme = DARK if dark else LIGHT
     scene = build_sweep(session, options)
     width, height = size
-    legend = _legend_rows(scene, width)
-    top = 78 + _ROW * len(legend)
+    subtitle = _subtitle_lines(scene, width - 48)
+    below = 54 + _ROW * len(subtitle)
+    legend = _legend_rows(scene, width, below + 4)
+    top = below + 4 + _ROW * len(legend)
     box = Box(_LEFT, top, width - _LEFT - _RIGHT, max(height - top - 96, 40))
     view = View(*(ranges or (scene.x_range, scene.y_range)), box)
     parts = [
@@ -59,7 +62,7 @@ def sweep_svg(
         f"<desc>{html_text(caption.summary(scene, session))}</desc>",
         f'<rect width="{width}" height="{height}" fill="{theme.surface}"/>',
         svg_text(caption.title_text(scene, session), 24, 32, theme.text, size=18, weight=600),
-        svg_text(_fitted(_subtitle(scene), width - 48, SIZE), 24, 54, theme.text_muted),
+        *(svg_text(line, 24, 54 + _ROW * at, theme.text_muted) for at, line in enumerate(subtitle)),
         *_legend(legend, theme),
         *_plot(scene, view, theme),
         *_foot(scene, session, width, height, theme),
@@ -74,7 +77,13 @@ def _subtitle(scene: SweepScene) -> str:
     return " ".join(part for part in (f"{caption.method_text(scene)}.", caption.note_text(scene)) if part)
 
 
-def _legend_rows(scene: SweepScene, width: float) -> list[list[tuple[float, float, SweepLine]]]:
+def _subtitle_lines(scene: SweepScene, room: float) -> list[str]:
+    """As many lines as it takes, of which there are a few at most."""
+    first, rest = (lines := _wrapped(_subtitle(scene), room))[: _MOST_LINES - 1], lines[_MOST_LINES - 1 :]
+    return [_fitted(line, room, SIZE) for line in (*first, " ".join(rest)) if line] or [""]
+
+
+def _legend_rows(scene: SweepScene, width: float, top: float) -> list[list[tuple[float, float, SweepLine]]]:
     """Entries with their places, in as many rows as they need."""
     rows: list[list[tuple[float, float, SweepLine]]] = []
     x = width
@@ -83,7 +92,7 @@ def _legend_rows(scene: SweepScene, width: float) -> list[list[tuple[float, floa
         if not rows or x + needed > width - _RIGHT + 22:
             rows.append([])
             x = 24.0
-        rows[-1].append((x, 78 + _ROW * (len(rows) - 1), line))
+        rows[-1].append((x, top + _ROW * (len(rows) - 1), line))
         x += needed
     return rows
 

@@ -4,6 +4,7 @@ import csv
 import io
 
 from roofscope.app.presentation.formatting import MISSING
+from roofscope.app.presentation.sweep.caption import WARNS
 from roofscope.app.presentation.sweep.scene import SweepScene
 from roofscope.profiling.plain_text import cell_text
 
@@ -11,7 +12,10 @@ Table = list[tuple[str, ...]]  # the first row holds the titles
 
 
 def sweep_table(scene: SweepScene) -> Table:
-    """Sizes in order, in full where one axis is not enough; a dash where an implementation has no time."""
+    """Sizes in order, in full where one axis is not enough; a dash where an implementation has no time.
+
+    A time that is not to be relied on has a mark before it.
+    """
     if scene.axis is None:
         return []
     in_full = not scene.axis.is_size or bool(scene.axis.beside)
@@ -20,7 +24,8 @@ def sweep_table(scene: SweepScene) -> Table:
         for gap in line.gaps:
             cells.setdefault((gap.x, gap.sizes), {})
         for dot in line.dots:
-            cells.setdefault((dot.x, dot.sizes), {})[line.key] = scene.quantity.text(dot.y)
+            text = f"{WARNS} {scene.quantity.text(dot.y)}" if dot.warns else scene.quantity.text(dot.y)
+            cells.setdefault((dot.x, dot.sizes), {})[line.key] = text
     title = "sizes" if in_full else scene.axis.title
     rows: Table = [(title, *(line.label for line in scene.lines))]
     for (x, sizes), by_line in sorted(cells.items()):

@@ -22,7 +22,7 @@ from roofscope.app.window.widgets.icons import icon
 from roofscope.app.window.widgets.labels import choice_box, tip_text
 from roofscope.app.window.widgets.segments import Segments
 from roofscope.profiling.planning.spec import Dtype, Provider
-from roofscope.profiling.results.session import Session
+from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.roofline.roofline import Bound, Source
 
 _EVERY_KERNEL = "All kernels"
@@ -40,6 +40,25 @@ class _Layout(NamedTuple):
     whole_note: bool
 
 
+class _Measured:
+    """Kernels and dtypes of the points with a time; of points that arrive only those are looked at."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[Point, ...] = ()
+        self._kernels, self._dtypes = set[str](), set[Dtype]()
+
+    def of(self, points: tuple[Point, ...]) -> tuple[set[str], set[Dtype]]:
+        count = len(self._seen)
+        if count > len(points) or (count and points[count - 1] is not self._seen[-1]):
+            self._kernels, self._dtypes, count = set(), set(), 0
+        for point in points[count:]:
+            if point.measured:
+                self._kernels.add(point.job.workload.kernel)
+                self._dtypes.add(point.job.workload.dtype)
+        self._seen = points
+        return self._kernels, self._dtypes
+
+
 class ChartBar(QWidget):
     """Shows the chart's options and the shared filter, and tells of the user's changes."""
 
@@ -53,6 +72,7 @@ class ChartBar(QWidget):
         super().__init__(parent)
         self._shown = shown
         self._options = ChartOptions()
+        self._measured = _Measured()
         self.heading = HeadingLine(theme)
         self.devices = choice_box(
             "Device shown", "Of several devices the one whose ceilings and points are shown"
@@ -115,12 +135,11 @@ class ChartBar(QWidget):
         self._options = options
         view = self._shown.filter
         self._show_devices(session)
-        kernels = sorted({point.job.workload.kernel for point in session.points if point.measured})
-        dtypes = {point.job.workload.dtype for point in session.points if point.measured}
+        kernels, dtypes = self._measured.of(session.points)
         several = [(kernels_text(view), view.kernels)] if len(view.kernels or ()) > 1 else []
         _fill(
             self.kernels,
-            [(_EVERY_KERNEL, None), *several, *((name, frozenset({name})) for name in kernels)],
+            [(_EVERY_KERNEL, None), *several, *((name, frozenset({name})) for name in sorted(kernels))],
             view.kernels,
         )
         _fill(
@@ -134,7 +153,12 @@ class ChartBar(QWidget):
         self.legend.show_providers(providers, view.hidden)
         is_one_device = len(session.devices) < 2  # else each point is asked for its own
         points = session.points if is_one_device else tuple(filter(session.is_shown, session.points))
-        text = shown_text(sum(self._shown.keeps(point.number) for point in points), len(points))
+        kept = self._shown.numbers
+        if kept is None:
+            count = len(points)
+        else:
+            count = len(kept) if is_one_device else sum(point.number in kept for point in points)
+        text = shown_text(count, len(points))
         self.count.set_text(text if points else "")
         self.count.setToolTip(tip_text(f"{text}: {count_line(scene)}"))
         self._fit_in()
@@ -178,12 +202,10 @@ class ChartBar(QWidget):
         self._shown.show(replace(self._shown.filter, dtype=Dtype(chosen) if chosen else None))
 
     def _show_only(self, provider: Provider, was_toggled: bool) -> None:
-        """A double click is one step: that of its first click is undone."""
+        """A double click is one step, that of its first click."""
         view = self._shown.filter.toggled(provider) if was_toggled else self._shown.filter
         wanted = view.only(provider, self.legend.entries)
-        if was_toggled:
-            self._shown.step_back()
-        self._shown.show(wanted)
+        (self._shown.show_instead if was_toggled else self._shown.show)(wanted)
 
     def _emit(self, **changes: object) -> None:
         self.options_changed.emit(replace(self._options, **changes))

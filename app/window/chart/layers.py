@@ -11,6 +11,7 @@ from roofscope.app.presentation.roofline.geometry import View
 from roofscope.app.presentation.roofline.layout import ChartLayout
 from roofscope.app.presentation.roofline.scene import ChartScene
 from roofscope.app.presentation.roofline.ticks import x_ticks, y_ticks
+from roofscope.app.presentation.roofline.trails import TRAIL_DASH, TRAIL_WIDTH
 from roofscope.app.presentation.tokens import SOURCE_DASHES, Theme
 from roofscope.app.window.chart.plotting import pg
 
@@ -42,12 +43,14 @@ class BackLayer(Layer):
     def __init__(self, box: pg.ViewBox) -> None:
         super().__init__(box, -50)
         self._layout: ChartLayout | None = None
-        self._bars: NDArray[np.float64] | None = None  # ends of the points' intervals
+        self._spans: NDArray[np.float64] = np.empty(0)  # from the lower ends of the intervals to the upper
+
+    def set_spans(self, spans: NDArray[np.float64]) -> None:
+        """Of the intervals of the points, in the scene's order; before the scene."""
+        self._spans = spans
 
     def set_scene(self, scene: ChartScene, layout: ChartLayout, view: View) -> None:
         self.prepareGeometryChange()
-        if scene is not self._scene:
-            self._bars = None
         self._scene, self._layout, self._view = scene, layout, view
         self.update()
 
@@ -75,6 +78,7 @@ class BackLayer(Layer):
             painter.drawLine(QLineF(0, layout.full, view.box.width, layout.full))
         self._paint_ridges(painter, layout, theme)
         self._paint_paths(painter, scene, view, theme)
+        self._paint_trails(painter, scene, view, theme)
         self._paint_error_bars(painter, scene, view, theme)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.setPen(QPen(QColor(theme.axis), 1))
@@ -112,10 +116,15 @@ class BackLayer(Layer):
             painter.setPen(QPen(QColor(theme.provider(path[0].provider)), 1))
             painter.drawPolyline([QPointF(view.px(point.x), view.py(point.y)) for point in path])
 
+    def _paint_trails(self, painter: QPainter, scene: ChartScene, view: View, theme: Theme) -> None:
+        for trail in scene.trails:
+            pen = QPen(QColor(theme.provider(trail[0].provider)), TRAIL_WIDTH)
+            pen.setDashPattern(TRAIL_DASH)
+            painter.setPen(pen)
+            painter.drawPolyline([QPointF(view.px(point.x), view.py(point.y)) for point in trail])
+
     def _paint_error_bars(self, painter: QPainter, scene: ChartScene, view: View, theme: Theme) -> None:
-        if self._bars is None:
-            self._bars = np.array([(p.y_low, p.y_high) for p in scene.points]).reshape(-1, 2)
-        lengths = (self._bars[:, 1] - self._bars[:, 0]) * (view.box.height / view.y.span)
+        lengths = self._spans * (view.box.height / view.y.span)
         for index in np.flatnonzero(lengths > scene.marker):  # a shorter one is hidden behind its marker
             point = scene.points[index]
             x, top, bottom = view.px(point.x), view.py(point.y_high), view.py(point.y_low)

@@ -10,22 +10,17 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QResizeEvent
+from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from roofscope.app.presentation.roofline.caption import INTENSITY_TITLE, rate_title
 from roofscope.app.presentation.roofline.ceiling_names import LineShape, gutter_for
-from roofscope.app.presentation.roofline.geometry import Box, Font, View
-from roofscope.app.presentation.roofline.layout import (
-    ChartLayout,
-    lay_out,
-    places_of,
-)
+from roofscope.app.presentation.roofline.crowd import Columns
+from roofscope.app.presentation.roofline.geometry import Font, View
+from roofscope.app.presentation.roofline.layout import ChartLayout, lay_out
 from roofscope.app.presentation.roofline.point_labels import PointLabel, place_labels
 from roofscope.app.presentation.roofline.points import ChartPoint
-from roofscope.app.presentation.roofline.ranges import Range
 from roofscope.app.presentation.roofline.scene import ChartScene
 from roofscope.app.presentation.roofline.ticks import log_ticks, share_ticks
 from roofscope.app.presentation.tokens import Theme
@@ -34,6 +29,7 @@ from roofscope.app.window.chart.front_layer import FrontLayer
 from roofscope.app.window.chart.gutter_layer import GutterLayer
 from roofscope.app.window.chart.layers import BackLayer
 from roofscope.app.window.chart.marker_items import MarkerItems
+from roofscope.app.window.chart.plot_view import plot_font, view_of
 from roofscope.app.window.chart.plotting import pg
 from roofscope.profiling.roofline.roofline import Ceiling
 
@@ -75,13 +71,13 @@ class RooflinePlot(pg.PlotWidget):
         self._layout: ChartLayout | None = None
         self._font = self.font()
         self._measure = self._measured_font()
-        self._places: NDArray[np.float64] = np.empty((0, 2))
+        self._columns = Columns.of(())
         self._pressed_at: QPointF | None = None
         self._room: tuple[float, float, float, float] | None = None
         self._back = BackLayer(self._box)
         self._front = FrontLayer(self._box)
         self._outside = GutterLayer(plot_item)
-        self._markers = MarkerItems(self, theme)
+        self.markers = MarkerItems(self, theme)
         self._box.sigRangeChanged.connect(self._view_changed)
         self._box.sigResized.connect(self._view_changed)
         self._box.sigRangeChangedManually.connect(self.moved_by_user)
@@ -90,9 +86,7 @@ class RooflinePlot(pg.PlotWidget):
     @property
     def view(self) -> View:
         """The visible ranges and the view box's pixels."""
-        (x_low, x_high), (y_low, y_high) = self._box.viewRange()
-        box = Box(0.0, 0.0, self._box.width(), self._box.height())
-        return View(Range(x_low, x_high), Range(y_low, y_high), box)
+        return view_of(self._box)
 
     @property
     def labels(self) -> tuple[PointLabel, ...]:
@@ -124,10 +118,10 @@ class RooflinePlot(pg.PlotWidget):
 
     def points_at(self, position: QPointF) -> tuple[ChartPoint, ...]:
         """The points within reach of a place in the viewport, the nearest first; earlier ones after new."""
-        if self._scene is None or not len(self._places):
+        if self._scene is None or not len(self._columns.places):
             return ()
         pixel = self._pixel(position)
-        distances = np.hypot(*(self.view.pixels(self._places) - (pixel.x(), pixel.y())).T)
+        distances = np.hypot(*(self.view.pixels(self._columns.places) - (pixel.x(), pixel.y())).T)
         points = (*self._scene.points, *self._scene.ghosts)
         count = len(self._scene.points)
         near = [int(index) for index in np.flatnonzero(distances <= _REACH)]
@@ -180,10 +174,7 @@ class RooflinePlot(pg.PlotWidget):
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
-        self._font = QFont(self.font())
-        size = self._font.pointSizeF()
-        if size > 0:
-            self._font.setPointSizeF(size * 0.94)
+        self._font = plot_font(self.font())
         self._measure = self._measured_font()
         self.setBackground(theme.surface)
         for axis in (self._bottom, self._left):
@@ -194,7 +185,7 @@ class RooflinePlot(pg.PlotWidget):
         self._box.rbScaleBox.setPen(pg.mkPen(frame))
         self._box.rbScaleBox.setBrush(pg.mkBrush(inside))
         self._title_axes()
-        self._markers.set_theme(theme)
+        self.markers.set_theme(theme)
         self._back.set_style(theme, self._font)
         self._front.set_style(theme, self._font)
         self._outside.set_style(theme, self._font, self._measure)
@@ -210,19 +201,26 @@ class RooflinePlot(pg.PlotWidget):
     def set_running(self, running: bool) -> None:
         self._front.set_running(running)
 
-    def show_scene(self, scene: ChartScene) -> None:
-        """Draw another scene in the view as it is; labels follow with ``place_labels_now``."""
-        is_other_y = self._scene is None or self._scene.y is not scene.y
+    def show_scene(self, scene: ChartScene, columns: Columns | None = None) -> None:
+        """Draw another scene in the view as it is; labels follow with ``place_labels_now``.
+
+        ``columns`` are those of its points and ghosts, where somebody has them.
+        """
+        before, is_other_y = self._scene, self._scene is None or self._scene.y is not scene.y
+        if not scene.has_points_of(before):
+            self._columns = columns or Columns.of((*scene.points, *scene.ghosts))
         self._scene = scene
-        self._places = places_of(scene)
         self._left.ticks_of = share_ticks if scene.is_of_roof else log_ticks
         if is_other_y:
             self._title_axes()
         # A label whose point is gone, or stands elsewhere now, would float over nothing.
-        known = {point.number: (point.x, point.y) for point in scene.points}
-        kept = (label for label in self._front.labels if known.get(label.number) == (label.x, label.y))
-        self._front.set_labels(tuple(kept))
-        self._markers.show_scene(scene)
+        if self._front.labels and not scene.has_points_of(before):
+            numbers = {label.number for label in self._front.labels}
+            known = {point.number: (point.x, point.y) for point in scene.points if point.number in numbers}
+            kept = (label for label in self._front.labels if known.get(label.number) == (label.x, label.y))
+            self._front.set_labels(tuple(kept))
+        self.markers.show_scene(scene, self._columns)
+        self._back.set_spans(self._columns.spans[: len(scene.points)])
         self._make_room()
         self._view_changed()
 
@@ -236,7 +234,9 @@ class RooflinePlot(pg.PlotWidget):
     def place_labels_now(self) -> None:
         """Find new places for the points' labels; costs milliseconds, so only when the view rests."""
         if self._scene and self._layout:
-            self._front.set_labels(place_labels(self._scene, self.view, self._measure, self._layout))
+            places = self._columns.places
+            placed = place_labels(self._scene, self.view, self._measure, self._layout, places=places)
+            self._front.set_labels(placed)
 
     def resizeEvent(self, ev: QResizeEvent) -> None:
         super().resizeEvent(ev)
@@ -261,7 +261,7 @@ class RooflinePlot(pg.PlotWidget):
         view = self.view
         if self._scene is None or view.box.width <= 1 or view.box.height <= 1:
             return
-        self._layout = lay_out(self._scene, view, self._measure, self._gutter, places=self._places)
+        self._layout = lay_out(self._scene, view, self._measure, self._gutter, places=self._columns.places)
         self._back.set_scene(self._scene, self._layout, view)
         self._front.set_scene(self._scene, self._layout, view)
         self._outside.set_layout(self._layout)

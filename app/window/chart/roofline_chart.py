@@ -4,13 +4,14 @@ import copy
 from collections.abc import Callable
 
 import msgspec
-from PySide6.QtCore import QPoint, QPointF, QSize, Qt, QTimer
+from PySide6.QtCore import QPoint, QPointF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from roofscope.app.presentation.compare.arrows import pins_on_chart
 from roofscope.app.presentation.roofline.caption import summary
-from roofscope.app.presentation.roofline.points import ChartPoint, all_points, chart_point
+from roofscope.app.presentation.roofline.crowd import Crowd
+from roofscope.app.presentation.roofline.points import ChartPoint
 from roofscope.app.presentation.roofline.scene import ChartOptions, ChartScene, ChartY, build_scene
 from roofscope.app.presentation.roofline.strip import strip_of
 from roofscope.app.presentation.tokens import Theme
@@ -18,6 +19,7 @@ from roofscope.app.presentation.verdict_text import verdict_sentence
 from roofscope.app.window.chart.bandwidth_strip import ChartStripView
 from roofscope.app.window.chart.files import ChartCopy, ChartPicture, copy_of, put_on_clipboard
 from roofscope.app.window.chart.filter_bar import ChartBar
+from roofscope.app.window.chart.gathering import Gathering
 from roofscope.app.window.chart.hover_card import HoverCard
 from roofscope.app.window.chart.pins import PinsLayer
 from roofscope.app.window.chart.plot import RooflinePlot
@@ -25,12 +27,13 @@ from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.shown_points import ShownPoints
 from roofscope.profiling.analysis.comparison import SpeedUp
-from roofscope.profiling.analysis.verdict import verdict
+from roofscope.profiling.analysis.verdict import Verdict, verdict
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.roofline.roofline import Ceiling
 
 _REST_MS = 80  # labels move only when the view has come to rest
+_SLICE_S = 0.008  # of making points, in which no frame is lost
 _FRAME_MS = 16  # points that arrive within a frame are drawn together
 _NEXT = {Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1, Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1}
 
@@ -45,6 +48,8 @@ def _ask_at_once(question: Callable[[], ChartCopy], deliver: Callable[[ChartCopy
 class RooflineChart(QWidget):
     """Draws the session of a model, and shares one selection with the other panes."""
 
+    gathered = Signal()  # a slice of the points of a large session is made
+
     def __init__(
         self,
         model: SessionModel,
@@ -53,7 +58,9 @@ class RooflineChart(QWidget):
         speed_up_of: Callable[[int], SpeedUp | None] = lambda _number: None,
         shown: ShownPoints | None = None,
         parent: QWidget | None = None,
+        verdict_of: Callable[[Point], Verdict] | None = None,
     ) -> None:
+        """``verdict_of`` is for those who keep verdicts; else each point is judged here."""
         super().__init__(parent)
         self._speed_up_of = speed_up_of
         self.ask: Ask = _ask_at_once  # the window's asks a thread
@@ -61,16 +68,17 @@ class RooflineChart(QWidget):
         self._shown = shown or ShownPoints(model, self)
         self._options = ChartOptions(selected=selection.number)
         self._follows = True  # until the user zooms, the view keeps to the whole roofline
-        self._points = all_points(model.session)
-        self._are_points_stale = False
+        self._verdict_of = verdict_of
+        self._gathering = Gathering(model, verdict_of)
         self._is_running = False
-        self._scene = build_scene(model.session, self._points, self._options)
+        self._scene = build_scene(model.session, self.crowd, self._options)
         self.bar = ChartBar(theme, self._shown)
         self.plot = RooflinePlot(theme)
         self.pins = PinsLayer(self.plot, theme)
         self.strip = ChartStripView(theme)
         self.card = HoverCard(self.plot.viewport(), theme)
         self._refresh_soon = self._timer(_FRAME_MS, self._refresh)
+        self._gather_soon = self._timer(0, self._gather)
         self._labels_soon = self._timer(_REST_MS, self.plot.place_labels_now)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -92,6 +100,11 @@ class RooflineChart(QWidget):
     @property
     def options(self) -> ChartOptions:
         return self._options
+
+    @property
+    def crowd(self) -> Crowd:
+        """The points that a scene is made of."""
+        return self._gathering.crowd
 
     def sizeHint(self) -> QSize:
         return QSize(820, 560)
@@ -169,6 +182,7 @@ class RooflineChart(QWidget):
         self._model.replaced.connect(self._replaced)
         self._model.ceilings_changed.connect(self._ceilings_changed)
         self._model.point_added.connect(self._add_point)
+        self._model.points_changed.connect(self._ceilings_changed)
         self._selection.changed.connect(self._select)
         self._shown.changed.connect(self._refresh)
         self._model.marks_changed.connect(self._refresh)
@@ -196,18 +210,25 @@ class RooflineChart(QWidget):
     def _replaced(self) -> None:
         self._options = ChartOptions(selected=self._selection.number, y=self._options.y)
         self._follows = True
-        self._ceilings_changed()
-
-    def _ceilings_changed(self) -> None:
-        self._are_points_stale = True  # their warnings depend on the ceilings
+        self._gathering.begin()
         self._refresh_soon.start()
 
-    def _add_point(self, point: Point) -> None:
-        added = chart_point(point, self._model.session)
-        if added is not None and not self._are_points_stale:
-            self._points.append(added)
+    def _ceilings_changed(self) -> None:
+        self._gathering.begin_beside()  # the points' warnings depend on the ceilings
+        self._refresh_soon.start()
+
+    def _add_point(self, _point: Point) -> None:
         if not self._refresh_soon.isActive():  # else a fast stream would put the drawing off without end
             self._refresh_soon.start()
+
+    def _gather(self) -> None:
+        """Make more of the points of a large session; it is drawn again when all are there."""
+        is_whole = self._gathering.gather(_SLICE_S)
+        self.gathered.emit()
+        if is_whole:
+            self._refresh()
+        else:
+            self._gather_soon.start()
 
     def _select(self, number: int | None) -> None:
         self._options = msgspec.structs.replace(self._options, selected=number)
@@ -218,13 +239,14 @@ class RooflineChart(QWidget):
 
     def _refresh(self) -> None:
         session = self._model.session
-        if self._are_points_stale:
-            self._points, self._are_points_stale = all_points(session), False
+        if not self._gathering.gather():
+            self._gather_soon.start()
         self._options = msgspec.structs.replace(self._options, shown=self._shown.numbers)
-        self._scene = build_scene(session, self._points, self._options)
+        self._scene = build_scene(session, self.crowd, self._options)
         if self._follows:
             self.plot.fit(self._scene)
-        self.plot.show_scene(self._scene)
+        columns = self.crowd.columns_of(self._scene.points, self._scene.ghosts)
+        self.plot.show_scene(self._scene, columns)
         self.pins.show_pins(pins_on_chart(session, self._scene))
         self.bar.show_scene(self._scene, session, self._options, self._providers())
         self.strip.show_strip(strip_of(self._scene), self._options.selected)
@@ -233,12 +255,11 @@ class RooflineChart(QWidget):
 
     def _providers(self) -> tuple[Provider, ...]:
         """Of the device's points, shown or not."""
-        session = self._model.session
-        points = self._points
+        session, crowd = self._model.session, self.crowd
+        own = crowd.among(None)
         if len(session.devices) > 1:
-            own = {point.number for point in session.points if session.is_shown(point)}
-            points = [point for point in points if point.number in own]
-        present = {point.provider for point in points}
+            own = crowd.among({point.number for point in session.points if session.is_shown(point)})
+        present = crowd.providers(own)
         return tuple(provider for provider in Provider if provider in present)
 
     def _describe(self) -> None:
@@ -246,7 +267,8 @@ class RooflineChart(QWidget):
         selected = self._model.point(number) if number is not None else None
         text = summary(self._scene, session, is_running=self._is_running)
         if selected:
-            text += f" Selected: {selected.label}. {verdict_sentence(selected, verdict(selected, session))}"
+            judged = self._verdict_of(selected) if self._verdict_of else verdict(selected, session)
+            text += f" Selected: {selected.label}. {verdict_sentence(selected, judged)}"
         self.setAccessibleDescription(text)
 
     def _align_strip(self) -> None:
@@ -325,7 +347,7 @@ class RooflineChart(QWidget):
             kernel = point.kernel
             menu.addAction(f"Show only {kernel}", lambda: self.isolate(kernel))
         if not self._shown.filter.is_open:
-            menu.addAction("Show all", self._shown.forget)
+            menu.addAction("Show all", self._shown.show_all)
         menu.addAction("Fit", self.fit)
         menu.addAction("Copy image", self.copy_image)
         return menu

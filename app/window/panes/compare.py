@@ -80,6 +80,7 @@ class ComparePane(QWidget):
         self._lay_out(compare_action)
         model.replaced.connect(self.refresh)  # the other session stays beside the next one
         model.marks_changed.connect(self.refresh)
+        model.points_changed.connect(self.refresh)
         model.ceilings_changed.connect(self._soon.start)
         model.point_added.connect(lambda _: self._soon.start())
         selection.changed.connect(self._selected)

@@ -69,7 +69,7 @@ class CompileLabPane(QWidget):
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._split())
-        for changed in (model.replaced, model.point_added, model.ceilings_changed):
+        for changed in (model.replaced, model.point_added, model.points_changed, model.ceilings_changed):
             changed.connect(self._changed)
         selection.changed.connect(self._follow)
 

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QFont
 from PySide6.QtWidgets import (
+    QApplication,
     QGridLayout,
     QScrollArea,
     QStackedLayout,
@@ -13,11 +14,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from roofscope.app.presentation.compare.marks_text import mark_block
 from roofscope.app.presentation.detail_facts import sections
 from roofscope.app.presentation.fact import Section
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.tokens import Theme
-from roofscope.app.presentation.verdict_text import verdict_sentence
 from roofscope.app.presentation.why import why_of_one
 from roofscope.app.window.panes.call_histogram import CallHistogram
 from roofscope.app.window.panes.fold import Fold
@@ -52,7 +53,7 @@ class DetailPane(QWidget):
         model: SessionModel,
         table: PointTable,
         selection: Selection,
-        actions: tuple[QAction, QAction],
+        actions: tuple[QAction, ...],
         theme: Theme,
         parent: QWidget | None = None,
     ) -> None:
@@ -63,7 +64,9 @@ class DetailPane(QWidget):
         self._selection = selection
         self._title = label("", "title", wraps=True)
         self._subtitle = label("", "muted", wraps=True)
-        self._verdict = label("", "verdict", wraps=True)
+        self._mark = label("", "quote", wraps=True)
+        self._mark.setObjectName("mark")
+        self._mark.setAccessibleName("Pin, tags and note")
         self.why = WhyBlock()
         self._open = ("Time",)
         self._strip = SampleStrip(theme)
@@ -114,7 +117,7 @@ class DetailPane(QWidget):
         self._open = titles
         self._refresh()
 
-    def _content(self, actions: tuple[QAction, QAction]) -> QWidget:
+    def _content(self, actions: tuple[QAction, ...]) -> QWidget:
         buttons = FlowLayout()
         for action in actions:
             buttons.addWidget(action_button(action))
@@ -125,7 +128,7 @@ class DetailPane(QWidget):
         layout.setSpacing(8)
         layout.addWidget(self._title)
         layout.addWidget(self._subtitle)
-        layout.addWidget(self._verdict)
+        layout.addWidget(self._mark)
         layout.addWidget(self.why)
         layout.addLayout(buttons)
         layout.addWidget(self._strip)
@@ -153,11 +156,12 @@ class DetailPane(QWidget):
         self._title.setText(point.implementation.title)
         workload = point.job.workload
         self._subtitle.setText(f"{workload.dtype.label}, {workload.size_label}, {point.job.regime}")
+        said = mark_block(self._model.session, point)
+        self._mark.setVisible(bool(said))
+        self._mark.setText(said)
         why = why_of_one(point, self._model.session)
         self.why.show_why(why)
-        self._verdict.setVisible(why is None)
-        self._verdict.setText(verdict_sentence(point, row.verdict))
-        set_state(self._verdict, "bad" if isinstance(point.outcome, Failed) else "")
+        set_state(self.why, "bad" if isinstance(point.outcome, Failed) else "")
         measured = point.measured
         self._strip.show_time(measured.time if measured else None, point.implementation.provider)
         self._calls.show_calls(measured, point.implementation.provider)
@@ -177,7 +181,17 @@ class DetailPane(QWidget):
     def _fold_toggled(self, title: str, is_open: bool) -> None:
         others = tuple(other for other in self._open if other != title)
         self._open = (*others, title) if is_open else others
+        if is_open and isinstance(fold := self.sender(), Fold):
+            QTimer.singleShot(0, fold, partial(self._bring_into_view, fold))
         self.folds_changed.emit(self._open)
+
+    def _bring_into_view(self, fold: Fold) -> None:
+        """What was opened at the lower edge would else be out of sight."""
+        QApplication.sendPostedEvents(self._content_widget, QEvent.Type.LayoutRequest)
+        top = fold.mapTo(self._content_widget, QPoint()).y()
+        height = min(fold.sizeHint().height(), self._scroll.viewport().height())
+        self._scroll.ensureVisible(0, top + height, 0, 0)
+        self._scroll.ensureVisible(0, top, 0, 0)
 
 
 def _add_sentences(sentences: tuple[str, ...], layout: QVBoxLayout) -> None:

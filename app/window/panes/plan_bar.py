@@ -53,8 +53,15 @@ class PlanBar(QFrame):
     device_changed = Signal()
 
     def __init__(
-        self, run: QAction, stop: QAction, more_time: QAction, parent: QWidget | None = None
+        self,
+        run: QAction,
+        stop: QAction,
+        more_time: QAction,
+        keep_code: QAction,
+        live: QAction,
+        parent: QWidget | None = None,
     ) -> None:
+        """``keep_code`` is a choice of the plan that a menu has, too."""
         super().__init__(parent)
         self.setObjectName("planBar")
         self._devices: tuple[Device, ...] = ()
@@ -92,6 +99,9 @@ class PlanBar(QFrame):
             Quality.QUICK: _segment("quick", "Interval of 1 %, at most 2 s each", on=True),
             Quality.EXACT: _segment("exact", "Interval of 0.25 %, at most 10 s each"),
         }
+        self.keep_code = _segment("keep code", keep_code.toolTip())
+        self.keep_code.toggled.connect(keep_code.setChecked)
+        keep_code.toggled.connect(self.keep_code.setChecked)
         for choice in (self.regimes, self.qualities):
             self._exclusive(choice.values())
         self._run_button = _action_button(run, "run")
@@ -99,6 +109,9 @@ class PlanBar(QFrame):
         self._stop_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
         self._more_time = more_time
         self._more_time_button = _action_button(more_time, "more")
+        live.setIconText("On save")  # what the button says, also after its action has changed
+        self._live_button = _action_button(live, "segment")
+        self._live_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         self._message = ElidedLabel("muted")
         self._message.setAccessibleName("What Run would do, or how far it is")
         self._said = ""  # of the progress
@@ -164,6 +177,7 @@ class PlanBar(QFrame):
             own_sizes=parse_sizes(self.own_sizes.text()),
             regime=_chosen(self.regimes),
             quality=_chosen(self.qualities),
+            keeps_code=self.keep_code.isChecked(),
         )
 
     def set_devices(self, devices: Sequence[Device], chosen: Device) -> None:
@@ -195,6 +209,7 @@ class PlanBar(QFrame):
             *self.presets.values(),
             *self.regimes.values(),
             *self.qualities.values(),
+            self.keep_code,
         ):
             widget.setEnabled(not running)
         self._time_left = TimeLeft()
@@ -236,6 +251,7 @@ class PlanBar(QFrame):
                 group("Own sizes", [self.own_sizes], 3),
                 group("Precision", self.qualities.values(), 4),
                 group("Regime", self.regimes.values(), 5),
+                group("Generated code", [self.keep_code], 6),
             ),
             self._chosen_behind,
         )
@@ -244,6 +260,7 @@ class PlanBar(QFrame):
         row.setSpacing(8)
         row.addWidget(self._run_button)
         row.addWidget(self._stop_button)
+        row.addWidget(self._live_button)
         row.addSpacing(4)
         row.addWidget(self.choices)
         row.addWidget(self._progress)
@@ -259,6 +276,7 @@ class PlanBar(QFrame):
             "Sizes": "+".join(name for name, button in self.presets.items() if button.isChecked()),
             "Own sizes": self.own_sizes.text().strip(),
             "Precision": "" if _chosen(self.qualities) is Quality.QUICK else Quality.EXACT.value,
+            "Generated code": "keep code" if self.keep_code.isChecked() else "",
             "Regime": "" if _chosen(self.regimes) is Regime.BURST else Regime.SUSTAINED.value,
         }
         return ", ".join(text for caption, text in said.items() if caption in folded and text)
@@ -270,6 +288,7 @@ class PlanBar(QFrame):
             for button in buttons.values():
                 button.toggled.connect(self.changed)
         self.own_sizes.textChanged.connect(self.changed)
+        self.keep_code.toggled.connect(self.changed)
         self.changed.connect(self.choices.tell)
 
     def _exclusive(self, buttons: Iterable[QToolButton]) -> None:

@@ -96,6 +96,7 @@ class ResultsPane(QWidget):
         table.counts_changed.connect(self._tell)
         model.replaced.connect(self._fit_columns)
         model.point_added.connect(self._widen_columns)
+        model.marks_changed.connect(self._widen_for_marks)
         model.environment_changed.connect(self._tell)
         selection.changed.connect(self._show_selected)
         self._tell()
@@ -219,7 +220,7 @@ class ResultsPane(QWidget):
 
     def _show_all(self) -> None:
         if self._shown:
-            self._shown.forget()
+            self._shown.show_all()
         else:
             self._filter.clear()
 
@@ -280,6 +281,10 @@ class ResultsPane(QWidget):
     def _widen_columns(self, point: Point) -> None:
         if row := self._points.row_for(point.number):
             self._widths.widen([row])
+
+    def _widen_for_marks(self) -> None:
+        marked = list(self._model.session.marks)[-_MOST_FITTED:]
+        self._widths.widen([row for number in marked if (row := self._points.row_for(number))])
 
     def _row_chosen(self, _chosen: QItemSelection, _dropped: QItemSelection) -> None:
         rows = self.view.selectionModel().selectedRows()

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -100,7 +101,8 @@ class SourcePane(QWidget):
         self.next_button = QPushButton("Next change")
         self.next_button.setAccessibleName("Next change")
         self.next_button.setToolTip("Go to the next line that differs, or that failed (Alt+Down)")
-        self.next_button.setShortcut("Alt+Down")
+        keys = QShortcut(QKeySequence("Alt+Down"), self, self.go_to_next_change)
+        keys.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)  # another pane has its own use for it
         self.lesson = FoldedText("Lesson")
         self.left, self.right = CodeSide("Source", theme), CodeSide("Source beside it", theme)
         self.search = CodeSearch((self.left.view, self.right.view), theme)
@@ -161,6 +163,7 @@ class SourcePane(QWidget):
         self._model.point_added.connect(self._take_point)
         self._model.code_added.connect(self._forget)
         self._model.replaced.connect(self._forget)
+        self._model.points_changed.connect(self._refresh)
         self.tabs.currentChanged.connect(self._turn)
         self.other_box.activated.connect(self._choose_other)
         self.open_button.clicked.connect(self._open)

@@ -11,6 +11,7 @@ from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.background import Background
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.shown_points import ShownPoints
 from roofscope.app.window.widgets.labels import as_pane
 from roofscope.profiling.analysis.comparison import SpeedUp
 
@@ -28,6 +29,7 @@ class SweepPane(QWidget):
         selection: Selection,
         background: Background,
         theme: Theme,
+        shown: ShownPoints,
         speed_up_of: Callable[[int], SpeedUp | None] = lambda _number: None,
         parent: QWidget | None = None,
     ) -> None:
@@ -35,7 +37,7 @@ class SweepPane(QWidget):
         as_pane(self)
         self.setAccessibleName("Sweep")
         self._model, self._selection, self._background = model, selection, background
-        self._theme, self._speed_up_of = theme, speed_up_of
+        self._theme, self._shown, self._speed_up_of = theme, shown, speed_up_of
         self._view: SweepView | None = None
         self._first = QTimer(self)
         self._first.setSingleShot(True)
@@ -58,11 +60,21 @@ class SweepPane(QWidget):
         if self._view is None:
             from roofscope.app.window.sweep.view import SweepView
 
-            view = SweepView(self._model, self._selection, self._background, self._theme, self._speed_up_of)
+            view = SweepView(
+                self._model,
+                self._selection,
+                self._background,
+                self._theme,
+                self._shown,
+                self._speed_up_of,
+            )
             view.noticed.connect(self.noticed)
             view.said.connect(self.said)
             self._column.addWidget(view)
+            had_focus = self.hasFocus()
             self.setFocusProxy(view)
+            if had_focus:
+                view.setFocus()
             self._view = view
         return self._view
 

@@ -15,7 +15,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from roofscope.app.presentation.files import why_unwritable, write_file
+from roofscope.app.presentation.export import TRACE_SUFFIXES
+from roofscope.app.presentation.files import why_misnamed, why_unwritable, write_file
 from roofscope.app.presentation.formatting import count_text
 from roofscope.app.window.background import Background
 from roofscope.app.window.selection import Selection
@@ -24,7 +25,6 @@ from roofscope.app.window.tables.trace_table import TraceTable
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.labels import action_button, as_pane, placeholder
 from roofscope.app.window.widgets.plain_table import make_plain
-from roofscope.profiling.paths import SUFFIX
 from roofscope.profiling.results.chrome_trace import TraceError, TraceSummary, read_trace, unpack
 from roofscope.profiling.results.session import TraceInfo
 from roofscope.profiling.results.session_reader import SessionError, load_trace
@@ -77,12 +77,12 @@ class TracePane(QWidget):
         """Write the shown trace; packed when the name ends in ``.gz``."""
         if self._shown is None:
             return
-        if path.suffix == SUFFIX:  # the open one, or one that is worth as much
-            self.failed.emit(f"{path} is the name of a session; end the trace's in .json or .json.gz.")
+        if why := why_misnamed(path, TRACE_SUFFIXES):
+            self.failed.emit(why)
             return
         try:
             packed = load_trace(self._model.session.path, self._shown.number)
-            write_file(path, packed if path.suffix == ".gz" else unpack(packed), may_wait=False)
+            write_file(path, packed if path.suffix.lower() == ".gz" else unpack(packed), may_wait=False)
         except OSError as error:
             self.failed.emit(f"The trace {why_unwritable(path, error)}")
             return

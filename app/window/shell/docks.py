@@ -33,7 +33,7 @@ class Docks(QObject):
         self._edge = edge
         self._first_state = QByteArray()
         self._before_presenting = self._kept_arrangement = QByteArray()
-        self._layout = Layout.MEASURE
+        self._layout = self._layout_before = Layout.MEASURE
         self._is_arranged = False  # by the user; until then panes are sized with the window
         self._was_shown = False
         self.of: dict[str, QDockWidget] = {}
@@ -70,20 +70,37 @@ class Docks(QObject):
         return self._layout
 
     @property
+    def layout_to_keep(self) -> Layout:
+        """For the next start: a window does not begin with presenting."""
+        return self._layout_before if self._layout is Layout.PRESENT else self._layout
+
+    @property
     def arrangement(self) -> QByteArray:
         """Where the user put the panes; empty if they are as they were."""
         if self._layout is Layout.PRESENT:
             return self._kept_arrangement
         # What is hidden because the window is, or folded because nothing is selected, nobody has hidden.
-        details = self.of["Details"]
-        is_whole = not any(dock.isHidden() for dock in self.of.values() if dock is not details)
-        return QByteArray() if is_whole and not self._is_arranged else self._window.saveState()
+        hidden = {title for title, dock in self.of.items() if dock.isHidden()} - {"Details"}
+        is_usual = hidden == ({"Library"} if self._layout is Layout.ANALYSE else set())
+        return QByteArray() if is_usual and not self._is_arranged else self._window.saveState()
 
-    def arrange(self, arrangement: QByteArray) -> None:
-        """Put the panes where the user had them."""
+    def arrange(self, layout: Layout, arrangement: QByteArray) -> None:
+        """Put the panes as the layout has them, or where the user had them in it."""
+        self._layout = Layout.MEASURE if layout is Layout.PRESENT else layout
         self._is_arranged = not arrangement.isEmpty() and self._window.restoreState(arrangement)
+        if not self._is_arranged and layout is Layout.ANALYSE:
+            self._show_for(layout)
         self._apply_fold()
         self._fit_unless_arranged()
+
+    def show(self, title: str) -> None:
+        """Bring one pane to the front, the details also where they are folded."""
+        dock = self.of[title]
+        if self.fold and title == "Details":
+            self.fold.is_held = False
+            self.fold.open()
+        dock.show()
+        dock.raise_()
 
     def note_arranged(self) -> None:
         self._is_arranged = True
@@ -110,12 +127,13 @@ class Docks(QObject):
             self.fold.is_held = layout is Layout.PRESENT
         if layout is Layout.PRESENT:
             self._kept_arrangement, self._before_presenting = self.arrangement, self._window.saveState()
+            self._layout_before, self._layout = self._layout, layout
             for dock in self.of.values():
                 dock.hide()
             self._edge.hide()
         else:
+            self._layout = layout
             self._show_for(layout)
-        self._layout = layout
 
     def _show_for(self, layout: Layout) -> None:
         assert self.fold is not None
@@ -126,7 +144,7 @@ class Docks(QObject):
             self.fold.open()
         else:
             self.fold.reset()
-        self.fit(more_rows=layout is Layout.ANALYSE)
+        self.fit()
 
     def shown_first(self) -> None:
         """Show floating panes again: only now is there a window that they can lie above."""
@@ -143,7 +161,8 @@ class Docks(QObject):
         if self.of:
             self._fit_unless_arranged()
 
-    def fit(self, *, more_rows: bool = False) -> None:
+    def fit(self) -> None:
+        more_rows = self._layout is Layout.ANALYSE
         width, height = self._window.width(), self._window.height()
         larger = max(0, self._window.fontMetrics().height() - _USUAL_TEXT)  # the user's text, in pixels
         library = max(200 + 5 * larger, min(300, width * 15 // 100))
@@ -155,7 +174,7 @@ class Docks(QObject):
         self._window.resizeDocks([self.of["Results"]], [bottom], _VERTICAL)
 
     def _fit_unless_arranged(self) -> None:
-        if not self._is_arranged and self._layout is Layout.MEASURE:
+        if not self._is_arranged and self._layout is not Layout.PRESENT:
             self.fit()
 
     def _apply_fold(self) -> None:

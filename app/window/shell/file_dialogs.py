@@ -12,6 +12,7 @@ from roofscope.app.window.widgets.icons import icon
 from roofscope.profiling.paths import SUFFIX
 
 _SESSIONS = f"Roofscope sessions (*{SUFFIX})"
+_SOURCES = "Kernels in Python, CUDA or C++ (*.py *.cu *.cpp *.cc)"
 _EXPORTS = ";;".join(
     (
         "Chart as PNG (*.png)",
@@ -42,6 +43,11 @@ class FileDialogs:
 
     def ask_open(self, deliver: Callable[[Path], object]) -> None:
         dialog = self._dialog("Open session", f"{_SESSIONS};;All files (*)", deliver)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.open()
+
+    def ask_kernel(self, deliver: Callable[[Path], object]) -> None:
+        dialog = self._dialog("Open kernel", f"{_SOURCES};;All files (*)", deliver)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.open()
 

@@ -9,6 +9,7 @@ from roofscope.app.window.kernel_folders import FolderState
 from roofscope.app.window.widgets.labels import label, placeholder
 from roofscope.app.window.widgets.scroll_list import ScrollList
 from roofscope.profiling.planning.kernel_files import printable
+from roofscope.profiling.planning.one_file.form import is_form
 from roofscope.profiling.planning.survey import ListedFolder, Survey, user_name
 from roofscope.profiling.planning.trust import what_runs, whose
 
@@ -76,8 +77,9 @@ class TrustDialog(QDialog):
 
     def __init__(self, found: Survey, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Trust this folder?")
-        self.setAccessibleName("Trust this folder?")
+        question = f"Trust this {'file' if is_form(found.folder) else 'folder'}?"
+        self.setWindowTitle(question)
+        self.setAccessibleName(question)
         self.resize(600, 460)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         reason = whose(found)
@@ -91,7 +93,7 @@ class TrustDialog(QDialog):
         not_now.setDefault(True)
         layout = QVBoxLayout(self)
         layout.setSpacing(8)
-        layout.addWidget(label("Trust this folder?", "title"))
+        layout.addWidget(label(question, "title"))
         layout.addWidget(label(printable(found.folder), "code", wraps=True))
         layout.addWidget(label(owner, "warning" if reason else "", wraps=True))
         runs = f"{what_runs(found)} of code would run with all that you may do:"

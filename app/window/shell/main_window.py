@@ -200,6 +200,12 @@ class MainWindow(QMainWindow):
         self._show_bars(layout is not Layout.PRESENT)
         self._layout_shown()
 
+    def focus_pane(self, title: str) -> None:
+        """Put the keyboard into this pane."""
+        pane = self.docks[title].widget()
+        pane.setFocus()  # what is made when it is first seen takes it over from the pane
+        cycle([pane], 0)
+
     def cycle_panes(self, step: int) -> None:
         """Put the keyboard into the next pane, in the order of the window."""
         docked = {title: dock.widget() for title, dock in self.docks.items()}
@@ -215,9 +221,19 @@ class MainWindow(QMainWindow):
         """Where the user put the panes; empty if they are as they were."""
         return self._layout.arrangement
 
-    def arrange(self, arrangement: QByteArray) -> None:
-        """Put the panes where the user had them."""
-        self._layout.arrange(arrangement)
+    def arrange(self, layout: Layout, arrangement: QByteArray) -> None:
+        """Put the panes as the layout has them, or where the user had them in it."""
+        self._layout.arrange(layout, arrangement)
+        self.show_layout(layout)
+
+    @property
+    def layout_to_keep(self) -> Layout:
+        """That the next start begins with."""
+        return self._layout.layout_to_keep
+
+    def show_pane(self, title: str) -> None:
+        """Bring one pane to the front, the details also where they are folded."""
+        self._layout.show(title)
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonPress:

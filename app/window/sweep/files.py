@@ -8,7 +8,7 @@ from PySide6.QtCore import QMimeData, QObject, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from roofscope.app.presentation.files import why_unwritable, write_file
+from roofscope.app.presentation.files import ending_of, why_misnamed, why_unwritable, write_file
 from roofscope.app.presentation.roofline.scene import Range
 from roofscope.app.presentation.sweep.scene import SweepOptions, build_sweep
 from roofscope.app.presentation.sweep.svg import SIZE_OF_PICTURE, sweep_svg
@@ -17,7 +17,6 @@ from roofscope.app.presentation.table_text import tab_separated
 from roofscope.app.window.background import Background
 from roofscope.app.window.chart.files import png_bytes
 from roofscope.app.window.svg_image import svg_image
-from roofscope.profiling.paths import SUFFIX
 from roofscope.profiling.results.session import Session
 
 _KINDS = "Picture as SVG (*.svg);;Picture as PNG (*.png);;Table as CSV (*.csv)"
@@ -82,11 +81,10 @@ class SweepFiles(QObject):
         dialog.open()
 
     def write(self, picture: SweepPicture, path: Path) -> None:
-        suffix = path.suffix.lower()
-        if suffix not in _SUFFIXES:
-            what = "is the name of a session" if suffix == SUFFIX else "names no known kind of file"
-            self.failed.emit(f"{path.name} {what}; end it in .svg, .png or .csv.")
+        if why := why_misnamed(path, _SUFFIXES):
+            self.failed.emit(why)
             return
+        suffix = ending_of(path, _SUFFIXES)
         kept = picture.kept()
 
         def write() -> str:

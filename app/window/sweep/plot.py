@@ -8,13 +8,13 @@ from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetricsF, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
-from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, View
-from roofscope.app.presentation.roofline.scene import Range
+from roofscope.app.presentation.roofline.geometry import Font, Pair, View
 from roofscope.app.presentation.roofline.ticks import Tick
 from roofscope.app.presentation.sweep.caption import x_title, y_title
 from roofscope.app.presentation.sweep.layout import SweepLayout, lay_out
 from roofscope.app.presentation.sweep.scene import SweepDot, SweepGap, SweepScene
 from roofscope.app.presentation.tokens import Theme
+from roofscope.app.window.chart.plot_view import plot_font, view_of
 from roofscope.app.window.chart.plotting import pg
 from roofscope.app.window.sweep.layer import SweepLayer
 from roofscope.profiling.plain_text import html_text
@@ -88,16 +88,11 @@ class SweepPlot(pg.PlotWidget):
     @property
     def view(self) -> View:
         """The visible ranges and the view box's pixels."""
-        (x_low, x_high), (y_low, y_high) = self._box.viewRange()
-        box = Box(0.0, 0.0, self._box.width(), self._box.height())
-        return View(Range(x_low, x_high), Range(y_low, y_high), box)
+        return view_of(self._box)
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
-        self._font = QFont(self.font())
-        size = self._font.pointSizeF()
-        if size > 0:
-            self._font.setPointSizeF(size * 0.94)
+        self._font = plot_font(self.font())
         self.setBackground(theme.surface)
         for axis in (self._bottom, self._left):
             axis.set_theme(theme, self._font)

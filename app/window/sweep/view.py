@@ -28,6 +28,7 @@ from roofscope.app.window.background import Background
 from roofscope.app.window.chart.hover_card import HoverCard
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.shown_points import ShownPoints
 from roofscope.app.window.sweep.bar import SweepBar
 from roofscope.app.window.sweep.files import SweepFiles, SweepPicture
 from roofscope.app.window.sweep.legend import SweepLegend
@@ -57,12 +58,14 @@ class SweepView(QWidget):
         selection: Selection,
         background: Background,
         theme: Theme,
+        shown: ShownPoints,
         speed_up_of: Callable[[int], SpeedUp | None] = lambda _number: None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         as_pane(self)
         self._model, self._selection, self._theme = model, selection, theme
+        self._shown = shown
         self._speed_up_of = speed_up_of
         self._options = SweepOptions()
         self._scene: SweepScene | None = None
@@ -74,6 +77,7 @@ class SweepView(QWidget):
         self.plot = SweepPlot(theme)
         self.card = HoverCard(self.plot.viewport(), theme)
         self._empty = placeholder("")
+        self._empty.setObjectName("whyEmpty")
         self._empty.setAccessibleName("Why there is no sweep")
         self._arrange()
         self._soon = QTimer(self)
@@ -108,9 +112,7 @@ class SweepView(QWidget):
         """Draw something else of the session."""
         before = self._options
         self._options = replace(options, selected=self._selection.number)
-        if replace(before, selected=None, hidden=frozenset()) != replace(
-            options, selected=None, hidden=frozenset()
-        ):
+        if _of_what(before) != _of_what(options):
             self._follows = True
         self._refresh()
 
@@ -166,9 +168,11 @@ class SweepView(QWidget):
         model = self._model
         model.replaced.connect(self._replaced)
         model.point_added.connect(self._later)
+        model.points_changed.connect(self._later)
         model.ceilings_changed.connect(self._later)
         model.environment_changed.connect(self._later)
         self._selection.changed.connect(self._select)
+        self._shown.changed.connect(self._refresh)
         self.bar.options_changed.connect(self.show_options)
         self.bar.fit_wanted.connect(self.fit)
         self.bar.copy_wanted.connect(self.copy_image)
@@ -212,8 +216,11 @@ class SweepView(QWidget):
         if self._is_stale:
             return
         self.card.hide()
-        scene = self._scene = build_sweep(self._model.session, self._options)
-        self.bar.show_scene(scene, self._options, kernels_of(self._model.session))
+        session, numbers = self._model.session, self._shown.numbers
+        self._options = replace(self._options, shown=numbers)
+        scene = self._scene = build_sweep(session, self._options)
+        known = kernels_of(session, numbers) or kernels_of(session)
+        self.bar.show_scene(scene, self._options, known)
         self.legend.show_lines(scene.legend, self._options.hidden)
         self._empty.setText(scene.why_empty)
         self._stack.setCurrentWidget(self._drawing if scene.legend else self._empty)
@@ -265,3 +272,8 @@ class SweepView(QWidget):
         there.sort(key=lambda each: -each[1].y)
         place = (there.index((line, dot)) + lines) % len(there)
         self._selection.select(there[place][1].number)
+
+
+def _of_what(options: SweepOptions) -> SweepOptions:
+    """Without which lines and points of it are shown."""
+    return replace(options, selected=None, hidden=frozenset(), shown=None)

@@ -154,6 +154,8 @@ class GroupedTable(QAbstractTableModel):
                 return None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        if self._table.is_sorted_by(column, order):  # Qt's view asks twice
+            return
         self._table.sort(column, order)
         self._rearrange()  # within groups the order may differ although the table's does not
 

@@ -80,6 +80,12 @@ class LibraryModel(QAbstractItemModel):
             for kernel in self.kernels
         }
 
+    def choose(self, kernel: Kernel) -> None:
+        """Tick what a plan takes of one kernel, and nothing else."""
+        self.set_all(False)
+        self._ticks.update({found.key: by_default(kernel, found) for found in kernel.implementations})
+        self._everything_changed()
+
     def set_all(self, ticked: bool) -> None:
         """Tick what a plan takes by default, or nothing, whatever the search shows."""
         for kernel in self.kernels:

@@ -26,6 +26,7 @@ from roofscope.app.window.tables.column_header import alignment, header_data
 from roofscope.app.window.tables.row_store import RowStore
 from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.analysis.comparison import SpeedUp
+from roofscope.profiling.analysis.verdict import Verdict, verdict
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.marks import pins_of
 from roofscope.profiling.results.outcome import Failed
@@ -57,6 +58,7 @@ class PointTable(QAbstractTableModel):
 
     counts_changed = Signal()  # another number of rows is shown, or of another session
     texts_known = Signal()  # of all rows whole: words may be found that were not
+    filled = Signal()  # a slice of rows that nobody has asked for is made
     rows_changed = Signal(object)  # frozenset[int] of points whose figures changed; None for all
 
     def __init__(self, model: SessionModel, parent: QObject | None = None) -> None:
@@ -75,11 +77,12 @@ class PointTable(QAbstractTableModel):
         model.ceilings_changed.connect(self._ceilings_changed)
         model.trace_added.connect(self._trace_added)
         model.marks_changed.connect(self._marks_changed)
+        model.points_changed.connect(self._points_changed)
         self._session_replaced()
 
     @property
     def total_count(self) -> int:
-        return len(self.rows)
+        return self.rows.count
 
     @property
     def pinned(self) -> int | None:
@@ -143,6 +146,16 @@ class PointTable(QAbstractTableModel):
         """What typed words are looked for in; with what limits the point as soon as that is known."""
         return self.rows.text_of(point)
 
+    def numbers_kept(self, wanted: ViewFilter) -> frozenset[int]:
+        """The points that a filter lets through."""
+        kept = np.flatnonzero(self.rows.kept(wanted)).tolist()
+        return frozenset(self.rows.points[index].number for index in kept)
+
+    def verdict_of(self, point: Point) -> Verdict:
+        """Found once for all that ask; also of a point that the table has not."""
+        index = self.rows.index_of(point.number)
+        return self.rows.verdict(index) if index is not None else verdict(point, self._model.session)
+
     def texts(self, rows: Sequence[int], columns: Sequence[int] = range(len(COLUMNS))) -> list[list[str]]:
         """Titles, then the texts of these rows in full: what is copied."""
         chosen = [COLUMNS[column] for column in columns]
@@ -191,8 +204,13 @@ class PointTable(QAbstractTableModel):
                 return None
 
     def sort(self, column: int, order: Qt.SortOrder = _ASCENDING) -> None:
-        self._sorted_by = (column, order) if 0 <= column < len(COLUMNS) else None
-        self._rearrange()
+        wanted = (column, order) if 0 <= column < len(COLUMNS) else None
+        if wanted != self._sorted_by:  # Qt's view asks twice
+            self._sorted_by = wanted
+            self._rearrange()
+
+    def is_sorted_by(self, column: int, order: Qt.SortOrder) -> bool:
+        return self._sorted_by == (column, order)
 
     # What the session and the user change
 
@@ -233,10 +251,20 @@ class PointTable(QAbstractTableModel):
 
     def _marks_changed(self) -> None:
         """Pins, and notes and tags, which words may be looked for in."""
-        self.rows.forget_texts()
+        changed = self.rows.know_marks()
         if self._filter.text:
             self._rearrange()
+        self._rearrange_if(RestsOn.MARKS)
+        self._figures_changed(changed)
         self.pin(*pins_of(self._model.session.marks))
+
+    def _points_changed(self) -> None:
+        """Some were deleted, or brought back: the others of their workloads have other speed-ups."""
+        changed = self.rows.know_points()
+        self._row_of = np.append(self._row_of, np.full(len(self.rows) - len(self._row_of), -1))
+        self._rearrange()
+        self._figures_changed(changed)
+        self._marks_changed()
 
     def _compare_with(self, provider: Provider, pinned: tuple[int, ...]) -> None:
         changed = self.rows.compare_with(provider, pinned)
@@ -265,6 +293,7 @@ class PointTable(QAbstractTableModel):
 
     def _fill(self) -> None:
         self.rows.make_more(_FILL_S)
+        self.filled.emit()
         if not self.rows.is_whole:
             self._filling.start(0)
             return
@@ -305,10 +334,7 @@ class PointTable(QAbstractTableModel):
         self._row_of[order] = np.arange(len(order))
 
     def _arranged(self) -> NDArray[np.int64]:
-        if self._filter.is_open:
-            kept = np.arange(len(self.rows), dtype=np.int64)
-        else:
-            kept = np.flatnonzero(self.rows.kept(self._filter))
+        kept = np.flatnonzero(self.rows.kept(self._filter))
         if self._sorted_by is None:
             return kept
         column, order = self._sorted_by

@@ -12,19 +12,21 @@ from numpy.typing import NDArray
 
 from roofscope.app.presentation.point_columns import COLUMNS, Key, RestsOn
 from roofscope.app.presentation.point_row import NOT_JUDGED, PointRow
-from roofscope.app.presentation.search_text import is_found
-from roofscope.app.presentation.view_filter import ViewFilter, search_text
+from roofscope.app.presentation.search_text import search_text
+from roofscope.app.presentation.view_filter import ViewFilter
 from roofscope.app.window.tables.search_texts import SearchTexts
 from roofscope.app.window.tables.sort_keys import SortKeys
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp, comparable
 from roofscope.profiling.analysis.verdict import Verdict, verdict
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.session import Point, Session
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
+_NO_MARK = Mark()
 _AT_ONCE = 300  # rows that a sort or a search makes without asking: a twentieth of a second
 _TIME = next(i for i, column in enumerate(COLUMNS) if column.title == "Time")
 
@@ -49,15 +51,24 @@ class RowStore:
         self._ratios: list[tuple[SpeedUp | None, Payback] | None] = []
         self._rows: list[PointRow | None] = []
         self._unmade: set[int] = set()
+        self._untold: list[int] = []  # rows judged since words were last looked for
         self._compared: dict[int, tuple[Baselines, BreakEven]] = {}  # of each group
         self._keys: dict[int, SortKeys] = {}  # by column
-        self._texts = SearchTexts()
+        self.texts = SearchTexts()
+        self._left_out: set[int] = set()  # indices of points that were deleted since
         self._traced = _traced(session)
+        self._marks = dict(session.marks)
         for point in session.points:
             self._append(point)
 
     def __len__(self) -> int:
+        """Those deleted since too: the index of a point stays."""
         return len(self.points)
+
+    @property
+    def count(self) -> int:
+        """Of the points that the session has."""
+        return len(self.points) - len(self._left_out)
 
     def add(self, point: Point) -> int:
         """One more row; speed-ups of its workload are made again when they are asked for."""
@@ -96,22 +107,49 @@ class RowStore:
         return self._group_of[index]
 
     def index_of(self, number: int) -> int | None:
-        return self._indices.get(number)
+        index = self._indices.get(number)
+        return None if index in self._left_out else index
+
+    def know_points(self) -> list[int]:
+        """After some were deleted or brought back: the rows of their workloads."""
+        there = {point.number for point in self._session.points}
+        left_out = {index for number, index in self._indices.items() if number not in there}
+        changed, self._left_out = left_out ^ self._left_out, left_out
+        added = [self._append(point) for point in self._session.points if point.number not in self._indices]
+        groups = {self._group_of[index] for index in (*changed, *added)}
+        for group in groups:
+            of_group = (index for index, one in enumerate(self._group_of) if one == group)
+            self.members[group] = [index for index in of_group if index not in left_out]
+            self.forget_ratios(group)
+        if added:
+            self._keys.clear()
+        self._unmade -= left_out
+        return [index for group in sorted(groups) for index in self.members[group]]
 
     def row(self, index: int) -> PointRow:
         made = self._rows[index]
         if made is None:
             point = self.points[index]
-            judged = self._verdicts[index] or self._judge(point)
             ratios = self._ratios[index] or self._compare(index)
-            made = PointRow(point, judged, *ratios, has_trace=self._has_trace(index))
-            self._verdicts[index], self._ratios[index], self._rows[index] = judged, ratios, made
+            made = PointRow(
+                point,
+                self.verdict(index),
+                *ratios,
+                has_trace=self._has_trace(index),
+                mark=self._mark_of(point),
+            )
+            self._ratios[index], self._rows[index] = ratios, made
             self._unmade.discard(index)
         return made
 
-    def _judge(self, point: Point) -> Verdict:
-        self.judged_count += 1
-        return verdict(point, self._session)
+    def verdict(self, index: int) -> Verdict:
+        """Found once for all who ask: the rows, the chart and the search."""
+        judged = self._verdicts[index]
+        if judged is None:
+            self.judged_count += 1
+            judged = self._verdicts[index] = verdict(self.points[index], self._session)
+            self._untold.append(index)
+        return judged
 
     def _compare(self, index: int) -> tuple[SpeedUp | None, Payback]:
         group = self._group_of[index]
@@ -147,8 +185,9 @@ class RowStore:
     def forget_verdicts(self) -> None:
         self._verdicts = [None] * len(self)
         self._rows = [None] * len(self)
-        self._unmade = set(range(len(self)))
-        self._texts.forget_verdicts()
+        self._unmade = set(range(len(self))) - self._left_out
+        self.texts.forget_verdicts()
+        self._untold.clear()
         self._forget_keys(RestsOn.CEILINGS)
 
     def know_traces(self) -> list[int]:
@@ -161,6 +200,21 @@ class RowStore:
         self._unmade.update(rows)
         self._forget_keys(RestsOn.TRACES)
         return rows
+
+    def know_marks(self) -> list[int]:
+        """The rows of which the user says something else than before."""
+        before, self._marks = self._marks, dict(self._session.marks)
+        numbers = [one for one in before | self._marks if before.get(one) != self._marks.get(one)]
+        rows = [index for number in numbers if (index := self._indices.get(number)) is not None]
+        for index in rows:
+            self._rows[index] = None
+            self.texts.say(index, self._mark_of(self.points[index]))
+        self._unmade.update(rows)
+        self._forget_keys(RestsOn.MARKS)
+        return rows
+
+    def _mark_of(self, point: Point) -> Mark:
+        return self._marks.get(point.number, _NO_MARK)
 
     def _has_trace(self, index: int) -> bool:
         return bool(self._traced) and self._trace_key(index) in self._traced
@@ -183,12 +237,11 @@ class RowStore:
         """Make rows until the time is spent or all are there."""
         ends = time.perf_counter() + for_s
         while self._unmade and time.perf_counter() < ends:
-            index = next(iter(self._unmade))
-            self.row(index)
-            self.text_of(self.points[index])
+            self.row(self._unmade.pop())  # the first of a set that was large is a long walk away
+            self._add_text()
 
     def _make_few(self) -> None:
-        if len(self._unmade) <= _AT_ONCE:
+        if self._unmade and len(self._unmade) <= _AT_ONCE:
             for index in list(self._unmade):
                 self.row(index)
 
@@ -214,7 +267,8 @@ class RowStore:
 
     def _plain_row(self, index: int) -> PointRow:
         """What is known at once."""
-        return PointRow(self.points[index], NOT_JUDGED, None, has_trace=self._has_trace(index))
+        point = self.points[index]
+        return PointRow(point, NOT_JUDGED, None, has_trace=self._has_trace(index), mark=self._mark_of(point))
 
     def order(self, indices: Integers, column: int, *, descending: bool) -> Integers:
         """These rows by a column, equal ones in the order given."""
@@ -230,6 +284,7 @@ class RowStore:
     def kept(self, wanted: ViewFilter) -> Mask:
         """Which rows the filter lets through."""
         mask = np.ones(len(self), dtype=np.bool_)
+        mask[list(self._left_out)] = False
         if wanted.kernels is not None:
             mask &= self._mask(point.job.workload.kernel in wanted.kernels for point in self.points)
         if wanted.dtype is not None:
@@ -239,20 +294,34 @@ class RowStore:
         if wanted.put_aside:
             mask &= self._mask(point.number not in wanted.put_aside for point in self.points)
         if words := wanted.text.lower().split():
-            mask &= self._mask(is_found(words, self.text_of(point)) for point in self.points)
+            mask &= self._searched().found(words)
         return mask
 
     def text_of(self, point: Point) -> str:
         """What typed words are looked for in; of a point that is not here too."""
         index = self._indices.get(point.number)
         if index is None:
-            return search_text(point, verdict(point, self._session))
-        self._make_few()
-        return self._texts.of(index, point, self._rows[index], self._session.marks.get(point.number))
+            return search_text(point, verdict(point, self._session), self._mark_of(point))
+        return self._searched().text(index)
 
-    def forget_texts(self) -> None:
-        """Notes and tags have changed."""
-        self._texts = SearchTexts()
+    def _searched(self) -> SearchTexts:
+        """The texts of all rows, with what limits those that are made."""
+        self._make_few()
+        while self._add_text():
+            pass
+        for index in self._untold:
+            if judged := self._verdicts[index]:
+                self.texts.judge(index, self.points[index], judged)
+        self._untold.clear()
+        return self.texts
+
+    def _add_text(self) -> bool:
+        """Of one row more; False where those of all are there."""
+        index = len(self.texts)
+        if index < len(self):
+            point = self.points[index]
+            self.texts.add(point, self._mark_of(point))
+        return index < len(self)
 
     def _mask(self, found: Iterable[bool]) -> Mask:
         return np.fromiter(found, dtype=np.bool_, count=len(self))

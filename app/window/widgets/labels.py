@@ -104,4 +104,5 @@ def placeholder(text: str) -> QLabel:
     made = label(text, "muted", wraps=True)
     made.setAlignment(Qt.AlignmentFlag.AlignCenter)
     made.setMargin(24)
+    made.setMinimumWidth(1)  # a word of a file that does not wrap widens no window
     return made

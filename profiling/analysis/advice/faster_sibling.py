@@ -1,7 +1,7 @@
 """Another implementation of the same work is faster here: its source shows how.
 
 Evidence: the comparison of both, in the same rounds where they were timed in turn. Threshold: an interval
-above 1, and 5 %, below which reading another's code rarely pays.
+above 1 whose ends are less than a factor of 2 apart, and 5 %, below which reading another's code rarely pays.
 """
 
 from roofscope.profiling.analysis.advice.case import Advice, Case
@@ -24,7 +24,9 @@ def faster_sibling(case: Case) -> FasterSibling | None:
     if found is None:
         return None
     other, ratio = found
-    if other.measured is None or ratio.low <= 1 or ratio.ratio < (_ACROSS if ratio.methods else _WORTH):
+    if other.measured is None or ratio.low <= 1 or ratio.is_wide:
+        return None
+    if ratio.ratio < (_ACROSS if ratio.methods else _WORTH):
         return None
     return FasterSibling(
         label=other.implementation.label,

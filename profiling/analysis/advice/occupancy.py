@@ -9,10 +9,9 @@ thread; arithmetic does with little, so a compute roof never fires this.
 
 from roofscope.profiling.analysis.advice.case import Advice, Case
 from roofscope.profiling.analysis.limiter import longest_kernel, most_threads
+from roofscope.profiling.analysis.occupancy import REGISTERS, WARP
 
 _LOW = 0.25
-_REGISTERS = 65536
-_WARP = 32
 
 
 class Occupancy(Advice, frozen=True, kw_only=True, tag="occupancy"):
@@ -30,7 +29,7 @@ def occupancy(case: Case) -> Occupancy | None:
     registers = launch.registers if launch and launch.registers else build.registers
     found, is_bound = (launch.occupancy if launch else None), False
     if found is None and registers:
-        threads = _REGISTERS // registers // _WARP * _WARP
+        threads = REGISTERS // registers // WARP * WARP
         found, is_bound = min(threads / most_threads(case.device), 1.0), True
     if found is None or found > _LOW:
         return None

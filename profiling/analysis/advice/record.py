@@ -18,3 +18,15 @@ class WhyRecord(Struct, frozen=True, kw_only=True):
     others: tuple[str, ...]
     limiter: AnyAdvice | None  # the rule that names the limiter; null where a roof or nothing does
     advice: tuple[AnyAdvice, ...]  # what else fired, the most worth first
+
+
+class WhyNotRecord(Struct, frozen=True, kw_only=True):
+    """Of one point without a time."""
+
+    number: int
+    implementation: str
+    workload: str
+    outcome: str  # failed, skipped or cancelled
+    happened: str
+    meaning: str
+    next_step: str

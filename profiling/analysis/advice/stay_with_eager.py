@@ -2,6 +2,7 @@
 
 Evidence: the comparison with eager in the same rounds, whose interval must not lie above 1. For eager
 itself: nothing that was measured beside it is faster by more than 2 %, what a ceiling itself is known to.
+An interval whose ends are a factor of 2 apart says nothing of either.
 """
 
 from roofscope.profiling.analysis.advice.case import Advice, Case
@@ -23,13 +24,13 @@ def stay_with_eager(case: Case) -> StayWithEager | None:
         if found is None:
             return None
         ratio = found[1]
-        if not ratio.is_known or ratio.ratio > 1 + CEILING_UNCERTAINTY:
+        if ratio.is_wide or ratio.ratio > 1 + CEILING_UNCERTAINTY:
             return None
         return StayWithEager(
             ratio=ratio.ratio, low=ratio.low, high=ratio.high, is_eager=True, others=len(case.siblings)
         )
     speed = case.over_eager
-    if speed is None or speed.is_baseline or not speed.is_known or speed.methods or speed.low > 1:
+    if speed is None or speed.is_baseline or speed.is_wide or speed.methods or speed.low > 1:
         return None
     if speed.baseline.implementation.provider is not Provider.EAGER:
         return None

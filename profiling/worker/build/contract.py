@@ -11,9 +11,11 @@ from types import ModuleType
 
 import torch
 
+from roofscope.profiling.planning.one_file.parts import Entry
 from roofscope.profiling.planning.spec import Implementation, Workload
 from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.outcome import BuildInfo
+from roofscope.profiling.worker.build.machine_code import Budget
 from roofscope.profiling.worker.failures import BuildError
 
 Tensors = torch.Tensor | tuple[torch.Tensor, ...]
@@ -29,6 +31,11 @@ class BuildRequest:
     workload: Workload
     device: torch.device
     inputs: tuple[str, ...] = ()  # names of the spec's inputs, which ``run`` must take; empty: no check
+    entry: Entry | None = None  # how a user's file is called, as it stands
+
+
+def _no_code(_budget: Budget) -> Iterable[Code]:
+    return ()
 
 
 @dataclass(frozen=True)
@@ -36,12 +43,12 @@ class Built:
     """``call`` takes the spec's inputs in order and returns its outputs.
 
     ``info`` and ``code`` are read once the call is settled: compilers that run at the first call know nothing
-    before it.
+    before it. ``code`` keeps to its budget and says what it had no time for.
     """
 
     call: Call
     info: Callable[[], BuildInfo]
-    code: Callable[[], Iterable[Code]] = tuple  # what the compiler made for the calls so far
+    code: Callable[[Budget], Iterable[Code]] = _no_code  # what the compiler made for the calls so far
 
 
 class FirstCall:

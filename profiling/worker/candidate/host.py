@@ -6,10 +6,10 @@ It decides nothing: it builds, calls, times and lends memory. Every answer is a 
 import importlib
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import torch
 
@@ -19,6 +19,7 @@ from roofscope.profiling.results.generated import bounded
 from roofscope.profiling.results.outcome import FailureKind
 from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.build.contract import BuildRequest, Built
+from roofscope.profiling.worker.build.machine_code import Budget
 from roofscope.profiling.worker.candidate.integrity import Integrity
 from roofscope.profiling.worker.candidate.memory import Lender, make_block, read_through, sets_of
 from roofscope.profiling.worker.candidate.memory_use import memory_use
@@ -83,6 +84,8 @@ from roofscope.profiling.worker.timing.profiler import profile_block, record_tra
 from roofscope.profiling.worker.timing.single_calls import single_calls
 from roofscope.profiling.worker.timing.waits import waits
 from roofscope.profiling.worker.timing.wall_timer import host_seconds
+
+Value = TypeVar("Value")
 
 _SETTLE_CALLS = 3
 # How a file says that it does not take a size: by the door's Refusal, or as Python files do.
@@ -182,9 +185,10 @@ class Host:
             case HeatedBlocks(number=number):
                 return ClockBlocks(tuple(heated_blocks(self._timer(number), self._instruments.device)))
             case Info(number=number):
-                return Informed(self._candidates[number].built.info())
+                return Informed(_without_exit(self._candidates[number].built.info))
             case Reveal(number=number):
-                return Revealed(bounded(self._candidates[number].built.code()))
+                code = self._candidates[number].built.code
+                return Revealed(_without_exit(lambda: bounded(code(Budget()))))
             case Record(number=number, group=group):
                 call = self._candidates[number].built.call
                 for _ in range(_SETTLE_CALLS):
@@ -214,7 +218,12 @@ class Host:
             self._integrity.extend()
         built = providers.build(
             BuildRequest(
-                request.implementation, Path(request.folder), request.workload, self._device, request.inputs
+                request.implementation,
+                Path(request.folder),
+                request.workload,
+                self._device,
+                request.inputs,
+                request.entry,
             )
         )
         self._candidates[request.number] = _Candidate(built, [])
@@ -322,6 +331,17 @@ class Host:
     def _synchronize(self) -> None:
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
+
+
+def _without_exit(read: Callable[[], Value]) -> Value:
+    """What is read of foreign objects beside their calls: it may not end a process whose times are taken.
+
+    Raises RuntimeError where it would.
+    """
+    try:
+        return read()
+    except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+        raise RuntimeError(f"it raised {type(error).__name__} instead of an answer") from None
 
 
 def _enter(device: torch.device) -> None:

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from roofscope.profiling.analysis.causal import ClockBlock
 from roofscope.profiling.devices.device import Device
+from roofscope.profiling.planning.one_file.parts import Entry
 from roofscope.profiling.planning.spec import Implementation, Workload
 from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.outcome import (
@@ -57,6 +58,7 @@ class Build(Struct, frozen=True, tag="build"):
     folder: str
     workload: Workload
     inputs: tuple[str, ...]
+    entry: Entry | None = None  # of a user's file, as it stands
 
 
 class Make(Struct, frozen=True, tag="make"):

@@ -20,6 +20,7 @@ from roofscope.profiling.results.outcome import (
     Method,
     Verification,
 )
+from roofscope.profiling.worker.candidate.memory_use import plausible
 from roofscope.profiling.worker.candidate.messages import (
     ClockBlocks,
     EnergyRead,
@@ -39,7 +40,7 @@ from roofscope.profiling.worker.candidate.messages import (
 )
 from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputMaker, InputSet
-from roofscope.profiling.worker.job.link import Link, RemoteSets, RemoteTimer
+from roofscope.profiling.worker.job.link import CandidateFailed, Link, RemoteSets, RemoteTimer
 from roofscope.profiling.worker.job.memoization import (
     REMEMBERED,
     NeverCalm,
@@ -223,11 +224,20 @@ class Checker:
         return self._link.ask(MeasureEnergy(candidate.number), EnergyRead).energy
 
     def _memory(self, candidate: Candidate) -> MemoryUse | None:
-        """Not known where a call replays a graph of its own: its pool was allocated before."""
+        """Not known where a call replays a graph of its own: its pool was allocated before.
+
+        Nor where this one call more fails, or what is said of it is impossible: it costs no result.
+        """
         made = candidate.implementation
         if not self._on_gpu or (made.provider is Provider.COMPILE and made.variant in REPLAYING_MODES):
             return None
-        return self._link.ask(ReadMemory(candidate.number), MemoryRead).memory
+        try:
+            said = self._link.ask(ReadMemory(candidate.number), MemoryRead).memory
+        except CandidateFailed as error:
+            if not error.is_sound or error.has_broken_capture:
+                raise
+            return None
+        return plausible(said, self._instruments.device.memory_bytes)
 
     def _clock_elasticity(self, candidate: Candidate) -> ClockElasticity | str:
         """Only in exact runs, because it takes some 2 s; "" where it is not asked for."""

@@ -13,6 +13,7 @@ from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Provider, Work
 from roofscope.profiling.roofline.nameplate import nameplate
 from roofscope.profiling.roofline.roofline import Bound
+from roofscope.profiling.worker.build.machine_code import MOST_S as DISASSEMBLY_S
 from roofscope.profiling.worker.candidate.messages import (
     Begin,
     Block,
@@ -63,6 +64,13 @@ class Deadline(Struct, frozen=True):
     detail: str = ""
 
 
+# What calls nothing of an implementation; disassemblers keep to a budget of their own.
+_FIXED: dict[type, Deadline] = {
+    Begin: Deadline(_BEGIN_S),
+    Reveal: Deadline(DISASSEMBLY_S + _PROFILE_S, "reading its generated code"),
+}
+
+
 class Deadlines:
     """Of one job on one device; learns how long calls take."""
 
@@ -82,8 +90,8 @@ class Deadlines:
 
     def of(self, request: Request) -> Deadline:
         match request:
-            case Begin():
-                return Deadline(_BEGIN_S)
+            case Begin() | Reveal():
+                return _FIXED[type(request)]
             case Build(number=number, implementation=implementation):
                 self._providers[number] = implementation.provider
                 return _of_build(implementation.provider)
@@ -113,7 +121,6 @@ class Deadlines:
                 | HeatedBlocks(number=number)
                 | Profile(number=number)
                 | Info(number=number)
-                | Reveal(number=number)
                 | Record(number=number)
             ):
                 return self._many(number, _PROFILE_S)

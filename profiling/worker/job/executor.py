@@ -108,6 +108,7 @@ class JobExecutor:
         self._emit = emit
         self._check_cancelled = check_cancelled
         self._left = list(job.implementations)  # without an outcome
+        self._is_apart = False  # each in a process of its own, because nobody knows which of them spoils it
         self._stage = Stage.BUILD
         self._waiting = Waiting(job, instruments.device, emit)
 
@@ -124,14 +125,15 @@ class JobExecutor:
                 )
             return
         while self._left:
+            batch = tuple(self._left[:1] if self._is_apart else self._left)
             try:
-                self._link = self._connected(self._left)
+                self._link = self._connected(batch)
             except CandidateFailed as error:  # the device lets no second process in
                 for implementation in tuple(self._left):
                     self._conclude(implementation, error.outcome)
                 return
             try:
-                self._run_all(tuple(self._left))
+                self._run_all(batch)
             except _Spoiled:
                 continue
             finally:
@@ -153,6 +155,8 @@ class JobExecutor:
             self._emit(TraceReady(self._job.id, implementation, trace))
         except CandidateFailed as error:
             raise RuntimeError(str(error)) from None
+        except Tampered as error:
+            raise RuntimeError(f"its process replaced {error}.") from None
         finally:
             self._link.close()
 
@@ -164,7 +168,13 @@ class JobExecutor:
             return
         self._link.forget_outputs()
         _release(self._device)
-        self._sets = self._input_sets()
+        try:
+            self._sets = self._input_sets()
+        except (CandidateFailed, Tampered) as error:  # asked of none of them
+            if len(prepared) == 1:
+                self._fail([prepared[0].implementation], error)
+            self._is_apart = True
+            raise _Spoiled from None
         candidates = self._each(prepared, Stage.SETTLE, self._settle, lambda one: one.implementation)
         if not candidates:
             return
@@ -184,10 +194,8 @@ class JobExecutor:
             act = partial(checker.check, candidate, happened)
             outcome = self._guarded(candidate.implementation, Stage.CHECK, act)
             if outcome:
-                try:
-                    self._keep_code(candidate)
-                finally:  # a process that is lost over it costs no result
-                    self._conclude(candidate.implementation, outcome)
+                self._conclude(candidate.implementation, outcome)
+                self._keep_code(candidate)
 
     def _load_reference(self) -> None:
         """Raises BuildError."""
@@ -247,7 +255,8 @@ class JobExecutor:
             raise Refusal(sentence)
         inputs = tuple(tensor.name for tensor in self._kernel.spec.inputs)
         folder = str(self._kernel.folder)
-        self._link.ask(Build(number, implementation, folder, self._job.workload, inputs), Done)
+        entry = self._kernel.entries.get(implementation.stem)
+        self._link.ask(Build(number, implementation, folder, self._job.workload, inputs, entry), Done)
 
     def _settle(self, one: _Prepared) -> Candidate:
         """Let the first calls compile and allocate, then fix the timed path."""
@@ -277,15 +286,22 @@ class JobExecutor:
             return None
 
     def _keep_code(self, candidate: Candidate) -> None:
-        """Pass on what compilers made, where the run asked for it. What cannot be had costs no result."""
+        """Pass on what compilers made, where the run asked for it, behind the outcome: it costs no result.
+
+        Raises _Spoiled where those left need another process.
+        """
         if not self._job.keeps_code:
             return
+        said = f"The generated code of {candidate.implementation.title} was not kept"
         try:
             codes = self._link.ask(Reveal(candidate.number), Revealed).codes
         except CandidateFailed as error:
-            what = candidate.implementation.title
-            self._emit(Notice(f"The generated code of {what} could not be kept: {error}"))
+            self._emit(Notice(f"{said}: {error}"))
+            self._require_sound(error)
             return
+        except Tampered as error:
+            self._emit(Notice(f"{said}, because its process replaced {error}."))
+            raise _Spoiled from None
         if codes:
             self._emit(CodeReady(self._job.id, candidate.implementation, bounded(codes)))
 
@@ -317,11 +333,17 @@ class JobExecutor:
             raise
         except Exception as error:  # noqa: BLE001 - a kernel may raise anything
             self._fail([implementation], error)
-            if isinstance(error, Tampered) or (
-                isinstance(error, CandidateFailed) and not (error.is_sound and not error.has_broken_capture)
-            ):
+            if isinstance(error, Tampered):
                 raise _Spoiled from None
+            if isinstance(error, CandidateFailed):
+                self._require_sound(error)
             return None
+
+    @staticmethod
+    def _require_sound(error: CandidateFailed) -> None:
+        """Raises _Spoiled where the process that failed is not to be used any more."""
+        if not error.is_sound or error.has_broken_capture:
+            raise _Spoiled from None
 
     def _fail(self, implementations: Sequence[Implementation], error: Exception) -> None:
         """Conclude these with the outcome of the error. Raises DeviceFault where the worker must end."""

@@ -1,5 +1,7 @@
 """Each provider is one module that turns an implementation's files into a callable."""
 
+from pathlib import Path
+
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.worker.build.contract import BuildRequest, Built
 from roofscope.profiling.worker.failures import Unavailable
@@ -20,7 +22,8 @@ def build(request: BuildRequest) -> Built:
             _require_gpu(request, "CUDA C++")
             from roofscope.profiling.worker.build.providers import cuda as provider
         case Provider.CUDA_EXT:
-            _require_gpu(request, "CUDA C++")
+            if not (request.entry and Path(request.entry.file).suffix != ".cu"):  # C++ runs anywhere
+                _require_gpu(request, "CUDA C++")
             from roofscope.profiling.worker.build.providers import cuda_ext as provider
         case Provider.LIBRARY:
             _require_gpu(request, "Library")

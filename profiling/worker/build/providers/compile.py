@@ -16,13 +16,15 @@ from torch._dynamo.utils import counters
 from torch._inductor.codecache import PyCodeCache
 from torch._inductor.graph import GraphLowering
 
-from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.spec import REPLAYING_MODES
 from roofscope.profiling.results.generated import Code, CodeKind
 from roofscope.profiling.results.outcome import BuildInfo, CompileNotes
 from roofscope.profiling.worker.build.compile_notes import Notebook, together
 from roofscope.profiling.worker.build.contract import BuildRequest, Built, Call, Tensors, run_of
-from roofscope.profiling.worker.build.triton_code import built_kernels, code_of
+from roofscope.profiling.worker.build.inductor_kernels import kernels_of
+from roofscope.profiling.worker.build.machine_code import Budget
+from roofscope.profiling.worker.build.own_file import module_of
+from roofscope.profiling.worker.build.triton_code import built_kernels, code_of, heaviest
 from roofscope.profiling.worker.inputs import as_tuple
 
 # Compilations of each frame: a function, or the rest of one after a graph break.
@@ -35,14 +37,14 @@ def build(request: BuildRequest) -> Built:
     Verification also calls with sizes other than the measured ones. Those calls go to a separate copy of the
     module, so that the counts, and the guards of each call, are those of the measured sizes alone.
     """
-    path, mode = request.folder / "eager.py", request.implementation.variant
+    mode = request.implementation.variant
     replays = mode in REPLAYING_MODES and request.device.type == "cuda"
     _forget_shapes()
     _ledger.settle()
     _written.taken()
     _notebook.settle()
-    measured = _Counted(_compiled(path, mode, request.inputs, replays=replays))
-    others = _compiled(path, mode, request.inputs, replays=replays)
+    measured = _Counted(_compiled(request, mode, replays=replays))
+    others = _compiled(request, mode, replays=replays)
     measured_shapes: list[torch.Size] = []
 
     def call(*inputs: torch.Tensor) -> Tensors:
@@ -60,13 +62,13 @@ def build(request: BuildRequest) -> Built:
     return Built(call, measured.info, measured.code)
 
 
-def _compiled(path: Path, mode: str, inputs: tuple[str, ...], *, replays: bool) -> Call:
+def _compiled(request: BuildRequest, mode: str, *, replays: bool) -> Call:
     """``run`` of a fresh module, which has fresh code objects.
 
     Dynamo keeps at most 8 compilations per code object, and after that falls back to eager in silence.
     """
-    module = load_module(path)
-    run = run_of(module, *inputs)
+    module = module_of(request, "eager.py")
+    run = run_of(module, *request.inputs)
     region: Call | None = getattr(module, "region", None)
     compiled: Call = torch.compile(region or run, mode=mode.replace("_", "-"))
     if replays:
@@ -190,31 +192,28 @@ class _Counted:
         return outputs
 
     def info(self) -> BuildInfo:
+        kernels = built_kernels(self._kernels())
         return BuildInfo(
             compile_s=self._seconds,
+            registers=heaviest(kernel.registers for kernel in kernels),
+            spill_bytes=heaviest(kernel.spill_bytes for kernel in kernels),
+            shared_bytes=heaviest(kernel.shared_bytes for kernel in kernels),
             graph_count=self._work.graphs,
             graph_breaks=self._work.breaks,
             recompiles=None if _compilations is None else self._work.recompiles,
             cached_graphs=self._work.cached,
-            kernels=built_kernels(self._kernels()),
+            kernels=kernels,
             compile_notes=self._notes,
         )
 
-    def code(self) -> Iterator[Code]:
+    def code(self, budget: Budget) -> Iterator[Code]:
         """Inductor's, a text a graph, and what Triton made of the kernels in it."""
         for number, text in enumerate(self._texts, 1):
             yield Code(CodeKind.INDUCTOR, f"graph {number} of {len(self._texts)}", text)
-        yield from code_of(self._kernels())
+        yield from code_of(self._kernels(), budget)
 
     def _kernels(self) -> list[Any]:
         """Triton's, in the modules that Inductor made of these texts; none on a CPU."""
         texts = {text.strip() for text in self._texts}
         modules = [module for module in PyCodeCache.modules if _text_of(module) in texts]
-        launchers = (
-            launcher
-            for module in modules
-            for value in vars(module).values()
-            for launcher in list(getattr(value, "launchers", None) or ())[:1]  # the winner of those tuned
-        )
-        kernels = (getattr(launcher, "bin", None) for launcher in launchers)
-        return [kernel for kernel in kernels if hasattr(kernel, "metadata")]
+        return [kernel for module in modules for kernel in kernels_of(list(vars(module).values()))]

@@ -11,7 +11,7 @@ import importlib
 import importlib.util
 import operator
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,9 +20,12 @@ import torch
 
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
+from roofscope.profiling.planning.one_file.offers import Offer
+from roofscope.profiling.planning.one_file.parts import Entry
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.generated import Code, CodeKind
 from roofscope.profiling.results.outcome import BuildInfo, BuiltKernel
+from roofscope.profiling.worker.build.bare_launch import bare_launch
 from roofscope.profiling.worker.build.contract import (
     BuildRequest,
     Built,
@@ -30,7 +33,8 @@ from roofscope.profiling.worker.build.contract import (
     double_instructions,
     run_of,
 )
-from roofscope.profiling.worker.build.machine_code import sass_of
+from roofscope.profiling.worker.build.device_text import device_text
+from roofscope.profiling.worker.build.machine_code import Budget, sass_of
 from roofscope.profiling.worker.failures import BuildError, Refusal, Unavailable
 
 try:
@@ -57,12 +61,19 @@ Extent = int | tuple[int, ...]
 class CudaProgram:
     """A compiled ``.cu``, for one dtype and device. A launcher gets it as first argument."""
 
-    def __init__(self, source: Path, dtype: Dtype | None, architecture: str, device: torch.device) -> None:
+    def __init__(
+        self,
+        source: Path,
+        dtype: Dtype | None,
+        architecture: str,
+        device: torch.device,
+        names: Sequence[str] = (),
+    ) -> None:
         self.architecture = architecture
         self.device = device
         self.launched: dict[str, Any] = {}
         self._name = source.stem
-        self._module, self._ptx = compiled(source, dtype, architecture)
+        self._module, self._ptx = compiled(source, dtype, architecture, names)
         self._functions: dict[str, Any] = {}
         self._shared_bytes: dict[str, int] = {}  # the limit of each kernel that was raised
         core.Device(device.index or 0).set_current()
@@ -137,15 +148,17 @@ class CudaProgram:
             kernels=tuple(_built(name, kernel) for name, kernel in list(self.launched.items())[:_MOST_TOLD]),
         )
 
-    def code(self) -> Iterator[Code]:
+    def code(self, budget: Budget) -> Iterator[Code]:
         """PTX and machine code of the whole source: one compilation makes all of its kernels."""
         if self._ptx:
             yield Code(CodeKind.PTX, self._name, self._ptx)
-        yield from sass_of(self._name, bytes(self._module.code))
+        yield from sass_of(self._name, bytes(self._module.code), budget)
 
 
 def build(request: BuildRequest) -> Built:
     """Compile now. Raises Refusal where the launcher needs a newer device, and BuildError."""
+    if request.entry and request.entry.offer:
+        return _build_own(request, request.entry, request.entry.offer)
     stem = request.implementation.stem
     launcher = load_module(request.folder / f"{stem}.py")
     run = run_of(launcher, *(("program", *request.inputs) if request.inputs else ()))
@@ -168,6 +181,22 @@ def build(request: BuildRequest) -> Built:
     return Built(call, lambda: program.info(compile_s), program.code)
 
 
+def _build_own(request: BuildRequest, entry: Entry, offer: Offer) -> Built:
+    """A user's bare kernel, by the launch that its form states. Raises BuildError."""
+    launch = bare_launch(entry, offer, request.workload.dtype)
+    capability = torch.cuda.get_device_capability(request.device)
+    started = time.perf_counter()
+    program = CudaProgram(
+        Path(entry.file), None, architecture_of(capability), request.device, [launch.kernel]
+    )
+    compile_s = time.perf_counter() - started
+
+    def call(*inputs: torch.Tensor) -> Tensors:
+        return launch.run(program, *inputs)
+
+    return Built(call, lambda: program.info(compile_s), program.code)
+
+
 def architecture_of(capability: tuple[int, int]) -> str:
     """NVRTC's name of the exact target, such as ``sm_90a``."""
     suffix = "a" if capability >= _SPECIFIC_FROM else ""
@@ -182,18 +211,25 @@ def compile_source(source: Path, dtype: Dtype | None, architecture: str) -> Any:
     return compiled(source, dtype, architecture)[0]
 
 
-def compiled(source: Path, dtype: Dtype | None, architecture: str) -> tuple[Any, str]:
-    """The module, and the PTX that was made on the way to it; "" where NVRTC gives none."""
+def compiled(
+    source: Path, dtype: Dtype | None, architecture: str, names: Sequence[str] = ()
+) -> tuple[Any, str]:
+    """The module, and the PTX that was made on the way to it; "" where NVRTC gives none.
+
+    With ``names`` the source is one that was written for nvcc, and these are its kernels.
+    """
+    folders = [cuda_include_folder(), *([source.parent] if names else [])]
     options = core.ProgramOptions(
         name=source.name,  # by which errors name it
         arch=architecture,
         std="c++17",
-        include_path=[str(LIBRARY), str(cuda_include_folder())],
+        include_path=[str(LIBRARY), *map(str, folders)],
         define_macro=[("SCALAR", _SCALAR[dtype]), f"SCALAR_IS_{dtype.upper()}"] if dtype else None,
     )
     try:
-        program = core.Program(source.read_text(), "c++", options)
-        module = program.compile("cubin")
+        text = source.read_text()
+        program = core.Program(device_text(text, folders) if names else text, "c++", options)
+        module = program.compile("cubin", tuple(names))
     except Exception as error:
         message = f"{source.name} does not compile for {architecture}{f' in {dtype}' if dtype else ''}."
         raise BuildError(message, str(error).replace("\0", "")) from error

@@ -20,44 +20,58 @@ from torch.utils import cpp_extension
 
 from roofscope.profiling.devices import host
 from roofscope.profiling.paths import cache_folder
+from roofscope.profiling.planning.one_file.call_text import is_direct
+from roofscope.profiling.planning.one_file.offers import Offer
 from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.build.contract import BuildRequest, Built, Call
+from roofscope.profiling.worker.build.extension_unit import unit_text
 from roofscope.profiling.worker.build.machine_code import code_of_library
+from roofscope.profiling.worker.build.own_file import call_in
 from roofscope.profiling.worker.failures import BuildError, Unavailable
 
-# An operator in a namespace of its own builds in half a minute; pybind11 behind nvcc takes minutes.
-_UNIT = """\
-#include "{source}"
-#include <torch/library.h>
-TORCH_LIBRARY({name}, library) {{ library.def("run", &run); }}
-"""
+NO_GPU = (0, 0)  # in the place of a compute capability
 
 
 def build(request: BuildRequest) -> Built:
     """Build now, or load what was built before. Raises Unavailable without the tools, and BuildError."""
-    source = request.folder / f"{request.implementation.stem}.cu"
-    capability = torch.cuda.get_device_capability(request.device)
+    entry = request.entry
+    source = Path(entry.file) if entry else request.folder / f"{request.implementation.stem}.cu"
+    is_on_gpu = request.device.type == "cuda"
+    capability = torch.cuda.get_device_capability(request.device) if is_on_gpu else NO_GPU
     started = time.perf_counter()
     cache = cache_folder("extensions")
-    run = build_extension(source, capability, cache)
+    offer = entry.offer if entry else None
+    run = build_extension(source, capability, cache, offer)
     compile_s = time.perf_counter() - started
-    architecture = "sm_{}{}".format(*capability)
-    library = library_of(source, capability, cache)
+    architecture = "sm_{}{}".format(*capability) if is_on_gpu else None
+    library = library_of(source, capability, cache, offer)
+    if entry and offer and not is_direct(entry, offer.name):
+        names = {offer.name: run, "torch": torch}
+        call = call_in(entry, names, request.workload.dtype)
+    else:
+        call = run
     return Built(
-        run,
+        call,
         lambda: BuildInfo(compile_s=compile_s, architecture=architecture),
-        lambda: code_of_library(source.name, library),
+        lambda budget: code_of_library(source.name, library, budget),
     )
 
 
-def build_extension(source: Path, capability: tuple[int, int], cache: Path) -> Call:
-    """The source's ``run``. Needs no GPU. Each state of source and headers is built once, into ``cache``."""
-    return _build(source.resolve(), capability, _folder(source, capability, cache))
+def build_extension(
+    source: Path, capability: tuple[int, int], cache: Path, offer: Offer | None = None
+) -> Call:
+    """The source's ``run``, or what it offers. Needs no GPU.
+
+    Each state of source and headers is built once, into ``cache``. What is no ``.cu`` needs no nvcc.
+    """
+    folder = _folder(source, capability, cache, offer)
+    text = unit_text(str(source.resolve()), _name(folder), offer)
+    return _build(text, capability, folder, source.suffix)
 
 
-def library_of(source: Path, capability: tuple[int, int], cache: Path) -> Path:
+def library_of(source: Path, capability: tuple[int, int], cache: Path, offer: Offer | None = None) -> Path:
     """The shared object that a source is built into."""
-    folder = _folder(source, capability, cache)
+    folder = _folder(source, capability, cache, offer)
     return folder / f"{_name(folder)}.so"
 
 
@@ -65,37 +79,43 @@ def _name(folder: Path) -> str:
     return f"roofscope_{folder.name}"
 
 
-def _folder(source: Path, capability: tuple[int, int], cache: Path) -> Path:
+def _folder(source: Path, capability: tuple[int, int], cache: Path, offer: Offer | None) -> Path:
     """Of one state of source and headers."""
-    parts = [str(source), str(capability), torch.__version__]
-    parts += [path.read_text() for path in (source, *sorted(source.parent.glob("*.cuh")))]
+    parts = [str(source), str(capability), torch.__version__, unit_text("", "", offer)]
+    headers = sorted(path for path in source.parent.iterdir() if path.suffix in (".cuh", ".h", ".hpp"))
+    parts += [path.read_text() for path in (source, *headers)]
     state = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     return cache / state
 
 
 @functools.cache
-def _build(source: Path, capability: tuple[int, int], folder: Path) -> Call:
-    toolkit, ninja = _tools()
-    cpp_extension.CUDA_HOME = str(toolkit)
+def _build(text: str, capability: tuple[int, int], folder: Path, suffix: str) -> Call:
+    with_cuda = suffix == ".cu"
+    if with_cuda:
+        toolkit, ninja = _tools()
+        cpp_extension.CUDA_HOME = str(toolkit)
+    else:
+        ninja = _ninja()
     if not shutil.which("ninja"):  # torch searches only the PATH
         os.environ["PATH"] = os.pathsep.join([str(Path(ninja).parent), os.environ["PATH"]])
     folder.mkdir(parents=True, exist_ok=True)
     name = _name(folder)
-    unit = folder / "unit.cu"
+    unit = folder / f"unit{suffix}"
     with _locked(folder):
         if not unit.exists():  # ninja rebuilds what is newer than its result
-            unit.write_text(_UNIT.format(source=source, name=name))
+            unit.write_text(text)
         try:
             cpp_extension.load(
                 name=name,
                 sources=[str(unit)],
                 extra_cuda_cflags=["-O3", "-gencode=arch=compute_{0}{1},code=sm_{0}{1}".format(*capability)],
                 build_directory=str(folder),
-                with_cuda=True,
+                with_cuda=with_cuda,
                 is_python_module=False,
             )
         except RuntimeError as error:
-            raise BuildError("nvcc refused the source; its log says where.", str(error)) from None
+            compiler = "nvcc" if with_cuda else "The C++ compiler"
+            raise BuildError(f"{compiler} refused the source; its log says where.", str(error)) from None
     return getattr(torch.ops, name).run
 
 
@@ -110,11 +130,17 @@ def _locked(folder: Path) -> Generator[None]:
 
 def _tools() -> tuple[Path, str]:
     """The CUDA toolkit's folder and ninja. Raises Unavailable."""
-    toolkit, ninja = host.cuda_toolkit(), host.ninja()
+    toolkit = host.cuda_toolkit()
     if toolkit is None:
         raise Unavailable(
             "CUDA extensions need nvcc; install the CUDA toolkit, or set CUDA_HOME to where it is."
         )
+    return toolkit, _ninja()
+
+
+def _ninja() -> str:
+    """Raises Unavailable."""
+    ninja = host.ninja()
     if ninja is None:
-        raise Unavailable("CUDA extensions need ninja; install the `ninja` package.")
-    return toolkit, ninja
+        raise Unavailable("C++ extensions need ninja; install the `ninja` package.")
+    return ninja

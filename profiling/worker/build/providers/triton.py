@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.build.contract import (
     BuildRequest,
@@ -13,7 +12,8 @@ from roofscope.profiling.worker.build.contract import (
     double_instructions,
     run_of,
 )
-from roofscope.profiling.worker.build.triton_code import built_kernels, code_of
+from roofscope.profiling.worker.build.own_file import module_of
+from roofscope.profiling.worker.build.triton_code import built_kernels, code_of, spill_bytes
 from roofscope.profiling.worker.failures import Unavailable
 
 try:
@@ -26,11 +26,13 @@ except ImportError as error:
 
 def build(request: BuildRequest) -> Built:
     """Load the file; the compiler runs at the first call, whose time is kept as compile time."""
-    module = load_module(request.folder / f"{request.implementation.stem}.py")
+    module = module_of(request, f"{request.implementation.stem}.py")
     launches = _Launches()
     call = FirstCall(run_of(module, *request.inputs), launches)
     return Built(
-        call, lambda: _info(module, launches, call.seconds), lambda: code_of(_launched(module, launches))
+        call,
+        lambda: _info(module, launches, call.seconds),
+        lambda budget: code_of(_launched(module, launches), budget),
     )
 
 
@@ -72,7 +74,7 @@ def _info(module: ModuleType, launches: _Launches, compile_s: float) -> BuildInf
     return BuildInfo(
         compile_s=compile_s,
         registers=max(kernel.n_regs or 0 for kernel in kernels),
-        spill_bytes=max(kernel.n_spills or 0 for kernel in kernels),
+        spill_bytes=max(spill_bytes(kernel) or 0 for kernel in kernels),
         shared_bytes=max(kernel.metadata.shared for kernel in kernels),
         architecture=f"sm_{kernels[-1].metadata.target.arch}",
         double_instructions=sum(double_instructions(kernel.asm.get("ptx", "")) for kernel in kernels),
@@ -83,10 +85,15 @@ def _info(module: ModuleType, launches: _Launches, compile_s: float) -> BuildInf
 
 def _functions(module: ModuleType) -> Iterator[JITFunction[Any]]:
     for value in vars(module).values():
-        while isinstance(value, Autotuner | Heuristics):
+        while _is(value, Autotuner, Heuristics):
             value = value.fn
-        if isinstance(value, JITFunction):
+        if _is(value, JITFunction):
             yield value
+
+
+def _is(value: object, *kinds: type) -> bool:
+    """By its class alone: ``isinstance`` asks the value too, and a file's own may answer with an error."""
+    return issubclass(type(value), kinds)
 
 
 def _compiled(function: Any) -> Iterator[Any]:
@@ -99,4 +106,4 @@ def _compiled(function: Any) -> Iterator[Any]:
 
 def _winner(value: object) -> object:
     # The winner of the last call, which has the measured sizes.
-    return getattr(value, "best_config", None) if isinstance(value, Autotuner) else None
+    return getattr(value, "best_config", None) if _is(value, Autotuner) else None

@@ -1,0 +1,200 @@
+"""``run --watch``: measures again what was saved, a line a save, until Ctrl+C."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from rich.console import Console
+from rich.markup import escape
+
+from roofscope.app.cli.choice import (
+    choose_devices,
+    choose_folders,
+    choose_labels,
+    choose_session,
+    choose_sizes,
+    choose_versions,
+    make_jobs,
+    scan_kernels,
+)
+from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, refuse_unusable
+from roofscope.app.cli.progress import make_console, progress_shown
+from roofscope.app.presentation.live_line import live_line
+from roofscope.app.presentation.verdict_text import WARNING_FLAGS
+from roofscope.profiling.analysis.verdict import flags_of
+from roofscope.profiling.devices.discovery import local_devices
+from roofscope.profiling.paths import LIBRARY, UserPaths
+from roofscope.profiling.planning.catalog import Catalog, scan
+from roofscope.profiling.planning.kernel_files import FileFault, printable
+from roofscope.profiling.planning.plan import Quality, Regime
+from roofscope.profiling.planning.spec import Dtype, Provider
+from roofscope.profiling.planning.survey import survey
+from roofscope.profiling.planning.trust import Trust, whose
+from roofscope.profiling.results.outcome import Cancelled
+from roofscope.profiling.results.session import Point, Session
+from roofscope.profiling.results.session_reader import SessionError, load
+from roofscope.profiling.roofline.cache import CeilingCache
+from roofscope.profiling.supervision.live import record_live
+from roofscope.profiling.supervision.recorder import Gain
+
+
+class WatchOptions(Protocol):
+    """What of the options of ``run`` a watch heeds."""
+
+    @property
+    def kernels(self) -> Sequence[str]: ...
+    @property
+    def providers(self) -> Sequence[Provider]: ...
+    @property
+    def implementations(self) -> Sequence[str]: ...
+    @property
+    def all_modes(self) -> bool: ...
+    @property
+    def dtypes(self) -> Sequence[Dtype]: ...
+    @property
+    def sizes(self) -> Sequence[str]: ...
+    @property
+    def presets(self) -> Sequence[str]: ...
+    @property
+    def device(self) -> str | None: ...
+    @property
+    def quality(self) -> Quality: ...
+    @property
+    def regime(self) -> Regime: ...
+    @property
+    def folders(self) -> Sequence[Path]: ...
+    @property
+    def trust(self) -> bool: ...
+    @property
+    def labels(self) -> Sequence[str]: ...
+    @property
+    def out(self) -> Path | None: ...
+    @property
+    def as_json(self) -> bool: ...
+    @property
+    def patience(self) -> float: ...
+    @property
+    def shared_gpu(self) -> bool: ...
+    @property
+    def keep_code(self) -> bool: ...
+
+
+def watch(options: WatchOptions) -> int:
+    """Plan, measure, and measure again with each save; returns the exit code."""
+    path, labels = choose_session(options.out), choose_labels(options.labels)
+    folders = choose_folders(options.folders, is_trusted=options.trust)
+    catalog = scan_kernels(folders)
+    device, *others = choose_devices(local_devices(), options.device)
+    if others:
+        refuse("--watch measures on one device; name it with --device.")
+    if options.as_json:
+        refuse("--watch prints a line a save, no document; leave --json out, and read the session after it.")
+    kernels, stems = choose_versions(catalog, options.kernels, options.implementations)
+    if not options.kernels:
+        refuse("--watch needs the name of a kernel, or of a version of it, such as softmax/triton_online.")
+    jobs = make_jobs(
+        kernels,
+        device,
+        providers=options.providers,
+        implementations=stems,
+        all_modes=options.all_modes,
+        dtypes=options.dtypes,
+        sizes=choose_sizes(options.sizes, options.presets, device),
+        quality=options.quality,
+        regime=options.regime,
+        keeps_code=options.keep_code,
+    )
+    console = make_console()
+    lines = LiveLines(Session(path, "", device=device, specs={k.spec.name: k.spec for k in kernels}), catalog)
+    named = {kernel.spec.name for kernel in kernels}
+    known = catalog
+
+    def look_again() -> Catalog | str:
+        nonlocal known
+        if why := why_not_trusted(folders):
+            return why
+        known = lines.catalog = scan([LIBRARY, *folders], known)
+        return known
+
+    try:
+        with progress_shown(console, lines.of) as watch_run:
+            say(console, f"Watching {', '.join(printable(k.folder) for k in kernels)}; Ctrl+C ends it.")
+            ending = record_live(
+                path,
+                catalog,
+                device,
+                jobs,
+                watch_run,
+                lambda text: say(console, text),
+                CeilingCache(lambda text: say(console, text)),
+                look_again=look_again,
+                folders=[kernel.folder for kernel in kernels],
+                kernel_roots=folders,
+                wants=lambda one: one.stem in stems if stems else one.kernel in named,
+                labels=labels,
+                patience=options.patience,
+                may_share=options.shared_gpu,
+            )
+    except SessionError as error:
+        refuse(str(error))
+    refuse_unusable(ending)
+    if ending.busy:
+        complain(ending.busy)
+        return BUSY
+    if ending.path is None:
+        return SOME_FAILED
+    say(console, f"Session:  {ending.path}")
+    return DONE
+
+
+class LiveLines:
+    """The lines of a run that goes on with each save, and the session that they are judged by."""
+
+    def __init__(self, session: Session, catalog: Catalog) -> None:
+        self._session = session
+        self.catalog = catalog  # as the files are now
+
+    def of(self, gained: Gain) -> str | None:
+        """As rich markup; None for what is no point, and for one that a later save has superseded."""
+        if not isinstance(gained, Point):
+            return None
+        session = self._session
+        self._learn(gained)
+        session.points = (*session.points, gained)
+        if isinstance(gained.outcome, Cancelled):
+            return None
+        warns = any(flag in WARNING_FLAGS for flag in flags_of(gained, session))
+        sign = "[red]✗[/]" if gained.measured is None else "[yellow]![/]" if warns else "[green]✓[/]"
+        return f"{sign} {escape(live_line(session, gained))}"
+
+    def _learn(self, point: Point) -> None:
+        """What the file knows of this machine, and the text of what was measured."""
+        session = self._session
+        if session.origin(point.origin) is None:
+            with suppress(SessionError):  # the watch hears what befell the file
+                known = load(session.path)
+                session.origins = known.origins
+                session.ceilings, session.ceiling_origins = known.ceilings, known.ceiling_origins
+        kernel = self.catalog.kernel(point.implementation.kernel)
+        found = kernel.implementation(point.implementation.stem) if kernel else None
+        if kernel and found and found == point.implementation:
+            session.specs = {**session.specs, kernel.spec.name: kernel.spec}
+            session.sources = {**session.sources, found.source_hash: kernel.sources(found)}
+
+
+def why_not_trusted(folders: Sequence[Path]) -> str:
+    """Why what was saved is not run, as a sentence; "" where each folder is the user's own or trusted."""
+    trust = Trust(UserPaths.of_user().trusted)
+    for folder in folders:
+        try:
+            found = survey(folder)
+        except FileFault as error:
+            return f"{printable(folder)} cannot be read: {error}; its points stay."
+        if not (found.is_own or trust.covers(found)):
+            return f"Nothing of {printable(folder)} is run any more, because {whose(found)}; its points stay."
+    return ""
+
+
+def say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

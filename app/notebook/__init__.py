@@ -1,0 +1,1 @@
+"""Measuring from Python: scripts, notebooks, prompts and tests."""

@@ -1,0 +1,78 @@
+"""Edited implementations as jobs: each at the workloads that it was measured at, in quick quality."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.planning.formula import FormulaError
+from roofscope.profiling.planning.plan import Job, Quality
+from roofscope.profiling.planning.spec import Implementation, KernelSpec, Work, Workload
+
+
+class EditedJobs(Struct, frozen=True):
+    """``unplanned``: of a kernel that none of the jobs measured. ``said``: sentences on what cannot be."""
+
+    jobs: tuple[Job, ...] = ()
+    unplanned: tuple[Implementation, ...] = ()
+    said: tuple[str, ...] = ()
+
+
+def edited_jobs(
+    edited: Iterable[Implementation], before: Sequence[Job], catalog: Catalog, device: str, first_id: int
+) -> EditedJobs:
+    """Measure these where the jobs of before measured them, or else other versions of their kernel.
+
+    Those that share a workload share a job, which is timed in turn. The work is by the spec as it is now.
+    """
+    groups: dict[tuple[object, ...], tuple[Job, list[Implementation]]] = {}
+    unplanned: list[Implementation] = []
+    for implementation in edited:
+        of_kernel = [job for job in before if job.workload.kernel == implementation.kernel]
+        own = [job for job in of_kernel if implementation.key in {one.key for one in job.implementations}]
+        if not of_kernel:
+            unplanned.append(implementation)
+        for job in own or of_kernel[-1:]:
+            members = groups.setdefault(_key(job), (job, []))[1]
+            if implementation not in members:
+                members.append(implementation)
+    jobs: list[Job] = []
+    said: list[str] = []
+    for job, members in groups.values():
+        kernel = catalog.kernel(job.workload.kernel)
+        if kernel is None:
+            continue
+        work = _work(kernel.spec, job.workload)
+        if isinstance(work, str):
+            said.append(work)
+            continue
+        number = first_id + len(jobs)
+        jobs.append(
+            msgspec.structs.replace(
+                job,
+                id=f"job-{number}",
+                device=device,
+                work=work,
+                implementations=tuple(members),
+                quality=Quality.QUICK,
+            )
+        )
+    return EditedJobs(tuple(jobs), tuple(unplanned), tuple(dict.fromkeys(said)))
+
+
+def _key(job: Job) -> tuple[object, ...]:
+    workload = job.workload
+    return workload.kernel, workload.dtype, tuple(sorted(workload.sizes.items())), job.regime
+
+
+def _work(spec: KernelSpec, workload: Workload) -> Work | str:
+    """What it comes to by the spec as it is now, or why it cannot be measured any more, as a sentence."""
+    if workload.dtype not in spec.dtypes:
+        return f"{spec.name} is no longer for {workload.dtype}; choose another type and run it."
+    try:
+        if problem := spec.problem_with(workload.sizes):
+            return problem
+        return spec.work_at(workload.sizes, workload.dtype)
+    except (FormulaError, KeyError) as error:
+        return f"{spec.name} cannot be planned at these sizes any more: {error}"

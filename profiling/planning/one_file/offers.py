@@ -1,0 +1,79 @@
+"""What a user's file offers to be measured: names and parameters, read and never run."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class Kind(StrEnum):
+    """How a function is called, and so by which provider."""
+
+    TRITON = "triton"  # a Python function that launches @triton.jit kernels
+    PYTHON = "python"  # any other Python function
+    BARE = "bare"  # a __global__ kernel, whose launch must be known
+    EXTENSION = "extension"  # a C++ function that takes tensors
+
+
+class Parameter(Struct, frozen=True):
+    name: str
+    type: str = ""  # as the file has it
+    default: str = ""
+
+    @property
+    def is_pointer(self) -> bool:
+        return "*" in self.type
+
+    @property
+    def is_tensor(self) -> bool:
+        """Of a C++ function."""
+        return "Tensor" in self.type
+
+
+class Offer(Struct, frozen=True):
+    """A function that can be measured."""
+
+    name: str
+    kind: Kind
+    parameters: tuple[Parameter, ...]
+    line: int
+    is_plain: bool = True  # not a test, a benchmark or another's helper, so that it need not be named
+    shapes: dict[str, tuple[str, ...]] = {}  # by parameter, the names that the file unpacks its shape into
+    template: str = ""  # the one type parameter of a kernel
+    returns: bool = True  # of a C++ function: it returns tensors, and does not write to its parameters
+    body: str = ""
+
+    @property
+    def tensors(self) -> tuple[Parameter, ...]:
+        """The parameters that are tensors, as far as the file says so."""
+        return tuple(parameter for parameter in self.parameters if _is_tensor(self.kind, parameter))
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}({', '.join(parameter.name for parameter in self.parameters)})"
+
+
+# What kernels call their numbers; without a type in the file, the name is all there is.
+NUMBERS = frozenset(
+    (
+        *("n", "m", "k", "p", "size", "n_elements", "stride", "block_size", "num_warps", "num_stages"),
+        *("eps", "epsilon", "alpha", "momentum", "scale", "sm_scale", "seed", "axis", "dim"),
+        *("causal", "training", "activation", "approximate", "dtype", "normalized_shape", "w_shape"),
+    )
+)
+_NO_TENSORS = ("int", "float", "bool", "str", "tuple", "list", "Sequence", "size", "dtype", "device")
+
+
+def _is_tensor(kind: Kind, parameter: Parameter) -> bool:
+    match kind:
+        case Kind.BARE:
+            return parameter.is_pointer
+        case Kind.EXTENSION:
+            return parameter.is_tensor
+        case Kind.TRITON | Kind.PYTHON:
+            if parameter.default:
+                return False
+            if parameter.type:
+                return "Tensor" in parameter.type or not any(word in parameter.type for word in _NO_TENSORS)
+            return parameter.name.lower() not in NUMBERS or (
+                len(parameter.name) == 1 and parameter.name.isupper()
+            )

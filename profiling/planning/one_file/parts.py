@@ -1,0 +1,263 @@
+"""From a form to what a catalog knows of a kernel: its spec, its implementations and where each is."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import Struct
+
+from roofscope.profiling.planning.domain import DomainError, checked_domain
+from roofscope.profiling.planning.kernel_files import FileFault, KernelFiles, read_file
+from roofscope.profiling.planning.one_file.cpp_offers import cpp_offers
+from roofscope.profiling.planning.one_file.form import (
+    ENDING,
+    SOURCES,
+    Form,
+    FormFault,
+    form_of,
+    line_of,
+    read_form,
+    tensor_of,
+)
+from roofscope.profiling.planning.one_file.offers import Kind, Offer
+from roofscope.profiling.planning.one_file.python_offers import python_offers
+from roofscope.profiling.planning.spec import (
+    Axis,
+    Dtype,
+    Implementation,
+    KernelSpec,
+    Preset,
+    Provider,
+    TensorSpec,
+    Tolerance,
+    WorkFormula,
+)
+from roofscope.profiling.planning.spec_check import spec_error
+from roofscope.profiling.planning.survey import Survey, survey_file
+
+PRESET = "form"  # the name of a form's sizes
+TOLERANCES = {Dtype.FLOAT32: 2e-5, Dtype.FLOAT16: 2e-3, Dtype.BFLOAT16: 1.6e-2}
+REFERENCE = "reference"  # in the place of a stem
+_PROVIDERS = {
+    Kind.TRITON: Provider.TRITON,
+    Kind.PYTHON: Provider.EAGER,
+    Kind.BARE: Provider.CUDA,
+    Kind.EXTENSION: Provider.CUDA_EXT,
+}
+_MODES = ("default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagraphs")
+_BY_FILE = re.compile(r"([^:()]+\.py):([A-Za-z_]\w*)")
+_BESIDE = re.compile(
+    r'^\s*(?:from\s+\.?(\w+)\s+import|import\s+(\w+)|#\s*include\s*"([\w./-]+)")', re.MULTILINE
+)
+_MOST_BESIDE = 100  # files
+
+
+class Entry(Struct, frozen=True):
+    """How one function of a user's file is called."""
+
+    file: str
+    call: str
+    offer: Offer | None  # None: the call is an expression of torch, which stands in the form
+    form: str
+    line: int  # of the call in the form
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    grid: str = ""
+    block: str = ""
+    shared_bytes: str = ""
+
+
+class Parts(Struct, frozen=True):
+    """What a form and its files come to."""
+
+    spec: KernelSpec
+    implementations: tuple[Implementation, ...]
+    entries: dict[str, Entry]  # by stem, and of the reference
+    files: KernelFiles  # all that a hash is made of
+    names: dict[str, tuple[str, ...]]  # by stem, the files behind an implementation
+    judge: str
+
+
+def read_parts(path: Path) -> Parts:
+    """Raises FormFault and FileFault."""
+    text = read_file(path)
+    form = form_of(text.decode("utf-8", "replace"))
+    if problem := _name_fault(form.file):
+        raise FormFault(problem)
+    source = path.parent / form.file
+    try:
+        content = read_file(source)
+    except FileFault as error:
+        raise FormFault(f"its file {form.file} cannot be read: {error}") from error
+    spec = _spec(path, form)
+    offers = {offer.name: offer for offer in offers_of(source.name, content.decode("utf-8", "replace"))}
+    contents = {path.name: text, form.file: content}
+    contents |= beside(path.parent, contents.values())
+    line = line_of(text.decode("utf-8", "replace"), "CALL")
+    entries: dict[str, Entry] = {}
+    names: dict[str, tuple[str, ...]] = {}
+    implementations: list[Implementation] = []
+    others = [name for name in contents if name not in (path.name, form.file)]
+    for call in form.calls:
+        offer = offers.get(called(call))
+        if offer is None:
+            raise FormFault(
+                f"{form.file} has no function {called(call)!r}; it has {', '.join(offers) or 'none'}"
+            )
+        variant = re.sub(r"\W", "_", offer.name).lower().strip("_") or "run"
+        provider = _PROVIDERS[offer.kind]
+        stem = f"{provider}_{variant}"
+        if stem in entries:
+            raise FormFault(f"it calls {offer.name} twice; a call stands for one version")
+        entries[stem] = Entry(
+            str(source), call, offer, str(path), line, spec.inputs, spec.outputs,
+            form.grid, form.block, form.shared_bytes,
+        )  # fmt: skip
+        names[stem] = (form.file, *others)
+        digest = _digest(
+            stem, call, form.grid, form.block, form.shared_bytes, *map(contents.get, names[stem])
+        )
+        implementations.append(Implementation(spec.name, provider, variant, digest, spec_domain(form, spec)))
+    reference_line = line_of(text.decode("utf-8", "replace"), "REFERENCE")
+    judging = reference_entry(path, form, spec.inputs, spec.outputs, reference_line)
+    if judging.offer:
+        other = form.reference.strip().rpartition(":")[0]
+        contents.setdefault(other, read_file(Path(judging.file)))
+        shown: tuple[str, ...] = (other,)
+    else:
+        shown = (path.name,)
+    judge = _digest(form.reference, *(contents[name] for name in shown if judging.offer))
+    eager = (Implementation(spec.name, Provider.EAGER, "", judge),)
+    modes = tuple(Implementation(spec.name, Provider.COMPILE, mode, judge) for mode in _MODES)
+    for one in (*eager, *modes):
+        entries[one.stem], names[one.stem] = judging, shown
+    entries[REFERENCE] = judging
+    files = KernelFiles(path.parent, contents, {})
+    return Parts(spec, (*eager, *modes, *implementations), entries, files, names, judge)
+
+
+def offers_of(name: str, source: str) -> tuple[Offer, ...]:
+    """What a file offers. Raises FormFault where it cannot be read."""
+    if not name.endswith(".py"):
+        return cpp_offers(source)
+    try:
+        return python_offers(source)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        where = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
+        raise FormFault(f"Python cannot read {name}: {where}") from error
+
+
+def called(call: str) -> str:
+    """The function that a call is of: ``softmax`` of ``softmax(x, 3)``."""
+    return call.partition("(")[0].strip()
+
+
+def kernel_name(path: Path) -> str:
+    """Such as ``add.py`` of ``add.roofscope.py``: no kernel of the library is hidden by a user's file."""
+    stem = path.name.removesuffix(ENDING)
+    return stem if Path(stem).suffix in SOURCES else f"{stem}.py"
+
+
+def beside(folder: Path, contents: Iterable[bytes]) -> dict[str, bytes]:
+    """The files of the folder that these import or include, directly or through others."""
+    waiting: list[bytes] = [*contents]
+    found: dict[str, bytes] = {}
+    while waiting and len(found) < _MOST_BESIDE:
+        for module, other, header in _BESIDE.findall(waiting.pop().decode("utf-8", "replace")):
+            name = header or f"{module or other}.py"
+            if name in found:
+                continue
+            try:
+                found[name] = read_file(folder / name)
+            except FileFault:
+                continue  # it is installed, or missing: the build says so
+            waiting.append(found[name])
+    return found
+
+
+def spec_domain(form: Form, spec: KernelSpec) -> str:
+    try:
+        return checked_domain(form.domain, spec) if form.domain else ""
+    except DomainError as error:
+        raise FormFault(str(error)) from error
+
+
+def _spec(path: Path, form: Form) -> KernelSpec:
+    tolerance = {**TOLERANCES, **form.tolerance}
+    inputs = tuple(tensor_of(*one) for one in form.inputs.items())
+    outputs = tuple(tensor_of(*one) for one in form.outputs.items())
+    if not form.calls or not inputs or not outputs:
+        raise FormFault("it needs a CALL, INPUTS and OUTPUTS")
+    spec = KernelSpec(
+        name=kernel_name(path),
+        title=form.file,
+        formula=form.reference,
+        axes=tuple(Axis(name, name, minimum=1) for name in form.sizes),
+        inputs=inputs,
+        outputs=outputs,
+        work=WorkFormula(form.flops, form.reads, form.writes, form.derived),
+        tolerance=Tolerance(*(tolerance[dtype] for dtype in Dtype)),
+        presets=(Preset(PRESET, form.sizes),),
+        odd_sizes=form.odd_sizes,
+        large_magnitude=form.magnitude,
+        pipe=form.pipe,
+        multiplies=form.multiplies,
+        dtypes=form.dtypes,
+    )
+    if fault := spec_error(spec):
+        raise FormFault(fault)
+    return spec
+
+
+def reference_entry(
+    path: Path, form: Form, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...], line: int
+) -> Entry:
+    """How the reference is called. Raises FormFault."""
+    match = _BY_FILE.fullmatch(form.reference.strip())
+    common = (str(path), line, inputs, outputs)
+    if match is None:
+        return Entry(str(path), form.reference, None, *common)
+    file = path.parent / match[1]
+    try:
+        offers = offers_of(file.name, read_file(file).decode("utf-8", "replace"))
+    except FileFault as error:
+        raise FormFault(f"its reference {match[1]} cannot be read: {error}") from error
+    offer = next((one for one in offers if one.name == match[2]), None)
+    if offer is None:
+        raise FormFault(f"its reference {match[1]} has no function {match[2]!r}")
+    return Entry(str(file), f"{match[2]}({', '.join(form.inputs)})", offer, *common)
+
+
+def _name_fault(name: str) -> str:
+    if Path(name).name != name or name.startswith("."):
+        return f"FILE is {name!r}; it must be the name of a file beside the form"
+    return "" if Path(name).suffix in SOURCES else f"FILE is {name!r}; known are {', '.join(SOURCES)}"
+
+
+def _digest(*parts: str | bytes | None) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        content = part.encode() if isinstance(part, str) else part or b""
+        digest.update(hashlib.sha256(content).digest())
+    return digest.hexdigest()
+
+
+def survey_form(form: Path) -> Survey:
+    """Look at all that would run by a form. Raises FormFault and FileFault."""
+    said = read_form(form)
+    return survey_file(form, running_files(form.parent / said.file, said.reference))
+
+
+def running_files(source: Path, reference: str) -> list[Path]:
+    """The files that run with a user's file: those beside it that it needs, and the reference's."""
+    found: list[Path] = []
+    match = _BY_FILE.fullmatch(reference.strip())
+    paths = [source] + ([source.parent / match[1]] if match else [])
+    for path in paths:
+        try:
+            content = read_file(path)
+        except FileFault:
+            continue  # what cannot be read is refused when it is read
+        found += [path, *(path.parent / name for name in beside(path.parent, [content]))]
+    return list(dict.fromkeys(found))

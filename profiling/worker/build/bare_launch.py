@@ -1,0 +1,95 @@
+"""Launches a user's bare ``__global__`` kernel by the grid, the block and the arguments of its form."""
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from roofscope.profiling.planning.one_file.offers import Offer
+from roofscope.profiling.planning.one_file.parts import Entry
+from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.worker.build.contract import Tensors
+from roofscope.profiling.worker.build.own_file import call_in
+from roofscope.profiling.worker.failures import BuildError
+
+_SCALARS = {Dtype.FLOAT32: "float", Dtype.FLOAT16: "__half", Dtype.BFLOAT16: "__nv_bfloat16"}
+_NUMBERS: dict[str, Callable[[Any], np.generic]] = {
+    "bool": np.bool_,
+    "char": np.int8,
+    "short": np.int16,
+    "int": np.int32,
+    "int32_t": np.int32,
+    "unsigned": np.uint32,
+    "uint32_t": np.uint32,
+    "long": np.int64,
+    "int64_t": np.int64,
+    "size_t": np.uint64,
+    "uint64_t": np.uint64,
+    "half": np.float16,
+    "__half": np.float16,
+    "float": np.float32,
+    "double": np.float64,
+}
+
+
+@dataclass(frozen=True)
+class BareLaunch:
+    """``run`` takes a program and the inputs; ``kernel`` is the kernel's name in C++."""
+
+    run: Callable[..., Tensors]
+    kernel: str
+
+
+def bare_launch(entry: Entry, offer: Offer, dtype: Dtype) -> BareLaunch:
+    """Raises BuildError where the call has not the kernel's parameters."""
+    where = f"{Path(entry.form).name}:{entry.line}"
+    try:
+        call = ast.parse(entry.call.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise BuildError(f"{where}: the call {entry.call!r} cannot be read: {error.msg}.", "") from error
+    if not isinstance(call, ast.Call) or call.keywords or len(call.args) != len(offer.parameters):
+        raise BuildError(
+            f"{where}: {offer.signature} takes {len(offer.parameters)} arguments, unlike {entry.call!r}.",
+            "",
+        )
+    kernel = f"{offer.name}<{_SCALARS[dtype]}>" if offer.template else offer.name
+    arguments: list[str] = []
+    numbers: dict[str, Any] = {"cdiv": cdiv, "torch": torch}
+    for number, (argument, parameter) in enumerate(zip(call.args, offer.parameters, strict=True)):
+        text = ast.unparse(argument)
+        if not parameter.is_pointer:
+            numbers[f"_number{number}"] = number_of(parameter.type)
+            text = f"_number{number}({text})"
+        arguments.append(text)
+    shared = f", shared_bytes={entry.shared_bytes}" if entry.shared_bytes else ""
+    extents = f"_extent({entry.grid}), _extent({entry.block})"
+    statement = f"_program.launch({kernel!r}, {extents}, {', '.join(arguments)}{shared})"
+    numbers["_extent"] = _extent
+    return BareLaunch(call_in(entry, numbers, dtype, statement, ("_program",)), kernel)
+
+
+def number_of(kind: str) -> Callable[[Any], np.generic]:
+    """What makes a number of a C type: the last word that is known of ``const unsigned int``."""
+    words = kind.replace("&", " ").split()
+    if "unsigned" in words and "long" in words:
+        return np.uint64
+    if "unsigned" in words:
+        return np.uint32
+    found = [_NUMBERS[word] for word in words if word in _NUMBERS]
+    return found[0] if found else np.int64
+
+
+def cdiv(size: int, by: int) -> int:
+    """Blocks of so many that hold the size."""
+    return -(-size // by)
+
+
+def _extent(*sizes: Any) -> int | tuple[int, ...]:
+    """``256``, ``(16, 16)`` or ``16, 16``."""
+    if len(sizes) == 1:
+        return sizes[0]
+    return tuple(sizes)

@@ -1,0 +1,43 @@
+"""The C++ round a user's function of tensors: an operator of PyTorch that calls it under any name."""
+
+import re
+
+from roofscope.profiling.planning.one_file.offers import Offer
+
+# An operator in a namespace of its own builds in half a minute; pybind11 behind nvcc takes minutes.
+_UNIT = """\
+#include "{source}"
+#include <torch/library.h>
+TORCH_LIBRARY({name}, library) {{ library.def("run", {function}); }}
+"""
+
+
+def unit_text(source: str, name: str, offer: Offer | None = None) -> str:
+    """What is compiled. Operators take numbers as int64_t and double only, so others are converted."""
+    if offer is None:
+        return _UNIT.format(source=source, name=name, function="&run")
+    parameters: list[str] = []
+    arguments: list[str] = []
+    for number, parameter in enumerate(offer.parameters):
+        kind = _in_operator(parameter.type)
+        parameters.append(f"{kind} a{number}")
+        plain = re.sub(r"\bconst\b|&", "", parameter.type).strip()
+        arguments.append(f"a{number}" if parameter.is_tensor else f"static_cast<{plain}>(a{number})")
+    # With ``::``, because C++ would also look in at:: for a function of tensors: at::add.
+    body = f"::{offer.name}({', '.join(arguments)})"
+    function = f"[]({', '.join(parameters)}) {{ return {body}; }}"
+    return _UNIT.format(source=source, name=name, function=function)
+
+
+def _in_operator(kind: str) -> str:
+    if "vector" in kind:
+        return "std::vector<at::Tensor>"
+    if "optional" in kind:
+        return "std::optional<at::Tensor>"
+    if "Tensor" in kind:
+        return "at::Tensor"
+    if "bool" in kind:
+        return "bool"
+    if "string" in kind:
+        return "std::string"
+    return "double" if re.search(r"float|double", kind) else "int64_t"
