@@ -6,8 +6,7 @@
 #include "shared/common.cuh"
 
 extern "C" __global__ void nested_loops(
-    const SCALAR* __restrict__ x, const SCALAR* __restrict__ steps, SCALAR* __restrict__ y, long long n,
-    long long turns
+    const SCALAR* __restrict__ x, const SCALAR* __restrict__ steps, SCALAR* __restrict__ y, long long n, long long turns
 ) {
     const long long i = thread_of_grid();
     if (i >= n) return;

@@ -15,6 +15,7 @@ from roofscope.profiling.results.outcome import LEAST_BLOCKS, Measured, Method, 
 from roofscope.profiling.results.session import Point
 
 _ALPHA = 0.05
+_OVERLOOKED = 0.02  # between the ratio of the medians and that within rounds: drift leaves a per cent
 _WIDEST = 1e9  # the ratio at which an interval ends
 # A difference of wall times that is known: they come from few calls and vary by some per cent.
 _WALL_DIFFERENCE = 0.05
@@ -35,13 +36,13 @@ def compare(
 ) -> tuple[Comparison, int]:
     """The time of ``one`` over that of ``other``, and the rounds this rests on.
 
-    The ratio is that of the medians, which stand beside it, so that a reader who divides finds the same. Its
-    interval is that of the ratios within each round where one run timed both in turn, because drift common to
-    both cancels there; else that of the medians (Price and Bonett 2002, "Distribution-free confidence
-    intervals for difference and ratio of medians"), and the rounds are 0. Beside other work the two may
-    disagree: the noisier of two goes on after the last common round, and the machine is another one by then.
-    Where the ratio of the medians lies outside the interval of the rounds, the interval reaches over both, so
-    it holds the truth at least as often as either, and equals are called different no more often.
+    That of the ratios within each round where one run timed both in turn, because drift common to both
+    cancels there; else that of the medians (Price and Bonett 2002, "Distribution-free confidence intervals
+    for difference and ratio of medians"), and the rounds are 0. Beside other work the two may disagree: the
+    noisier of two goes on after the last common round, and the machine is another one by then. Where they
+    differ by more than a reader who divides the medians would overlook, the ratio is that of the medians, and
+    the interval reaches over both, so it holds the truth at least as often as either, and equals are called
+    different no more often.
 
     ``comparisons``: how many are made at once and shall hold 95 % together.
     """
@@ -51,8 +52,8 @@ def compare(
     mine, others = (Timed(*time.in_rounds(common), time.reference_hz) for time in (one, other))
     in_rounds = ratio_at_clock(mine, others, comparisons)
     ratio = one.median_s / other.median_s
-    if in_rounds.low <= ratio <= in_rounds.high:
-        return Comparison(ratio, in_rounds.low, in_rounds.high), len(common)
+    if in_rounds.low <= ratio <= in_rounds.high or abs(math.log(ratio / in_rounds.ratio)) <= _OVERLOOKED:
+        return in_rounds, len(common)
     apart = _of_medians(one, other, comparisons)
     low, high = min(in_rounds.low, apart.low), max(in_rounds.high, apart.high)
     return Comparison(ratio, low, high), len(common)

@@ -145,7 +145,11 @@ def test_a_search_looks_through_each_text_once_and_finds_the_same(qtbot: QtBot, 
     assert table.rows.texts.looked_count - before < len(session.points) * len(words.split())
     each = (point for point in session.points if is_found(words.split(), table.text_of(point)))
     assert found == {point.number for point in each}
-    slow = (p for p in session.points if is_found(words.split(), search_text(p, verdict(p, session))))
+    slow = (
+        point
+        for point in session.points
+        if is_found(words.split(), search_text(point, verdict(point, session), Mark()))
+    )
     assert found == {point.number for point in slow}
 
 

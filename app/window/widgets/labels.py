@@ -1,5 +1,6 @@
 """Labels, buttons and frames as every pane has them; the style sheet knows their roles."""
 
+import re
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
@@ -9,6 +10,8 @@ from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QPushButton, QSizePolic
 from roofscope.profiling.plain_text import html_text, visible
 
 _LEAST_CHARACTERS = 7
+_LONG_WORD = re.compile(r"(\S{20})(?=\S)")
+_MOST_PLACEHOLDER = 600  # characters
 
 
 def tip_text(text: str) -> str:
@@ -19,7 +22,10 @@ def tip_text(text: str) -> str:
 
 def label(text: str = "", role: str = "", *, wraps: bool = False) -> QLabel:
     """A label with one of the roles above; its text can be selected where it wraps."""
-    made = QLabel(text)
+    return _styled(QLabel(text), role, wraps=wraps)
+
+
+def _styled(made: QLabel, role: str, *, wraps: bool) -> QLabel:
     made.setTextFormat(Qt.TextFormat.PlainText)
     made.setIndent(0)
     if role:
@@ -99,10 +105,18 @@ def _show_action(action: QAction, button: QPushButton) -> None:
     button.setToolTip(action.toolTip())
 
 
+class Placeholder(QLabel):
+    """What an empty pane says to do next; no text of a file, however long, makes the window larger."""
+
+    def setText(self, text: str) -> None:
+        broken = _LONG_WORD.sub("\\1\u200b", text[:_MOST_PLACEHOLDER])
+        super().setText(broken if len(text) <= _MOST_PLACEHOLDER else f"{broken}…")
+
+
 def placeholder(text: str) -> QLabel:
-    """What an empty pane says to do next."""
-    made = label(text, "muted", wraps=True)
+    """In the middle of an empty pane; with the style of a wrapping label."""
+    made = _styled(Placeholder(), "muted", wraps=True)
+    made.setText(text)
     made.setAlignment(Qt.AlignmentFlag.AlignCenter)
     made.setMargin(24)
-    made.setMinimumWidth(1)  # a word of a file that does not wrap widens no window
     return made
