@@ -69,7 +69,6 @@ def _bring_back(session: Session, point: str | None) -> None:
 def _keep(session: Session, marks: dict[int, Mark]) -> None:
     try:
         with SessionStore.append(session.path) as store:
-            for number, mark in marks.items():
-                store.add_mark(number, mark)
+            store.add_marks(marks)
     except SessionError as error:
         refuse(str(error))

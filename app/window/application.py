@@ -305,6 +305,7 @@ class Application(QObject):
         self.window.file_dropped_to_compare.connect(self.commands.compare_with)
         self.window.closing.connect(self.close)
         self.selection.changed.connect(self._follow_selection)
+        self.model.points_changed.connect(self._deselect_what_is_gone)
         self.theme_switch.changed.connect(self._restyle)
         self.text_size.changed.connect(self._text_resized)
         self.window.layout_chosen.connect(self._layout_chosen)
@@ -388,6 +389,10 @@ class Application(QObject):
         self.window.restoreGeometry(geometry)
         self.window.details.wish = self.settings.details
         self.window.arrange(self.settings.panes, arrangement)
+
+    def _deselect_what_is_gone(self) -> None:
+        if self.selection.number is not None and self.model.point(self.selection.number) is None:
+            self.selection.select(None)
 
     def _follow_selection(self, number: int | None) -> None:
         self.window.details.follow(number is not None, by_click=self.panes.chart.underMouse())

@@ -210,8 +210,11 @@ class Controller(QObject):
         if why := why_unfit(mark):
             self.noticed.emit(why, Topic.SESSION)
             return False
+        if self._model.point(number) is None:
+            self.noticed.emit(f"Point {number} is deleted; bring it back first.", Topic.SESSION)
+            return False
         try:
-            why_unkept = self._keeper.keep_mark(number, mark)
+            why_unkept = self._keeper.keep_marks({number: mark})
         except SessionError as error:
             self.noticed.emit(str(error), Topic.SESSION)
             return False
@@ -236,7 +239,7 @@ class Controller(QObject):
         if why := self._keeper.why_nothing_deleted:
             self.noticed.emit(why, Topic.SESSION)
             return False
-        return self._try(lambda: [self._keeper.keep_mark(number, mark) for number, mark in marks.items()])
+        return self._try(lambda: self._keeper.keep_marks(marks))
 
     def take_catalog(self, catalog: Catalog) -> None:
         """Go on with these kernels, unless a run is under way: the next one looks for itself."""

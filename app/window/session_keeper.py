@@ -1,7 +1,7 @@
 """The open session file: looked at until something is to be written, then one writer."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from roofscope.app.presentation.device_sheet import known_ceilings
@@ -186,15 +186,15 @@ class SessionKeeper:
         for recorder in self._recorders.values():
             recorder.catalog_changed(self._catalog())
 
-    def keep_mark(self, number: int, mark: Mark) -> str:
-        """Commit what the user says of a point; else say why it is in memory only. Raises SessionError."""
+    def keep_marks(self, marks: Mapping[int, Mark]) -> str:
+        """Commit what the user says of points; else say why it is in memory only. Raises SessionError."""
         if why := self._why_fixed:
             is_first = not self._unkept
-            self._unkept.add(number)
+            self._unkept.update(marks)
             text = f"Pins, notes and tags last until this session closes, because {why}; save a copy of it."
             return text if is_first else ""
         self._safe = self._safe or self._open_store()
-        self._safe.keep(lambda store: store.add_mark(number, mark))
+        self._safe.keep(lambda store: store.add_marks(marks))
         return ""
 
     def _keep_marks_in(self, target: Path) -> None:

@@ -19,7 +19,8 @@ from roofscope.profiling.results.session import Point, Session
 # Where too few rows say it: at most what 16 rows of unchanged source differed by between two runs on two
 # H200s, the recorded sessions h200 and h200-tour.
 USUAL = 0.015
-_ENOUGH = 3  # rows
+_ENOUGH = 6  # rows: of fewer the interval would hide what is half as slow again
+_WIDEST = math.log(1e9)
 _ALPHA = 0.05
 _MIDDLE_TO_SIGMA = 1.4826  # standard deviation of a normal distribution over its median distance from 0
 
@@ -31,11 +32,12 @@ class BetweenRuns(Struct, frozen=True):
     middle: float = 0.0
     most: float = 0.0
 
-    def half_width(self, comparisons: int) -> float:
-        """Half of a 95 % interval of what two runs differ by, in logarithms, of as many held together."""
+    @property
+    def half_width(self) -> float:
+        """Half of a 95 % interval of what two runs differ by, in logarithms: one figure, which all pairs share."""
         if not self.rows:
             return USUAL
-        return student_t(self.rows - 1, _ALPHA / comparisons) * _MIDDLE_TO_SIGMA * self.middle
+        return min(student_t(self.rows - 1, _ALPHA) * _MIDDLE_TO_SIGMA * self.middle, _WIDEST)
 
 
 def between_runs(ratios: Iterable[float]) -> BetweenRuns:
@@ -69,6 +71,6 @@ def widened(found: Comparison, half_width: float) -> Comparison:
     down, up = math.log(found.ratio / found.low), math.log(found.high / found.ratio)
     return Comparison(
         found.ratio,
-        found.ratio * math.exp(-math.hypot(down, half_width)),
-        found.ratio * math.exp(math.hypot(up, half_width)),
+        found.ratio * math.exp(-min(math.hypot(down, half_width), _WIDEST)),
+        found.ratio * math.exp(min(math.hypot(up, half_width), _WIDEST)),
     )

@@ -206,7 +206,7 @@ def _maker(
         found, rounds = compare(
             one.measured.time, other.measured.time, in_turn=in_turn, comparisons=comparisons
         )
-        half_width = 0.0 if in_turn else apart.half_width(comparisons)
+        half_width = 0.0 if in_turn else apart.half_width
         if not is_by_roof:
             return Pair(mine, its, widened(found, half_width), False, rounds, math.expm1(half_width))
         by_roof = _by_roof(mine, its, widened(found, math.hypot(half_width, _TWO_ROOFS)))

@@ -188,9 +188,15 @@ class SessionStore:
 
     def add_mark(self, number: int, mark: Mark) -> None:
         """What the user says of the point of this number from now on; an empty one takes all back."""
-        stored_text(mark)
+        self.add_marks({number: mark})
+
+    def add_marks(self, marks: Mapping[int, Mark]) -> None:
+        """By the points' numbers, all of them or none."""
+        for mark in marks.values():
+            stored_text(mark)
         with self._transaction() as add:
-            add("mark", {"outcome": number, "value": mark, "recorded_at": timestamp()})
+            for number, mark in marks.items():
+                add("mark", {"outcome": number, "value": mark, "recorded_at": timestamp()})
 
     def save_as(self, path: Path) -> None:
         """Write a complete copy to another file, replacing it. Raises SessionError."""

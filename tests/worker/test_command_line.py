@@ -118,7 +118,7 @@ def test_a_run_in_json_measures_every_size_and_prints_nothing_else(tmp_path: Pat
     keep_ceilings(tmp_path / "cache")
     out = tmp_path / "a.roofscope"
     out.with_suffix(".svg").write_text("my own")
-    done = main(tmp_path, "run", "gelu", "--device", "cpu", "--provider", "eager", "--json",
+    done = main(tmp_path, "run", "gelu/eager", "--device", "cpu", "--json",
                 "--size", "n=1024", "--size", "n=2048; n=4096", "--out", out)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     document = msgspec.json.decode(done.stdout, type=RunDocument)
@@ -308,7 +308,7 @@ def test_a_session_is_written_under_its_own_suffix_only(tmp_path: Path) -> None:
     done = main(tmp_path, "run", "gelu", "--device", "cpu", "--provider", "eager",
                 "--size", "n=4096", "--out", out)  # fmt: skip
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "such as results.roofscope" in done.stderr
+    assert "name it results.roofscope" in done.stderr
     assert not out.exists()
 
 

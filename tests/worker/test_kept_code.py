@@ -87,7 +87,9 @@ def events(
         keeps_code=keeps_code,
     )
     assert job.keeps_code is keeps_code
-    if has_other:  # of the same file, which is enough here
+    if has_other:  # with the same text, which is enough here
+        folder = tmp_path / "toy"
+        (folder / "eager_other.py").write_bytes((folder / "eager.py").read_bytes())
         monkeypatch.setattr(Kernel, "is_unchanged", is_unchanged)
         [one] = job.implementations
         job = replace(job, implementations=(one, replace(one, variant="other")))

@@ -19,6 +19,7 @@ class Gathering:
         self._model, self._verdict_of = model, verdict_of
         self.crowd = self._coming = _empty()  # what is drawn, and what is being made
         self._next = 0  # of the session's points
+        self._last: Point | None = None  # that was taken
         self.gather(float("inf"))
 
     def begin(self) -> None:
@@ -34,10 +35,13 @@ class Gathering:
     def gather(self, for_s: float = 0.0) -> bool:
         """Make a few hundred, and more until the time is spent; True once all are there."""
         points = self._model.session.points
+        if self._next and (self._next > len(points) or points[self._next - 1] is not self._last):
+            self.begin_beside()  # some were deleted or brought back
         ends, stop = time.perf_counter() + for_s, self._next + _AT_ONCE
         while self._next < len(points) and (self._next < stop or time.perf_counter() < ends):
             point = points[self._next]
             self._next += 1
+            self._last = point
             made = chart_point(point, self._model.session, self._verdict_of)
             if made is not None:
                 self._coming.add(made)

@@ -46,6 +46,7 @@ class GroupedTable(QAbstractTableModel):
         table.layoutChanged.connect(self._rearrange)
         table.rowsInserted.connect(self._inserted)
         table.dataChanged.connect(self._changed)
+        table.points_gone.connect(self._forget_lines)
         self._reset()
 
     @property
@@ -163,7 +164,8 @@ class GroupedTable(QAbstractTableModel):
         if group not in self._lines:
             rows = self._table.rows
             points = [rows.points[index] for index in rows.members[group]]
-            devices = {rows.points[members[0]].job.device for members in rows.members}
+            there = (members for members in rows.members if members)  # but those whose points are all deleted
+            devices = {rows.points[members[0]].job.device for members in there}
             self._lines[group] = workload_line(points, names_device=len(devices) > 1)
         return self._lines[group]
 
@@ -203,6 +205,11 @@ class GroupedTable(QAbstractTableModel):
         self._lines.clear()
         self._set_codes(self._arranged(()))
         self.endResetModel()
+
+    def _forget_lines(self) -> None:
+        """Points were deleted or brought back: a workload's line speaks of them."""
+        self._lines.clear()
+        self._changed()
 
     def _rearrange(self) -> None:
         codes = self._arranged(self._closed)

@@ -60,6 +60,7 @@ class PointTable(QAbstractTableModel):
     texts_known = Signal()  # of all rows whole: words may be found that were not
     filled = Signal()  # a slice of rows that nobody has asked for is made
     rows_changed = Signal(object)  # frozenset[int] of points whose figures changed; None for all
+    points_gone = Signal()  # or some that were are back
 
     def __init__(self, model: SessionModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -260,10 +261,13 @@ class PointTable(QAbstractTableModel):
 
     def _points_changed(self) -> None:
         """Some were deleted, or brought back: the others of their workloads have other speed-ups."""
+        if self.rows.lacks_points():  # deleted before this session was opened: back at their places
+            self._session_replaced()
+            return
         changed = self.rows.know_points()
-        self._row_of = np.append(self._row_of, np.full(len(self.rows) - len(self._row_of), -1))
         self._rearrange()
         self._figures_changed(changed)
+        self.points_gone.emit()
         self._marks_changed()
 
     def _compare_with(self, provider: Provider, pinned: tuple[int, ...]) -> None:

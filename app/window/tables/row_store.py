@@ -110,18 +110,20 @@ class RowStore:
         index = self._indices.get(number)
         return None if index in self._left_out else index
 
+    def lacks_points(self) -> bool:
+        return any(point.number not in self._indices for point in self._session.points)
+
     def know_points(self) -> list[int]:
         """After some were deleted or brought back: the rows of their workloads."""
         there = {point.number for point in self._session.points}
         left_out = {index for number, index in self._indices.items() if number not in there}
         changed, self._left_out = left_out ^ self._left_out, left_out
-        added = [self._append(point) for point in self._session.points if point.number not in self._indices]
-        groups = {self._group_of[index] for index in (*changed, *added)}
+        groups = {self._group_of[index] for index in changed}
         for group in groups:
             of_group = (index for index, one in enumerate(self._group_of) if one == group)
             self.members[group] = [index for index in of_group if index not in left_out]
             self.forget_ratios(group)
-        if added:
+        if changed:  # of a row that was never made there is no key
             self._keys.clear()
         self._unmade -= left_out
         return [index for group in sorted(groups) for index in self.members[group]]

@@ -1,7 +1,7 @@
 """What one call of a reference computes and reads, operation by operation, as PyTorch dispatches it."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -101,6 +101,16 @@ class Count(TorchDispatchMode):
             self.is_tf32 |= bool(torch.backends.cuda.matmul.allow_tf32)
         self.matrix_flops += flops
 
+    def note_returned(self, outputs: Iterable[torch.Tensor]) -> None:
+        """A result that is a view of an input is copied by whoever computes it: that part is read, too."""
+        for tensor in outputs:
+            if (number := self._by_storage.get(_storage(tensor))) is not None:
+                self._note_piece(number, tensor)
+
+    def _note_piece(self, number: int, tensor: torch.Tensor) -> None:
+        piece = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
+        self._pieces[number][piece] = elements_of(tensor)
+
     def _note_reads(self, func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if func.is_view or func.namespace == "prim" or name in _FORM_ONLY:
             return
@@ -111,8 +121,7 @@ class Count(TorchDispatchMode):
                 if storage not in self._made:
                     self._captured.setdefault(storage, (tensor, elements_of(tensor) * tensor.element_size()))
                 continue
-            piece = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
-            self._pieces[number][piece] = elements_of(tensor)
+            self._note_piece(number, tensor)
             if name in CHOOSING and tensor.dim() and tensor.is_floating_point():
                 self.choosing.add(name)
 

@@ -95,6 +95,7 @@ def _call(
         with Count(inputs) as count:
             result = run(*inputs)
         outputs = (result,) if isinstance(result, torch.Tensor) else tuple(result)
+        count.note_returned(outputs)
     return _Seen(
         count.matrix_flops,
         count.other_flops,
