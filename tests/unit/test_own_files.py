@@ -27,7 +27,7 @@ from roofscope.profiling.planning.one_file.form import (
     tensor_text,
 )
 from roofscope.profiling.planning.one_file.offers import Kind
-from roofscope.profiling.planning.one_file.parts import read_parts
+from roofscope.profiling.planning.one_file.parts import read_parts, running_files, survey_form
 from roofscope.profiling.planning.one_file.slicing import needed_statements
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.planning.survey import survey_file
@@ -279,7 +279,7 @@ def test_the_forms_of_add_py_and_add_cu_are_two() -> None:
     assert form_path(Path("add.cu")).name == "add.cu.roofscope.py"
 
 
-def form_in(folder: Path, source: str = "def add(x, y):\n    return x + y\n", **changes: object) -> Path:
+def form_in(folder: Path, source: str = "def add(x, y):\n    return x + y\n", /, **changes: object) -> Path:
     (folder / "add.py").write_text(source)
     path = folder / "add.roofscope.py"
     text = form_text(FORM)
@@ -388,3 +388,79 @@ def test_a_file_that_others_may_write_is_not_ones_own(tmp_path: Path) -> None:
     assert survey_file(path, [tmp_path / "helper.py"]).is_open
     assert not survey_file(path).is_open
     assert read_form(form_in(tmp_path)) == FORM
+
+
+# What runs with a file
+
+PACKAGE = {
+    "ops/__init__.py": "",
+    "ops/k.py": "from . import deep\nfrom .deep.leaf import x\n",
+    "ops/deep/__init__.py": "",
+    "ops/deep/leaf.py": "x = 1\n",
+    "tuning.py": "",
+    "sib.py": "",
+    "lazy.py": "",
+    "other.py": "",
+}
+IMPORTS = (
+    "import os, tuning\nfrom . import sib\nfrom ops.k import f\n"
+    "import importlib\ndef add(x, y):\n    importlib.import_module('lazy')\n    return x + y\n"
+)
+
+
+def package_in(folder: Path) -> Path:
+    for name, text in PACKAGE.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return form_in(folder, IMPORTS)
+
+
+def test_all_that_a_file_imports_runs_with_it_and_nothing_else(tmp_path: Path) -> None:
+    package_in(tmp_path)
+    found = {str(path.relative_to(tmp_path)) for path in running_files(tmp_path / "add.py", "")}
+    assert found == {"add.py", *PACKAGE} - {"other.py"}
+
+
+def test_a_package_that_others_may_write_is_not_ones_own(tmp_path: Path) -> None:
+    form = package_in(tmp_path)
+    assert not survey_form(form).is_open
+    (tmp_path / "ops").chmod(0o777)
+    assert survey_form(form).is_open
+
+
+@pytest.mark.parametrize("name", ["ops/__init__.py", "ops/k.py", "ops/deep/leaf.py", "tuning.py", "sib.py"])
+def test_an_edit_in_a_package_is_an_edit_of_the_file(tmp_path: Path, name: str) -> None:
+    form = package_in(tmp_path)
+    before = scan([form])
+    (tmp_path / name).write_text("y = 2\n")
+    assert scan([form], before).hash != before.hash
+    assert not before.kernels[0].is_unchanged(before.kernels[0].implementations[-1])
+
+
+def test_a_compiled_module_stands_before_its_source(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("")
+    (tmp_path / "helper.so").write_bytes(b"\x7fELF")
+    form_in(tmp_path, "import helper\ndef add(x, y):\n    return x + y\n")
+    names = {path.name for path in running_files(tmp_path / "add.py", "")}
+    assert names == {"add.py", "helper.py", "helper.so"}
+
+
+def test_a_file_in_a_package_is_found_by_the_packages_name(tmp_path: Path) -> None:
+    home = tmp_path / "pkg"
+    home.mkdir()
+    (home / "__init__.py").write_text("")
+    (home / "helper.py").write_text("")
+    form_in(home, "from pkg.helper import x\ndef add(x, y):\n    return x + y\n")
+    found = {str(path.resolve().relative_to(tmp_path)) for path in running_files(home / "add.py", "")}
+    assert found == {"pkg/add.py", "pkg/__init__.py", "pkg/helper.py"}
+
+
+def test_more_files_than_can_be_looked_at_are_refused(tmp_path: Path) -> None:
+    for number in range(101):
+        (tmp_path / f"m{number}.py").write_text("")
+    lines = "".join(f"import m{number}\n" for number in range(101))
+    form = form_in(tmp_path, lines + "def add(x, y):\n    return x + y\n")
+    (problem,) = scan([form]).problems
+    assert "more than 100 files beside it would run with it" in problem.message
+    with pytest.raises(FormFault, match="more than 100 files"):
+        survey_form(form)
