@@ -208,6 +208,56 @@ def test_what_a_definition_needs_is_run_before_it() -> None:
     assert [line.split()[0] for line in kept(source, "f")] == ["a", "b", "if"]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DATA.update(BLOCK=256)",
+        "DATA['part'].append(3)",
+        "DATA.part.mul_(3)",
+        "DATA.view(-1).zero_()",
+        "old = DATA.pop()",
+        "DATA['a'] = made()",
+        "DATA['a'] += made()",
+        "DATA.a = made()",
+        "del DATA['a']",
+        "for b in (1, 2):\n    DATA.append(made(b))",
+        "for one in DATA:\n    one.num_warps = 4",
+        "with torch.no_grad():\n    DATA.fill_(made())",
+        "if torch.cuda.is_available():\n    DATA.append(1)",
+        "DATA.append(made())",
+    ],
+)
+def test_what_changes_a_functions_data_is_run(change: str) -> None:
+    before = "import torch\ndef made(b=1):\n    return b\nDATA = start()\n"
+    source = f"{before}{change}\ndef f(x):\n    return x, DATA\n"
+    run = kept(source, "f")
+    assert change in run
+    assert ("def made(b=1):\n    return b" in run) == ("made" in change)
+
+
+def test_what_changes_a_part_of_the_data_under_another_name_is_run() -> None:
+    source = "DATA = {'a': {}}\npart = DATA['a']\npart['b'] = 2\ndef f():\n    return DATA\n"
+    assert len(kept(source, "f")) == 4
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "RESULTS.append(f(1))",
+        "f.warmup(1)",
+        "f[1](2)",
+        "print(DATA.sum())",
+        "bench.run(print_data=True)",
+        "for n in (1, 2):\n    RESULTS.append(f(n))",
+        "for n in (1, 2):\n    print(f(n))",
+        "y = f(DATA)",
+    ],
+)
+def test_what_calls_the_function_or_changes_other_data_is_not_run(statement: str) -> None:
+    source = f"RESULTS = []\nDATA = [1]\ndef bench():\n    pass\ndef f(x):\n    return x, DATA\n{statement}\n"
+    assert kept(source, "f") == ["DATA = [1]", "def f(x):\n    return (x, DATA)"]
+
+
 # C++
 
 
