@@ -4,7 +4,10 @@ import ast
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from roofscope.app.cli.commands import cli
+from roofscope.app.cli.errors import USAGE
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.one_file import complete as completing
 from roofscope.profiling.planning.one_file.complete import keep, path_for
@@ -514,3 +517,34 @@ def test_more_files_than_can_be_looked_at_are_refused(tmp_path: Path) -> None:
     assert "more than 100 files beside it would run with it" in problem.message
     with pytest.raises(FormFault, match="more than 100 files"):
         survey_form(form)
+
+
+# Two files of one name
+
+
+def two_of_one_name(folder: Path) -> list[Path]:
+    for name in ("a", "b"):
+        (folder / name).mkdir()
+    return [form_in(folder / "a"), form_in(folder / "b")]
+
+
+def test_of_two_files_of_one_name_the_hidden_one_is_said(tmp_path: Path) -> None:
+    first, second = two_of_one_name(tmp_path)
+    catalog = scan([first, second])
+    assert [kernel.form for kernel in catalog.kernels] == [second]
+    (problem,) = catalog.problems
+    assert problem.message == f"add.py is there twice: {second} is used, {first} is hidden."
+    (second.parent / "add.py").unlink()
+    catalog = scan([first, second])
+    assert [kernel.form for kernel in catalog.kernels] == [first]
+    (problem,) = catalog.problems
+    assert problem.message.endswith(f"; add.py stands for {first} meanwhile.")
+
+
+def test_two_files_of_one_name_are_refused_in_one_run(tmp_path: Path) -> None:
+    words = [str(form.parent / "add.py") for form in two_of_one_name(tmp_path)]
+    out = tmp_path / "s.roofscope"
+    found = CliRunner().invoke(cli, ["run", *words, "--device", "cpu", "--out", str(out)])
+    assert found.exit_code == USAGE
+    assert "both make a kernel named add.py; name one of them in each run" in found.stderr
+    assert not out.exists()
