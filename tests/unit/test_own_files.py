@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from roofscope.app.cli.commands import cli
 from roofscope.app.cli.errors import USAGE
 from roofscope.profiling.planning.catalog import scan
+from roofscope.profiling.planning.kernel_files import FileFault, read_file
 from roofscope.profiling.planning.one_file import complete as completing
 from roofscope.profiling.planning.one_file.complete import keep, path_for
 from roofscope.profiling.planning.one_file.cpp_offers import cpp_offers
@@ -548,3 +549,42 @@ def test_two_files_of_one_name_are_refused_in_one_run(tmp_path: Path) -> None:
     assert found.exit_code == USAGE
     assert "both make a kernel named add.py; name one of them in each run" in found.stderr
     assert not out.exists()
+
+
+# Forms that no Python can read
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        (r'FILE = "a\0.py"', "no file can have this name"),
+        (r'FILE = "a\ud800.py"', "no file can have this name"),
+        (r'CALL = "add(x, \ud800)"', "Python cannot read it"),
+        (r'REFERENCE = "r\0.py:f"', "cannot be shown"),
+    ],
+)
+def test_a_form_with_impossible_characters_is_a_problem_of_its_own(
+    tmp_path: Path, line: str, fault: str
+) -> None:
+    (tmp_path / "good").mkdir()
+    good, bad = form_in(tmp_path / "good"), form_in(tmp_path).rename(tmp_path / "bad.roofscope.py")
+    name = line.partition(" ")[0]
+    lines = [line if one.startswith(f"{name} =") else one for one in bad.read_text().splitlines()]
+    bad.write_text("\n".join(lines))
+    catalog = scan([bad, good])
+    assert [kernel.form for kernel in catalog.kernels] == [good]
+    (problem,) = catalog.problems
+    assert fault in problem.message
+
+
+@pytest.mark.parametrize("sign", ["-", "("])
+def test_a_file_that_is_nested_too_deeply_is_a_problem_of_its_own(tmp_path: Path, sign: str) -> None:
+    catalog = scan([form_in(tmp_path, sign * 100_000 + "1\n")])
+    assert catalog.kernels == ()
+    (problem,) = catalog.problems
+    assert "Python cannot read add.py" in problem.message
+
+
+def test_a_name_that_no_file_can_have_is_a_fault_of_the_file() -> None:
+    with pytest.raises(FileFault, match="no file can have this name"):
+        read_file(Path("a\0.py"))

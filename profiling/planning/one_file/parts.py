@@ -77,6 +77,16 @@ class Parts(Struct, frozen=True):
 
 def read_parts(path: Path) -> Parts:
     """Raises FormFault and FileFault."""
+    try:
+        return _read_parts(path)
+    except (FormFault, FileFault):
+        raise
+    # Half a character that stands for no byte, an expression that is nested too deeply for Python.
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise FormFault(f"Python cannot read it: {str(error) or type(error).__name__}") from error
+
+
+def _read_parts(path: Path) -> Parts:
     text = read_file(path)
     form = form_of(text.decode("utf-8", "replace"))
     if problem := _name_fault(form.file):
@@ -139,8 +149,9 @@ def offers_of(name: str, source: str) -> tuple[Offer, ...]:
         return cpp_offers(source)
     try:
         return python_offers(source)
-    except (SyntaxError, ValueError, RecursionError) as error:
-        where = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        where = str(error) or "it is nested too deeply"
+        where = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else where
         raise FormFault(f"Python cannot read {name}: {where}") from error
 
 
