@@ -67,6 +67,18 @@ def choose_file(word: str, options: FileOptions, *, is_trusted: bool) -> OwnFile
     return OwnFile(form, kernel_name(form), functions)
 
 
+def require_distinct(files: Sequence[OwnFile]) -> None:
+    """Refuse two files of one name: a session could not tell their kernels apart."""
+    forms: dict[str, Path] = {}
+    for file in files:
+        other = forms.setdefault(file.kernel, file.form)
+        if other != file.form:
+            refuse(
+                f"{printable(other)} and {printable(file.form)} both make a kernel named "
+                f"{printable(file.kernel)}; name one of them in each run, or rename one of the files."
+            )
+
+
 def _make(form: Path, source: Path, names: Sequence[str], options: FileOptions, *, is_trusted: bool) -> None:
     asked = Asked(
         source,

@@ -35,7 +35,7 @@ from roofscope.app.cli.options import (
     TrustFolders,
 )
 from roofscope.app.cli.outcome_lines import OutcomeLines, shortfall
-from roofscope.app.cli.own_file import FileOptions, choose_file, is_file_word
+from roofscope.app.cli.own_file import FileOptions, choose_file, is_file_word, require_distinct
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.cli.sweeps import Drawn, check_plot, check_sizes, draw_sweeps, sweep_lines
 from roofscope.app.cli.table import print_table
@@ -233,6 +233,7 @@ def run(options: RunOptions) -> int:
         for word in options.kernels
         if is_file_word(word)
     ]
+    require_distinct(own)
     folders += [file.form for file in own]
     catalog = scan_kernels(folders)
     names = [word for word in options.kernels if not is_file_word(word)] + [file.kernel for file in own]

@@ -19,7 +19,7 @@ from roofscope.profiling.planning.kernel_files import (
 )
 from roofscope.profiling.planning.loading import describe_load_error, load_module
 from roofscope.profiling.planning.one_file.form import FormFault, is_form
-from roofscope.profiling.planning.one_file.parts import Entry, Parts, read_parts
+from roofscope.profiling.planning.one_file.parts import Entry, Parts, kernel_name, read_parts
 from roofscope.profiling.planning.source_hash import JUDGE, VARIANT, Hasher
 from roofscope.profiling.planning.spec import Implementation, KernelSpec, Provider
 from roofscope.profiling.planning.spec_reader import SpecFault, SpecReader
@@ -145,15 +145,15 @@ def scan(
         problems += [_left_out(hasher.shared, name) for name in hasher.shared.faults]
         for folder, spec in zip(folders, specs.answers(), strict=True):
             loaded = _load_kernel(read[folder], spec, hasher)
-            problems += _clash(folder, loaded, kernels)
+            problems += _clash(folder, folder.name, loaded, kernels)
             if isinstance(loaded, Kernel):
                 kernels[loaded.spec.name] = loaded
                 problems += loaded.left_out
     for path, parts in forms.items():
-        if isinstance(parts, CatalogProblem):
-            problems.append(parts)
-        else:
-            kernels[parts.spec.name] = _kernel_of(path, parts)
+        made = parts if isinstance(parts, CatalogProblem) else _kernel_of(path, parts)
+        problems += _clash(path, kernel_name(path), made, kernels)
+        if isinstance(made, Kernel):
+            kernels[made.spec.name] = made
     return Catalog(tuple(kernels[name] for name in sorted(kernels)), tuple(problems), digest, looked_at)
 
 
@@ -238,18 +238,17 @@ def _load_kernel(
 
 
 def _clash(
-    folder: Path, loaded: Kernel | CatalogProblem, kernels: Mapping[str, Kernel]
+    path: Path, name: str, loaded: Kernel | CatalogProblem, kernels: Mapping[str, Kernel]
 ) -> Iterable[CatalogProblem]:
-    """The folder's own problem, and what becomes of an earlier kernel of its name."""
-    before = kernels.get(folder.name)
+    """The folder's or form's own problem, and what becomes of an earlier kernel of its name."""
+    before = kernels.get(name)
+    hidden = before and (before.form or before.folder)
     if isinstance(loaded, Kernel):
-        if before:
-            yield _problem(
-                before.folder, f"{folder.name} is there twice: {folder} is used, {before.folder} is hidden."
-            )
-    elif before:
-        message = f"{loaded.message.rstrip('.')}; {folder.name} stands for {before.folder} meanwhile."
-        yield CatalogProblem(loaded.path, message)
+        if hidden:
+            yield _problem(hidden, f"{name} is there twice: {path} is used, {hidden} is hidden.")
+    elif hidden:
+        message = f"{loaded.message.rstrip('.')}; {name} stands for {hidden} meanwhile."
+        yield CatalogProblem(loaded.path, printable(message))
     else:
         yield loaded
 

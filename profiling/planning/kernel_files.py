@@ -74,6 +74,8 @@ def read_file(path: Path) -> bytes:
         raise FileFault("it is a link to a file that is not there" if is_link else "it is gone") from error
     except OSError as error:
         raise FileFault(_reason(error)) from error
+    except ValueError as error:  # a NUL, or half a character that stands for no byte
+        raise FileFault("no file can have this name") from error
 
 
 def is_text(name: str | Path) -> bool:

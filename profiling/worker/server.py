@@ -17,6 +17,7 @@ from roofscope.profiling.devices.device_lock import DeviceBusy, DeviceLock, lock
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
+from roofscope.profiling.planning.kernel_files import printable
 from roofscope.profiling.results.outcome import Stage
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.roofline.roofline import Ceiling
@@ -94,7 +95,12 @@ class Server:
 
     def _renew(self, command: Renew) -> None:
         """Read the kernels again; forget what references of before have imported of them."""
-        self._catalog = scan([LIBRARY, *map(Path, command.kernel_roots)], self._catalog)
+        try:
+            self._catalog = scan([LIBRARY, *map(Path, command.kernel_roots)], self._catalog)
+        except Exception as error:  # noqa: BLE001 - what was read before can be measured still
+            traceback.print_exc()
+            reason = printable(str(error).strip() or type(error).__name__)
+            self._channel.emit(Notice(f"The kernels could not be read again: {reason}."))
         forget_imports()
         self._channel.emit(Hello(PROTOCOL_VERSION, self._environment, self._catalog.hash))
 

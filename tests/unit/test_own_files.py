@@ -4,8 +4,12 @@ import ast
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from roofscope.app.cli.commands import cli
+from roofscope.app.cli.errors import USAGE
 from roofscope.profiling.planning.catalog import scan
+from roofscope.profiling.planning.kernel_files import FileFault, read_file
 from roofscope.profiling.planning.one_file import complete as completing
 from roofscope.profiling.planning.one_file.complete import keep, path_for
 from roofscope.profiling.planning.one_file.cpp_offers import cpp_offers
@@ -27,7 +31,7 @@ from roofscope.profiling.planning.one_file.form import (
     tensor_text,
 )
 from roofscope.profiling.planning.one_file.offers import Kind
-from roofscope.profiling.planning.one_file.parts import read_parts
+from roofscope.profiling.planning.one_file.parts import read_parts, running_files, survey_form
 from roofscope.profiling.planning.one_file.slicing import needed_statements
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.planning.survey import survey_file
@@ -208,6 +212,56 @@ def test_what_a_definition_needs_is_run_before_it() -> None:
     assert [line.split()[0] for line in kept(source, "f")] == ["a", "b", "if"]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DATA.update(BLOCK=256)",
+        "DATA['part'].append(3)",
+        "DATA.part.mul_(3)",
+        "DATA.view(-1).zero_()",
+        "old = DATA.pop()",
+        "DATA['a'] = made()",
+        "DATA['a'] += made()",
+        "DATA.a = made()",
+        "del DATA['a']",
+        "for b in (1, 2):\n    DATA.append(made(b))",
+        "for one in DATA:\n    one.num_warps = 4",
+        "with torch.no_grad():\n    DATA.fill_(made())",
+        "if torch.cuda.is_available():\n    DATA.append(1)",
+        "DATA.append(made())",
+    ],
+)
+def test_what_changes_a_functions_data_is_run(change: str) -> None:
+    before = "import torch\ndef made(b=1):\n    return b\nDATA = start()\n"
+    source = f"{before}{change}\ndef f(x):\n    return x, DATA\n"
+    run = kept(source, "f")
+    assert change in run
+    assert ("def made(b=1):\n    return b" in run) == ("made" in change)
+
+
+def test_what_changes_a_part_of_the_data_under_another_name_is_run() -> None:
+    source = "DATA = {'a': {}}\npart = DATA['a']\npart['b'] = 2\ndef f():\n    return DATA\n"
+    assert len(kept(source, "f")) == 4
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "RESULTS.append(f(1))",
+        "f.warmup(1)",
+        "f[1](2)",
+        "print(DATA.sum())",
+        "bench.run(print_data=True)",
+        "for n in (1, 2):\n    RESULTS.append(f(n))",
+        "for n in (1, 2):\n    print(f(n))",
+        "y = f(DATA)",
+    ],
+)
+def test_what_calls_the_function_or_changes_other_data_is_not_run(statement: str) -> None:
+    source = f"RESULTS = []\nDATA = [1]\ndef bench():\n    pass\ndef f(x):\n    return x, DATA\n{statement}\n"
+    assert kept(source, "f") == ["DATA = [1]", "def f(x):\n    return (x, DATA)"]
+
+
 # C++
 
 
@@ -279,7 +333,7 @@ def test_the_forms_of_add_py_and_add_cu_are_two() -> None:
     assert form_path(Path("add.cu")).name == "add.cu.roofscope.py"
 
 
-def form_in(folder: Path, source: str = "def add(x, y):\n    return x + y\n", **changes: object) -> Path:
+def form_in(folder: Path, source: str = "def add(x, y):\n    return x + y\n", /, **changes: object) -> Path:
     (folder / "add.py").write_text(source)
     path = folder / "add.roofscope.py"
     text = form_text(FORM)
@@ -388,3 +442,149 @@ def test_a_file_that_others_may_write_is_not_ones_own(tmp_path: Path) -> None:
     assert survey_file(path, [tmp_path / "helper.py"]).is_open
     assert not survey_file(path).is_open
     assert read_form(form_in(tmp_path)) == FORM
+
+
+# What runs with a file
+
+PACKAGE = {
+    "ops/__init__.py": "",
+    "ops/k.py": "from . import deep\nfrom .deep.leaf import x\n",
+    "ops/deep/__init__.py": "",
+    "ops/deep/leaf.py": "x = 1\n",
+    "tuning.py": "",
+    "sib.py": "",
+    "lazy.py": "",
+    "other.py": "",
+}
+IMPORTS = (
+    "import os, tuning\nfrom . import sib\nfrom ops.k import f\n"
+    "import importlib\ndef add(x, y):\n    importlib.import_module('lazy')\n    return x + y\n"
+)
+
+
+def package_in(folder: Path) -> Path:
+    for name, text in PACKAGE.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return form_in(folder, IMPORTS)
+
+
+def test_all_that_a_file_imports_runs_with_it_and_nothing_else(tmp_path: Path) -> None:
+    package_in(tmp_path)
+    found = {str(path.relative_to(tmp_path)) for path in running_files(tmp_path / "add.py", "")}
+    assert found == {"add.py", *PACKAGE} - {"other.py"}
+
+
+def test_a_package_that_others_may_write_is_not_ones_own(tmp_path: Path) -> None:
+    form = package_in(tmp_path)
+    assert not survey_form(form).is_open
+    (tmp_path / "ops").chmod(0o777)
+    assert survey_form(form).is_open
+
+
+@pytest.mark.parametrize("name", ["ops/__init__.py", "ops/k.py", "ops/deep/leaf.py", "tuning.py", "sib.py"])
+def test_an_edit_in_a_package_is_an_edit_of_the_file(tmp_path: Path, name: str) -> None:
+    form = package_in(tmp_path)
+    before = scan([form])
+    (tmp_path / name).write_text("y = 2\n")
+    assert scan([form], before).hash != before.hash
+    assert not before.kernels[0].is_unchanged(before.kernels[0].implementations[-1])
+
+
+def test_a_compiled_module_stands_before_its_source(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("")
+    (tmp_path / "helper.so").write_bytes(b"\x7fELF")
+    form_in(tmp_path, "import helper\ndef add(x, y):\n    return x + y\n")
+    names = {path.name for path in running_files(tmp_path / "add.py", "")}
+    assert names == {"add.py", "helper.py", "helper.so"}
+
+
+def test_a_file_in_a_package_is_found_by_the_packages_name(tmp_path: Path) -> None:
+    home = tmp_path / "pkg"
+    home.mkdir()
+    (home / "__init__.py").write_text("")
+    (home / "helper.py").write_text("")
+    form_in(home, "from pkg.helper import x\ndef add(x, y):\n    return x + y\n")
+    found = {str(path.resolve().relative_to(tmp_path)) for path in running_files(home / "add.py", "")}
+    assert found == {"pkg/add.py", "pkg/__init__.py", "pkg/helper.py"}
+
+
+def test_more_files_than_can_be_looked_at_are_refused(tmp_path: Path) -> None:
+    for number in range(101):
+        (tmp_path / f"m{number}.py").write_text("")
+    lines = "".join(f"import m{number}\n" for number in range(101))
+    form = form_in(tmp_path, lines + "def add(x, y):\n    return x + y\n")
+    (problem,) = scan([form]).problems
+    assert "more than 100 files beside it would run with it" in problem.message
+    with pytest.raises(FormFault, match="more than 100 files"):
+        survey_form(form)
+
+
+# Two files of one name
+
+
+def two_of_one_name(folder: Path) -> list[Path]:
+    for name in ("a", "b"):
+        (folder / name).mkdir()
+    return [form_in(folder / "a"), form_in(folder / "b")]
+
+
+def test_of_two_files_of_one_name_the_hidden_one_is_said(tmp_path: Path) -> None:
+    first, second = two_of_one_name(tmp_path)
+    catalog = scan([first, second])
+    assert [kernel.form for kernel in catalog.kernels] == [second]
+    (problem,) = catalog.problems
+    assert problem.message == f"add.py is there twice: {second} is used, {first} is hidden."
+    (second.parent / "add.py").unlink()
+    catalog = scan([first, second])
+    assert [kernel.form for kernel in catalog.kernels] == [first]
+    (problem,) = catalog.problems
+    assert problem.message.endswith(f"; add.py stands for {first} meanwhile.")
+
+
+def test_two_files_of_one_name_are_refused_in_one_run(tmp_path: Path) -> None:
+    words = [str(form.parent / "add.py") for form in two_of_one_name(tmp_path)]
+    out = tmp_path / "s.roofscope"
+    found = CliRunner().invoke(cli, ["run", *words, "--device", "cpu", "--out", str(out)])
+    assert found.exit_code == USAGE
+    assert "both make a kernel named add.py; name one of them in each run" in found.stderr
+    assert not out.exists()
+
+
+# Forms that no Python can read
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        (r'FILE = "a\0.py"', "no file can have this name"),
+        (r'FILE = "a\ud800.py"', "no file can have this name"),
+        (r'CALL = "add(x, \ud800)"', "Python cannot read it"),
+        (r'REFERENCE = "r\0.py:f"', "cannot be shown"),
+    ],
+)
+def test_a_form_with_impossible_characters_is_a_problem_of_its_own(
+    tmp_path: Path, line: str, fault: str
+) -> None:
+    (tmp_path / "good").mkdir()
+    good, bad = form_in(tmp_path / "good"), form_in(tmp_path).rename(tmp_path / "bad.roofscope.py")
+    name = line.partition(" ")[0]
+    lines = [line if one.startswith(f"{name} =") else one for one in bad.read_text().splitlines()]
+    bad.write_text("\n".join(lines))
+    catalog = scan([bad, good])
+    assert [kernel.form for kernel in catalog.kernels] == [good]
+    (problem,) = catalog.problems
+    assert fault in problem.message
+
+
+@pytest.mark.parametrize("sign", ["-", "("])
+def test_a_file_that_is_nested_too_deeply_is_a_problem_of_its_own(tmp_path: Path, sign: str) -> None:
+    catalog = scan([form_in(tmp_path, sign * 100_000 + "1\n")])
+    assert catalog.kernels == ()
+    (problem,) = catalog.problems
+    assert "Python cannot read add.py" in problem.message
+
+
+def test_a_name_that_no_file_can_have_is_a_fault_of_the_file() -> None:
+    with pytest.raises(FileFault, match="no file can have this name"):
+        read_file(Path("a\0.py"))

@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct
@@ -20,6 +19,7 @@ from roofscope.profiling.planning.one_file.form import (
     read_form,
     tensor_of,
 )
+from roofscope.profiling.planning.one_file.imports import beside
 from roofscope.profiling.planning.one_file.offers import Kind, Offer
 from roofscope.profiling.planning.one_file.python_offers import python_offers
 from roofscope.profiling.planning.spec import (
@@ -47,10 +47,6 @@ _PROVIDERS = {
 }
 _MODES = ("default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagraphs")
 _BY_FILE = re.compile(r"([^:()]+\.py):([A-Za-z_]\w*)")
-_BESIDE = re.compile(
-    r'^\s*(?:from\s+\.?(\w+)\s+import|import\s+(\w+)|#\s*include\s*"([\w./-]+)")', re.MULTILINE
-)
-_MOST_BESIDE = 100  # files
 
 
 class Entry(Struct, frozen=True):
@@ -81,6 +77,16 @@ class Parts(Struct, frozen=True):
 
 def read_parts(path: Path) -> Parts:
     """Raises FormFault and FileFault."""
+    try:
+        return _read_parts(path)
+    except (FormFault, FileFault):
+        raise
+    # Half a character that stands for no byte, an expression that is nested too deeply for Python.
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise FormFault(f"Python cannot read it: {str(error) or type(error).__name__}") from error
+
+
+def _read_parts(path: Path) -> Parts:
     text = read_file(path)
     form = form_of(text.decode("utf-8", "replace"))
     if problem := _name_fault(form.file):
@@ -143,8 +149,9 @@ def offers_of(name: str, source: str) -> tuple[Offer, ...]:
         return cpp_offers(source)
     try:
         return python_offers(source)
-    except (SyntaxError, ValueError, RecursionError) as error:
-        where = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        where = str(error) or "it is nested too deeply"
+        where = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else where
         raise FormFault(f"Python cannot read {name}: {where}") from error
 
 
@@ -157,23 +164,6 @@ def kernel_name(path: Path) -> str:
     """Such as ``add.py`` of ``add.roofscope.py``: no kernel of the library is hidden by a user's file."""
     stem = path.name.removesuffix(ENDING)
     return stem if Path(stem).suffix in SOURCES else f"{stem}.py"
-
-
-def beside(folder: Path, contents: Iterable[bytes]) -> dict[str, bytes]:
-    """The files of the folder that these import or include, directly or through others."""
-    waiting: list[bytes] = [*contents]
-    found: dict[str, bytes] = {}
-    while waiting and len(found) < _MOST_BESIDE:
-        for module, other, header in _BESIDE.findall(waiting.pop().decode("utf-8", "replace")):
-            name = header or f"{module or other}.py"
-            if name in found:
-                continue
-            try:
-                found[name] = read_file(folder / name)
-            except FileFault:
-                continue  # it is installed, or missing: the build says so
-            waiting.append(found[name])
-    return found
 
 
 def spec_domain(form: Form, spec: KernelSpec) -> str:
@@ -250,7 +240,10 @@ def survey_form(form: Path) -> Survey:
 
 
 def running_files(source: Path, reference: str) -> list[Path]:
-    """The files that run with a user's file: those beside it that it needs, and the reference's."""
+    """The files that run with a user's file: those beside it that it needs, and the reference's.
+
+    Raises FormFault where there are too many.
+    """
     found: list[Path] = []
     match = _BY_FILE.fullmatch(reference.strip())
     paths = [source] + ([source.parent / match[1]] if match else [])
