@@ -52,6 +52,14 @@ class Form(Struct, frozen=True, forbid_unknown_fields=True):
     def calls(self) -> tuple[str, ...]:
         return (self.call,) if isinstance(self.call, str) else self.call
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether its work was derived as numbers, which hold at its own sizes only."""
+        named = set(
+            re.findall(r"\w+", " ".join((*self.outputs.values(), self.flops, self.reads, self.writes)))
+        )
+        return bool(self.derived) and not named & set(self.sizes)
+
 
 def form_path(source: Path, name: str = "") -> Path:
     """Where a file's form lies: ``add.roofscope.py`` of ``add.py``, ``gelu.cu.roofscope.py`` of ``gelu.cu``.

@@ -128,8 +128,10 @@ def read_parts(path: Path) -> Parts:
     else:
         shown = (path.name,)
     judge = _digest(form.reference, *(contents[name] for name in shown if judging.offer))
-    eager = (Implementation(spec.name, Provider.EAGER, "", judge),)
-    modes = tuple(Implementation(spec.name, Provider.COMPILE, mode, judge) for mode in _MODES)
+    # The reference takes all sizes, but where work was derived as numbers nobody knows it at others.
+    domain = spec_domain(form, spec) if form.is_fixed else ""
+    eager = (Implementation(spec.name, Provider.EAGER, "", judge, domain),)
+    modes = tuple(Implementation(spec.name, Provider.COMPILE, mode, judge, domain) for mode in _MODES)
     for one in (*eager, *modes):
         entries[one.stem], names[one.stem] = judging, shown
     entries[REFERENCE] = judging
