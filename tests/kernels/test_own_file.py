@@ -4,6 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -61,10 +62,47 @@ def test_a_call_that_has_not_the_kernels_parameters_is_said() -> None:
         ("const float", "float32"),
         ("double", "float64"),
         ("bool", "bool"),
+        ("unsigned char", "uint8"),
+        ("unsigned short int", "uint16"),
+        ("long int", "int64"),
+        ("const std::int32_t", "int32"),
     ],
 )
 def test_numbers_have_the_types_of_c(kind: str, dtype: str) -> None:
-    assert number_of(kind)(1).dtype == dtype
+    make = number_of(kind)
+    assert make is not None
+    assert make(1).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bits"),
+    [(Dtype.FLOAT32, b"\0\0\0\x3f"), (Dtype.FLOAT16, b"\0\x38"), (Dtype.BFLOAT16, b"\0\x3f")],
+)
+def test_a_number_of_the_templates_type_is_of_the_workloads(
+    tmp_path: Path, dtype: Dtype, bits: bytes
+) -> None:
+    file = tmp_path / "scale.cu"
+    file.write_text(
+        "template <typename T>\n__global__ void scale(const T* A, const T* B, T* C, const T by) { }\n"
+    )
+    one = entry(file, "scale(A, B, C, 0.5)", grid="1")
+    assert one.offer is not None
+    launched: list[tuple[Any, ...]] = []
+    program = SimpleNamespace(launch=lambda *arguments: launched.append(arguments))
+    bare_launch(one, one.offer, dtype).run(program, torch.ones(8), torch.ones(8))
+    number = launched[0][-1]
+    assert number.tobytes() == bits
+    np.ctypeslib.as_ctypes_type(number.dtype)  # or it cannot be launched
+
+
+@pytest.mark.parametrize("kind", ["scalar_t", "real", "Params"])
+def test_a_number_of_an_unknown_type_is_not_launched_as_a_whole_one(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "scale.cu"
+    file.write_text(f"__global__ void scale(const float* A, const float* B, float* C, {kind} by) {{ }}\n")
+    one = entry(file, "scale(A, B, C, 0.5)")
+    assert one.offer is not None
+    with pytest.raises(BuildError, match=f"takes by as '{kind}'"):
+        bare_launch(one, one.offer, Dtype.FLOAT32)
 
 
 def test_device_code_stays_on_its_line_without_what_only_a_host_runs() -> None:
