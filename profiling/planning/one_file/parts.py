@@ -123,8 +123,12 @@ def read_parts(path: Path) -> Parts:
     judging = reference_entry(path, form, spec.inputs, spec.outputs, reference_line)
     if judging.offer:
         other = form.reference.strip().rpartition(":")[0]
-        contents.setdefault(other, read_file(Path(judging.file)))
-        shown: tuple[str, ...] = (other,)
+        file = Path(judging.file)
+        needed = {other: read_file(file)}
+        for name, found in beside(file.parent, [*needed.values()]).items():
+            needed.setdefault(str(Path(other).parent / name), found)
+        contents = {**needed, **contents}
+        shown = tuple(needed)
     else:
         shown = (path.name,)
     judge = _digest(form.reference, *(contents[name] for name in shown if judging.offer))
