@@ -154,6 +154,8 @@ def scan(
             problems.append(parts)
         else:
             kernels[parts.spec.name] = _kernel_of(path, parts)
+            if parts.warning:
+                problems.append(_problem(path, f"{path.name}: {parts.warning}."))
     return Catalog(tuple(kernels[name] for name in sorted(kernels)), tuple(problems), digest, looked_at)
 
 

@@ -108,6 +108,7 @@ def _with(form: Form, found: Derivation, written: tuple[str, ...]) -> Form:
         pipe=found.pipe,
         multiplies=found.multiplies,
     )
+    whole = replace(whole, derived_of=whole.origin)
     if not whole.is_fixed or not form.sizes:
         return whole
     own = " and ".join(f"{name} == {size}" for name, size in form.sizes.items())

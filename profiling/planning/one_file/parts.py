@@ -50,6 +50,10 @@ _BY_FILE = re.compile(r"([^:()]+\.py):([A-Za-z_]\w*)")
 _BESIDE = re.compile(
     r'^\s*(?:from\s+\.?(\w+)\s+import|import\s+(\w+)|#\s*include\s*"([\w./-]+)")', re.MULTILINE
 )
+_STALE = (
+    "its REFERENCE, SIZES, INPUTS or OUTPUTS were edited after FLOPS, READS and WRITES were derived of them; "
+    "correct these three, then delete DERIVED and DERIVED_OF"
+)
 _MOST_BESIDE = 100  # files
 
 
@@ -77,6 +81,7 @@ class Parts(Struct, frozen=True):
     files: KernelFiles  # all that a hash is made of
     names: dict[str, tuple[str, ...]]  # by stem, the files behind an implementation
     judge: str
+    warning: str = ""  # a clause
 
 
 def read_parts(path: Path) -> Parts:
@@ -140,7 +145,8 @@ def read_parts(path: Path) -> Parts:
         entries[one.stem], names[one.stem] = judging, shown
     entries[REFERENCE] = judging
     files = KernelFiles(path.parent, contents, {})
-    return Parts(spec, (*eager, *modes, *implementations), entries, files, names, judge)
+    warning = _STALE if form.is_stale else ""
+    return Parts(spec, (*eager, *modes, *implementations), entries, files, names, judge, warning)
 
 
 def offers_of(name: str, source: str) -> tuple[Offer, ...]:
@@ -202,7 +208,7 @@ def _spec(path: Path, form: Form) -> KernelSpec:
         axes=tuple(Axis(name, name, minimum=1) for name in form.sizes),
         inputs=inputs,
         outputs=outputs,
-        work=WorkFormula(form.flops, form.reads, form.writes, form.derived),
+        work=WorkFormula(form.flops, form.reads, form.writes, "" if form.is_stale else form.derived),
         tolerance=Tolerance(*(tolerance[dtype] for dtype in Dtype)),
         presets=(Preset(PRESET, form.sizes),),
         odd_sizes=form.odd_sizes,
