@@ -14,7 +14,7 @@ from roofscope.profiling.planning.one_file.parts import Entry
 from roofscope.profiling.planning.spec import Dtype, TensorSpec
 from roofscope.profiling.worker.build.bare_launch import bare_launch, number_of
 from roofscope.profiling.worker.build.device_text import device_text
-from roofscope.profiling.worker.build.extension_unit import unit_text
+from roofscope.profiling.worker.build.extension_unit import as_called, unit_text
 from roofscope.profiling.worker.failures import BuildError
 
 TUTORIALS = Path(__file__).parents[1] / "data" / "tutorials"
@@ -161,6 +161,19 @@ def test_an_operator_calls_a_function_in_its_own_types() -> None:
     assert "[](at::Tensor a0, double a1, int64_t a2)" in text
     assert "::scale(a0, static_cast<float>(a1), static_cast<int>(a2))" in text
     assert "&run" in unit_text("gelu.cu", "name")
+
+
+def test_an_operator_leaves_out_what_the_call_leaves_to_its_default() -> None:
+    (offer,) = cpp_offers(
+        "torch::Tensor f(torch::Tensor x, double eps = 1e-5f, bool fast = true) { return x; }"
+    )
+    for call, taken in (("f(x)", 1), ("f(x, 1e-3)", 2), ("f(x, 1e-3, False)", 3)):
+        found = as_called(offer, call)
+        assert found.parameters == offer.parameters[:taken]
+        text = unit_text("f.cu", "name", found)
+        assert f" a{taken - 1})" in text
+        assert f"a{taken}" not in text
+    assert as_called(offer, "f()").parameters == offer.parameters  # x has no default
 
 
 def test_the_programs_own_sources_are_compiled_as_they_were() -> None:
