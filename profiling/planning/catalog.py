@@ -154,6 +154,8 @@ def scan(
         problems += _clash(path, kernel_name(path), made, kernels)
         if isinstance(made, Kernel):
             kernels[made.spec.name] = made
+        if not isinstance(parts, CatalogProblem) and parts.warning:
+            problems.append(_problem(path, f"{path.name}: {parts.warning}."))
     return Catalog(tuple(kernels[name] for name in sorted(kernels)), tuple(problems), digest, looked_at)
 
 

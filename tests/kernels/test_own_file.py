@@ -4,6 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -13,7 +14,7 @@ from roofscope.profiling.planning.one_file.parts import Entry
 from roofscope.profiling.planning.spec import Dtype, TensorSpec
 from roofscope.profiling.worker.build.bare_launch import bare_launch, number_of
 from roofscope.profiling.worker.build.device_text import device_text
-from roofscope.profiling.worker.build.extension_unit import unit_text
+from roofscope.profiling.worker.build.extension_unit import as_called, unit_text
 from roofscope.profiling.worker.failures import BuildError
 
 TUTORIALS = Path(__file__).parents[1] / "data" / "tutorials"
@@ -61,10 +62,47 @@ def test_a_call_that_has_not_the_kernels_parameters_is_said() -> None:
         ("const float", "float32"),
         ("double", "float64"),
         ("bool", "bool"),
+        ("unsigned char", "uint8"),
+        ("unsigned short int", "uint16"),
+        ("long int", "int64"),
+        ("const std::int32_t", "int32"),
     ],
 )
 def test_numbers_have_the_types_of_c(kind: str, dtype: str) -> None:
-    assert number_of(kind)(1).dtype == dtype
+    make = number_of(kind)
+    assert make is not None
+    assert make(1).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bits"),
+    [(Dtype.FLOAT32, b"\0\0\0\x3f"), (Dtype.FLOAT16, b"\0\x38"), (Dtype.BFLOAT16, b"\0\x3f")],
+)
+def test_a_number_of_the_templates_type_is_of_the_workloads(
+    tmp_path: Path, dtype: Dtype, bits: bytes
+) -> None:
+    file = tmp_path / "scale.cu"
+    file.write_text(
+        "template <typename T>\n__global__ void scale(const T* A, const T* B, T* C, const T by) { }\n"
+    )
+    one = entry(file, "scale(A, B, C, 0.5)", grid="1")
+    assert one.offer is not None
+    launched: list[tuple[Any, ...]] = []
+    program = SimpleNamespace(launch=lambda *arguments: launched.append(arguments))
+    bare_launch(one, one.offer, dtype).run(program, torch.ones(8), torch.ones(8))
+    number = launched[0][-1]
+    assert number.tobytes() == bits
+    np.ctypeslib.as_ctypes_type(number.dtype)  # or it cannot be launched
+
+
+@pytest.mark.parametrize("kind", ["scalar_t", "real", "Params"])
+def test_a_number_of_an_unknown_type_is_not_launched_as_a_whole_one(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "scale.cu"
+    file.write_text(f"__global__ void scale(const float* A, const float* B, float* C, {kind} by) {{ }}\n")
+    one = entry(file, "scale(A, B, C, 0.5)")
+    assert one.offer is not None
+    with pytest.raises(BuildError, match=f"takes by as '{kind}'"):
+        bare_launch(one, one.offer, Dtype.FLOAT32)
 
 
 def test_device_code_stays_on_its_line_without_what_only_a_host_runs() -> None:
@@ -123,6 +161,19 @@ def test_an_operator_calls_a_function_in_its_own_types() -> None:
     assert "[](at::Tensor a0, double a1, int64_t a2)" in text
     assert "::scale(a0, static_cast<float>(a1), static_cast<int>(a2))" in text
     assert "&run" in unit_text("gelu.cu", "name")
+
+
+def test_an_operator_leaves_out_what_the_call_leaves_to_its_default() -> None:
+    (offer,) = cpp_offers(
+        "torch::Tensor f(torch::Tensor x, double eps = 1e-5f, bool fast = true) { return x; }"
+    )
+    for call, taken in (("f(x)", 1), ("f(x, 1e-3)", 2), ("f(x, 1e-3, False)", 3)):
+        found = as_called(offer, call)
+        assert found.parameters == offer.parameters[:taken]
+        text = unit_text("f.cu", "name", found)
+        assert f" a{taken - 1})" in text
+        assert f"a{taken}" not in text
+    assert as_called(offer, "f()").parameters == offer.parameters  # x has no default
 
 
 def test_the_programs_own_sources_are_compiled_as_they_were() -> None:

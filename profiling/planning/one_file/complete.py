@@ -98,7 +98,7 @@ def _with(form: Form, found: Derivation, written: tuple[str, ...]) -> Form:
         )
         names.append(next(free))
         taken.add(names[-1])
-    return replace(
+    whole = replace(
         form,
         outputs={name: tensor_text(tensor) for name, tensor in zip(names, outputs, strict=True)},
         flops=found.work.flop_count,
@@ -108,6 +108,11 @@ def _with(form: Form, found: Derivation, written: tuple[str, ...]) -> Form:
         pipe=found.pipe,
         multiplies=found.multiplies,
     )
+    whole = replace(whole, derived_of=whole.origin)
+    if not whole.is_fixed or not form.sizes:
+        return whole
+    own = " and ".join(f"{name} == {size}" for name, size in form.sizes.items())
+    return replace(whole, odd_sizes=(), domain=own)
 
 
 def _reason(error: DeriveError, form: Form) -> str:

@@ -4,6 +4,7 @@ It is a Python file of plain assignments, read and never run: a form from elsewh
 """
 
 import ast
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -41,6 +42,7 @@ class Form(Struct, frozen=True, forbid_unknown_fields=True):
     reads: str = "0"
     writes: str = "0"
     derived: str = ""
+    derived_of: str = ""  # ``origin`` when it was
     pipe: Pipe = Pipe.VECTOR
     multiplies: Multiply | None = None
     tolerance: dict[Dtype, float] = {}
@@ -51,6 +53,26 @@ class Form(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def calls(self) -> tuple[str, ...]:
         return (self.call,) if isinstance(self.call, str) else self.call
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether its work was derived as numbers, which hold at its own sizes only."""
+        named = set(
+            re.findall(r"\w+", " ".join((*self.outputs.values(), self.flops, self.reads, self.writes)))
+        )
+        return bool(self.derived) and not named & set(self.sizes)
+
+    @property
+    def origin(self) -> str:
+        """A short hash of what work is derived from; of sizes their names, where formulas hold at all."""
+        sizes = self.sizes if self.is_fixed else [*self.sizes]
+        content = (self.reference, self.inputs, self.outputs, sizes)
+        return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:12]
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether its work was derived of something else than what it says now."""
+        return bool(self.derived) and self.derived_of != self.origin
 
 
 def form_path(source: Path, name: str = "") -> Path:
@@ -168,7 +190,9 @@ _TENSORS = """\
 Sizes by name, and each tensor's dimensions by them. After a colon: an element type that is not
 the workload's, such as "rows: int64 < cols"."""
 _DTYPES = "Element types that may be chosen; the first is the default."
-_WORK = "Work of one call, as formulas of the sizes and s, the bytes of an element. An FMA is 2 FLOP."
+_WORK = """\
+Work of one call, as formulas of the sizes and s, the bytes of an element. An FMA is 2 FLOP.
+DERIVED says how it was derived, and DERIVED_OF of what: where you state the work, delete both."""
 _PIPE = "The units that do the arithmetic: vector, packed, special or tensor."
 _TOLERANCE = "Largest norm(y - reference) / norm(reference) that is right, by element type."
 _MAGNITUDE = "Inputs up to this absolute value are verified, too."
@@ -181,7 +205,7 @@ _SECTIONS = (
     (_REFERENCE, ("reference",)),
     (_TENSORS, ("sizes", "inputs", "outputs")),
     (_DTYPES, ("dtypes",)),
-    (_WORK, ("flops", "reads", "writes", "derived")),
+    (_WORK, ("flops", "reads", "writes", "derived", "derived_of")),
     (_PIPE, ("pipe", "multiplies")),
     (_TOLERANCE, ("tolerance",)),
     (_MAGNITUDE, ("magnitude",)),

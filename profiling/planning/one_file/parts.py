@@ -47,6 +47,10 @@ _PROVIDERS = {
 }
 _MODES = ("default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagraphs")
 _BY_FILE = re.compile(r"([^:()]+\.py):([A-Za-z_]\w*)")
+_STALE = (
+    "its REFERENCE, SIZES, INPUTS or OUTPUTS were edited after FLOPS, READS and WRITES were derived of them; "
+    "correct these three, then delete DERIVED and DERIVED_OF"
+)
 
 
 class Entry(Struct, frozen=True):
@@ -73,6 +77,7 @@ class Parts(Struct, frozen=True):
     files: KernelFiles  # all that a hash is made of
     names: dict[str, tuple[str, ...]]  # by stem, the files behind an implementation
     judge: str
+    warning: str = ""  # a clause
 
 
 def read_parts(path: Path) -> Parts:
@@ -129,18 +134,25 @@ def _read_parts(path: Path) -> Parts:
     judging = reference_entry(path, form, spec.inputs, spec.outputs, reference_line)
     if judging.offer:
         other = form.reference.strip().rpartition(":")[0]
-        contents.setdefault(other, read_file(Path(judging.file)))
-        shown: tuple[str, ...] = (other,)
+        file = Path(judging.file)
+        needed = {other: read_file(file)}
+        for name, found in beside(file.parent, [*needed.values()]).items():
+            needed.setdefault(str(Path(other).parent / name), found)
+        contents = {**needed, **contents}
+        shown = tuple(needed)
     else:
         shown = (path.name,)
     judge = _digest(form.reference, *(contents[name] for name in shown if judging.offer))
-    eager = (Implementation(spec.name, Provider.EAGER, "", judge),)
-    modes = tuple(Implementation(spec.name, Provider.COMPILE, mode, judge) for mode in _MODES)
+    # The reference takes all sizes, but where work was derived as numbers nobody knows it at others.
+    domain = spec_domain(form, spec) if form.is_fixed else ""
+    eager = (Implementation(spec.name, Provider.EAGER, "", judge, domain),)
+    modes = tuple(Implementation(spec.name, Provider.COMPILE, mode, judge, domain) for mode in _MODES)
     for one in (*eager, *modes):
         entries[one.stem], names[one.stem] = judging, shown
     entries[REFERENCE] = judging
     files = KernelFiles(path.parent, contents, {})
-    return Parts(spec, (*eager, *modes, *implementations), entries, files, names, judge)
+    warning = _STALE if form.is_stale else ""
+    return Parts(spec, (*eager, *modes, *implementations), entries, files, names, judge, warning)
 
 
 def offers_of(name: str, source: str) -> tuple[Offer, ...]:
@@ -186,7 +198,7 @@ def _spec(path: Path, form: Form) -> KernelSpec:
         axes=tuple(Axis(name, name, minimum=1) for name in form.sizes),
         inputs=inputs,
         outputs=outputs,
-        work=WorkFormula(form.flops, form.reads, form.writes, form.derived),
+        work=WorkFormula(form.flops, form.reads, form.writes, "" if form.is_stale else form.derived),
         tolerance=Tolerance(*(tolerance[dtype] for dtype in Dtype)),
         presets=(Preset(PRESET, form.sizes),),
         odd_sizes=form.odd_sizes,

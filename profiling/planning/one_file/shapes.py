@@ -91,7 +91,10 @@ def stated(words: Sequence[str], offer: Offer) -> Tensors:
     dtypes = (floating,) if isinstance(floating, Dtype) else guessed_dtypes(offer)
     sizes = {name: size for size, name in axes.items()}
     return Tensors(
-        sizes, {one.name: tuple(axes[size] for size in one.shape) for one in found}, elements, dtypes
+        sizes,
+        {one.name: tuple(axes.get(size, str(size)) for size in one.shape) for one in found},
+        elements,
+        dtypes,
     )
 
 
@@ -156,11 +159,15 @@ def _read(word: str) -> _Word:
 
 
 def _axes(words: Sequence[_Word], offer: Offer) -> dict[int, str]:
-    """A name for each size: tensors of one size change together. Names that the file has come first."""
+    """A name for each size: tensors of one size change together. Names that the file has come first.
+
+    A size of 1 has none where others have: it is repeated along a dimension, and stays 1.
+    """
     axes: dict[int, str] = {}
+    is_one_repeated = any(size != 1 for one in words for size in one.shape)
 
     def name(size: int, *wishes: str) -> None:
-        if size not in axes:
+        if size not in axes and not (size == 1 and is_one_repeated):
             fallback = (f"n{number}" for number in range(1, 100))
             axes[size] = next(wish for wish in (*wishes, *fallback) if wish not in axes.values())
 

@@ -17,23 +17,47 @@ from roofscope.profiling.worker.build.own_file import call_in
 from roofscope.profiling.worker.failures import BuildError
 
 _SCALARS = {Dtype.FLOAT32: "float", Dtype.FLOAT16: "__half", Dtype.BFLOAT16: "__nv_bfloat16"}
+
+
+def _half(value: Any) -> np.uint16:
+    """The bits, because ctypes knows no type of 16 bits with a fraction."""
+    return np.float16(value).view(np.uint16)
+
+
+def _bfloat16(value: Any) -> np.uint16:
+    return np.uint16(int(torch.tensor(float(value), dtype=torch.bfloat16).view(torch.int16)) & 0xFFFF)
+
+
 _NUMBERS: dict[str, Callable[[Any], np.generic]] = {
     "bool": np.bool_,
     "char": np.int8,
+    "int8_t": np.int8,
+    "unsigned char": np.uint8,
+    "uint8_t": np.uint8,
     "short": np.int16,
+    "int16_t": np.int16,
+    "unsigned short": np.uint16,
+    "uint16_t": np.uint16,
     "int": np.int32,
     "int32_t": np.int32,
     "unsigned": np.uint32,
     "uint32_t": np.uint32,
     "long": np.int64,
+    "long long": np.int64,
     "int64_t": np.int64,
+    "ptrdiff_t": np.int64,
+    "unsigned long": np.uint64,
+    "unsigned long long": np.uint64,
     "size_t": np.uint64,
     "uint64_t": np.uint64,
-    "half": np.float16,
-    "__half": np.float16,
+    "half": _half,
+    "__half": _half,
+    "nv_bfloat16": _bfloat16,
+    "__nv_bfloat16": _bfloat16,
     "float": np.float32,
     "double": np.float64,
 }
+_QUALIFIERS = frozenset(("const", "volatile", "signed", "register", "__restrict__", "__grid_constant__"))
 
 
 @dataclass(frozen=True)
@@ -62,7 +86,15 @@ def bare_launch(entry: Entry, offer: Offer, dtype: Dtype) -> BareLaunch:
     for number, (argument, parameter) in enumerate(zip(call.args, offer.parameters, strict=True)):
         text = ast.unparse(argument)
         if not parameter.is_pointer:
-            numbers[f"_number{number}"] = number_of(parameter.type)
+            kind = _SCALARS[dtype] if offer.template in parameter.type.split() else parameter.type
+            make = number_of(kind)
+            if make is None:
+                raise BuildError(
+                    f"{where}: {offer.signature} takes {parameter.name} as {parameter.type!r}, a type whose "
+                    "numbers are not known; write it as float, double, int or another type of C.",
+                    "",
+                )
+            numbers[f"_number{number}"] = make
             text = f"_number{number}({text})"
         arguments.append(text)
     shared = f", shared_bytes={entry.shared_bytes}" if entry.shared_bytes else ""
@@ -72,15 +104,14 @@ def bare_launch(entry: Entry, offer: Offer, dtype: Dtype) -> BareLaunch:
     return BareLaunch(call_in(entry, numbers, dtype, statement, ("_program",)), kernel)
 
 
-def number_of(kind: str) -> Callable[[Any], np.generic]:
-    """What makes a number of a C type: the last word that is known of ``const unsigned int``."""
-    words = kind.replace("&", " ").split()
-    if "unsigned" in words and "long" in words:
-        return np.uint64
-    if "unsigned" in words:
-        return np.uint32
-    found = [_NUMBERS[word] for word in words if word in _NUMBERS]
-    return found[0] if found else np.int64
+def number_of(kind: str) -> Callable[[Any], np.generic] | None:
+    """What makes a number of a C type such as ``const unsigned int``; None where the type is not known."""
+    words = [word for word in kind.replace("std::", "").split() if word not in _QUALIFIERS]
+    if len(words) > 1 and "int" in words:  # of short int, unsigned int
+        words.remove("int")
+    if "unsigned" in words:  # which may stand behind: long unsigned
+        words = ["unsigned", *(word for word in words if word != "unsigned")]
+    return _NUMBERS.get(" ".join(words) or "int")
 
 
 def cdiv(size: int, by: int) -> int:

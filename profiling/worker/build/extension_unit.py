@@ -1,6 +1,9 @@
 """The C++ round a user's function of tensors: an operator of PyTorch that calls it under any name."""
 
+import ast
 import re
+
+from msgspec.structs import replace
 
 from roofscope.profiling.planning.one_file.offers import Offer
 
@@ -27,6 +30,18 @@ def unit_text(source: str, name: str, offer: Offer | None = None) -> str:
     body = f"::{offer.name}({', '.join(arguments)})"
     function = f"[]({', '.join(parameters)}) {{ return {body}; }}"
     return _UNIT.format(source=source, name=name, function=function)
+
+
+def as_called(offer: Offer, call: str) -> Offer:
+    """Without the parameters that the call leaves to their defaults, which are expressions of C++."""
+    try:
+        node = ast.parse(call.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        return offer  # the call's own build says so
+    given = len(node.args) if isinstance(node, ast.Call) else len(offer.parameters)
+    if all(parameter.default for parameter in offer.parameters[given:]):
+        return replace(offer, parameters=offer.parameters[:given])
+    return offer
 
 
 def _in_operator(kind: str) -> str:

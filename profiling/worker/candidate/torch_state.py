@@ -52,6 +52,26 @@ class TorchStates:
             _write(self._first)
 
 
+class OwnSettings:
+    """What one piece of foreign code has changed of the settings: it finds that again, and no other does."""
+
+    def __init__(self) -> None:
+        self._changed: dict[int, Any] = {}  # by place in _SETTINGS
+
+    @contextmanager
+    def applied(self) -> Generator[None]:
+        """While that code runs; afterwards all is as it was before."""
+        before = _read()
+        _write(tuple(self._changed.get(place, value) for place, value in enumerate(before)))
+        found = _read()
+        try:
+            yield
+        finally:
+            pairs = enumerate(zip(_read(), found, strict=True))
+            self._changed |= {place: now for place, (now, then) in pairs if now != then}
+            _write(before)
+
+
 def _read() -> State:
     return tuple(_value(setting) for setting in _SETTINGS)
 

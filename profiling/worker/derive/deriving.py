@@ -160,10 +160,16 @@ def _outputs(
 
 
 def _constants(question: Question, here: _Seen, dtypes: Sequence[str]) -> WorkFormula:
-    sizes = [_itemsize(one.element_at(question.dtype)) for one in question.inputs]
-    read = sum(count * size for count, size in zip(here.read_elements, sizes, strict=True))
+    """At these sizes only, yet at every element type: bytes of the workload's type are multiples of ``s``."""
+    typed, other = 0, here.captured_bytes
+    for count, tensor in zip(here.read_elements, question.inputs, strict=True):
+        if tensor.element:
+            other += count * tensor.element.itemsize
+        else:
+            typed += count
+    terms = [f"{typed}*s"] * bool(typed) + [str(other)] * bool(other)
     outputs = _outputs(here, dtypes, question.dtype)
-    return WorkFormula(str(here.flop_count), str(read + here.captured_bytes), tensor_bytes(outputs))
+    return WorkFormula(str(here.flop_count), " + ".join(terms) or "0", tensor_bytes(outputs))
 
 
 def _over_axes(
@@ -249,7 +255,3 @@ def _sentences(question: Question, here: _Seen, is_fixed: bool) -> str:
     elif question.sizes:
         found.append("The formulas hold at multiples of the sizes that they were derived at.")
     return " ".join(found)
-
-
-def _itemsize(dtype: str) -> int:
-    return int(getattr(torch, dtype).itemsize)

@@ -24,7 +24,7 @@ from roofscope.profiling.planning.one_file.call_text import is_direct
 from roofscope.profiling.planning.one_file.offers import Offer
 from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.build.contract import BuildRequest, Built, Call
-from roofscope.profiling.worker.build.extension_unit import unit_text
+from roofscope.profiling.worker.build.extension_unit import as_called, unit_text
 from roofscope.profiling.worker.build.machine_code import code_of_library
 from roofscope.profiling.worker.build.own_file import call_in
 from roofscope.profiling.worker.failures import BuildError, Unavailable
@@ -40,7 +40,7 @@ def build(request: BuildRequest) -> Built:
     capability = torch.cuda.get_device_capability(request.device) if is_on_gpu else NO_GPU
     started = time.perf_counter()
     cache = cache_folder("extensions")
-    offer = entry.offer if entry else None
+    offer = as_called(entry.offer, entry.call) if entry and entry.offer else None
     run = build_extension(source, capability, cache, offer)
     compile_s = time.perf_counter() - started
     architecture = "sm_{}{}".format(*capability) if is_on_gpu else None
