@@ -26,6 +26,7 @@ from roofscope.profiling.analysis.verdict import flags_of
 from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.paths import LIBRARY, UserPaths
 from roofscope.profiling.planning.catalog import Catalog, scan
+from roofscope.profiling.planning.file_watch import stamps_of
 from roofscope.profiling.planning.kernel_files import FileFault, printable
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype, Provider
@@ -84,6 +85,7 @@ def watch(options: WatchOptions) -> int:
     """Plan, measure, and measure again with each save; returns the exit code."""
     path, labels = choose_session(options.out), choose_labels(options.labels)
     folders = choose_folders(options.folders, is_trusted=options.trust)
+    stamps = stamps_of([LIBRARY, *folders])  # before they are read, so that no save between is missed
     catalog = scan_kernels(folders)
     device, *others = choose_devices(local_devices(), options.device)
     if others:
@@ -130,6 +132,7 @@ def watch(options: WatchOptions) -> int:
                 CeilingCache(lambda text: say(console, text)),
                 look_again=look_again,
                 folders=[kernel.folder for kernel in kernels],
+                stamps=stamps,
                 kernel_roots=folders,
                 wants=lambda one: one.stem in stems if stems else one.kernel in named,
                 labels=labels,

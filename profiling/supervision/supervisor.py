@@ -328,15 +328,16 @@ class Supervisor:
         was_renewing, self._is_renewing = self._is_renewing, False
         # Of files edited since it began to read them it is asked to read them again.
         problem = hello.problem(hello.catalog_hash if self._is_outdated else self._catalog_hash)
+        said = Banner(problem, is_edited=hello.protocol == PROTOCOL_VERSION)
         if problem and was_renewing:  # edited once more meanwhile: who edits runs again
             self._worker, self._is_outdated = _Worker.READY, True
             self._wait.end()
             self._give_up()
-            return [Banner(problem), BecameIdle()]
+            return [said, BecameIdle()]
         if problem:
             self._worker = _Worker.ENDING
             self._give_up()
-            return [Banner(problem), Send(Close()), BecameIdle()]
+            return [said, Send(Close()), BecameIdle()]
         self._worker, self._was_killed_starting = _Worker.READY, False
         self._wait.end()
         return [EnvironmentKnown(hello.environment), *self._advance(now)]
