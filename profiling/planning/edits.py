@@ -87,6 +87,8 @@ def _is_concerned(catalog: Catalog, before: _Print | None, now: _Print, saved: S
     kernel = catalog.kernel(now.implementation.kernel)
     if kernel is None:
         return False
+    if kernel.form:  # its hash holds the files that run, and no other
+        return True
     if before is None:  # also of a folder that is used only now, of which nothing was saved
         return any(path.parent == kernel.folder for path in saved.written)
     if (before.judge, before.spec) != (now.judge, now.spec):

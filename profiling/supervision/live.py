@@ -56,8 +56,8 @@ def record_live(
     """Measure the jobs, then what of them each save concerns, into a new session; until Ctrl+C or its like.
 
     ``folders`` of kernels are watched, with what our kernels share. ``stamps`` were taken before the kernels
-    were read, so that no save between is missed. The worker stays, ceilings are those of before, and of edited
-    implementations only those are measured that are wanted. Raises SessionError.
+    were read, so that no save between is missed. The worker stays, ceilings are those of before, and of
+    edited implementations only those are measured that are wanted. Raises SessionError.
     """
     if reason := refusal([device], lambda text: watch(Banner(text), None), may_share=may_share):
         return Ending.refused(reason)
