@@ -1,8 +1,8 @@
 """Which files of the kernels were saved, known by their sizes and times, when they are whole.
 
 By looking, five times a second: notices of the system (inotify and its like) are lost on network disks and in
-containers, and four hundred files take a millisecond. Nothing of a folder is opened, so that nothing of it can
-act; of a form, which names its files, it and they are read.
+containers, and four hundred files take a millisecond. Nothing of a folder is opened, so that nothing of it
+can act; a form, which names its files, and those are read.
 """
 
 import os
@@ -50,7 +50,7 @@ class Saved(NamedTuple):
 
 
 def stamps_of(roots: Iterable[Path]) -> dict[Path, Stamp]:
-    """Of the code in every kernel's folder at the roots, of a form and what runs by it, and of what we share."""
+    """Of the code in every kernel's folder at the roots, of forms and what runs by them, of what we share."""
     found: dict[Path, Stamp] = {}
     roots = list(roots)
     for path in (path for root in roots if is_form(root) for path in _files_of(root)):

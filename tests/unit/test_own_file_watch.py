@@ -54,6 +54,16 @@ def test_a_save_of_what_runs_concerns_the_files_version_alone(form: Path, name: 
     assert found.implementations[0].variant == "add"
 
 
+def test_a_file_that_python_cannot_read_is_said(form: Path) -> None:
+    edited = EditedKernels(scan([form]))
+    path = form.parent / "add.py"
+    path.write_text("def add(x, y:\n")
+    found = edited.take(scan([form]), Saved(frozenset({path})))
+    assert found.implementations == ()
+    assert len(found.said) == 1
+    assert "Python cannot read add.py" in found.said[0]
+
+
 def test_a_form_is_as_trusted_as_what_runs_by_it(form: Path) -> None:
     assert why_not_trusted([form]) == ""
     form.write_text("FILE = (")
