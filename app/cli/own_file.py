@@ -45,6 +45,16 @@ def is_file_word(word: str) -> bool:
     return Path(_split(word)[0]).suffix in SOURCES
 
 
+def choose_files(words: Sequence[str], options: FileOptions, *, is_trusted: bool) -> list[OwnFile]:
+    """Of the words those that name files; refused where options of a file have none."""
+    files = [word for word in words if is_file_word(word)]
+    if options.says_anything and not files:
+        refuse("--reference, --input, --call, --grid and --block are of a file; name it, as in `run add.py`.")
+    chosen = [choose_file(word, options, is_trusted=is_trusted) for word in files]
+    require_distinct(chosen)
+    return chosen
+
+
 def choose_file(word: str, options: FileOptions, *, is_trusted: bool) -> OwnFile:
     """The form of a file; where there is none it is made of the options, and kept. Or a refusal."""
     name, functions = _split(word)

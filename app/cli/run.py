@@ -35,7 +35,7 @@ from roofscope.app.cli.options import (
     TrustFolders,
 )
 from roofscope.app.cli.outcome_lines import OutcomeLines, shortfall
-from roofscope.app.cli.own_file import FileOptions, choose_file, is_file_word, require_distinct
+from roofscope.app.cli.own_file import FileOptions, choose_files, is_file_word
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.cli.sweeps import Drawn, check_plot, check_sizes, draw_sweeps, sweep_lines
 from roofscope.app.cli.table import print_table
@@ -226,14 +226,7 @@ def run(options: RunOptions) -> int:
     path = choose_session(options.out)
     labels = choose_labels(options.labels)
     folders = choose_folders(options.folders, is_trusted=options.trust)
-    if options.file.says_anything and not any(map(is_file_word, options.kernels)):
-        refuse("--reference, --input, --call, --grid and --block are of a file; name it, as in `run add.py`.")
-    own = [
-        choose_file(word, options.file, is_trusted=options.trust)
-        for word in options.kernels
-        if is_file_word(word)
-    ]
-    require_distinct(own)
+    own = choose_files(options.kernels, options.file, is_trusted=options.trust)
     folders += [file.form for file in own]
     catalog = scan_kernels(folders)
     names = [word for word in options.kernels if not is_file_word(word)] + [file.kernel for file in own]

@@ -19,6 +19,7 @@ from roofscope.app.cli.choice import (
     scan_kernels,
 )
 from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, refuse_unusable
+from roofscope.app.cli.own_file import FileOptions, choose_files, is_file_word
 from roofscope.app.cli.progress import make_console, progress_shown
 from roofscope.app.presentation.live_line import live_line
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
@@ -26,7 +27,10 @@ from roofscope.profiling.analysis.verdict import flags_of
 from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.paths import LIBRARY, UserPaths
 from roofscope.profiling.planning.catalog import Catalog, scan
+from roofscope.profiling.planning.file_watch import stamps_of
 from roofscope.profiling.planning.kernel_files import FileFault, printable
+from roofscope.profiling.planning.one_file.form import FormFault, is_form
+from roofscope.profiling.planning.one_file.parts import survey_form
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.planning.survey import survey
@@ -78,21 +82,36 @@ class WatchOptions(Protocol):
     def shared_gpu(self) -> bool: ...
     @property
     def keep_code(self) -> bool: ...
+    @property
+    def file(self) -> FileOptions: ...
+    @property
+    def svg(self) -> bool: ...
+    @property
+    def plot(self) -> Path | None: ...
+    @property
+    def table(self) -> object: ...
+    @property
+    def strict(self) -> bool: ...
+    @property
+    def retry_paused(self) -> bool: ...
+    @property
+    def fresh_ceilings(self) -> bool: ...
 
 
 def watch(options: WatchOptions) -> int:
     """Plan, measure, and measure again with each save; returns the exit code."""
     path, labels = choose_session(options.out), choose_labels(options.labels)
+    _refuse_what_is_not_for_it(options)
     folders = choose_folders(options.folders, is_trusted=options.trust)
+    own = choose_files(options.kernels, options.file, is_trusted=options.trust)
+    folders += [file.form for file in own]
+    stamps = stamps_of([LIBRARY, *folders])  # before they are read, so that no save between is missed
     catalog = scan_kernels(folders)
     device, *others = choose_devices(local_devices(), options.device)
     if others:
         refuse("--watch measures on one device; name it with --device.")
-    if options.as_json:
-        refuse("--watch prints a line a save, no document; leave --json out, and read the session after it.")
-    kernels, stems = choose_versions(catalog, options.kernels, options.implementations)
-    if not options.kernels:
-        refuse("--watch needs the name of a kernel, or of a version of it, such as softmax/triton_online.")
+    names = [word for word in options.kernels if not is_file_word(word)] + [file.kernel for file in own]
+    kernels, stems = choose_versions(catalog, names, options.implementations)
     jobs = make_jobs(
         kernels,
         device,
@@ -119,7 +138,10 @@ def watch(options: WatchOptions) -> int:
 
     try:
         with progress_shown(console, lines.of) as watch_run:
-            say(console, f"Watching {', '.join(printable(k.folder) for k in kernels)}; Ctrl+C ends it.")
+            say(
+                console,
+                f"Watching {', '.join(printable(k.form or k.folder) for k in kernels)}; Ctrl+C ends it.",
+            )
             ending = record_live(
                 path,
                 catalog,
@@ -129,7 +151,8 @@ def watch(options: WatchOptions) -> int:
                 lambda text: say(console, text),
                 CeilingCache(lambda text: say(console, text)),
                 look_again=look_again,
-                folders=[kernel.folder for kernel in kernels],
+                folders=[kernel.form or kernel.folder for kernel in kernels],
+                stamps=stamps,
                 kernel_roots=folders,
                 wants=lambda one: one.stem in stems if stems else one.kernel in named,
                 labels=labels,
@@ -146,6 +169,24 @@ def watch(options: WatchOptions) -> int:
         return SOME_FAILED
     say(console, f"Session:  {ending.path}")
     return DONE
+
+
+def _refuse_what_is_not_for_it(options: WatchOptions) -> None:
+    """What would be ignored: an option that does nothing looks as if it were heeded."""
+    if not options.kernels:
+        refuse("--watch needs the name of a kernel, or of a version of it, such as softmax/triton_online.")
+    if options.as_json:
+        refuse("--watch prints a line a save, no document; leave --json out, and read the session after it.")
+    given = {
+        "--svg": options.svg,
+        "--plot": options.plot is not None,
+        "--table": options.table,
+        "--strict": options.strict,
+        "--retry-paused": options.retry_paused,
+        "--fresh-ceilings": options.fresh_ceilings,
+    }
+    if words := [word for word, is_given in given.items() if is_given]:
+        refuse(f"--watch goes on until it is stopped, so that {words[0]} means nothing to it; leave it out.")
 
 
 class LiveLines:
@@ -188,8 +229,8 @@ def why_not_trusted(folders: Sequence[Path]) -> str:
     trust = Trust(UserPaths.of_user().trusted)
     for folder in folders:
         try:
-            found = survey(folder)
-        except FileFault as error:
+            found = survey_form(folder) if is_form(folder) else survey(folder)
+        except (FileFault, FormFault) as error:
             return f"{printable(folder)} cannot be read: {error}; its points stay."
         if not (found.is_own or trust.covers(found)):
             return f"Nothing of {printable(folder)} is run any more, because {whose(found)}; its points stay."

@@ -34,7 +34,7 @@ class BetweenRuns(Struct, frozen=True):
 
     @property
     def half_width(self) -> float:
-        """Half of a 95 % interval of what two runs differ by, in logarithms: one figure, which all pairs share."""
+        """Half of a 95 % interval of what two runs differ by, in logarithms: all pairs share it."""
         if not self.rows:
             return USUAL
         return min(student_t(self.rows - 1, _ALPHA) * _MIDDLE_TO_SIGMA * self.middle, _WIDEST)

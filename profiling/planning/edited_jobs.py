@@ -20,11 +20,18 @@ class EditedJobs(Struct, frozen=True):
 
 
 def edited_jobs(
-    edited: Iterable[Implementation], before: Sequence[Job], catalog: Catalog, device: str, first_id: int
+    edited: Iterable[Implementation],
+    before: Sequence[Job],
+    catalog: Catalog,
+    device: str,
+    first_id: int,
+    *,
+    as_planned: bool = False,
 ) -> EditedJobs:
     """Measure these where the jobs of before measured them, or else other versions of their kernel.
 
     Those that share a workload share a job, which is timed in turn. The work is by the spec as it is now.
+    ``as_planned``: in the quality of those jobs.
     """
     groups: dict[tuple[object, ...], tuple[Job, list[Implementation]]] = {}
     unplanned: list[Implementation] = []
@@ -55,7 +62,7 @@ def edited_jobs(
                 device=device,
                 work=work,
                 implementations=tuple(members),
-                quality=Quality.QUICK,
+                quality=job.quality if as_planned else Quality.QUICK,
             )
         )
     return EditedJobs(tuple(jobs), tuple(unplanned), tuple(dict.fromkeys(said)))

@@ -13,6 +13,7 @@ from msgspec import Struct
 from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.file_watch import Saved
 from roofscope.profiling.planning.kernel_files import FileFault, printable, read_folder
+from roofscope.profiling.planning.one_file.form import is_form
 from roofscope.profiling.planning.source_hash import JUDGE, SHARED
 from roofscope.profiling.planning.spec import Implementation, KernelSpec, Provider
 
@@ -87,6 +88,8 @@ def _is_concerned(catalog: Catalog, before: _Print | None, now: _Print, saved: S
     kernel = catalog.kernel(now.implementation.kernel)
     if kernel is None:
         return False
+    if kernel.form:  # its hash holds the files that run, and no other
+        return True
     if before is None:  # also of a folder that is used only now, of which nothing was saved
         return any(path.parent == kernel.folder for path in saved.written)
     if (before.judge, before.spec) != (now.judge, now.spec):
@@ -135,7 +138,12 @@ def _problems(catalog: Catalog, saved: Saved) -> list[str]:
     """Of the files that were saved, and of their kernels as a whole."""
     folders = {path.parent for path in saved.paths}
     places = {printable(path) for path in (*saved.written, *folders)}
-    return [f"{problem.message} Its points stay." for problem in catalog.problems if problem.path in places]
+    forms = {printable(path) for path in catalog.folders if is_form(path) and path.parent in folders}
+    return [
+        f"{problem.message} Its points stay."
+        for problem in catalog.problems
+        if problem.path in places or problem.path in forms
+    ]
 
 
 def _gone(catalog: Catalog, keys: Iterable[str], saved: Saved) -> list[str]:

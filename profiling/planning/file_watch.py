@@ -1,7 +1,8 @@
 """Which files of the kernels were saved, known by their sizes and times, when they are whole.
 
 By looking, five times a second: notices of the system (inotify and its like) are lost on network disks and in
-containers, and four hundred files take a millisecond. Nothing is opened, so that nothing of a folder can act.
+containers, and four hundred files take a millisecond. Nothing of a folder is opened, so that nothing of it
+can act; a form, which names its files, and those are read.
 """
 
 import os
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from roofscope.profiling.planning.kernel_files import CODE, FileFault, kernel_folders, names_in
+from roofscope.profiling.planning.one_file.form import FormFault, is_form, read_form
+from roofscope.profiling.planning.one_file.parts import running_files
 from roofscope.profiling.planning.source_hash import SHARED
 
 LOOK_S = 0.2  # between two looks
@@ -47,9 +50,14 @@ class Saved(NamedTuple):
 
 
 def stamps_of(roots: Iterable[Path]) -> dict[Path, Stamp]:
-    """Of the code in every kernel's folder at the roots, and of what our kernels share."""
+    """Of the code in every kernel's folder at the roots, of forms and what runs by them, of what we share."""
     found: dict[Path, Stamp] = {}
-    for folder in (SHARED, *(folder for root in roots for folder in _folders(root))):
+    roots = list(roots)
+    for path in (path for root in roots if is_form(root) for path in _files_of(root)):
+        if stamp := _stamp(path):
+            found[path] = stamp
+    folders = [folder for root in roots if not is_form(root) for folder in _folders(root)]
+    for folder in (SHARED, *folders):
         try:
             names = names_in(folder)
         except FileFault:
@@ -59,6 +67,15 @@ def stamps_of(roots: Iterable[Path]) -> dict[Path, Stamp]:
             if path.suffix in CODE and (stamp := _stamp(path)):
                 found[path] = stamp
     return found
+
+
+def _files_of(form: Path) -> list[Path]:
+    """The form and the files that run by it, as it says now."""
+    try:
+        said = read_form(form)
+        return [form, *running_files(form.parent / said.file, said.reference)]
+    except (FormFault, ValueError):  # while it is edited
+        return [form]
 
 
 def _folders(root: Path) -> list[Path]:

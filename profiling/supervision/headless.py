@@ -46,7 +46,8 @@ class HeadlessRun:
                 self.was_stopped = True
                 self._apply(self._supervisor.stop(time.monotonic()))
             else:
-                look()
+                if not self.was_stopped:  # a save that is noticed now would undo the stop
+                    look()
                 self._step()
         self._presses = 0  # one that came too late is not for the next run
 

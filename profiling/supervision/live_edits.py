@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.edited_jobs import edited_jobs
@@ -55,10 +56,35 @@ class LiveEdits:
             again = {one.key: one for one in self._left(catalog)} | again
             self._open.clear()
         found = edited_jobs(again.values(), before, catalog, device, first_id)
-        same = [f"{name} was saved as it was; its times stay." for name in edits.unchanged]
+        # Of what is being measured there may be no time yet, and it may be measured as it was saved.
+        names = () if self._open else edits.unchanged
+        same = [f"{name} was saved as it was; its times stay." for name in names]
         runs = tuple(map(Run, found.jobs))
         self.begin(runs)
         return NextRuns(runs, supersedes, found.unplanned, (*edits.said, *found.said, *same))
+
+    def given_up(
+        self,
+        catalog: Catalog,
+        before: Sequence[Job],
+        device: str,
+        first_id: int,
+        wants: Callable[[Implementation], bool] = lambda _: True,
+    ) -> NextRuns:
+        """All that was under way again, as it was planned, and with it what else was edited.
+
+        It was dropped, because files were edited before the worker read them.
+        """
+        edits = self._kernels.take(catalog, Saved())
+        jobs = self._left_jobs()
+        left = {one.key: one for one in self._left(catalog)}
+        more = [one for one in edits.implementations if wants(one) and one.key not in left]
+        self._open.clear()
+        again = edited_jobs(left.values(), jobs, catalog, device, first_id, as_planned=True)
+        others = edited_jobs(more, [*before, *jobs], catalog, device, first_id + len(again.jobs))
+        runs = tuple(map(Run, (*again.jobs, *others.jobs)))
+        self.begin(runs)
+        return NextRuns(runs, False, others.unplanned, (*edits.said, *again.said, *others.said))
 
     def begin(self, runs: Iterable[Run]) -> None:
         """These are under way."""
@@ -71,6 +97,17 @@ class LiveEdits:
     def forget(self) -> None:
         """The run is over."""
         self._open.clear()
+
+    def _left_jobs(self) -> list[Job]:
+        """Each with what of it has no outcome."""
+        keys: dict[str, set[str]] = {}
+        for number, key in self._open:
+            keys.setdefault(number, set()).add(key)
+        jobs = {job.id: job for job in self._open.values()}
+        return [
+            replace(job, implementations=tuple(one for one in job.implementations if one.key in keys[number]))
+            for number, job in jobs.items()
+        ]
 
     def _left(self, catalog: Catalog) -> Iterable[Implementation]:
         for _, key in self._open:

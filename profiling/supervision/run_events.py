@@ -77,10 +77,14 @@ class WorkerLost(Struct, frozen=True):
 
 
 class Banner(Struct, frozen=True):
-    """One sentence for the user. ``is_busy``: another worker has the device, so the run is over."""
+    """One sentence for the user. ``is_busy``: another worker has the device, so the run is over.
+
+    ``is_edited``: the worker has read other kernels than these, so that what was queued was given up.
+    """
 
     text: str
     is_busy: bool = False
+    is_edited: bool = False
 
 
 class BecameIdle(Struct, frozen=True):

@@ -17,7 +17,7 @@ The rules:
 - A worker that waits for a task when files of the kernels change reads them again before the next one.
 - What supersedes drops the queue and cancels the task in flight, but ends no worker for it.
 - Stop drops the queue and cancels the task in flight, which has 1.5 s to end; a second press kills at once.
-  After a stop an exit leaves Cancelled outcomes.
+  After a stop an exit leaves Cancelled outcomes. What is submitted before the task has ended is not taken.
 - `BecameIdle` comes once nothing is queued or in flight, but not after `close`.
 
 What happens, in which state of the worker, and what is done; ``> STATE`` is the next one:
@@ -151,6 +151,11 @@ class Supervisor:
     def is_idle(self) -> bool:
         return self._flight.task is None and not self._queue
 
+    @property
+    def _is_ending_flight(self) -> bool:
+        """Whether a stop waits for the task in flight, which what is queued now would undo."""
+        return bool(self._stopping) and self._flight.task is not None
+
     def catalog_changed(self, catalog_hash: str, kernel_roots: Iterable[str] | None = None) -> None:
         """Sources were edited, or the folders are others; the worker sees these before its next task."""
         if kernel_roots is not None:
@@ -170,7 +175,9 @@ class Supervisor:
         self._wait.patience = patience
 
     def submit(self, tasks: Iterable[Task], now: float) -> list[Effect]:
-        """Queue tasks and start working on them."""
+        """Queue tasks and start working on them; nothing, while what was stopped has not ended."""
+        if self._is_ending_flight:
+            return []
         if self.is_idle:
             self._progress = Progress(now)
             self._begun.clear()
@@ -186,6 +193,8 @@ class Supervisor:
         What is in flight ends between two stages or blocks; no worker is ended for it, as its start takes
         longer.
         """
+        if self._is_ending_flight:
+            return []
         effects = [effect for task in self._queue for effect in self._drop(task, _SUPERSEDED)]
         self._queue.clear()
         if self._flight.task is not None and not self._is_superseded:
@@ -319,15 +328,16 @@ class Supervisor:
         was_renewing, self._is_renewing = self._is_renewing, False
         # Of files edited since it began to read them it is asked to read them again.
         problem = hello.problem(hello.catalog_hash if self._is_outdated else self._catalog_hash)
+        said = Banner(problem, is_edited=hello.protocol == PROTOCOL_VERSION)
         if problem and was_renewing:  # edited once more meanwhile: who edits runs again
             self._worker, self._is_outdated = _Worker.READY, True
             self._wait.end()
             self._give_up()
-            return [Banner(problem), BecameIdle()]
+            return [said, BecameIdle()]
         if problem:
             self._worker = _Worker.ENDING
             self._give_up()
-            return [Banner(problem), Send(Close()), BecameIdle()]
+            return [said, Send(Close()), BecameIdle()]
         self._worker, self._was_killed_starting = _Worker.READY, False
         self._wait.end()
         return [EnvironmentKnown(hello.environment), *self._advance(now)]

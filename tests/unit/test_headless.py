@@ -34,3 +34,19 @@ def test_no_line_keeps_a_run_from_its_end(line: str) -> None:
     run.close()
     banners = [report.text for report in reports if isinstance(report, Banner)]
     assert any("something else than a message" in text for text in banners)
+
+
+def test_nothing_looks_for_saved_files_after_a_stop() -> None:
+    """What a look would queue undid the stop, and the run went on."""
+    looks: list[bool] = []
+    run = HeadlessRun(Supervisor([], "hash"), lambda _: None, Saying(line="b''"))
+
+    def look() -> None:
+        looks.append(run.was_stopped)
+        if len(looks) == 1:
+            run.press_stop()
+
+    run.run([Probe("ceilings", "cpu")], look)
+    run.close()
+    assert run.was_stopped
+    assert looks == [False]

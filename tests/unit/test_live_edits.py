@@ -13,6 +13,7 @@ from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.outcome import Failed, FailureKind, Measured, Stage
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.supervision.live_edits import LiveEdits
+from roofscope.profiling.supervision.protocol import Run
 from roofscope.tests.sessions import make_session, measured
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
@@ -83,6 +84,23 @@ def test_a_save_of_what_is_under_way_supersedes_it_and_keeps_what_is_left(toy: P
     assert [one.stem for one in third.runs[0].job.implementations] == ["eager"]
     live.forget()
     assert not live.is_open
+
+
+def test_what_was_given_up_is_planned_again_as_it_was_and_with_it_what_was_edited(toy: Path) -> None:
+    """A reference's save concerns all; a version is saved while the worker reads that, and all is dropped."""
+    live, before = LiveEdits(look(toy)), planned(toy, "eager", sizes=(65536, 4096))
+    live.begin(map(Run, before))
+    live.note(before[0], before[0].implementations[0])
+    catalog, _ = save(toy, "triton_a.py", "eager.py")
+    found = live.given_up(catalog, before, "cpu", 7)
+    kernel = catalog.kernel("toy")
+    assert kernel
+    first, second = (run.job for run in found.runs)
+    assert first == replace(before[1], id="job-7", implementations=(kernel.implementation("eager"),))
+    assert [one.stem for one in second.implementations] == ["triton_a"]
+    assert second.id == "job-8"
+    assert live.is_open
+    assert live.saved(catalog, Saved(frozenset({toy / "eager.py"})), before, "cpu", 9).said == ()
 
 
 def test_sizes_that_a_spec_no_longer_takes_are_said(toy: Path) -> None:

@@ -1,5 +1,6 @@
 """The supervisor as a pure machine: what happened goes in, what to do comes out."""
 
+from collections.abc import Callable
 from unittest.mock import ANY
 
 import msgspec
@@ -42,6 +43,7 @@ from roofscope.profiling.supervision.protocol import (
     Renew,
     Run,
     StageStarted,
+    Task,
     TaskDone,
     TraceReady,
 )
@@ -283,6 +285,21 @@ def test_what_supersedes_cancels_the_task_in_flight_and_ends_no_worker() -> None
     assert sent(effects) == [Renew()]
     assert sent(supervisor.feed(hello("edited"), now=32.0)) == [Run(job(3, (TRITON,)))]
     assert sent(supervisor.supersede([Run(job(4, (TRITON,)))], now=33.0)) == [Cancel("job-3")]
+
+
+@pytest.mark.parametrize("queue", [Supervisor.submit, Supervisor.supersede])
+def test_a_save_that_is_noticed_after_a_stop_does_not_undo_it(
+    queue: Callable[[Supervisor, list[Task], float], list[Effect]],
+) -> None:
+    supervisor = started(job(1, (EAGER, TRITON)))
+    supervisor.stop(now=2.0)
+    supervisor.catalog_changed("edited")
+    assert queue(supervisor, [Run(job(2, (TRITON,)))], 2.3) == []
+    assert of_kind(supervisor.tick(now=2.0 + 30.0), Kill)
+    effects = supervisor.exited("killed by SIGKILL", "", now=33.0)
+    assert {type(outcome) for _, outcome in recorded(effects)} == {Cancelled}
+    assert of_kind(effects, BecameIdle)
+    assert not of_kind(effects, Spawn)
 
 
 def test_what_is_superseded_is_not_tried_again_after_the_loss_of_its_worker() -> None:

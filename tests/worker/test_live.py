@@ -8,10 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
+from roofscope.profiling.planning.file_watch import Stamps, stamps_of
 from roofscope.profiling.planning.plan import SizeChoice, plan_jobs
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.outcome import Cancelled, Failed, FailureKind, Measured, Stage
@@ -22,7 +24,7 @@ from roofscope.profiling.supervision import live
 from roofscope.profiling.supervision.live import record_live
 from roofscope.profiling.supervision.recorder import Gain
 from roofscope.profiling.supervision.recording import Ending
-from roofscope.profiling.supervision.run_events import Progressed, RunEvent
+from roofscope.profiling.supervision.run_events import Banner, Progressed, RunEvent
 from roofscope.profiling.supervision.target import LocalTarget
 from roofscope.profiling.worker.server import forget_imports
 from roofscope.tests.worker.test_command_line import CHECKOUT, keep_ceilings
@@ -53,10 +55,14 @@ def watch(
     toy: Path,
     act: Callable[[RunEvent, Gain | None], None],
     look_again: Callable[[], Catalog | str] | None = None,
+    *,
+    catalog: Catalog | None = None,
+    stamps: Stamps | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> tuple[Ending, list[str]]:
     """Measure the toy's eager version and go on with what ``act`` does at each report, until it stops it."""
     roots, said = [toy.parent], list[str]()
-    catalog = scan([LIBRARY, *roots])
+    catalog = catalog or scan([LIBRARY, *roots])
     kernel = catalog.kernel("toy")
     assert kernel
     sizes = [SizeChoice("small")]
@@ -67,10 +73,11 @@ def watch(
         CPU,
         jobs,
         act,
-        said.append,
+        say or said.append,
         CeilingCache(print, toy.parent / "ceilings"),
         look_again=look_again or (lambda: scan([LIBRARY, *roots])),
         folders=[toy],
+        stamps=stamps,
         kernel_roots=roots,
     )
     return ending, said
@@ -226,3 +233,63 @@ def test_run_watch_prints_a_line_a_save_until_it_is_stopped(toy: Path, tmp_path:
         process.wait()
         process.stdout.close()
     assert len(load(tmp_path / "a.roofscope").points) == 3
+
+
+def test_a_save_before_the_files_are_watched_is_not_missed(toy: Path) -> None:
+    """Between the scan and the worker's start lie devices, questions and a new session."""
+    stamps, catalog = stamps_of([toy.parent]), scan([LIBRARY, toy.parent])
+    points: list[Point] = []
+    text = "def run(x):\n    return x + x\n"
+
+    def act(_: RunEvent, gained: Gain | None) -> None:
+        if isinstance(gained, Point):
+            points.append(gained)
+            stop()
+
+    (toy / "eager.py").write_text(text)
+    watch(toy, act, catalog=catalog, stamps=stamps)
+    assert [type(point.outcome) for point in points] == [Measured]
+    found = scan([LIBRARY, toy.parent]).kernel("toy")
+    assert found
+    assert points[0].implementation == found.implementation("eager")
+
+
+def test_what_a_worker_read_otherwise_is_planned_again_even_if_no_save_is_seen(toy: Path) -> None:
+    """Saved before it is watched, and so never noticed: the plan is not lost, nor its quality."""
+    catalog = scan([LIBRARY, toy.parent])
+    (toy / "eager.py").write_text("def run(x):\n    return x + x\n")
+    banners: list[Banner] = []
+    points: list[Point] = []
+
+    def act(report: RunEvent, gained: Gain | None) -> None:
+        if isinstance(report, Banner):
+            banners.append(report)
+            stop()
+        if isinstance(gained, Point):
+            points.append(gained)
+            stop()
+
+    watch(toy, act, catalog=catalog)
+    assert banners == []
+    assert [type(point.outcome) for point in points] == [Measured]
+    assert points[0].job.id == "job-2"
+
+
+def test_kernels_that_a_worker_never_reads_alike_are_said_and_not_tried_for_ever(toy: Path) -> None:
+    catalog = replace(scan([LIBRARY, toy.parent]), hash="another")
+
+    def again() -> Catalog:
+        if len(STARTS) > 20:
+            stop()
+        return catalog
+
+    said: list[str] = []
+
+    def say(text: str) -> None:
+        said.append(text)
+        stop()
+
+    watch(toy, lambda _event, _gain: None, again, catalog=catalog, say=say)
+    assert len(said) == 1
+    assert "differ from those here" in said[0]
+    assert len(STARTS) < 20
