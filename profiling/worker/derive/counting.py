@@ -102,7 +102,7 @@ class Count(TorchDispatchMode):
         self.matrix_flops += flops
 
     def note_returned(self, outputs: Iterable[torch.Tensor]) -> None:
-        """A result that is a view of an input is copied by whoever computes it: that part is read, too."""
+        """A result that is a view of an input must be copied to be computed: that part is read, too."""
         for tensor in outputs:
             if (number := self._by_storage.get(_storage(tensor))) is not None:
                 self._note_piece(number, tensor)
