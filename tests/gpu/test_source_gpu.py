@@ -36,6 +36,7 @@ def said() -> dict[str, tuple[Measured, set[CodeKind]]]:
         keeps_code=True,
     )
     events: list[object] = []
+    torch.zeros(1, device=DEVICE.id)  # makes the context that a worker has by then
     with torch.cuda.device(DEVICE.id):
         JobExecutor(job, CATALOG, Instruments(DEVICE), own_process, events.append, lambda: None).run()
     kinds = {
