@@ -49,7 +49,8 @@ class HeadlessRun:
                 if not self.was_stopped:  # a save that is noticed now would undo the stop
                     look()
                 self._step()
-        self._presses = 0  # one that came too late is not for the next run
+        self.was_stopped |= self._presses > 0  # one that came too late for a step is a stop all the same,
+        self._presses = 0  # and not one of the next run
 
     def add(self, tasks: Iterable[Task]) -> None:
         """Within a run: do these as well."""

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -38,6 +38,14 @@ class Counted(LocalTarget, frozen=True):
     def argv(self) -> tuple[str, ...]:
         STARTS.append(None)
         return super().argv()
+
+
+@pytest.fixture(autouse=True)
+def in_the_foreground() -> Generator[None]:
+    """As in a terminal: tests that run in the background inherit an ignored SIGINT, and Ctrl+C is one."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True)
