@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from msgspec import Struct
 from rich.console import Console
 
 from roofscope.app.cli.choice import (
@@ -14,10 +13,7 @@ from roofscope.app.cli.choice import (
     choose_folders,
     choose_labels,
     choose_session,
-    choose_sizes,
-    choose_versions,
     file_of_each,
-    make_jobs,
     one_of,
     scan_kernels,
 )
@@ -35,8 +31,9 @@ from roofscope.app.cli.options import (
     TrustFolders,
 )
 from roofscope.app.cli.outcome_lines import OutcomeLines, shortfall
-from roofscope.app.cli.own_file import FileOptions, choose_files, is_file_word
+from roofscope.app.cli.own_file import FileOptions, choose_files
 from roofscope.app.cli.progress import make_console, progress_shown
+from roofscope.app.cli.run_options import RunOptions, choose_plan, know_origins
 from roofscope.app.cli.sweeps import Drawn, check_plot, check_sizes, draw_sweeps, sweep_lines
 from roofscope.app.cli.table import print_table
 from roofscope.app.presentation.files import why_unwritable, write_file
@@ -46,44 +43,13 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.paths import is_file
 from roofscope.profiling.planning.plan import Quality, Regime
-from roofscope.profiling.planning.spec import Dtype, Provider
+from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.protocol import Run
 from roofscope.profiling.supervision.recorder import Gain
 from roofscope.profiling.supervision.recording import Ceilings, record
-
-
-class RunOptions(Struct, frozen=True):
-    """What the user asks for, as it was written."""
-
-    kernels: Sequence[str] = ()
-    providers: Sequence[Provider] = ()
-    implementations: Sequence[str] = ()
-    all_modes: bool = False
-    dtypes: Sequence[Dtype] = ()
-    sizes: Sequence[str] = ()
-    presets: Sequence[str] = ()
-    device: str | None = None
-    quality: Quality = Quality.QUICK
-    regime: Regime = Regime.BURST
-    fresh_ceilings: bool = False
-    folders: Sequence[Path] = ()
-    trust: bool = False
-    labels: Sequence[str] = ()
-    out: Path | None = None
-    svg: bool = False
-    plot: Path | None = None
-    table: bool = False
-    strict: bool = False
-    as_json: bool = False
-    patience: float = 1.0
-    retry_paused: bool = False
-    shared_gpu: bool = False
-    keep_code: bool = False
-    file: FileOptions = FileOptions()
-    watch: bool = False
 
 
 def command(
@@ -229,23 +195,10 @@ def run(options: RunOptions) -> int:
     own = choose_files(options.kernels, options.file, is_trusted=options.trust)
     folders += [file.form for file in own]
     catalog = scan_kernels(folders)
-    names = [word for word in options.kernels if not is_file_word(word)] + [file.kernel for file in own]
     devices = choose_devices(local_devices(), options.device)
     pictures = _pictures(options, path, devices)
     device = devices[0]  # several are of one kind, and the plan is the same for each
-    kernels, stems = choose_versions(catalog, names, options.implementations)
-    jobs = make_jobs(
-        kernels,
-        device,
-        providers=options.providers,
-        implementations=stems,
-        all_modes=options.all_modes,
-        dtypes=options.dtypes,
-        sizes=choose_sizes(options.sizes, options.presets, device),
-        quality=options.quality,
-        regime=options.regime,
-        keeps_code=options.keep_code,
-    )
+    jobs = choose_plan(options, catalog, own, device).jobs
     if options.plot or options.table:
         check_sizes(jobs)
     console = make_console(stderr=options.as_json)
@@ -258,7 +211,7 @@ def run(options: RunOptions) -> int:
             return None
         if judged.origin(gained.origin) is None:
             with suppress(SessionError):  # the watch hears what befell the file
-                _learn(judged)
+                know_origins(judged)
         return lines.of(gained)
 
     try:
@@ -304,16 +257,6 @@ def _pictures(options: RunOptions, path: Path, devices: Sequence[Device]) -> dic
         if options.plot in pictures.values():
             refuse(f"{options.plot} is where --svg draws the roofline; give --plot another name.")
     return pictures
-
-
-def _learn(judged: Session) -> None:
-    """What the file knows when a device's first point comes: its worker's environment, ceilings of before.
-
-    New ceilings are measured after all points.
-    """
-    known = load(judged.path)
-    judged.origins = known.origins
-    judged.ceilings, judged.ceiling_origins = known.ceilings, known.ceiling_origins
 
 
 def _report(console: Console, session: Session, options: RunOptions, drawn: Drawn, *, planned: int) -> int:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,14 +12,12 @@ from roofscope.app.cli.choice import (
     choose_folders,
     choose_labels,
     choose_session,
-    choose_sizes,
-    choose_versions,
-    make_jobs,
     scan_kernels,
 )
 from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, refuse_unusable
-from roofscope.app.cli.own_file import FileOptions, choose_files, is_file_word
+from roofscope.app.cli.own_file import choose_files
 from roofscope.app.cli.progress import make_console, progress_shown
+from roofscope.app.cli.run_options import RunOptions, choose_plan, know_origins
 from roofscope.app.presentation.live_line import live_line
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import flags_of
@@ -31,74 +28,17 @@ from roofscope.profiling.planning.file_watch import stamps_of
 from roofscope.profiling.planning.kernel_files import FileFault, printable
 from roofscope.profiling.planning.one_file.form import FormFault, is_form
 from roofscope.profiling.planning.one_file.parts import survey_form
-from roofscope.profiling.planning.plan import Quality, Regime
-from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.planning.survey import survey
 from roofscope.profiling.planning.trust import Trust, whose
 from roofscope.profiling.results.outcome import Cancelled
 from roofscope.profiling.results.session import Point, Session
-from roofscope.profiling.results.session_reader import SessionError, load
+from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.live import record_live
 from roofscope.profiling.supervision.recorder import Gain
 
 
-class WatchOptions(Protocol):
-    """What of the options of ``run`` a watch heeds."""
-
-    @property
-    def kernels(self) -> Sequence[str]: ...
-    @property
-    def providers(self) -> Sequence[Provider]: ...
-    @property
-    def implementations(self) -> Sequence[str]: ...
-    @property
-    def all_modes(self) -> bool: ...
-    @property
-    def dtypes(self) -> Sequence[Dtype]: ...
-    @property
-    def sizes(self) -> Sequence[str]: ...
-    @property
-    def presets(self) -> Sequence[str]: ...
-    @property
-    def device(self) -> str | None: ...
-    @property
-    def quality(self) -> Quality: ...
-    @property
-    def regime(self) -> Regime: ...
-    @property
-    def folders(self) -> Sequence[Path]: ...
-    @property
-    def trust(self) -> bool: ...
-    @property
-    def labels(self) -> Sequence[str]: ...
-    @property
-    def out(self) -> Path | None: ...
-    @property
-    def as_json(self) -> bool: ...
-    @property
-    def patience(self) -> float: ...
-    @property
-    def shared_gpu(self) -> bool: ...
-    @property
-    def keep_code(self) -> bool: ...
-    @property
-    def file(self) -> FileOptions: ...
-    @property
-    def svg(self) -> bool: ...
-    @property
-    def plot(self) -> Path | None: ...
-    @property
-    def table(self) -> object: ...
-    @property
-    def strict(self) -> bool: ...
-    @property
-    def retry_paused(self) -> bool: ...
-    @property
-    def fresh_ceilings(self) -> bool: ...
-
-
-def watch(options: WatchOptions) -> int:
+def watch(options: RunOptions) -> int:
     """Plan, measure, and measure again with each save; returns the exit code."""
     path, labels = choose_session(options.out), choose_labels(options.labels)
     _refuse_what_is_not_for_it(options)
@@ -110,20 +50,7 @@ def watch(options: WatchOptions) -> int:
     device, *others = choose_devices(local_devices(), options.device)
     if others:
         refuse("--watch measures on one device; name it with --device.")
-    names = [word for word in options.kernels if not is_file_word(word)] + [file.kernel for file in own]
-    kernels, stems = choose_versions(catalog, names, options.implementations)
-    jobs = make_jobs(
-        kernels,
-        device,
-        providers=options.providers,
-        implementations=stems,
-        all_modes=options.all_modes,
-        dtypes=options.dtypes,
-        sizes=choose_sizes(options.sizes, options.presets, device),
-        quality=options.quality,
-        regime=options.regime,
-        keeps_code=options.keep_code,
-    )
+    kernels, stems, jobs = choose_plan(options, catalog, own, device)
     console = make_console()
     lines = LiveLines(Session(path, "", device=device, specs={k.spec.name: k.spec for k in kernels}), catalog)
     named = {kernel.spec.name for kernel in kernels}
@@ -171,7 +98,7 @@ def watch(options: WatchOptions) -> int:
     return DONE
 
 
-def _refuse_what_is_not_for_it(options: WatchOptions) -> None:
+def _refuse_what_is_not_for_it(options: RunOptions) -> None:
     """What would be ignored: an option that does nothing looks as if it were heeded."""
     if not options.kernels:
         refuse("--watch needs the name of a kernel, or of a version of it, such as softmax/triton_online.")
@@ -214,9 +141,7 @@ class LiveLines:
         session = self._session
         if session.origin(point.origin) is None:
             with suppress(SessionError):  # the watch hears what befell the file
-                known = load(session.path)
-                session.origins = known.origins
-                session.ceilings, session.ceiling_origins = known.ceilings, known.ceiling_origins
+                know_origins(session)
         kernel = self.catalog.kernel(point.implementation.kernel)
         found = kernel.implementation(point.implementation.stem) if kernel else None
         if kernel and found and found == point.implementation:

@@ -53,7 +53,7 @@ def test_nothing_looks_for_saved_files_after_a_stop() -> None:
 
 
 def test_a_stop_that_comes_with_the_last_report_is_heard() -> None:
-    """It was forgotten with the run, and a watch that waits for saves after it waited for ever."""
+    """It was forgotten with the run, and a watch, which waits for saves after it, never ended."""
 
     run = HeadlessRun(Supervisor([], "hash"), lambda _: run.press_stop(), Saying(line="b''"))
     run.run([])  # whose only report is the last one
