@@ -5,6 +5,7 @@ import functools
 import importlib.util
 import os
 import runpy
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ from roofscope.profiling.supervision import supervisor  # noqa: E402
 from roofscope.tests.kernels import interpreter  # noqa: E402
 from roofscope.tests.leaks import Running  # noqa: E402
 
+# A shell's background job ignores Ctrl+C, and so would the programs that tests start and stop.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # What a test writes need not survive a power cut, for which a disk takes 40 ms a commit.
 session_writer.SYNCHRONOUS = "OFF"
 

@@ -10,11 +10,11 @@ from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from roofscope.app.presentation.roofline.caption import device_text
-from roofscope.app.window import long_lived
 from roofscope.app.window.activity_log import ActivityLog
 from roofscope.app.window.availability import Availability
 from roofscope.app.window.background import Background
 from roofscope.app.window.chart.roofline_chart import RooflineChart
+from roofscope.app.window.collecting import Collector, set_aside
 from roofscope.app.window.commands import Actions, CommandId
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.device_source import DeviceSource
@@ -114,6 +114,7 @@ class Application(QObject):
         kernel_roots: tuple[Path, ...],
     ) -> None:
         super().__init__()
+        self._collector = Collector(self)
         self._paths = paths
         self.source = self._source = source
         self.availability = Availability()
@@ -129,7 +130,7 @@ class Application(QObject):
         self.table = PointTable(self.model, self)
         self.shown = ShownPoints(self.model, self, self.table.text_of, self.table.numbers_kept)
         self.table.texts_known.connect(self.shown.read_again)
-        self.table.filled.connect(long_lived.set_aside)
+        self.table.filled.connect(set_aside)
         self.log = ActivityLog(self)
         self.link = WorkerLink(Supervisor(self.folders.root_names, catalog.hash), target, self)
         self.fleet = FleetLink(self._new_link, lambda devices: members_of(devices, target), self)
@@ -219,7 +220,7 @@ class Application(QObject):
         self.folders.give_up()
         self.background.finish()
         self._source.close()
-        long_lived.take_back()
+        self._collector.end()
 
     def _notice(self, text: str) -> None:
         self.panes.cards.notice(text)
@@ -311,8 +312,8 @@ class Application(QObject):
         self.window.layout_chosen.connect(self._layout_chosen)
         controller.session_changed.connect(self._tell_device)
         self.model.environment_changed.connect(self._tell_device)
-        self.model.replaced.connect(long_lived.set_aside)
-        panes.chart.gathered.connect(long_lived.set_aside)
+        self.model.replaced.connect(set_aside)
+        panes.chart.gathered.connect(set_aside)
         self._restyle()
         self._tell_reasons()
 

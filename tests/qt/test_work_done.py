@@ -1,18 +1,19 @@
 """What the window does for a crowd of points, counted: how long it takes is for benchmarks."""
 
 import gc
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.search_text import is_found
 from roofscope.app.presentation.tokens import LIGHT
 from roofscope.app.presentation.view_filter import ViewFilter, search_text
-from roofscope.app.window import long_lived
 from roofscope.app.window.application import Application
 from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.selection import Selection
@@ -164,8 +165,30 @@ def test_a_sort_is_one_sort(application: Application, monkeypatch: pytest.Monkey
 def test_the_collector_passes_over_a_session_until_the_window_closes(application: Application) -> None:
     application.model.replace(crowded(4))
     assert gc.get_freeze_count() > 480
-    long_lived.take_back()
+    application.window.close()
     assert gc.get_freeze_count() == 0
+    assert gc.isenabled()
+
+
+def test_no_widget_dies_in_another_thread(application: Application, qtbot: QtBot) -> None:
+    """Python collects in the thread that makes the next object, and Qt ends the program then."""
+    ended_in: list[threading.Thread] = []
+
+    def make_many() -> list[list[int]]:
+        return [[number] for number in range(100_000)]
+
+    class Cyclic(QWidget):
+        def __del__(self) -> None:
+            ended_in.append(threading.current_thread())
+
+    widget = Cyclic()
+    widget.itself = widget  # type: ignore[attr-defined]
+    del widget
+    made: list[list[list[int]]] = []
+    application.background.ask(make_many, made.append)
+    qtbot.waitUntil(lambda: bool(made), timeout=60_000)
+    qtbot.waitUntil(lambda: bool(ended_in), timeout=60_000)
+    assert ended_in == [threading.main_thread()]
 
 
 def test_a_first_pin_does_not_read_the_file_again(
