@@ -1,7 +1,7 @@
 """The training step by our kernels, each joined with its gradient into a call that autograd knows.
 
-Formula: that of layer norm, GELU, weighted sum and their gradients, 52 rows cols FLOP; about 11 rows cols s
-bytes, where 2 rows cols s are compulsory.
+Formula: that of layer norm, GELU, weighted sum and their gradients, 52 rows cols FLOP; 13 rows cols s bytes
+and those of the statistics, which the layer norm's gradient finds again, where 2 rows cols s are compulsory.
 Mapping: those of layer_norm/triton_registers, gelu/triton_sigmoid, weighted_sum/triton_row_tiles and of the
 gradients that stand beside them. PyTorch has the loss.
 Lesson: every kernel is near its roof and the step is not: between two of them lies memory. Fast parts do not
