@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from roofscope.app.presentation.source.highlight import highlighted
+from roofscope.app.presentation.source.sheet import Ground, Sheet, SheetLine
 from roofscope.app.presentation.source.texts import SourceText, files_of, shown_text
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.story import Lines, Step
@@ -40,6 +42,22 @@ def excerpt_of(
     files = [shown_text(file.name, file.text) for file in kernel.sources(implementation)]
     found = find(files, step.lines)
     return Excerpt(found.source, found.first, found.last, is_of_today=True) if found else None
+
+
+def sheet_of_excerpt(excerpt: Excerpt) -> Sheet:
+    """The whole file, with the excerpt's lines pointed at."""
+    words = highlighted(excerpt.source)
+    return Sheet(
+        tuple(
+            SheetLine(
+                text,
+                number,
+                Ground.POINTED_AT if excerpt.first <= number <= excerpt.last else Ground.PLAIN,
+                words[number - 1],
+            )
+            for number, text in enumerate(excerpt.source.lines, 1)
+        )
+    )
 
 
 def find(files: Sequence[SourceText], wanted: Lines) -> Excerpt | None:
