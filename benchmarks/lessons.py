@@ -2,8 +2,8 @@
 
     python3 main.py -m roofscope.benchmarks.lessons [KERNEL ...] --session FILE
 
-Progress goes to stderr. Where FILE lies in assets/sessions, `roofscope lesson --write docs/lessons` then makes
-the pages again: each takes the session there that has the most of its steps. Needs a CUDA GPU.
+Progress goes to stderr. Where FILE lies in assets/sessions, `roofscope lesson --write docs/lessons` then
+makes the pages again: each takes the session there that has the most of its steps. Needs a CUDA GPU.
 """
 
 import argparse

@@ -12,14 +12,14 @@ from roofscope.app.cli.run_options import RunOptions, choose_plan
 from roofscope.app.presentation.lesson.check import check
 from roofscope.app.presentation.lesson.shelf import Shelved, shelf_of
 from roofscope.benchmarks.lessons import job_of
-from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.sessions import DEVICE
 
 DOCS = Path(__file__).parents[2] / "docs" / "lessons"
-SHELF = shelf_of(scan().kernels)
+CATALOG = scan()
+SHELF = shelf_of(CATALOG.kernels)
 FIRST = SHELF.stories[0]
 
 Call = Callable[[list[str]], int]
@@ -56,10 +56,10 @@ def test_the_run_of_a_page_is_the_plan_of_its_steps(one: Shelved) -> None:
         dtypes=[Dtype(name) for name in options["dtype"]],
         sizes=options["size"],
     )
-    [job] = choose_plan(asked, scan(), (), DEVICE).jobs
+    [job] = choose_plan(asked, CATALOG, (), DEVICE).jobs
     assert {found.stem for found in job.implementations} == {"eager", *one.story.stems}
     assert (job.workload.dtype, job.workload.sizes) == (one.story.dtype, one.story.sizes)
-    recorded = job_of(one, DEVICE, job.id)
+    recorded = job_of(one, DEVICE, 1)
     assert (recorded.workload, recorded.implementations) == (job.workload, job.implementations)
 
 
@@ -68,7 +68,7 @@ def test_an_exercise_begins_with_a_folder_that_is_a_kernel(one: Shelved, call: C
     begin, run, checking = blocks(one)[1]
     assert call(begin) == 0
     assert call(begin) == 2  # what is there stays
-    kernel = scan([LIBRARY, tmp_path / "my-kernels"]).kernel(one.story.kernel)
+    kernel = scan([tmp_path / "my-kernels"]).kernel(one.story.kernel)
     assert kernel
     assert kernel.folder == tmp_path / "my-kernels" / one.story.kernel
     options = _parsed(run)

@@ -35,7 +35,7 @@ _READING = "Reading the lessons..."
 _NO_LINES = "This step names no lines."
 _COLUMNS = ("Step", "Time", "Of roof")
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_WIDTHS = (330, 440, 530)
+_WIDTHS = (370, 370, 470)
 
 
 class LessonPane(QWidget):
@@ -60,6 +60,7 @@ class LessonPane(QWidget):
         self._kernel = ""  # whose lesson is shown; "": the first that the session knows of
         self._asked = 0
         self._is_in_view, self._is_stale = False, True
+        self._is_following = True  # the selected point, to its step; else the step that was chosen stays
         self.choice = choice_box("Lesson", "Whose lesson is shown")
         self.before = QPushButton("Back")
         self.next = QPushButton("Next lesson")
@@ -106,7 +107,7 @@ class LessonPane(QWidget):
         for each in (self.steps, self.text, self.code):
             columns.addWidget(each)
         columns.setSizes(list(_WIDTHS))
-        for at, stretch in enumerate((3, 4, 5)):
+        for at, stretch in enumerate((4, 4, 5)):
             columns.setStretchFactor(at, stretch)
         column = QVBoxLayout(self._body)
         column.setContentsMargins(0, 0, 0, 0)
@@ -126,7 +127,7 @@ class LessonPane(QWidget):
         self.choice.activated.connect(lambda index: self.show_lesson(self._at(index)))
         self.before.clicked.connect(lambda: self._move(-1))
         self.next.clicked.connect(lambda: self._move(1))
-        self.steps.currentItemChanged.connect(self._turn)
+        self.steps.currentItemChanged.connect(self._turn_by_hand)
         self.steps.itemClicked.connect(self._select)
         self.steps.itemActivated.connect(self._select)
         self.text.check_asked.connect(self._check)
@@ -153,7 +154,7 @@ class LessonPane(QWidget):
         """A point of a kernel with a story turns to it, and to its step."""
         point = self._selected()
         if point and (self._shelf is None or self._shelf.of(point.implementation.kernel)):
-            self._kernel = point.implementation.kernel
+            self._kernel, self._is_following = point.implementation.kernel, True
             self._refresh()
 
     def _selected(self) -> Point | None:
@@ -215,7 +216,8 @@ class LessonPane(QWidget):
         self.steps.addTopLevelItem(QTreeWidgetItem(["Exercise", "", ""]))
         selected = self._selection.number
         rows = [row for row, step in enumerate(view.steps) if step.point and step.point.number == selected]
-        row = kept if kept in rows or not rows else rows[0]
+        row = rows[0] if rows and kept not in rows and self._is_following else kept
+        self._is_following = False
         if item := self.steps.topLevelItem(min(row, len(view.steps))):
             self.steps.setCurrentItem(item)
         self.steps.blockSignals(False)
@@ -230,7 +232,12 @@ class LessonPane(QWidget):
         row = self._row()
         return self._view.steps[row] if self._view and row < len(self._view.steps) else None
 
-    def _turn(self, *_: object) -> None:
+    def _turn_by_hand(self, *_: object) -> None:
+        """What is asked for in the background goes by this choice, and no more by the selected point."""
+        self._is_following = False
+        self._turn()
+
+    def _turn(self) -> None:
         """Show the current step, or the exercise."""
         view, step = self._view, self._step()
         if view is None:
@@ -239,14 +246,14 @@ class LessonPane(QWidget):
             self.text.show_exercise(view)
         else:
             self.text.show_step(view, step)
-        shown = step or view.steps[-1]
+        shown = step or _beginning(view)
         excerpt = shown.excerpt
         if excerpt is None:
             self.code.show_content(_NO_LINES)
             return
 
         def show(sheet: Sheet) -> None:
-            if self._view is view and (self._step() or view.steps[-1]) is shown:
+            if self._view is view and (self._step() or _beginning(view)) is shown:
                 self.code.show_content(sheet)
                 self.code.view.go_to(excerpt.first - 1)
 
@@ -269,6 +276,12 @@ def _chosen(shelf: Shelf, wanted: str, in_session: set[str]) -> Shelved | None:
     """The lesson asked for, else the first that the session has points of, else the first."""
     known = (one for one in shelf.stories if one.story.kernel in in_session)
     return shelf.of(wanted) or next(known, None) or next(iter(shelf.stories), None)
+
+
+def _beginning(view: StoryView) -> StepView:
+    """The step that the exercise begins with: beside the task its lines stand, and not the answer."""
+    start = view.story.exercise.start
+    return next((step for step in view.steps if step.step.implementation == start), view.steps[0])
 
 
 def _step_item(step: StepView) -> QTreeWidgetItem:

@@ -45,12 +45,12 @@ class LessonText(QScrollArea):
         column.addWidget(self._looked_at)
         column.addWidget(self._figures)
         column.addWidget(self._note)
-        column.addWidget(self._command)
         checking = QHBoxLayout()
         checking.setSpacing(8)
         checking.addWidget(self.check_button, 0, Qt.AlignmentFlag.AlignTop)
         checking.addWidget(self.result, 1)
         column.addLayout(checking)
+        column.addWidget(self._command)
         column.addStretch(1)
         self.setWidget(content)
 
@@ -121,7 +121,5 @@ def _named(figure: Figure) -> str:
             return figure.text
         case "Of roof":
             return f"{figure.text} of the roof"
-        case "Speed-up":
-            return figure.text if figure.text == "baseline" else f"{figure.text} of eager's speed"
         case title:
             return f"{title.lower()}: {figure.text}"
