@@ -100,7 +100,7 @@ class LessonPane(QWidget):
         bar.addWidget(self._promise, 1)
         for button, tip in ((self.before, "The lesson before"), (self.next, "The lesson that follows")):
             button.setAccessibleName(tip)
-            button.setToolTip(tip)
+            button.setToolTip(tip_text(tip))
             bar.addWidget(button)
         columns = QSplitter(Qt.Orientation.Horizontal)
         columns.setChildrenCollapsible(False)
