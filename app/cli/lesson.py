@@ -20,7 +20,7 @@ from roofscope.app.presentation.formatting import sizes_text
 from roofscope.app.presentation.lesson.begin import begin
 from roofscope.app.presentation.lesson.check import check, goal_text
 from roofscope.app.presentation.lesson.commands import commands
-from roofscope.app.presentation.lesson.figures import StepView, StoryView, story_view
+from roofscope.app.presentation.lesson.figures import StepView, StoryView, heading, story_view
 from roofscope.app.presentation.lesson.page import outdented, pages
 from roofscope.app.presentation.lesson.shelf import Shelf, Shelved, best_view, loaded, shelf_of
 from roofscope.profiling.paths import SUFFIX, UserPaths
@@ -166,10 +166,10 @@ def _print_figures(console: Console, view: StoryView, session: Session | None) -
         console.print(Text(f"    {commands(view.story).steps[0]}"), highlight=False, soft_wrap=True)
         return
     titles = view.columns
-    rows = tuple((_row_name(step), *_cells(step, titles)) for step in view.steps)
+    rows = tuple((_row_name(step), *_cells(step, titles)) for step in view.rows)
     where = f"{view.workload.dtype.label} {sizes_text(view.workload.sizes)}"
     device = one_line(session.device.name) if session.device else ""
-    columns = tuple(Column(title.lower(), rank) for rank, title in enumerate(titles))
+    columns = tuple(Column(heading(title), rank) for rank, title in enumerate(titles))
     table = fitted("step", columns, [Group(f"{view.story.kernel} {where}", device, rows)], console.width)
     for line in table.lines:
         console.print(line, highlight=False, soft_wrap=True)
@@ -178,7 +178,7 @@ def _print_figures(console: Console, view: StoryView, session: Session | None) -
 
 
 def _row_name(step: StepView) -> str:
-    return f"{step.number} {step.label}"
+    return f"{step.number or ' '} {step.label}"
 
 
 def _cells(step: StepView, titles: Sequence[str]) -> tuple[str, ...]:

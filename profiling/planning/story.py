@@ -5,7 +5,6 @@ figure: figures come from a session, lines from the implementation's own files.
 """
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -117,6 +116,8 @@ def read_story(folder: Path) -> Story:
 
 def _story(content: bytes, kernel: str) -> Story:
     """Raises ValueError: of no UTF-8, of no TOML, of other fields or types, and of what is out of bounds."""
+    import tomllib  # the window is there before the first story is read
+
     values = {**tomllib.loads(content.decode()), "kernel": kernel}
     try:
         story = msgspec.convert(_one_line_each(values), Story)

@@ -54,11 +54,17 @@ class StoryView(Struct, frozen=True):
     story: Story
     workload: Workload | None
     steps: tuple[StepView, ...]
+    baseline: StepView | None = None  # what speed-ups refer to, where it is no step
 
     @property
     def columns(self) -> tuple[str, ...]:
         """What a table of all steps shows: what every step is looked at by, and what some are about."""
         return _titles(self.story)
+
+    @property
+    def rows(self) -> tuple[StepView, ...]:
+        """What a table of all steps shows."""
+        return (self.baseline, *self.steps) if self.baseline else self.steps
 
     @property
     def measured_count(self) -> int:
@@ -74,17 +80,27 @@ def story_view(
     here = [point for point in points if point.job.workload == workload]
     found = {stem: _newest([p for p in here if p.implementation.stem == stem]) for stem in story.stems}
     baselines = Baselines(_beside(session, workload), Provider.EAGER)
-    steps: list[StepView] = []
-    for number, step in enumerate(story.steps, 1):
-        point = found[step.implementation]
+
+    def viewed(number: int, step: Step, point: Point | None) -> StepView:
         figures: tuple[Figure, ...] = ()
         if session and point:
             row = PointRow(point, verdict(point, session), baselines.speed_up(point))
             figures = tuple(_figure(_COLUMN_OF[title], row, step) for title in _titles(story))
         note = NOT_THERE if point is None else "" if point.measured else reason_text(point)
-        excerpt = excerpt_of(session, point, kernel, step)
-        steps.append(StepView(number, step, point, figures, note, excerpt))
-    return StoryView(story, workload, tuple(steps))
+        return StepView(number, step, point, figures, note, excerpt_of(session, point, kernel, step))
+
+    steps = tuple(
+        viewed(number, step, found[step.implementation]) for number, step in enumerate(story.steps, 1)
+    )
+    eager = _newest([p for p in _beside(session, workload) if p.implementation.stem == Provider.EAGER])
+    if eager is None or Provider.EAGER in story.stems:
+        return StoryView(story, workload, steps)
+    return StoryView(story, workload, steps, viewed(0, Step(str(Provider.EAGER), "Baseline", ""), eager))
+
+
+def heading(title: str) -> str:
+    """A column's title in small letters, unless it is a unit."""
+    return title if "/" in title else title.lower()
 
 
 def why_unknown_figure(story: Story) -> str:

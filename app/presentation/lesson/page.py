@@ -6,7 +6,7 @@ from roofscope.app.presentation.formatting import sizes_text
 from roofscope.app.presentation.lesson.check import goal_text
 from roofscope.app.presentation.lesson.commands import commands
 from roofscope.app.presentation.lesson.excerpt import Excerpt
-from roofscope.app.presentation.lesson.figures import StepView, StoryView
+from roofscope.app.presentation.lesson.figures import StepView, StoryView, heading
 from roofscope.app.presentation.lesson.shelf import Shelf, Shelved, best_view
 from roofscope.app.presentation.source.texts import Language, file_names
 from roofscope.profiling.plain_text import one_line
@@ -87,9 +87,9 @@ def _figures(view: StoryView, session: Session | None) -> Iterator[str]:
     yield f"Measured on {device}, {where}; speed-up over eager PyTorch, each ± with 95 % confidence:"
     yield ""
     titles = view.columns
-    yield "| | implementation | " + " | ".join(title.lower() for title in titles) + " |"
+    yield "| | implementation | " + " | ".join(map(heading, titles)) + " |"
     yield "|--:|---|" + "--:|" * len(titles)
-    for step in view.steps:
+    for step in view.rows:
         yield _row(story, step, titles)
     yield ""
     yield "Measure it yourself, on a GPU:"
@@ -101,7 +101,7 @@ def _row(story: Story, step: StepView, titles: Sequence[str]) -> str:
     link = f"[{_cell(step.label)}]({_file_of(story, step)})"
     cells = [_cell(step.text(title)) for title in titles] if step.figures else [_cell(step.note)]
     cells += [""] * (len(titles) - len(cells))
-    return f"| {step.number} | {link} | " + " | ".join(cells) + " |"
+    return f"| {step.number or ''} | {link} | " + " | ".join(cells) + " |"
 
 
 def _step(story: Story, step: StepView) -> Iterator[str]:

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QScrollArea, QVB
 from roofscope.app.presentation.formatting import sizes_text
 from roofscope.app.presentation.lesson.check import Check, check, goal_text
 from roofscope.app.presentation.lesson.commands import commands
-from roofscope.app.presentation.lesson.figures import Figure, StepView, StoryView
+from roofscope.app.presentation.lesson.figures import Figure, StepView, StoryView, heading
 from roofscope.app.window.widgets.labels import as_pane, label, tip_text
 from roofscope.profiling.planning.story import Story
 from roofscope.profiling.results.session import Session
@@ -122,4 +122,4 @@ def _named(figure: Figure) -> str:
         case "Of roof":
             return f"{figure.text} of the roof"
         case title:
-            return f"{title.lower()}: {figure.text}"
+            return f"{heading(title)}: {figure.text}"
