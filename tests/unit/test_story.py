@@ -124,6 +124,17 @@ def test_a_story_fits_its_kernel_and_its_lines_are_in_the_files(one: Shelved) ->
         assert 1 <= len(found.lines) <= 12
 
 
+@each_story
+def test_no_exercise_is_done_before_it_is_begun(one: Shelved) -> None:
+    """What a reader begins with is below the goal in every shipped session that has it."""
+    for session in loaded(SESSIONS.glob("*.roofscope")):
+        for point in session.points:
+            is_start = point.implementation.key == f"{one.story.kernel}/{one.story.exercise.start}"
+            job = point.job.workload
+            if point.measured and is_start and (job.dtype, job.sizes) == (one.story.dtype, one.story.sizes):
+                assert (verdict(point, session).fraction_of_roof or 0) < one.story.exercise.fraction_of_roof
+
+
 def test_a_story_of_a_version_that_is_gone_is_left_out() -> None:
     one = shelved("gelu")
     fewer = tuple(each for each in one.kernel.implementations if each.stem != "cuda_textbook")
