@@ -31,6 +31,7 @@ from roofscope.app.window.panes.compare import ComparePane
 from roofscope.app.window.panes.compile_lab import CompileLabPane
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
+from roofscope.app.window.panes.lesson import LessonPane
 from roofscope.app.window.panes.library import LibraryPane
 from roofscope.app.window.panes.log import LogPane
 from roofscope.app.window.panes.plan_bar import PlanBar
@@ -259,6 +260,7 @@ class Application(QObject):
             compile_lab=CompileLabPane(model, selection, theme),
             trace=TracePane(model, selection, self.background, actions[CommandId.TRACE]),
             source=SourcePane(model, selection, self.background, self._own_files, theme),
+            lesson=LessonPane(model, selection, self.background, theme),
             compare=ComparePane(model, selection, actions[CommandId.COMPARE], theme),
             sweep=SweepPane(model, selection, self.background, theme, self.shown, table.speed_up_of),
             strip=DeviceStrip(self._source),
@@ -278,6 +280,7 @@ class Application(QObject):
         controller.awaited.connect(panes.plan_bar.show_awaited)
         controller.worker_lost.connect(panes.cards.worker_lost)
         controller.catalog_changed.connect(self.library.set_catalog)
+        controller.catalog_changed.connect(panes.lesson.set_catalog)
         controller.refused.connect(self._tell_reasons)
         self.shared_gpu.noticed.connect(lambda text: panes.cards.notice(text, Topic.RUN))
         panes.cards.restart_asked.connect(self.commands.restart)
@@ -296,6 +299,7 @@ class Application(QObject):
         panes.details.folds_changed.connect(self._remember_folds)
         panes.trace.exported.connect(self.window.say)
         panes.source.open_asked.connect(open_in_editor)
+        panes.lesson.problem.connect(lambda text: panes.cards.notice(text, Topic.FOLDERS))
         panes.sweep.noticed.connect(panes.cards.notice)
         panes.sweep.said.connect(self.window.say)
         self.background.failed.connect(panes.cards.notice)
@@ -325,7 +329,7 @@ class Application(QObject):
         self.window.show_scheme(self.theme_switch.scheme)
         panes = self.panes
         first = (panes.chart, panes.library, panes.results, panes.details, panes.cards)
-        painters = (*first, panes.source, panes.compare, panes.sweep, panes.compile_lab)
+        painters = (*first, panes.source, panes.lesson, panes.compare, panes.sweep, panes.compile_lab)
         self.window.style_with(theme, *(partial(pane.set_theme, theme) for pane in painters))
 
     def _text_resized(self, percent: int) -> None:

@@ -69,6 +69,7 @@ class CommandId(StrEnum):
     FULL_SCREEN = "full_screen"
     NEXT_PANE = "next_pane"
     PREVIOUS_PANE = "previous_pane"
+    LESSON = "lesson"
     PROJECT = "project"
     DOCTOR = "doctor"
     DEVICE_SHEET = "device_sheet"
@@ -359,6 +360,13 @@ COMMANDS = (
         "Previous pa&ne",
         "Put the keyboard into the pane before",
         "Ctrl+Shift+Tab",
+    ),
+    Command(
+        CommandId.LESSON,
+        Menu.HELP,
+        "&Lessons",
+        "A kernel from textbook to best: what each step teaches, its figures and lines, and an exercise",
+        "F1",
     ),
     Command(
         CommandId.DOCTOR,

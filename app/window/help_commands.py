@@ -64,12 +64,17 @@ class HelpCommands(QObject):
             CommandId.PALETTE: self.show_palette,
             CommandId.SETTINGS: self._show_settings,
             CommandId.MESSAGES: lambda: NoticesDialog(self._parts.panes.cards.board, window).show(),
+            CommandId.LESSON: self._show_lesson,
             CommandId.PROJECT: self._project,
             CommandId.DOCTOR: self._show_doctor,
             CommandId.DEVICE_SHEET: self._show_sheet,
             CommandId.SHORTCUTS: lambda: ShortcutsDialog(window).show(),
             CommandId.ABOUT: lambda: AboutDialog(window).show(),
         }
+
+    def _show_lesson(self) -> None:
+        self._parts.window.show_pane("Lesson")
+        self._parts.window.focus_pane("Lesson")
 
     def show_palette(self) -> None:
         parts = self._parts

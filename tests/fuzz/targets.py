@@ -55,6 +55,7 @@ from roofscope.tests.fuzz.exercise import (
 )
 from roofscope.tests.fuzz.mutate import changed_bytes, changed_value
 from roofscope.tests.fuzz.sessions import hostile_session
+from roofscope.tests.fuzz.stories import changed_story, feed_story
 from roofscope.tests.sessions import CEILINGS, DEVICE, ENVIRONMENT, SPECS, make_session
 
 DIFFERENT = "read differently"
@@ -355,6 +356,7 @@ TARGETS: dict[str, Target] = {
     "generated code": Target(_generated, _feed_generated, 50_000),
     "ceilings": Target(_ceilings, _feed_ceilings, 50_000),
     "specs": Target(_specs, _feed_spec, 50_000),
+    "stories": Target(changed_story, feed_story, 20_000),
     "session bytes": Target(_session_bytes, _feed_bytes, 50_000),
     "session values": Target(_session_values, lambda change: _feed_path(session_with(change)), 50_000),
     "table": Target(hostile_session, shown_as_table, 50_000),

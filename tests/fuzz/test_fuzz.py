@@ -27,6 +27,7 @@ COUNTS = {
     "traces": 300,
     "ceilings": 300,
     "specs": 300,
+    "stories": 100,
     "session bytes": 200,
     "session values": 200,
     "table": 60,

@@ -46,10 +46,12 @@ def _paths() -> Iterator[tuple[str, str]]:
 SESSIONS = [(name, parameter) for name, parameter in _paths() if parameter in ("file", "other")]
 FOLDERS = [(name, parameter) for name, parameter in _paths() if parameter in ("kernels", "folders")]
 TARGETS = [(name, parameter) for name, parameter in _paths() if parameter in ("out", "plot")]
+SESSION_OPTIONS = [(name, parameter) for name, parameter in _paths() if parameter in ("session", "check_")]
+NEW_FOLDERS = [(name, parameter) for name, parameter in _paths() if parameter in ("begin_", "write")]
 
 
 def test_every_path_of_a_command_is_tried_here() -> None:
-    assert sorted((*SESSIONS, *FOLDERS, *TARGETS)) == sorted(_paths())
+    assert sorted((*SESSIONS, *FOLDERS, *TARGETS, *SESSION_OPTIONS, *NEW_FOLDERS)) == sorted(_paths())
     assert {name for name, _ in SESSIONS} >= {"show", "why", "source", "compare", "pin", "plot", "open"}
 
 
@@ -124,6 +126,31 @@ def test_a_device_or_a_file_as_a_folder_is_no_session(name: str, parameter: str,
     (here / "a").write_text("a")
     assert refused(name, *before, "a/b", *beside) == "There is no file a/b."
     assert refused(name, *before, "a", *beside).startswith("a is not a Roofscope session")
+
+
+@pytest.mark.parametrize(("name", "parameter"), SESSION_OPTIONS)
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (make_folder, "x is a folder; choose a .roofscope file."),
+        (Path.touch, "x is empty, and not a Roofscope session; choose a .roofscope file."),
+        (make_nothing, "There is no file x."),
+    ],
+)
+def test_a_session_that_an_option_names_is_called_by_its_name(
+    name: str, parameter: str, make: Make, sentence: str, here: Path
+) -> None:
+    make(here / "x")
+    assert refused(name, "gelu", f"--{parameter.rstrip('_')}", "x") == sentence
+
+
+@pytest.mark.parametrize(("name", "parameter"), NEW_FOLDERS)
+def test_a_folder_that_cannot_be_made_is_refused(name: str, parameter: str, here: Path) -> None:
+    (here / "file").write_text("mine")
+    words = (name, "gelu", f"--{parameter.rstrip('_')}")
+    assert refused(*words, "file/new") == "file/new cannot be written: Not a directory."
+    assert "cannot be written: File name too long." in refused(*words, "a" * 300)
+    assert (here / "file").read_text() == "mine"
 
 
 @pytest.mark.parametrize(("name", "parameter"), FOLDERS)

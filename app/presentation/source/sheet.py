@@ -20,6 +20,7 @@ class Ground(StrEnum):
     ADDED = "added"
     MISSING = "missing"  # the other text has a line here; not of the text
     FAILING = "failing"
+    POINTED_AT = "pointed at"  # the lines that a lesson is about
 
 
 OWN_GROUNDS = frozenset({Ground.HEADING, Ground.MISSING})  # of lines that are no part of the text

@@ -34,6 +34,7 @@ from roofscope.app.window.panes.compare import ComparePane
 from roofscope.app.window.panes.compile_lab import CompileLabPane
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
+from roofscope.app.window.panes.lesson import LessonPane
 from roofscope.app.window.panes.library import LibraryPane
 from roofscope.app.window.panes.log import LogPane
 from roofscope.app.window.panes.plan_bar import PlanBar
@@ -78,6 +79,7 @@ class Panes(Struct, frozen=True):
     compile_lab: CompileLabPane
     trace: TracePane
     source: SourcePane
+    lesson: LessonPane
     compare: ComparePane
     sweep: SweepPane
     strip: DeviceStrip
@@ -126,6 +128,7 @@ class MainWindow(QMainWindow):
         below = {
             "Sweep": panes.sweep,
             "Source": panes.source,
+            "Lesson": panes.lesson,
             "Compare": panes.compare,
             "Compile": panes.compile_lab,
             "Trace": panes.trace,
@@ -138,6 +141,7 @@ class MainWindow(QMainWindow):
         self.setTabPosition(BOTTOM, self.tabPosition(RIGHT).North)
         self._layout.tabify("Results", *below)
         self.docks["Source"].visibilityChanged.connect(panes.source.set_in_view)
+        self.docks["Lesson"].visibilityChanged.connect(panes.lesson.set_in_view)
         self._fill_menus()
         status = self.statusBar()
         status.setSizeGripEnabled(False)

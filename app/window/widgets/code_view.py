@@ -67,6 +67,7 @@ class CodeView(QPlainTextEdit):
             Ground.REMOVED: QColor(colours.removed),
             Ground.ADDED: QColor(colours.added),
             Ground.FAILING: QColor(colours.failing),
+            Ground.POINTED_AT: QColor(colours.added),
             Ground.HEADING: QColor(theme.window),
             Ground.MISSING: QColor(theme.window),
         }
