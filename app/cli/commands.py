@@ -21,6 +21,7 @@ COMMANDS = {
     "show": "Print the table of a recorded session again.",
     "source": "Print a point's source, what compilers made of it, or how two differ.",
     "why": "Say what limits each point, what that costs, the evidence, and the next step.",
+    "tuning": "Say what autotuners tried: each configuration's time, or why it was left out.",
     "compile-report": "Say whether torch.compile is worth it: its modes side by side, by workload.",
     "project": "Bound a session's points by another GPU's data sheet.",
     "list": "Say which kernels there are, in which implementations, types and sizes.",

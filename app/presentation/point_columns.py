@@ -22,6 +22,7 @@ from roofscope.app.presentation.formatting import (
 )
 from roofscope.app.presentation.payback import BY_WALL_NOTE, IN_GRAPH_NOTE, PAYBACK_NOTE
 from roofscope.app.presentation.point_row import PointRow, reason_text, status_text
+from roofscope.app.presentation.tuning import configuration_text
 from roofscope.app.presentation.verdict_text import share_text
 from roofscope.profiling.analysis.statistics import INTERVAL_NOTE
 from roofscope.profiling.results.outcome import BuildInfo, Measured
@@ -225,6 +226,11 @@ COLUMNS = (
         lambda row: row.payback.in_graph,
         break_even_text,
         RestsOn.OTHERS,
+    ),
+    _name(
+        "Configuration",
+        "What its autotuner chose; Details and the Tuning pane have all that it tried",
+        lambda row: configuration_text(row.point.measured),
     ),
     _number("Host", "Wall time a call, Python and launch included", _host, time_text),
     _number("Kernels", "Device kernels that a call launches", _kernels, _count),

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 # A kernel without a compiler behind Triton's own autotuner. Its times are the test's: what counts is that
-# they are told, and that the referee has its own.
+# they are reported, and that the referee has its own.
 CONFIGURATIONS = """
     triton.Config({"BLOCK": 64}, num_warps=4),
     triton.Config({"BLOCK": 128}, num_warps=8),

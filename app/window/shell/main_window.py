@@ -41,6 +41,7 @@ from roofscope.app.window.panes.results import ResultsPane
 from roofscope.app.window.panes.source import SourcePane
 from roofscope.app.window.panes.sweep import SweepPane
 from roofscope.app.window.panes.trace import TracePane
+from roofscope.app.window.panes.tuning import TuningPane
 from roofscope.app.window.restyling import Restyling
 from roofscope.app.window.shell.details_fold import DetailsFold
 from roofscope.app.window.shell.docks import BOTTOM, LEFT, RIGHT, Docks, Layout
@@ -76,6 +77,7 @@ class Panes(Struct, frozen=True):
     results: ResultsPane
     details: DetailPane
     compile_lab: CompileLabPane
+    tuning: TuningPane
     trace: TracePane
     source: SourcePane
     compare: ComparePane
@@ -128,6 +130,7 @@ class MainWindow(QMainWindow):
             "Source": panes.source,
             "Compare": panes.compare,
             "Compile": panes.compile_lab,
+            "Tuning": panes.tuning,
             "Trace": panes.trace,
             "Log": panes.log,
         }

@@ -187,7 +187,7 @@ def _watched(tuner: Any, trials: list[_Trial]) -> Generator[None]:
 
         with _replaced(tuner, **({"early_config_prune": early_kept} if early else {})):
             kept = prune(kwargs)
-        trial.left(kept, before, LeftOut.MODEL, "its performance model put others in front")
+        trial.left(kept, before, LeftOut.MODEL, "")
         return kept
 
     def benched(*args: Any, config: Any, **meta: Any) -> Any:

@@ -111,6 +111,12 @@ def with_times(tuned: Tuned, verify: Callable[[TimedRunnerUp], None]) -> tuple[T
 def _judged(one: TimedRunnerUp, verify: Callable[[TimedRunnerUp], None]) -> RunnerUp:
     if not one.turn.samples_s:
         return RunnerUp(one.configuration, missing="The runner-up was not timed.")
+    winner = one.turn.beside
+    if winner and winner.timer.method is not one.timer.method:
+        words = (
+            f"The runner-up was timed by another method ({one.timer.method}), so the two cannot be compared."
+        )
+        return RunnerUp(one.configuration, missing=words)
     if against := contradiction(one.timer.seen):
         words = f"The runner-up's times are not those of its work: {against}."
         return RunnerUp(one.configuration, missing=text_of(words, LONGEST_REASON))
