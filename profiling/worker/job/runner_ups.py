@@ -113,9 +113,7 @@ def _judged(one: TimedRunnerUp, verify: Callable[[TimedRunnerUp], None]) -> Runn
         return RunnerUp(one.configuration, missing="The runner-up was not timed.")
     winner = one.turn.beside
     if winner and winner.timer.method is not one.timer.method:
-        words = (
-            f"The runner-up was timed by another method ({one.timer.method}), so the two cannot be compared."
-        )
+        words = f"The runner-up was timed by {one.timer.method}, so the two cannot be compared."
         return RunnerUp(one.configuration, missing=words)
     if against := contradiction(one.timer.seen):
         words = f"The runner-up's times are not those of its work: {against}."
