@@ -26,7 +26,7 @@ from roofscope.profiling.analysis.export import csv_report, session_document
 from roofscope.profiling.analysis.tuning_record import beside_runner_up, tuning_csv, tuning_records
 from roofscope.profiling.decoding import UnreadableError, decode
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.results.outcome import Measured, Outcome
+from roofscope.profiling.results.outcome import Measured
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_check import Impossible, check_outcome
 from roofscope.profiling.results.session_reader import load
@@ -196,24 +196,24 @@ def changed(**parts: object) -> bytes:
     return msgspec.json.encode(built)
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"winner": 10},
-        {"winner": -1},
-        {"configurations": []},
-        {"configurations": [{}] * (MOST_CONFIGURATIONS + 1)},
-        {"kernel": "k" * 121},
-        {"runner_up": {"configuration": 10}},
-        {"configurations": [{"seconds": -1.0}] * 3},
-        {"configurations": [{"left_out": "no reason of ours"}] * 3},
-        {"tuning_s": 1e300},
-    ],
+IMPOSSIBLE: tuple[dict[str, object], ...] = (
+    {"winner": 10},
+    {"winner": -1},
+    {"configurations": []},
+    {"configurations": [{}] * (MOST_CONFIGURATIONS + 1)},
+    {"kernel": "k" * 121},
+    {"runner_up": {"configuration": 10}},
+    {"configurations": [{"seconds": -1.0}] * 3},
+    {"configurations": [{"left_out": "no reason of ours"}] * 3},
+    {"tuning_s": 1e300},
 )
+
+
+@pytest.mark.parametrize("parts", IMPOSSIBLE)
 def test_an_impossible_tuning_is_not_read(parts: dict[str, object]) -> None:
     with pytest.raises(UnreadableError):
-        decode(changed(**parts), Outcome)
-    decode(changed(), Outcome)
+        decode(changed(**parts), Measured)
+    decode(changed(), Measured)
 
 
 def test_an_impossible_time_of_a_runner_up_is_refused() -> None:
