@@ -275,6 +275,7 @@ AnyDocument = (
     | CompareDocument
     | SourceDocument
     | WhyDocument
+    | TuningDocument
     | CompileDocument
     | ProjectDocument
     | CeilingsDocument

@@ -15,6 +15,7 @@ from roofscope.app.cli.outcome_lines import on_device_text, workload_text
 from roofscope.app.cli.points import point_named
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.sessions import load_or_refuse
+from roofscope.app.cli.targets import STDOUT, put
 from roofscope.app.presentation.tuning import COLUMNS, Tried, TuningTable, not_tuned_text, tuning_tables
 from roofscope.profiling.analysis.tuning_record import tuning_csv, tuning_records
 from roofscope.profiling.results.session import Point, Session
@@ -48,7 +49,7 @@ def command(
     elif not records:
         refuse(not_tuned_text(points[0]) if point is not None else f"No point of {file} was tuned.")
     elif as_csv:
-        print(tuning_csv(records), end="")
+        put(tuning_csv(records).encode(), STDOUT)
     else:
         print_tunings(make_console(), session, points)
 

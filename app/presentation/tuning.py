@@ -1,7 +1,7 @@
 """What an autotuner tried, as both faces show it: the choice in short, its verdict, and the whole table."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ from roofscope.app.presentation.formatting import (
     time_text,
 )
 from roofscope.profiling.analysis.statistics import Comparison
-from roofscope.profiling.analysis.tuning_record import beside_runner_up, best_s, over_best
+from roofscope.profiling.analysis.tuning_record import beside_runner_up, best_s, over_best, runner_up_verdict
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.results.outcome import Measured
 from roofscope.profiling.results.session import Point
@@ -146,6 +146,18 @@ def verdict_text(measured: Measured, tuning: Tuning) -> str:
     if found.ratio > 1:
         return f"{name} is {_difference(found)}: the choice holds."
     return f"{name} is {_difference(found)}: it is the true winner, and the tuner missed it."
+
+
+def tuned_sentences(point: Point) -> Iterator[tuple[str, bool]]:
+    """Of each tuner with a runner-up the two side by side, and whether the tuner missed the true winner."""
+    measured = point.measured
+    if measured is None:
+        return
+    for tuning in measured.tunings:
+        if beside := verdict_text(measured, tuning):
+            found = beside_runner_up(measured, tuning)
+            joint = "; runner-up" if found else "."
+            yield f"{_winner_text(tuning)}{joint} {beside}", runner_up_verdict(found) == "faster"
 
 
 def summary_text(tuning: Tuning) -> str:

@@ -108,7 +108,6 @@ WORDS = {
     "compare json": ("compare", "@", "@", "--json"),
     "compile-report": ("compile-report", "@"),
     "compile-report json": ("compile-report", "@", "--json"),
-    "no tuning": ("tuning", "@"),
     "tuning json": ("tuning", "@", "--json"),
     "project": ("project", "@", "--onto", "L4"),
     "project json": ("project", "@", "--onto", "L4", "--json"),

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from roofscope.app.cli.commands import cli
 from roofscope.app.cli.documents import TuningDocument
+from roofscope.app.cli.outcome_lines import tuned_lines
 from roofscope.app.presentation.detail_facts import sections
 from roofscope.app.presentation.point_columns import COLUMNS
 from roofscope.app.presentation.point_row import point_rows
@@ -302,6 +303,22 @@ def test_the_command_says_what_was_not_tuned(tmp_path: Path) -> None:
     assert call(path, "1")[0] == 2
     assert "was not tuned" in call(path, "1")[2]
     assert "choose one" in call(path, "--json", "--csv")[2]
+
+
+def test_the_table_of_a_run_has_a_line_a_choice_and_marks_what_the_tuner_missed(tmp_path: Path) -> None:
+    path = str(write_tuned(tmp_path / "tuned.roofscope"))
+    lines = " ".join(CliRunner().invoke(cli, ["show", path]).stdout.split())
+    assert lines.count(" tuned: BLOCK_M=128") == 5
+    assert lines.count("it is the true winner, and the tuner missed it.") == 2
+    assert lines.count("! gelu / Triton fused fp32") == 2
+
+
+def test_of_many_choices_only_those_that_the_tuner_missed_have_a_line() -> None:
+    points = [point for point in tuned_session().points if point.measured and point.measured.tunings]
+    lines = tuned_lines(points * 2)
+    assert len(lines) == 5
+    assert all(line.startswith("! gelu") for line in lines[:4])
+    assert lines[4].startswith("· 10 choices of autotuners; `roofscope tuning SESSION`")
 
 
 def test_configurations_of_the_fixture_cover_every_reason() -> None:
