@@ -121,7 +121,7 @@ def tuning_section(measured: Measured) -> Section:
         full = _in_full(tuning.configurations[tuning.winner])
         facts += [
             Fact("Winner", _winner_text(tuning), f"{full}\nfor {key}" if key else full),
-            Fact("Beside its runner-up", verdict_text(measured, tuning), _VERDICT_TIP),
+            Fact("Runner-up", verdict_text(measured, tuning), _VERDICT_TIP),
             Fact("Tried", summary_text(tuning)),
         ]
     return section(TUNING, *facts)

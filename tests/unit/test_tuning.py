@@ -162,7 +162,7 @@ def test_details_have_winner_verdict_and_counts(session: Session) -> None:
     point = tuned_point(session)
     row = next(row for row in point_rows(session, Provider.EAGER) if row.point.number == point.number)
     [found] = [part for part in sections(row, session) if part.title == "Tuning"]
-    assert [fact.name for fact in found.facts] == ["Winner", "Beside its runner-up", "Tried"]
+    assert [fact.name for fact in found.facts] == ["Winner", "Runner-up", "Tried"]
 
 
 def test_one_choice_has_no_runner_up_and_says_so() -> None:
