@@ -227,11 +227,6 @@ COLUMNS = (
         break_even_text,
         RestsOn.OTHERS,
     ),
-    _name(
-        "Configuration",
-        "What its autotuner chose; Details and the Tuning pane have all that it tried",
-        lambda row: configuration_text(row.point.measured),
-    ),
     _number("Host", "Wall time a call, Python and launch included", _host, time_text),
     _number("Kernels", "Device kernels that a call launches", _kernels, _count),
     _number(
@@ -241,6 +236,11 @@ COLUMNS = (
         memory_text,
     ),
     _number("Energy", "Energy of a call, the whole board's", _energy, energy_text),
+    _name(
+        "Configuration",
+        "What its autotuner chose; Details and the Tuning pane have all that it tried",
+        lambda row: configuration_text(row.point.measured),
+    ),
     _name("Regime", "At the clock of a fresh or of a hot device", lambda row: str(row.point.job.regime)),
     _name("Device", "On which device of the session", lambda row: row.point.job.device),
     _name("Status", "Measured, or why not", lambda row: status_text(row.point)),

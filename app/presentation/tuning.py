@@ -116,8 +116,8 @@ def tuning_section(measured: Measured) -> Section:
     facts: list[Fact] = []
     for tuning in measured.tunings:
         if several:
-            facts.append(Fact("Kernel", tuning.kernel))
-        key = ", ".join(tuning.key)
+            facts.append(Fact("Kernel", one_line(tuning.kernel)))
+        key = one_line(", ".join(tuning.key))
         full = _in_full(tuning.configurations[tuning.winner])
         facts += [
             Fact("Winner", _winner_text(tuning), f"{full}\nfor {key}" if key else full),

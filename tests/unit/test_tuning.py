@@ -20,6 +20,7 @@ from roofscope.app.presentation.tuning import (
     configuration_text,
     not_tuned_text,
     summary_text,
+    tuning_section,
     tuning_tables,
     verdict_text,
 )
@@ -172,6 +173,22 @@ def test_one_choice_has_no_runner_up_and_says_so() -> None:
     [table] = tuning_tables(replace(point, outcome=outcome))
     assert table.verdict.startswith("One configuration was left to choose from")
     assert table.rows[0].cells == ("BLOCK=64 num_warps=4", "–", "–", "winner")
+
+
+def test_hostile_texts_of_a_file_are_shown_in_one_harmless_line() -> None:
+    bad = "\x1b[31m<b>\u202e\n"
+    hostile = Configuration(((bad, bad),), 4, pre_hook=bad, left_out=LeftOut.FAILED, reason=bad)
+    second = RunnerUp(1, missing=bad)
+    tuning = Tuning(bad, (bad,), (Configuration(((bad, "1"),), seconds=1.0), hostile), 0, runner_up=second)
+    outcome = replace(measured(1e-3), tunings=(tuning, tuning))
+    point = replace(make_session().points[0], outcome=outcome)
+    shown = [configuration_text(outcome), not_tuned_text(point)]
+    for table in tuning_tables(point):
+        shown += [table.kernel, table.key, table.note, table.verdict]
+        shown += [text for row in table.rows for text in (*row.cells, row.in_full)]
+    shown += [fact.value for fact in tuning_section(outcome).facts]
+    assert all(text.isprintable() for text in shown)
+    assert any("\\u202e" in text for text in shown)
 
 
 def test_points_that_were_not_tuned_say_so() -> None:
