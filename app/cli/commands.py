@@ -22,6 +22,7 @@ COMMANDS = {
     "source": "Print a point's source, what compilers made of it, or how two differ.",
     "why": "Say what limits each point, what that costs, the evidence, and the next step.",
     "lesson": "Show a kernel from textbook to best, with figures, lines and an exercise.",
+    "tuning": "Say what autotuners tried: each configuration's time, or why it was left out.",
     "compile-report": "Say whether torch.compile is worth it: its modes side by side, by workload.",
     "project": "Bound a session's points by another GPU's data sheet.",
     "list": "Say which kernels there are, in which implementations, types and sizes.",

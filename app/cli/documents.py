@@ -13,6 +13,7 @@ from roofscope.profiling.analysis.advice.record import WhyNotRecord, WhyRecord
 from roofscope.profiling.analysis.export import SCHEMA, Schema, json_text
 from roofscope.profiling.analysis.flatten import point_records
 from roofscope.profiling.analysis.point_record import PointRecord
+from roofscope.profiling.analysis.tuning_record import TuningRecord
 from roofscope.profiling.devices.device import Device, DeviceState
 from roofscope.profiling.doctor import Check
 from roofscope.profiling.planning.catalog import CatalogProblem
@@ -46,6 +47,13 @@ class WhyDocument(Document, frozen=True, kw_only=True, tag="why"):
     session: str
     points: tuple[WhyRecord, ...]
     without_time: tuple[WhyNotRecord, ...] = ()
+
+
+class TuningDocument(Document, frozen=True, kw_only=True, tag="tuning"):
+    """Of ``tuning``: what autotuners tried, and the winner beside its runner-up."""
+
+    session: str
+    tunings: tuple[TuningRecord, ...]
 
 
 class CompileDocument(Document, frozen=True, kw_only=True, tag="compile-report"):
@@ -267,6 +275,7 @@ AnyDocument = (
     | CompareDocument
     | SourceDocument
     | WhyDocument
+    | TuningDocument
     | CompileDocument
     | ProjectDocument
     | CeilingsDocument

@@ -13,6 +13,7 @@ from roofscope.app.presentation.formatting import (
     sizes_text,
     spread_time_text,
 )
+from roofscope.app.presentation.tuning import tuned_sentences
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import flags_of
 from roofscope.profiling.planning.spec import Provider
@@ -20,6 +21,7 @@ from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Ski
 from roofscope.profiling.results.session import Point, Session
 
 _LOG_LINES = 5
+_FEW_TUNED = 6
 _INDENT = "    "
 _NO_BREAK = "\u00a0"
 
@@ -97,6 +99,19 @@ def unverified_lines(points: Iterable[Point]) -> list[str]:
         for point in points
         if point.measured and point.measured.verification.unverified
     ]
+
+
+def tuned_lines(points: Iterable[Point]) -> list[str]:
+    """A line for each tuned point: its winner beside the runner-up. Of many only where the tuner missed."""
+    said = [(point, *each) for point in points for each in tuned_sentences(point)]
+    found = [
+        f"{'!' if is_missed else '·'} {point.label} {workload_text(point)} tuned: {sentence}"
+        for point, sentence, is_missed in said
+        if is_missed or len(said) <= _FEW_TUNED
+    ]
+    if len(found) < len(said):
+        found.append(f"· {len(said)} choices of autotuners; `roofscope tuning SESSION` has what was tried.")
+    return found
 
 
 def shortfall(points: Sequence[Point], *, planned: int) -> str:

@@ -21,6 +21,7 @@ from roofscope.app.cli.outcome_lines import (
     on_device_text,
     rate_text,
     skip_lines,
+    tuned_lines,
     unverified_lines,
     workload_text,
 )
@@ -94,7 +95,8 @@ def table_lines(session: Session, width: int) -> list[Text]:
             lines.append(Text(elided(names, width), "italic"))
         lines += _result_lines(measured, session, width)
     lines += _mode_lines(measured, session, width)
-    reasons = [*unverified_lines(measured), *failure_lines(points, session), *skip_lines(points)]
+    said = [*unverified_lines(measured), *tuned_lines(measured)]
+    reasons = [*said, *failure_lines(points, session), *skip_lines(points)]
     lines += [Text(wrapped(line, width)) for line in reasons]
     marks = mark_lines(session)
     return [*lines, *([Text("pins, notes and tags", "bold")] if marks else []), *map(Text, marks)]

@@ -23,6 +23,7 @@ from roofscope.app.presentation.payback import BY_WALL_NOTE, IN_GRAPH_NOTE, PAYB
 from roofscope.app.presentation.point_row import PointRow
 from roofscope.app.presentation.run_facts import device_section, energy_section, time_section
 from roofscope.app.presentation.source.launch import occupancy_fact
+from roofscope.app.presentation.tuning import configuration_text, tuning_section
 from roofscope.app.presentation.verdict_text import (
     ceiling_name,
     ceiling_value_text,
@@ -64,6 +65,7 @@ def sections(row: PointRow, session: Session) -> tuple[Section, ...]:
             _verification(measured, row),
             _memory(measured, row, session),
             _build(measured, row, session),
+            tuning_section(measured),
             _kernels(measured),
         ]
     return tuple(part for part in (*found, _origin(row, session)) if not part.is_empty)
@@ -195,7 +197,7 @@ def _build(measured: Measured, row: PointRow, session: Session) -> Section:
         occupancy_fact(measured, session.device_of(row.point)),
         Fact("Doubles", count_text(build.double_instructions), "Instructions in double precision"),
         Fact("Architecture", build.architecture or ""),
-        Fact("Configuration", build.configuration or "", "Chosen by the autotuner"),
+        Fact("Configuration", configuration_text(measured), "Chosen by the autotuner"),
     )
 
 

@@ -22,6 +22,7 @@ from roofscope.app.presentation.formatting import (
 )
 from roofscope.app.presentation.payback import BY_WALL_NOTE, IN_GRAPH_NOTE, PAYBACK_NOTE
 from roofscope.app.presentation.point_row import PointRow, reason_text, status_text
+from roofscope.app.presentation.tuning import configuration_text
 from roofscope.app.presentation.verdict_text import share_text
 from roofscope.profiling.analysis.statistics import INTERVAL_NOTE
 from roofscope.profiling.results.outcome import BuildInfo, Measured
@@ -235,6 +236,11 @@ COLUMNS = (
         memory_text,
     ),
     _number("Energy", "Energy of a call, the whole board's", _energy, energy_text),
+    _name(
+        "Configuration",
+        "What its autotuner chose; Details and the Tuning pane have all that it tried",
+        lambda row: configuration_text(row.point.measured),
+    ),
     _name("Regime", "At the clock of a fresh or of a hot device", lambda row: str(row.point.job.regime)),
     _name("Device", "On which device of the session", lambda row: row.point.job.device),
     _name("Status", "Measured, or why not", lambda row: status_text(row.point)),

@@ -10,6 +10,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from roofscope.app.presentation.roofline.caption import device_text
+from roofscope.app.presentation.tuning import TUNING
 from roofscope.app.window.activity_log import ActivityLog
 from roofscope.app.window.availability import Availability
 from roofscope.app.window.background import Background
@@ -39,6 +40,7 @@ from roofscope.app.window.panes.results import ResultsPane
 from roofscope.app.window.panes.source import SourcePane
 from roofscope.app.window.panes.sweep import SweepPane
 from roofscope.app.window.panes.trace import TracePane
+from roofscope.app.window.panes.tuning import TuningPane
 from roofscope.app.window.plan_watch import PlanWatch
 from roofscope.app.window.runtime_folder import give_qt_a_runtime_folder
 from roofscope.app.window.selection import Selection
@@ -256,8 +258,10 @@ class Application(QObject):
                 selection,
                 (actions[CommandId.TRACE], actions[CommandId.PIN], actions[CommandId.NOTE]),
                 theme,
+                of_sections={TUNING: actions[CommandId.TUNING]},
             ),
             compile_lab=CompileLabPane(model, selection, theme),
+            tuning=TuningPane(model, selection, theme),
             trace=TracePane(model, selection, self.background, actions[CommandId.TRACE]),
             source=SourcePane(model, selection, self.background, self._own_files, theme),
             lesson=LessonPane(model, selection, self.background, theme),
@@ -329,7 +333,8 @@ class Application(QObject):
         self.window.show_scheme(self.theme_switch.scheme)
         panes = self.panes
         first = (panes.chart, panes.library, panes.results, panes.details, panes.cards)
-        painters = (*first, panes.source, panes.lesson, panes.compare, panes.sweep, panes.compile_lab)
+        others = (panes.lesson, panes.compare, panes.sweep, panes.compile_lab, panes.tuning)
+        painters = (*first, panes.source, *others)
         self.window.style_with(theme, *(partial(pane.set_theme, theme) for pane in painters))
 
     def _text_resized(self, percent: int) -> None:

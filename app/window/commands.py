@@ -54,6 +54,7 @@ class CommandId(StrEnum):
     SHOW_HIDDEN = "show_hidden"
     TRY_AGAIN = "try_again"
     PALETTE = "palette"
+    TUNING = "tuning"
     MESSAGES = "messages"
     THEME_SYSTEM = "theme_system"
     THEME_LIGHT = "theme_light"
@@ -307,6 +308,13 @@ COMMANDS = (
         "Pro&ject onto...",
         "Bound the points by another GPU's data sheet",
         "Ctrl+J",
+    ),
+    Command(
+        CommandId.TUNING,
+        Menu.VIEW,
+        "T&uning",
+        "All configurations that the selected point's autotuner tried, each with its time or a reason",
+        "Ctrl+U",
     ),
     Command(CommandId.MESSAGES, Menu.VIEW, "&Messages...", "Every message that stands", "Ctrl+Shift+M"),
     Command(

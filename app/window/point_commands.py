@@ -60,6 +60,7 @@ class PointCommands(QObject):
             CommandId.BRING_BACK: self._bring_back,
             CommandId.TRACE: self._trace,
             CommandId.TRY_AGAIN: self._try_again,
+            CommandId.TUNING: self._show_tuning,
         }
 
     @property
@@ -98,6 +99,10 @@ class PointCommands(QObject):
     def show_trace(self) -> None:
         """Bring the pane of the selected point's trace to the front."""
         self._parts.window.show_pane("Trace")
+
+    def _show_tuning(self) -> None:
+        self._parts.window.show_pane("Tuning")
+        self._parts.window.focus_pane("Tuning")
 
     def _pin(self) -> None:
         """Or unpin."""

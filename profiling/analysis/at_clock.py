@@ -21,7 +21,7 @@ from roofscope.profiling.analysis.statistics import (
     ratio_interval,
     robust_deviation,
 )
-from roofscope.profiling.results.outcome import LEAST_BLOCKS
+from roofscope.profiling.results.time_stats import LEAST_BLOCKS
 
 SAME_CLOCK = 0.004  # in logarithms: half a step of a GPU's clock; readings jitter by 0.1 %
 _ALPHA = 0.05

@@ -11,8 +11,9 @@ from roofscope.profiling.analysis.between_runs import USUAL, widened
 from roofscope.profiling.analysis.quantiles import student_t
 from roofscope.profiling.analysis.statistics import Comparison
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.results.outcome import LEAST_BLOCKS, Measured, Method, TimeStats
+from roofscope.profiling.results.outcome import Measured, Method
 from roofscope.profiling.results.session import Point
+from roofscope.profiling.results.time_stats import LEAST_BLOCKS, TimeStats
 
 _ALPHA = 0.05
 _OVERLOOKED = 0.02  # between the ratio of the medians and that within rounds: drift leaves a per cent

@@ -12,6 +12,7 @@ from roofscope.profiling.analysis.advice.record import WhyRecord
 from roofscope.profiling.analysis.flatten import point_records
 from roofscope.profiling.analysis.frame import make_frame
 from roofscope.profiling.analysis.point_record import PointRecord
+from roofscope.profiling.analysis.tuning_record import TuningRecord, tuning_records
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.plain_text import cell_text, escaped_in_json
@@ -57,6 +58,7 @@ class SessionDocument(Struct, frozen=True):
     ceilings: tuple[CeilingRecord, ...]
     points: tuple[PointRecord, ...]
     why: tuple[WhyRecord, ...] = ()  # of the measured points: what limits each, in words
+    tunings: tuple[TuningRecord, ...] = ()  # what autotuners tried
 
 
 def session_document(session: Session, why: tuple[WhyRecord, ...] = ()) -> SessionDocument:
@@ -71,6 +73,7 @@ def session_document(session: Session, why: tuple[WhyRecord, ...] = ()) -> Sessi
         ceilings=tuple(map(_ceiling_record, session.roofline.ceilings)),
         points=tuple(point_records(session)),
         why=why,
+        tunings=tuning_records(session.points),
     )
 
 

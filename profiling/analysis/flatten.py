@@ -1,12 +1,13 @@
 """Makes the flat records of a session's points: outcome, speed-up, verdict and origin side by side."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp
 from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES, PointRecord
+from roofscope.profiling.analysis.tuning_record import beside_runner_up, runner_up_verdict
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.results.marks import Mark, pins_of
 from roofscope.profiling.results.outcome import (
@@ -117,6 +118,7 @@ def _measured_cells(measured: Measured | None) -> Cells:
         "spill_bytes": build.spill_bytes,
         "shared_bytes": build.shared_bytes,
         "configuration": build.configuration,
+        **_tuning_cells(measured),
         "clock_hz": evidence.clock_hz,
         "memory_clock_hz": evidence.memory_clock_hz,
         "power_w": evidence.power_w,
@@ -148,6 +150,24 @@ def _compile_and_memory_cells(measured: Measured) -> Cells:
     }
 
 
+def _tuning_cells(measured: Measured) -> Mapping[str, object]:
+    """Of the autotuner of which most was tried: mostly there is one. `roofscope tuning` has them all."""
+    if not measured.tunings:
+        return dict.fromkeys(_TUNED)
+    tuning = max(measured.tunings, key=lambda each: len(each.configurations))
+    found = beside_runner_up(measured, tuning)
+    is_known = found is not None and found.is_known
+    return {
+        "tuned_configurations": len(tuning.configurations) + tuning.more,
+        "tuned_left_out": sum(each.left_out is not None for each in tuning.configurations),
+        "tuning_s": tuning.tuning_s,
+        "runner_up_ratio": found.ratio if found else None,
+        "runner_up_low": found.low if found and is_known else None,
+        "runner_up_high": found.high if found and is_known else None,
+        "runner_up_verdict": runner_up_verdict(found),
+    }
+
+
 def _notes_text(notes: tuple[CodeNote, ...]) -> str:
     return "; ".join(f"{note.file}:{note.line} {note.reason}" for note in notes)
 
@@ -168,6 +188,10 @@ def _verification_cells(found: Verification) -> Cells:
     }
 
 
+_TUNED = (
+    *("tuned_configurations", "tuned_left_out", "tuning_s"),
+    *("runner_up_ratio", "runner_up_low", "runner_up_high", "runner_up_verdict"),
+)
 _MEASURED = (
     *("median_s", "low_s", "high_s", "block_count", "calls_per_block", "host_s", "hot_median_s"),
     *("kernel_sum_s", "profiled_s", "kernel_calls", "energy_j", "method", "method_reason"),
@@ -175,6 +199,7 @@ _MEASURED = (
     *("max_error_index", "max_error_value", "max_error_expected", "worst_part_share", "unverified"),
     *("compile_s", "graph_count", "graph_break_count", "recompile_count", "cached_graph_count"),
     *("registers", "spill_bytes", "shared_bytes", "configuration"),
+    *_TUNED,
     *("clock_hz", "memory_clock_hz", "power_w", "temperature_c", "event_reasons", "rotated_bytes"),
     *("is_sealed", "unsealed_because"),
     *("clock_elasticity", "clock_elasticity_low", "clock_elasticity_high"),

@@ -145,4 +145,11 @@ class PointRecord(Struct, frozen=True):
     pinned: bool  # the first pin of a workload is its baseline
     note: str  # the user's, as are the tags
     tags: str  # "first; second"
+    tuned_configurations: int | None  # that its autotuner was offered; null where nothing was tuned
+    tuned_left_out: int | None
+    tuning_s: float | None
+    runner_up_ratio: float | None  # the second best's time over the winner's, timed in turn
+    runner_up_low: float | None
+    runner_up_high: float | None
+    runner_up_verdict: str | None  # slower, faster, not distinguishable, not known
     samples_s: tuple[float, ...]  # one a block; in JSON only

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from roofscope.profiling.analysis.quantiles import student_t
-from roofscope.profiling.results.outcome import LEAST_BLOCKS
+from roofscope.profiling.results.time_stats import LEAST_BLOCKS
 
 PERSISTENT = 0.25  # share of the blocks from which on what they have in common is a condition of the run
 _ALPHA = 0.05

@@ -1,12 +1,13 @@
 """What comes of one implementation of one job: measured, skipped, failed or cancelled."""
 
-from collections.abc import Collection
 from enum import StrEnum
 from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
 from roofscope.profiling.quantities import CallSeconds, Count, Element, Figure, Hertz, Seconds
+from roofscope.profiling.results.time_stats import TimeStats
+from roofscope.profiling.results.tuning import MOST_TUNINGS, Tuning
 
 
 class Stage(StrEnum):
@@ -26,47 +27,6 @@ class Method(StrEnum):
     QUEUE = "queue"  # event pair round calls queued behind a spinning kernel
     EVENTS = "events"  # event pair round calls that cannot be queued: host time is in it
     WALL_CLOCK = "wall clock"  # perf_counter_ns round a block of calls on rotated buffers
-
-
-LEAST_BLOCKS = 5  # for an interval: the spread of fewer says nothing of the blocks that were not taken
-
-
-class TimeStats(Struct, frozen=True):
-    """Seconds per call. ``low_s`` and ``high_s`` bound the median with 95 % confidence.
-
-    They are None where too few blocks were kept for an interval. Where the clock moved, the median is that of
-    the samples brought to the clock ``reference_hz`` (docs/statistics.md).
-    """
-
-    median_s: CallSeconds
-    low_s: Seconds | None
-    high_s: Seconds | None
-    samples_s: Annotated[
-        tuple[CallSeconds, ...], Meta(min_length=1)
-    ]  # one value a block, in the order measured
-    calls_per_block: Annotated[int, Meta(ge=1, le=2**62)]
-    rounds: tuple[Count, ...] = ()  # the round of each sample: implementations of a job are compared by round
-    clocks_hz: tuple[Hertz, ...] = ()  # of each sample, read in band; empty where one was not
-    reference_hz: Hertz | None = None  # the clock that the median is given at
-
-    def __post_init__(self) -> None:
-        for each in (self.rounds, self.clocks_hz):
-            if each and len(each) != len(self.samples_s):
-                raise ValueError(f"{len(self.samples_s)} samples, but {len(each)} rounds or clocks")
-
-    @property
-    def bounds_s(self) -> tuple[float, float] | None:
-        """The ends of the interval; None where it is not known, as of few blocks in older sessions."""
-        if self.low_s is None or self.high_s is None or len(self.samples_s) < LEAST_BLOCKS:
-            return None
-        return self.low_s, self.high_s
-
-    def in_rounds(self, rounds: Collection[int]) -> tuple[list[float], list[float]]:
-        """Samples of these rounds, in their order, and their clocks, of which there may be none."""
-        at = {number: place for place, number in enumerate(self.rounds)}
-        places = [at[number] for number in sorted(rounds)]
-        clocks = [self.clocks_hz[place] for place in places] if self.clocks_hz else []
-        return [self.samples_s[place] for place in places], clocks
 
 
 class Difference(Struct, frozen=True):
@@ -304,6 +264,8 @@ class Measured(Struct, frozen=True, tag="measured"):
     unsealed_because: tuple[str, ...] | None = None  # what rests on its process's word; None: not recorded
     rotated_bytes: Count | None = None  # of all input sets that the calls took in turn
     memory: MemoryUse | None = None  # of a call; None on a CPU and in older sessions
+    # What its autotuners tried, in the order of their launches; empty in older sessions.
+    tunings: Annotated[tuple[Tuning, ...], Meta(max_length=MOST_TUNINGS)] = ()
 
     @property
     def wall(self) -> Wall | None:

@@ -68,6 +68,9 @@ def _check_measured(measured: Measured) -> None:
     _check_range("rotated_bytes", (measured.rotated_bytes,), 0, MOST)
     if memory := measured.memory:
         _check_range("memory", (memory.peak_bytes, memory.output_bytes), 0, MOST)
+    for tuning in measured.tunings:
+        if tuning.runner_up and tuning.runner_up.time:
+            _check_time("runner-up", tuning.runner_up.time)
     errors = measured.verification
     _check_range("relative_error", (errors.relative_error, errors.large_relative_error), 0, MOST)
     _check_range("tolerance", (errors.tolerance, errors.worst_part), 0, MOST)

@@ -108,6 +108,7 @@ WORDS = {
     "compare json": ("compare", "@", "@", "--json"),
     "compile-report": ("compile-report", "@"),
     "compile-report json": ("compile-report", "@", "--json"),
+    "tuning json": ("tuning", "@", "--json"),
     "project": ("project", "@", "--onto", "L4"),
     "project json": ("project", "@", "--onto", "L4", "--json"),
     "plot": ("plot", "@"),

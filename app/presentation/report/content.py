@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -17,6 +18,7 @@ from roofscope.app.presentation.formatting import (
 )
 from roofscope.app.presentation.point_row import PointRow, point_rows, status_text
 from roofscope.app.presentation.roofline.caption import device_text
+from roofscope.app.presentation.tuning import Tried, TuningTable, tuning_tables
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS, share_text
 from roofscope.app.presentation.why import Why, WhyTexts
 from roofscope.app.presentation.why_not import WhyNot
@@ -87,6 +89,16 @@ def notes_of(session: Session, titles: Mapping[int, str]) -> tuple[Note, ...]:
     return tuple(Note(text, about) for text, about in texts if text)
 
 
+class Tuned(NamedTuple):
+    """What an autotuner tried for a point: its winner in short, the table, and as much of it as is shown."""
+
+    title: str
+    winner: str
+    table: TuningTable
+    shown: tuple[Tried, ...]
+    more: int
+
+
 class SourceText(Struct, frozen=True):
     """A file, and the implementations that are built from it."""
 
@@ -100,6 +112,7 @@ COLUMNS = (
     *("Bandwidth", "FLOP/s", "Error of allowed", "Flags"),
 )
 _BEFORE_INTERVAL = re.compile(r" (?=[±(†]|of\b|slower|distinguishable)")
+_MOST_TRIED = 64  # configurations of one autotuner
 _MOST_SOURCE = 420_000  # characters in all: a report is to be sent by mail
 
 
@@ -193,6 +206,19 @@ def _best(judged: JudgedRow, session: Session) -> Best:
         share_text(row.verdict),
         " ".join(sentence for _, sentence in judged.why.titled[:2]),
     )
+
+
+def tunings_of(rows: Sequence[JudgedRow], titles: Mapping[int, str]) -> list[Tuned]:
+    """Each tuned kernel of each point, in the order of the table."""
+    found: list[Tuned] = []
+    for judged in rows:
+        point = judged.row.point
+        for table in tuning_tables(point):
+            winner = next((row.name for row in table.rows if row.is_winner), "")
+            more = max(len(table.rows) - _MOST_TRIED, 0)
+            title = titles.get(point.number, point.label)
+            found.append(Tuned(title, winner, table, table.rows[:_MOST_TRIED], more))
+    return found
 
 
 def footnotes(rows: Sequence[ResultRow]) -> list[str]:

@@ -13,6 +13,7 @@ from roofscope.app.presentation.roofline.svg import roofline_svg
 from roofscope.app.presentation.sweep.scene import sweeps_of
 from roofscope.app.presentation.sweep.svg import sweep_svg
 from roofscope.app.presentation.tokens import PROVIDER_COLOURS
+from roofscope.app.presentation.tuning import COLUMNS as TRIED_COLUMNS
 from roofscope.profiling.plain_text import visible
 from roofscope.profiling.results.session import Session
 
@@ -47,6 +48,8 @@ def report_html(session: Session) -> str:
             columns=content.COLUMNS,
             rows=rows,
             footnotes=content.footnotes(rows),
+            tunings=content.tunings_of(judged, titles),
+            tried_columns=TRIED_COLUMNS,
             notes=content.notes_of(session, titles),
             method=METHOD,
             devices=machine.device_facts(session),

@@ -1,6 +1,6 @@
 """Details of the selected point: why it is where it is in four sentences, then the facts, folded."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
@@ -56,12 +56,16 @@ class DetailPane(QWidget):
         actions: tuple[QAction, ...],
         theme: Theme,
         parent: QWidget | None = None,
+        *,
+        of_sections: Mapping[str, QAction] | None = None,
     ) -> None:
+        """``of_sections``: by the title of a group of facts, what leads to more of it."""
         super().__init__(parent)
         as_pane(self)
         self._model = model
         self._table = table
         self._selection = selection
+        self._of_sections = of_sections or {}
         self._title = label("", "title", wraps=True)
         self._subtitle = label("", "muted", wraps=True)
         self._mark = label("", "quote", wraps=True)
@@ -170,7 +174,8 @@ class DetailPane(QWidget):
         if why and why.others:
             self._add_fold("What else to try", partial(_add_sentences, why.others))
         for section in sections(row, self._model.session):
-            self._add_fold(section.title, partial(_add_section, section))
+            more = self._of_sections.get(section.title)
+            self._add_fold(section.title, partial(_add_section, section, more))
         self._suit_width()
 
     def _add_fold(self, title: str, build: Callable[[QVBoxLayout], None]) -> None:
@@ -199,10 +204,14 @@ def _add_sentences(sentences: tuple[str, ...], layout: QVBoxLayout) -> None:
         layout.addWidget(label(sentence, wraps=True))
 
 
-def _add_section(section: Section, layout: QVBoxLayout) -> None:
+def _add_section(section: Section, more: QAction | None, layout: QVBoxLayout) -> None:
     if section.gauges:
         layout.addWidget(GaugeBars(section.gauges))
     layout.addLayout(_grid(section))
+    if more:
+        buttons = FlowLayout()
+        buttons.addWidget(action_button(more))
+        layout.addLayout(buttons)
 
 
 def _grid(section: Section) -> QGridLayout:

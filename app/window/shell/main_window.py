@@ -42,6 +42,7 @@ from roofscope.app.window.panes.results import ResultsPane
 from roofscope.app.window.panes.source import SourcePane
 from roofscope.app.window.panes.sweep import SweepPane
 from roofscope.app.window.panes.trace import TracePane
+from roofscope.app.window.panes.tuning import TuningPane
 from roofscope.app.window.restyling import Restyling
 from roofscope.app.window.shell.details_fold import DetailsFold
 from roofscope.app.window.shell.docks import BOTTOM, LEFT, RIGHT, Docks, Layout
@@ -77,6 +78,7 @@ class Panes(Struct, frozen=True):
     results: ResultsPane
     details: DetailPane
     compile_lab: CompileLabPane
+    tuning: TuningPane
     trace: TracePane
     source: SourcePane
     lesson: LessonPane
@@ -131,6 +133,7 @@ class MainWindow(QMainWindow):
             "Lesson": panes.lesson,
             "Compare": panes.compare,
             "Compile": panes.compile_lab,
+            "Tuning": panes.tuning,
             "Trace": panes.trace,
             "Log": panes.log,
         }

@@ -20,6 +20,7 @@ from roofscope.profiling.results.outcome import FailureKind
 from roofscope.profiling.worker.build import providers
 from roofscope.profiling.worker.build.contract import BuildRequest, Built
 from roofscope.profiling.worker.build.machine_code import Budget
+from roofscope.profiling.worker.candidate.autotuners import Autotuners
 from roofscope.profiling.worker.candidate.integrity import Integrity
 from roofscope.profiling.worker.candidate.memory import Lender, make_block, read_through, sets_of
 from roofscope.profiling.worker.candidate.memory_use import memory_use
@@ -53,6 +54,7 @@ from roofscope.profiling.worker.candidate.messages import (
     Put,
     ReadActivity,
     ReadMemory,
+    ReadTunings,
     Record,
     Replay,
     Request,
@@ -64,9 +66,11 @@ from roofscope.profiling.worker.candidate.messages import (
     SetOutputs,
     Settle,
     Settled,
+    SettleRunnerUp,
     SingleCalls,
     TimerFacts,
     Trouble,
+    TuningsRead,
 )
 from roofscope.profiling.worker.candidate.snapshot import alias_fault, poison, snapshot
 from roofscope.profiling.worker.candidate.torch_state import TorchStates
@@ -117,6 +121,7 @@ class Host:
         self._activity: ActivityCounter | None = None
         self._integrity: Integrity | None = None
         self._states = TorchStates()
+        self._autotuners = Autotuners()
 
     def answer(self, asked: Asked) -> Said:
         """Carry out a request; whatever it raises becomes an answer, too."""
@@ -159,6 +164,10 @@ class Host:
                 return Lending(tuple(self._lender.lend(_OUTPUTS, copy) for copy in self._returned))
             case Settle():
                 return self._settle(request)
+            case ReadTunings(number=number):
+                return TuningsRead(_without_exit(lambda: self._autotuners.tunings(number)))
+            case SettleRunnerUp():
+                return self._settle_runner_up(request)
             case Block(number=number, is_hot=is_hot):
                 return self._block(self._timer(number, is_hot=is_hot))
             case Replay(number=number, sets=sets):
@@ -248,7 +257,9 @@ class Host:
         poison(request.stains, self._device)
         self._returned = ()
         versions = [tensor._version for tensor in inputs]
-        self._returned = snapshot(inputs, as_tuple(self._candidates[request.number].built.call(*inputs)))
+        with self._autotuners.watching(request.number):
+            returned = as_tuple(self._candidates[request.number].built.call(*inputs))
+        self._returned = snapshot(inputs, returned)
         if versions != [tensor._version for tensor in inputs]:
             raise WrongResult(
                 FailureKind.INPUT_CHANGED, "wrote to its input, whatever it put there in the end."
@@ -260,13 +271,26 @@ class Host:
         self._lender.free(_OUTPUTS)
         self._returned = ()
         one, sets = self._candidates[request.number], self._sets[request.group]
-        for _ in range(_SETTLE_CALLS):
-            one.built.call(*sets[0])
+        with self._autotuners.watching(request.number):
+            for _ in range(_SETTLE_CALLS):
+                one.built.call(*sets[0])
         one.sets = sets
         one.cold = self._instruments.timer(one.built.call, sets, self._pool)
         if request.has_hot:
             one.hot = self._instruments.timer(one.built.call, sets[:1], self._pool)
         return Settled(_facts(one.cold), _facts(one.hot) if one.hot else None)
+
+    def _settle_runner_up(self, request: SettleRunnerUp) -> Answer:
+        """The same calls on the same sets, so that nothing differs but the configuration."""
+        winner = self._candidates[request.number]
+        built = winner.built
+        call = self._autotuners.with_choice(request.number, request.place, request.configuration, built.call)
+        for _ in range(_SETTLE_CALLS):
+            call(*winner.sets[0])
+        cold = self._instruments.timer(call, winner.sets, self._pool)
+        self._candidates[request.as_number] = _Candidate(Built(call, built.info), winner.sets, cold)
+        self._states.share(request.number, request.as_number)
+        return Settled(_facts(cold))
 
     def _block(self, timer: LocalTimer) -> BlockRead:
         reading = timer.block()

@@ -3,7 +3,9 @@
 The answers come from a process that runs foreign code, so they are data of known types and nothing else.
 """
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from roofscope.profiling.analysis.causal import ClockBlock
 from roofscope.profiling.devices.device import Device
@@ -20,6 +22,7 @@ from roofscope.profiling.results.outcome import (
     Skipped,
     Stage,
 )
+from roofscope.profiling.results.tuning import MOST_TUNINGS, Configuration, Tuning
 
 
 class Layout(Struct, frozen=True):
@@ -107,6 +110,24 @@ class Settle(Struct, frozen=True, tag="settle"):
     number: int
     group: str
     has_hot: bool
+
+
+class ReadTunings(Struct, frozen=True, tag="read_tunings"):
+    """What autotuners tried and chose in the first calls of a settled implementation."""
+
+    number: int
+
+
+class SettleRunnerUp(Struct, frozen=True, tag="settle_runner_up"):
+    """Settle an implementation once more, as ``as_number``, with another configuration of one autotuner.
+
+    ``place``: of its tuning among those that were read.
+    """
+
+    number: int
+    as_number: int
+    place: int
+    configuration: Configuration
 
 
 class Block(Struct, frozen=True, tag="block"):
@@ -198,6 +219,8 @@ Request = (
     | Call
     | Collect
     | Settle
+    | ReadTunings
+    | SettleRunnerUp
     | Block
     | Replay
     | RunPass
@@ -254,6 +277,10 @@ class TimerFacts(Struct, frozen=True):
 class Settled(Struct, frozen=True, tag="settled"):
     cold: TimerFacts
     hot: TimerFacts | None = None
+
+
+class TuningsRead(Struct, frozen=True, tag="tunings_read"):
+    tunings: Annotated[tuple[Tuning, ...], Meta(max_length=MOST_TUNINGS)]
 
 
 class BlockRead(Struct, frozen=True, tag="block_read"):
@@ -319,6 +346,7 @@ Answer = (
     | SetOutputs
     | Contents
     | Settled
+    | TuningsRead
     | BlockRead
     | Seconds
     | Counts

@@ -51,6 +51,10 @@ class TorchStates:
                 self._of[number] = _read()
             _write(self._first)
 
+    def share(self, number: int, other: int) -> None:
+        """The other one finds those of this implementation from now on."""
+        self._of[other] = self._of.get(number, self._first)
+
 
 class OwnSettings:
     """What one piece of foreign code has changed of the settings: it finds that again, and no other does."""

@@ -1,7 +1,7 @@
 """After timing: verify again, cross-check with other instruments, and put the outcome together."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
@@ -49,6 +49,7 @@ from roofscope.profiling.worker.job.memoization import (
     pass_length,
 )
 from roofscope.profiling.worker.job.passes import RemotePasses
+from roofscope.profiling.worker.job.runner_ups import TimedRunnerUp, Tuned, with_times
 from roofscope.profiling.worker.job.second_clock import contradiction, is_unjudged
 from roofscope.profiling.worker.job.verify import Verifier
 from roofscope.profiling.worker.timing.clock_steps import fitted
@@ -74,6 +75,16 @@ class Candidate:
     turn: Turn
     timer: RemoteTimer
     hot: Turn | None  # on one buffer set; None on a CPU and where the cache can hold none of it
+    tuned: Tuned = field(default_factory=Tuned)
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """Its own, and those of its runner-ups."""
+        return (self.turn, *(one.turn for one in self.tuned.runner_ups))
+
+    @property
+    def timers(self) -> tuple[RemoteTimer, ...]:
+        return (self.timer, *(one.timer for one in self.tuned.runner_ups))
 
 
 class Checker:
@@ -113,7 +124,8 @@ class Checker:
             raise WrongResult(
                 FailureKind.TAMPERED, f"claims times that are not those of its work: {against}."
             )
-        self._verify_again(candidate)
+        self._verify_again(candidate.number, candidate.timer)
+        tunings = with_times(candidate.tuned, self._verify_runner_up)
         flags = self._flags(candidate)
         host_s = self._host_s(candidate) if self._on_gpu else None
         profile = self._profile(candidate) if self._on_gpu else None
@@ -138,7 +150,11 @@ class Checker:
             clock_elasticity_missing=elasticity if isinstance(elasticity, str) else "",
             rotated_bytes=self._rotated_bytes(candidate),
             memory=self._memory(candidate),
+            tunings=tunings,
         )
+
+    def _verify_runner_up(self, one: TimedRunnerUp) -> None:
+        self._verify_again(one.number, one.timer)
 
     def _rotated_bytes(self, candidate: Candidate) -> int:
         return candidate.timer.set_count * self._bytes_a_call
@@ -160,16 +176,16 @@ class Checker:
         then_hz, now_hz = turn.clock_hz, profile.block.clock_hz
         return Meanwhile(profile.block.seconds, now_hz / then_hz if now_hz and then_hz else None)
 
-    def _verify_again(self, candidate: Candidate) -> None:
+    def _verify_again(self, number: int, timer: RemoteTimer) -> None:
         """Verify what the timed path writes for contents it has never seen, in sets chosen by lot."""
         sets = self._sets
         self._maker.refresh_all(sets.blocks, sets.sets, self._job.workload.sizes)
         sets.send()
         # Long calls in few blocks reach the first sets only; what is kept by address is kept for these.
-        reached = min(len(sets.sets), candidate.timer.calls)
+        reached = min(len(sets.sets), timer.calls)
         chosen = tuple(random.SystemRandom().sample(range(reached), min(_SETS_CHECKED, reached)))
         before = [fingerprint(sets.sets[index]) for index in chosen]
-        lent = self._link.ask(Replay(candidate.number, chosen), SetOutputs).sets
+        lent = self._link.ask(Replay(number, chosen), SetOutputs).sets
         sets.look()
         for index, of_set, kept in zip(chosen, lent, before, strict=True):
             if fingerprint(sets.sets[index]) != kept:

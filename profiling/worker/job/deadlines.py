@@ -32,6 +32,7 @@ from roofscope.profiling.worker.candidate.messages import (
     Reveal,
     RunPass,
     Settle,
+    SettleRunnerUp,
     SingleCalls,
 )
 
@@ -64,10 +65,11 @@ class Deadline(Struct, frozen=True):
     detail: str = ""
 
 
-# What calls nothing of an implementation; disassemblers keep to a budget of their own.
+# Disassemblers keep to a budget of their own; what was not launched since it was tuned may compile again.
 _FIXED: dict[type, Deadline] = {
     Begin: Deadline(_BEGIN_S),
     Reveal: Deadline(DISASSEMBLY_S + _PROFILE_S, "reading its generated code"),
+    SettleRunnerUp: Deadline(COMPILE_S, "settling its tuner's runner-up"),
 }
 
 
@@ -90,7 +92,7 @@ class Deadlines:
 
     def of(self, request: Request) -> Deadline:
         match request:
-            case Begin() | Reveal():
+            case Begin() | Reveal() | SettleRunnerUp():
                 return _FIXED[type(request)]
             case Build(number=number, implementation=implementation):
                 self._providers[number] = implementation.provider

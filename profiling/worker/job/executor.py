@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import TypeVar
 
 import torch
@@ -59,6 +60,7 @@ from roofscope.profiling.worker.job.link import (
 )
 from roofscope.profiling.worker.job.measure_stage import measure_in_turn
 from roofscope.profiling.worker.job.reference import load_reference
+from roofscope.profiling.worker.job.runner_ups import RunnerUpFailed, RunnerUps
 from roofscope.profiling.worker.job.verify import Verifier
 from roofscope.profiling.worker.job.waiting import Waiting
 from roofscope.profiling.worker.soundness import is_sound
@@ -111,6 +113,7 @@ class JobExecutor:
         self._is_apart = False  # each in a process of its own, because nobody knows which of them spoils it
         self._stage = Stage.BUILD
         self._waiting = Waiting(job, instruments.device, emit)
+        self._runner_ups = RunnerUps()
 
     def run(self) -> None:
         """Emit one outcome per implementation. Raises CancelRequested, DeviceFault or CandidateLost."""
@@ -163,6 +166,7 @@ class JobExecutor:
     def _run_all(self, implementations: Sequence[Implementation]) -> None:
         """Raises _Spoiled where those left need another process."""
         numbered = list(enumerate(implementations))
+        self._numbers = count(len(numbered))  # for what is settled beside these
         prepared = self._each(numbered, Stage.BUILD, self._prepare, lambda one: one[1])
         if not prepared:
             return
@@ -263,8 +267,10 @@ class JobExecutor:
         settled = self._link.ask(Settle(one.number, self._sets.group, self._has_hot_reading()), Settled)
         cold = RemoteTimer(self._link, one.number, settled.cold)
         hot = RemoteTimer(self._link, one.number, settled.hot, is_hot=True) if settled.hot else None
+        turn = Turn(cold)
+        tuned = self._runner_ups.settle(self._link, one.implementation, one.number, turn, self._numbers)
         return Candidate(
-            one.implementation, one.number, one.verification, Turn(cold), cold, Turn(hot) if hot else None
+            one.implementation, one.number, one.verification, turn, cold, Turn(hot) if hot else None, tuned
         )
 
     def _has_hot_reading(self) -> bool:
@@ -279,7 +285,11 @@ class JobExecutor:
             raise
         except (CandidateFailed, Tampered) as error:
             # Asked of one of them, so it is that one's: the others are measured without it.
-            self._fail([self._in_flight(candidates)], error)
+            asked, is_runner_up = self._in_flight(candidates)
+            if is_runner_up:
+                self._runner_ups.give_up(asked, f"The runner-up could not be timed: {error}")
+            else:
+                self._fail([asked], error)
             raise _Spoiled from None
         except Exception as error:  # noqa: BLE001 - a device may fail in any way
             self._fail([candidate.implementation for candidate in candidates], error)
@@ -306,9 +316,11 @@ class JobExecutor:
             self._emit(CodeReady(self._job.id, candidate.implementation, bounded(codes)))
 
     @staticmethod
-    def _in_flight(candidates: Sequence[Candidate]) -> Implementation:
-        asked = max(candidates, key=lambda candidate: candidate.timer.asked_at)
-        return asked.implementation
+    def _in_flight(candidates: Sequence[Candidate]) -> tuple[Implementation, bool]:
+        """The one that was asked last, and whether it was a runner-up of it."""
+        timers = [(timer, candidate) for candidate in candidates for timer in candidate.timers]
+        timer, asked = max(timers, key=lambda each: each[0].asked_at)
+        return asked.implementation, timer is not asked.timer
 
     def _measure(self, candidates: list[Candidate]) -> str:
         begin = partial(
@@ -331,6 +343,9 @@ class JobExecutor:
             return act()
         except (CancelRequested, DeviceFault, CandidateLost):
             raise
+        except RunnerUpFailed as error:
+            self._runner_ups.give_up(implementation, str(error))
+            raise _Spoiled from None
         except Exception as error:  # noqa: BLE001 - a kernel may raise anything
             self._fail([implementation], error)
             if isinstance(error, Tampered):

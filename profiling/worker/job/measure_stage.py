@@ -26,7 +26,7 @@ def measure_in_turn(
     ``begin`` announces the stage, and again where all begin again with longer rests.
     """
     begin()
-    turns = [candidate.turn for candidate in candidates]
+    turns = [turn for candidate in candidates for turn in candidate.turns]
     is_burst = job.regime is Regime.BURST
     full_clock_hz = instruments.full_clock_hz if is_burst else None
     warm_up(turns, warm_up_rule(job.quality, job.regime), instruments.read_state, full_clock_hz)

@@ -16,7 +16,7 @@ from roofscope.profiling.analysis.stop_rules import (
     WarmUpRule,
 )
 from roofscope.profiling.planning.plan import Quality, Regime
-from roofscope.profiling.results.outcome import LEAST_BLOCKS
+from roofscope.profiling.results.time_stats import LEAST_BLOCKS
 from roofscope.profiling.worker.timing.rests import LONG_BLOCK_S, find_rest, rest_longer
 from roofscope.profiling.worker.timing.turn import ReadState, Turn
 
@@ -95,15 +95,24 @@ def measure(
         if before_longer_rests and rest_longer(turns):
             before_longer_rests()
             number = 0
-        elif rule.is_met([turn.progress for turn in active], _compared(active, len(turns) - 1)):
+        elif rule.is_met([turn.progress for turn in active], _compared(active, _at_once(turns))):
             break
+
+
+def _at_once(turns: Sequence[Turn]) -> int:
+    """Comparisons with one baseline; that of a runner-up with its winner is one by itself."""
+    return max(sum(turn.beside is None for turn in turns) - 1, 1)
 
 
 def _compared(turns: Sequence[Turn], at_once: int) -> Iterator[Progress]:
     """How far each comparison has come, as one of as many as are made with one baseline."""
     stats = [(turn, turn.stats) for turn in turns if turn.samples_s]
     for (one, its_time), (other, its_others) in combinations(stats, 2):
-        comparison, rounds = compare(its_time, its_others, in_turn=True, comparisons=at_once)
+        is_apart = one.beside is not None or other.beside is not None
+        if is_apart and one.beside is not other and other.beside is not one:
+            continue
+        count = 1 if is_apart else at_once
+        comparison, rounds = compare(its_time, its_others, in_turn=True, comparisons=count)
         yield Progress(comparison.relative_half_width, rounds, max(one.spent_s, other.spent_s))
 
 

@@ -11,7 +11,8 @@ from roofscope.profiling.analysis.at_clock import AtClock, time_at_clock
 from roofscope.profiling.analysis.statistics import PERSISTENT, Interval, median_of_known, unstable_because
 from roofscope.profiling.analysis.stop_rules import Progress
 from roofscope.profiling.devices.device import SLOWDOWNS, DeviceState
-from roofscope.profiling.results.outcome import LEAST_BLOCKS, Discard, Evidence, Method, TimeStats
+from roofscope.profiling.results.outcome import Discard, Evidence, Method
+from roofscope.profiling.results.time_stats import LEAST_BLOCKS, TimeStats
 from roofscope.profiling.worker.timing.block import BlockReading, BlockTimer
 
 ReadState = Callable[[], DeviceState]
@@ -57,6 +58,7 @@ class Turn:
     given_up: Counter[str] = field(default_factory=Counter[str])  # blocks under rests too short, by cause
     blocks: list[Block] = field(default_factory=list[Block])
     spent_s: float = 0.0
+    beside: "Turn | None" = None  # the only one that this one is compared with
 
     def take_block(self, number: int, read_state: ReadState) -> None:
         """Time one block of a round."""
