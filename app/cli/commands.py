@@ -37,6 +37,7 @@ COMMANDS = {
     "device": "Print the sheet of the GPU or the CPU.",
     "trust": "Say which folders of kernels may run here, and add or remove one.",
     "doctor": "Say what is available here, what is missing, and the exact fix.",
+    "mcp": "Serve five tools to an assistant, over stdin and stdout.",
     "schema": "Print the JSON Schema of what --json prints.",
     "open": "Open a session in the window.",
 }
