@@ -28,6 +28,7 @@ from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.outcome import Failed
 from roofscope.profiling.results.session import Point, Session
 
+IN_TURN = "turn_"  # how kernels are called that hold two versions to compare
 _LOG_LINES = 30
 _LONGEST_LINE = 400
 
@@ -136,14 +137,14 @@ def log_of(point: Point) -> str:
 
 
 def session_answer(session: Session, kernel: str, limit: int) -> SessionAnswer:
-    """The newest points, and the fastest of each kernel and workload."""
+    """The newest points, and the fastest of each kernel and workload, of the user's own versions."""
     points = [point for point in session.points if kernel in ("", point.implementation.kernel)]
     best: dict[str, Point] = {}
     for point in points:
-        if point.measured is None:
+        if point.measured is None or point.implementation.kernel.startswith(IN_TURN):
             continue
         known = best.get(comparable(point))
-        if known is None or _time(point) < _time(known):
+        if known is None or _rank(point) < _rank(known):
             best[comparable(point)] = point
     return SessionAnswer(
         session=str(session.path),
@@ -191,6 +192,10 @@ def is_own(point: Point) -> bool:
     """Whether a version is of the file, and not one of its reference."""
     implementation = point.implementation
     return implementation.provider is not Provider.COMPILE and implementation.stem != Provider.EAGER
+
+
+def _rank(point: Point) -> tuple[bool, float]:
+    return not is_own(point), _time(point)
 
 
 def _time(point: Point) -> float:

@@ -1,4 +1,4 @@
-"""From a file, or its text, to the form by which it is measured; only of what is the user's own or trusted."""
+"""From a file, or its text, to the form by which it is measured: what is the user's own, or trusted."""
 
 import os
 import re

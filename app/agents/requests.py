@@ -95,7 +95,7 @@ class CompareRequest(Request, frozen=True, kw_only=True):
     in_turn: Annotated[
         bool,
         Meta(
-            description="Measure both sources anew, round by round on the same inputs: tells apart what "
+            description="Measure both sources again, round by round on the same inputs: tells apart what "
             "differs by less than two runs do, some percent."
         ),
     ] = False

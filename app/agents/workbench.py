@@ -1,4 +1,4 @@
-"""Measures for an assistant, one file at a time; the session that keeps all of it is the assistant's memory."""
+"""Measures for an assistant, one file at a time, into the session that is the assistant's memory."""
 
 import shutil
 import threading
@@ -20,7 +20,7 @@ from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.planning.catalog import Catalog, Kernel, scan
 from roofscope.profiling.planning.kernel_files import FileFault, printable, read_file
 from roofscope.profiling.planning.one_file.form import FormFault, read_form
-from roofscope.profiling.planning.one_file.parts import PRESET, called, kernel_name, running_files
+from roofscope.profiling.planning.one_file.parts import PRESET, called, files_of_form, kernel_name
 from roofscope.profiling.planning.plan import PlanError, Quality, SizeChoice, next_job_number, plan_jobs
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point, Session
@@ -184,7 +184,7 @@ class Workbench:
         """For a comparison in turn after the file was edited; without it only that is refused."""
         with suppress(FormFault, FileFault, OSError):
             said = read_form(form)
-            for path in (form, *running_files(form.parent / said.file, said.reference)):
+            for path in (form, *files_of_form(form, said)):
                 write_own(self.version(point.number) / path.name, read_file(path))
 
     def rename(self, name: str) -> None:
