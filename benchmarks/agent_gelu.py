@@ -82,9 +82,9 @@ class Assistant:
             else:
                 _require_time(version, measured)
             self._said.thought("Why is it there?" if measured["is_verified"] else "Why has it no time?")
-            await self.call("why", {"point": measured["point"]}, ("why", "why_not"))
+            await self.call("why", {"point": measured["point"]}, ("summary", "why", "why_not"))
             note = {"point": measured["point"], "note": version.name, "limit": 1}
-            await self.call("session", note, ("points",))
+            await self.call("session", note, ())
         honest = [measured for version, measured in found if not version.is_refused]
         self._said.thought("Is the last version faster than the first, and than the one before it?")
         first, before, last = honest[0]["point"], honest[-2]["point"], honest[-1]["point"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from roofscope import __version__
 
-_LEFT_OUT = {"log", "tags", "is_pinned", "note", "advice", "limiter", "source_sha256", "number", "workload"}
+_LEFT_OUT = {"log", "tags", "is_pinned", "recorded_at", "advice", "limiter", "source_sha256", "workload"}
 _DIGITS = 4
 _HEAD = (
     "Written by `main.py -m roofscope.benchmarks.agent_gelu`, a scripted assistant, on {}, {}, Roofscope "
@@ -56,7 +56,8 @@ class Transcript:
             self._lines += [f"> {answer}", ""]
             return
         part = _known({name: answer[name] for name in shown if name in answer})
-        self._lines += ["```json", json.dumps(part, indent=1, ensure_ascii=False), "```", ""]
+        if part:
+            self._lines += ["```json", json.dumps(part, indent=1, ensure_ascii=False), "```", ""]
 
     def table(self, rows: Sequence[tuple[str, str, str, str]]) -> None:
         self._rows = [*rows]

@@ -21,7 +21,7 @@ from roofscope.app.presentation.why import why_of_one
 from roofscope.profiling.analysis.comparison import SpeedUp, comparable, speed_up
 from roofscope.profiling.analysis.flatten import point_records
 from roofscope.profiling.analysis.point_record import PointRecord
-from roofscope.profiling.analysis.verdict import verdict
+from roofscope.profiling.analysis.verdict import Verdict, verdict
 from roofscope.profiling.plain_text import one_line, visible
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.marks import Mark
@@ -65,10 +65,7 @@ def _point_answer(session: Session, point: Point, record: PointRecord) -> PointA
         verdict=str(judged.kind),
         limit=visible(getattr(why, "limit", "") or getattr(why, "meaning", "")),
         next_step=visible(why.next_step) if why else "",
-        flags=tuple(
-            FlagAnswer(flag=str(flag), meaning=badge(flag).meaning, is_warning=badge(flag).is_warning)
-            for flag in judged.flags
-        ),
+        flags=flag_answers(judged),
         is_sealed=record.is_sealed,
         unsealed_because=record.unsealed_because,
         relative_error=record.relative_error,
@@ -85,6 +82,13 @@ def _point_answer(session: Session, point: Point, record: PointRecord) -> PointA
         note=visible(mark.note) if mark else "",
         tags=mark.tags if mark else (),
         is_pinned=bool(mark and mark.is_pinned),
+    )
+
+
+def flag_answers(judged: Verdict) -> tuple[FlagAnswer, ...]:
+    return tuple(
+        FlagAnswer(flag=str(flag), meaning=badge(flag).meaning, is_warning=badge(flag).is_warning)
+        for flag in judged.flags
     )
 
 

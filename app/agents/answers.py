@@ -119,7 +119,8 @@ class HereAnswer(Struct, frozen=True, kw_only=True):
 class WhyAnswer(Struct, frozen=True, kw_only=True):
     """``why`` of a point with a time, ``why_not`` of one without."""
 
-    point: PointAnswer
+    summary: str
+    flags: tuple[FlagAnswer, ...]
     why: WhyRecord | None
     why_not: WhyNotRecord | None
 

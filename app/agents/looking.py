@@ -1,7 +1,7 @@
 """The tools that measure nothing: what is here, why, the session, and two points as they were measured."""
 
 from roofscope import __version__
-from roofscope.app.agents.answering import point_answers, session_answer, summary
+from roofscope.app.agents.answering import flag_answers, point_answers, session_answer, summary
 from roofscope.app.agents.answers import (
     CeilingAnswer,
     CompareAnswer,
@@ -17,6 +17,7 @@ from roofscope.app.presentation.formatting import percent_text, ratio_text
 from roofscope.app.presentation.verdict_text import ceiling_name, ceiling_text
 from roofscope.app.presentation.why_record import why_not_records, why_records
 from roofscope.profiling.analysis.pairs import Pair, pair_of
+from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.devices.host import package_version
 from roofscope.profiling.doctor import CheckState, examine
 from roofscope.profiling.plain_text import one_line
@@ -66,9 +67,9 @@ def why(bench: Workbench, request: WhyRequest) -> WhyAnswer:
     """Raises AgentFault."""
     session = bench.session()
     point = point_numbered(session, request.point)
-    (answer,) = point_answers(session, [point])
     return WhyAnswer(
-        point=answer,
+        summary=summary(session, point),
+        flags=flag_answers(verdict(point, session)),
         why=next(iter(why_records(session, [point])), None),
         why_not=next(iter(why_not_records([point])), None),
     )
