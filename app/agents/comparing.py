@@ -31,7 +31,7 @@ def compare(bench: Workbench, request: CompareRequest, control: Control) -> Comp
         found = bench.run(
             catalog, kernel, own_stems(kernel), control, exact=request.exact, has_ceilings=False
         )
-        problem = control.why_stopped(request.deadline_s)
+        problem = control.why_stopped
         by_stem = {point.implementation.stem: point for point in found.points}
         if len(by_stem) < 2:
             raise AgentFault(problem or " ".join(control.notices) or "The worker gave no result.")

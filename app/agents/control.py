@@ -20,6 +20,7 @@ class Control:
         self.text = "reading the file"
         self.notices: list[str] = []
         self.is_late = False  # its deadline stopped it
+        self._deadline_s = 0.0
         self._is_stopped = False
         self._run: Stoppable | None = None
         self._lock = threading.Lock()
@@ -66,6 +67,7 @@ class Control:
 
     @contextmanager
     def ended_after(self, seconds: float) -> Generator[None]:
+        self._deadline_s = seconds
         timer = threading.Timer(seconds, self._expire)
         timer.daemon = True
         timer.start()
@@ -78,11 +80,12 @@ class Control:
         self.is_late = True
         self.stop()
 
-    def why_stopped(self, deadline_s: float) -> str:
+    @property
+    def why_stopped(self) -> str:
         """A sentence; "" where nothing stopped it."""
         if self.is_late:
             return (
-                f"It was stopped at its deadline of {duration_text(deadline_s)}; give a larger deadline_s, "
-                "smaller inputs, or beside=false."
+                f"It was stopped at its deadline of {duration_text(self._deadline_s)}; give a larger "
+                "deadline_s, smaller inputs, or beside=false."
             )
         return "It was stopped by its client." if self._is_stopped else ""

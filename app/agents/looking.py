@@ -162,8 +162,6 @@ def _mark(bench: Workbench, request: SessionRequest) -> None:
             store.add_mark(point.number, after)
     except SessionError as error:
         raise AgentFault(one_line(str(error))) from error
-    except UnicodeError as error:
-        raise AgentFault("The note or tag is no UTF-8 text: it has half a character.") from error
 
 
 def _ceiling(ceiling: Ceiling) -> CeilingAnswer:

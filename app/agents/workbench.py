@@ -102,7 +102,7 @@ class Workbench:
             )
             mine = [point for point in found.points if point.implementation.stem in own]
             others = [point for point in found.points if not is_own(point)]
-            problem = control.why_stopped(request.deadline_s)
+            problem = control.why_stopped
             if not mine:
                 raise AgentFault(problem or " ".join(control.notices) or "The worker gave no result.")
             for point in mine:
@@ -130,7 +130,7 @@ class Workbench:
         known, cache = self.known_session(), CeilingCache(control.notice)
         has_ceilings = has_ceilings or bool(cache.load(CacheKey.of(self.device, package_version("torch"))))
         if control.is_stopped:
-            raise AgentFault(control.why_stopped(0) or "It was stopped.")
+            raise AgentFault(control.why_stopped)
         try:
             jobs = plan_jobs(
                 [kernel],
@@ -189,9 +189,9 @@ class Workbench:
 
     def rename(self, name: str) -> None:
         """Raises AgentFault."""
-        path = self.path.with_name(f"{name}{SUFFIX}")
-        if not name or path.name != f"{name}{SUFFIX}" or name.startswith(".") or not name.isprintable():
+        if Path(name).name != name or name.startswith(".") or not name.isprintable():
             raise AgentFault(f"{printable(name[:100])!r} is no name for a session; give one without folders.")
+        path = self.path.with_name(f"{name}{SUFFIX}")
         if path == self.path:
             return
         with self.working(Control()):
