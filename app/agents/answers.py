@@ -74,7 +74,7 @@ class MeasureAnswer(Struct, frozen=True, kw_only=True):
     form: str  # the file that says how it is measured; it may be edited
     measured: tuple[PointAnswer, ...]  # each function of the file that was asked for
     beside: tuple[BesideAnswer, ...]  # the reference's versions, held against the first
-    notices: tuple[str, ...] = ()  # what the user of a terminal would have been told
+    notices: tuple[str, ...] = ()  # what the user of a terminal would have been shown
     problem: str = ""  # why not all was done, such as its deadline
 
 
