@@ -73,7 +73,7 @@ class Assistant:
         """The whole conversation."""
         found: Found = []
         self._said.thought("What can this machine do, and what has been measured before?")
-        await self.call("what_is_here", {}, ("summary", "doctor", "session", "point_count"))
+        await self.call("what_is_here", {}, ("summary", "doctor", "point_count"))
         for version in versions:
             measured = await self.measure(version, is_first=not found)
             found.append((version, measured))

@@ -11,6 +11,7 @@ from roofscope.app.agents.answers import (
     SessionAnswer,
     SessionLine,
 )
+from roofscope.app.agents.requests import in_arguments
 from roofscope.app.presentation.failure_log import telling_lines
 from roofscope.app.presentation.flag_text import badge
 from roofscope.app.presentation.formatting import spread_time_text
@@ -64,7 +65,7 @@ def _point_answer(session: Session, point: Point, record: PointRecord) -> PointA
         achieved_flop_per_s=record.achieved_flop_per_s,
         verdict=str(judged.kind),
         limit=visible(getattr(why, "limit", "") or getattr(why, "meaning", "")),
-        next_step=visible(why.next_step) if why else "",
+        next_step=in_arguments(visible(why.next_step)) if why else "",
         flags=flag_answers(judged),
         is_sealed=record.is_sealed,
         unsealed_because=record.unsealed_because,

@@ -28,9 +28,7 @@ def compare(bench: Workbench, request: CompareRequest, control: Control) -> Comp
             raise AgentFault(f"Point {a.number} cannot be compared with itself; name another one.")
         form = _joined(bench, a, b)
         catalog, kernel = bench.kernel(form, control)
-        found = bench.run(
-            catalog, kernel, own_stems(kernel), control, exact=request.exact, has_ceilings=False
-        )
+        found = bench.run(catalog, kernel, own_stems(kernel), control, request, has_ceilings=False)
         problem = control.why_stopped
         by_stem = {point.implementation.stem: point for point in found.points}
         if len(by_stem) < 2:

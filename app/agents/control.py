@@ -4,6 +4,7 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from roofscope.app.agents.requests import in_arguments
 from roofscope.app.presentation.awaited_text import awaited_text
 from roofscope.app.presentation.formatting import duration_text
 from roofscope.app.presentation.time_left import TimeLeft
@@ -62,7 +63,7 @@ class Control:
 
     def notice(self, text: str) -> None:
         """A sentence that a terminal would show."""
-        if (said := one_line(text)) not in self.notices:
+        if (said := in_arguments(one_line(text))) not in self.notices:
             self.notices.append(said)
 
     @contextmanager

@@ -1,5 +1,7 @@
 """The tools that measure nothing: what is here, why, the session, and two points as they were measured."""
 
+from msgspec.structs import replace
+
 from roofscope import __version__
 from roofscope.app.agents.answering import flag_answers, point_answers, session_answer, summary
 from roofscope.app.agents.answers import (
@@ -11,11 +13,18 @@ from roofscope.app.agents.answers import (
     SessionAnswer,
     WhyAnswer,
 )
-from roofscope.app.agents.requests import AgentFault, HereRequest, SessionRequest, WhyRequest
+from roofscope.app.agents.requests import (
+    AgentFault,
+    HereRequest,
+    SessionRequest,
+    WhyRequest,
+    in_arguments,
+)
 from roofscope.app.agents.workbench import Workbench
 from roofscope.app.presentation.formatting import percent_text, ratio_text
 from roofscope.app.presentation.verdict_text import ceiling_name, ceiling_text
 from roofscope.app.presentation.why_record import why_not_records, why_records
+from roofscope.profiling.analysis.advice.record import WhyRecord
 from roofscope.profiling.analysis.pairs import Pair, pair_of
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.devices.host import package_version
@@ -70,9 +79,14 @@ def why(bench: Workbench, request: WhyRequest) -> WhyAnswer:
     return WhyAnswer(
         summary=summary(session, point),
         flags=flag_answers(verdict(point, session)),
-        why=next(iter(why_records(session, [point])), None),
+        why=next((_worded(record) for record in why_records(session, [point])), None),
         why_not=next(iter(why_not_records([point])), None),
     )
+
+
+def _worded(record: WhyRecord) -> WhyRecord:
+    others = tuple(map(in_arguments, record.others))
+    return replace(record, next_step=in_arguments(record.next_step), others=others)
 
 
 def compared(session: Session, a: int, b: int) -> CompareAnswer:

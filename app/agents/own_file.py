@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from roofscope.app.agents.requests import MOST_SOURCE, AgentFault, MeasureRequest
+from roofscope.app.agents.requests import MOST_SOURCE, AgentFault, MeasureRequest, in_arguments
 from roofscope.profiling.paths import UserPaths, is_file
 from roofscope.profiling.planning.kernel_files import FileFault, printable
 from roofscope.profiling.planning.one_file.complete import complete, keep, path_for
@@ -18,14 +18,6 @@ from roofscope.profiling.planning.survey import Survey, survey_file
 from roofscope.profiling.planning.trust import Trust, whose
 
 _NAME = re.compile(r"[A-Za-z_][\w\-]{0,80}(?:\.\w{1,40}){0,2}\.(?:py|cu|cpp|cc)")
-_OPTIONS = {  # of the command line, in what the engine says is missing; the longest first
-    "--reference EXPRESSION, in torch, or --reference FILE:NAME": "reference, in torch or as FILE:NAME",
-    "--reference": "reference",
-    "--input": "inputs",
-    "--call": "call",
-    "--grid": "grid",
-    "--block": "block",
-}
 
 
 class OpenedFile(Struct, frozen=True):
@@ -68,9 +60,9 @@ def open_file(request: MeasureRequest, folder: Path) -> OpenedFile:
     except FileFault as error:
         raise AgentFault(f"{printable(source.name)} cannot be read: {error}.") from error
     except FormFault as error:
-        why = _in_arguments(str(error))
+        why = in_arguments(str(error))
         raise AgentFault(f"{printable(source.name)} was not measured: {why}.") from error
-    guessed = found.was_guessed and f"Guessed from {source.name}: {_in_arguments(found.was_guessed)}."
+    guessed = found.was_guessed and f"Guessed from {source.name}: {in_arguments(found.was_guessed)}."
     return OpenedFile(form, source, guessed=guessed)
 
 
@@ -131,10 +123,3 @@ def _require_trust(found: Survey) -> None:
         f"{name} was not measured, because {whose(found)}; only its user can trust it, by "
         f"`roofscope run {shlex.quote(name)} --trust`, after reading it, and no tool can."
     )
-
-
-def _in_arguments(text: str) -> str:
-    """What the engine says in the command line's options, in the names of the arguments."""
-    for option, argument in _OPTIONS.items():
-        text = text.replace(option, argument)
-    return text

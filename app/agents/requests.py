@@ -12,6 +12,17 @@ from msgspec import Meta, Struct
 Asked = TypeVar("Asked", bound=Struct)
 
 _LONGEST_WORDS = 300
+_OPTIONS = {  # of the command line, in what the engine says; the longest first
+    "--reference EXPRESSION, in torch, or --reference FILE:NAME": "reference, in torch or as FILE:NAME",
+    "(roofscope ceilings)": "(measure_file with ceilings)",
+    "--shared-gpu": "shared_gpu",
+    "--reference": "reference",
+    "--input": "inputs",
+    "--exact": "exact",
+    "--call": "call",
+    "--grid": "grid",
+    "--block": "block",
+}
 MOST_SOURCE = 1 << 20  # characters of a kernel's source
 
 
@@ -83,6 +94,9 @@ class MeasureRequest(Request, frozen=True, kw_only=True):
     deadline_s: Annotated[
         float, Meta(description="Stop after so many seconds, and say so.", ge=1, le=3600)
     ] = 600.0
+    shared_gpu: Annotated[
+        bool, Meta(description="Measure also where somebody else computes on the GPU; points are flagged.")
+    ] = False
 
 
 class WhyRequest(Request, frozen=True, kw_only=True):
@@ -95,7 +109,7 @@ class CompareRequest(Request, frozen=True, kw_only=True):
     in_turn: Annotated[
         bool,
         Meta(
-            description="Measure both sources again, round by round on the same inputs: tells apart what "
+            description="Measure both sources again, round by round on the same inputs: shows what "
             "differs by less than two runs do, some percent."
         ),
     ] = False
@@ -103,6 +117,9 @@ class CompareRequest(Request, frozen=True, kw_only=True):
     deadline_s: Annotated[
         float, Meta(description="Stop after so many seconds, and say so.", ge=1, le=3600)
     ] = 600.0
+    shared_gpu: Annotated[
+        bool, Meta(description="Measure also where somebody else computes on the GPU; points are flagged.")
+    ] = False
 
 
 class SessionRequest(Request, frozen=True, kw_only=True):
@@ -120,6 +137,13 @@ class SessionRequest(Request, frozen=True, kw_only=True):
     rename: Annotated[
         str, Meta(description="A new name of the session's file, in the same folder, without an ending.")
     ] = ""
+
+
+def in_arguments(text: str) -> str:
+    """What the engine says in the words of the command line, with the names of the arguments."""
+    for option, argument in _OPTIONS.items():
+        text = text.replace(option, argument)
+    return text
 
 
 def request_of(tool: str, arguments: object, kind: type[Asked]) -> Asked:

@@ -34,6 +34,8 @@ def serve(bench: Workbench) -> None:
     logging.disable(logging.WARNING)  # of the protocol's library: stderr is for what a user must know
     try:
         anyio.run(_serve, bench)
+    except* (BrokenPipeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        pass  # the client is gone: nobody is left to answer
     finally:
         bench.close()
 

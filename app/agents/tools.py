@@ -106,9 +106,10 @@ TOOLS: tuple[Tool[Any], ...] = (
         name="compare",
         title="Compare two",
         description="How many times as fast point b is as point a, with a 95 % interval, and whether the two "
-        "can be distinguished. As they were measured this takes no time, but two runs of unchanged code differ "
-        "by some percent, which the interval holds. With in_turn both versions are measured again, round by "
-        "round on the same inputs, so that drift cancels: use it before you prefer one for a few percent.",
+        "can be distinguished. As they were measured this takes no time, but two runs of unchanged code "
+        "differ by some percent, which the interval holds. With in_turn both versions are measured again, "
+        "round by round on the same inputs, so that drift cancels: use it before you prefer one for a few "
+        "percent.",
         asks=CompareRequest,
         answers=CompareAnswer,
         do=compare,

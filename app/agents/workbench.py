@@ -12,7 +12,7 @@ from roofscope.app.agents.answering import beside_answers, is_own, point_answers
 from roofscope.app.agents.answers import MeasureAnswer
 from roofscope.app.agents.control import Control
 from roofscope.app.agents.own_file import open_file, write_own
-from roofscope.app.agents.requests import AgentFault, MeasureRequest
+from roofscope.app.agents.requests import AgentFault, CompareRequest, MeasureRequest, in_arguments
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import package_version
 from roofscope.profiling.paths import LIBRARY, SUFFIX, is_file
@@ -97,9 +97,7 @@ class Workbench:
             catalog, kernel = self.kernel(opened.form, control)
             own = own_stems(kernel, request.function)
             stems = () if request.beside else own
-            found = self.run(
-                catalog, kernel, stems, control, exact=request.exact, has_ceilings=request.ceilings
-            )
+            found = self.run(catalog, kernel, stems, control, request, has_ceilings=request.ceilings)
             mine = [point for point in found.points if point.implementation.stem in own]
             others = [point for point in found.points if not is_own(point)]
             problem = control.why_stopped
@@ -122,8 +120,8 @@ class Workbench:
         kernel: Kernel,
         stems: Sequence[str],
         control: Control,
+        request: MeasureRequest | CompareRequest,
         *,
-        exact: bool,
         has_ceilings: bool,
     ) -> Measured:
         """Carry out one job of a kernel and add what it yields to the session. Raises AgentFault."""
@@ -138,7 +136,7 @@ class Workbench:
                 dtypes=(),
                 size_choices=[SizeChoice(PRESET, or_any=True)],
                 stems=stems,
-                quality=Quality.EXACT if exact else Quality.QUICK,
+                quality=Quality.EXACT if request.exact else Quality.QUICK,
                 first_id=next_job_number(known.jobs) if known else 1,
             )
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -152,10 +150,11 @@ class Workbench:
                 kernel_roots=[kernel.form or kernel.folder],
                 ceilings=Ceilings.KEEP if has_ceilings else Ceilings.LEAVE,
                 append=known is not None,
+                may_share=request.shared_gpu,
                 on_start=control.started,
             )
             if ending.busy or ending.unusable:
-                raise AgentFault(one_line(ending.busy or ending.unusable))
+                raise AgentFault(in_arguments(one_line(ending.busy or ending.unusable)))
             session = load(ending.path) if ending.path else None
         except (PlanError, SessionError, OSError) as error:
             raise AgentFault(one_line(str(error))) from error

@@ -23,6 +23,7 @@ from roofscope.app.agents.requests import (
     MeasureRequest,
     SessionRequest,
     WhyRequest,
+    in_arguments,
     request_of,
     schema_of,
 )
@@ -215,6 +216,14 @@ def test_what_is_under_way_is_one_line() -> None:
     control.watch(Banner("The GPU\nis shared."), None)
     control.watch(Banner("The GPU is shared."), None)
     assert control.notices == ["The GPU is shared."]
+
+
+def test_what_the_engine_says_has_the_names_of_the_arguments() -> None:
+    assert in_arguments("Run it again with --exact.") == "Run it again with exact."
+    assert "--" not in in_arguments("add --grid 'cdiv(n, 256)' --block 256, or measure with --shared-gpu.")
+    control = Control()
+    control.notice("Or measure with --shared-gpu.")
+    assert control.notices == ["Or measure with shared_gpu."]
 
 
 def test_one_measurement_at_a_time(here: Path) -> None:

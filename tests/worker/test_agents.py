@@ -76,6 +76,7 @@ def test_a_scripted_assistant_goes_from_a_naive_version_to_a_fused_one(
     of_kernel = [point for point in known.points if point.implementation.stem == "eager_gelu"]
     assert len({point.implementation.source_hash for point in of_kernel[:3]}) == 3
     assert sum(point.implementation.kernel.startswith("turn_") for point in known.points) == 2
+    assert all(point.origin is not None for point in known.points)
     assert known.environment is not None
     assert known.environment.version("torch")
 
@@ -151,11 +152,13 @@ def test_a_deadline_ends_a_measurement_with_a_sentence(home: Path) -> None:
 
 @pytest.mark.timeout(600)
 def test_a_client_that_dies_takes_server_and_worker_with_it(home: Path) -> None:
-    server = subprocess.Popen(
-        [sys.executable, *words(home)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    with (home / "stderr.log").open("wb") as log:
+        command = [sys.executable, *words(home)]
+        pipe = subprocess.PIPE
+        server = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, text=True)
     assert server.stdin
     assert server.stdout
+    server.stdin.buffer.write(b"no message\n\xff\xfe\n[1, 2]\n" + b"{" * 100_000 + b"\n")
 
     def send(**message: Any) -> None:
         server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
@@ -178,6 +181,7 @@ def test_a_client_that_dies_takes_server_and_worker_with_it(home: Path) -> None:
     while any(Path(f"/proc/{one}").exists() for one in below) and time.monotonic() < until:
         time.sleep(0.1)
     assert not [one for one in below if Path(f"/proc/{one}").exists()]
+    assert "Traceback" not in (home / "stderr.log").read_text(errors="replace")
 
 
 def _is_server(pid: int) -> bool:

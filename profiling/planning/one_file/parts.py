@@ -245,7 +245,7 @@ def reference_entry(
 
 def _name_fault(name: str) -> str:
     if Path(name).name != name or name.startswith("."):
-        return f"FILE is {name!r}; it must be the name of a file beside the form"
+        return f"it names {name!r}; FILE must be the name of a file beside the form"
     return "" if Path(name).suffix in SOURCES else f"FILE is {name!r}; known are {', '.join(SOURCES)}"
 
 
