@@ -106,7 +106,7 @@ def compared(session: Session, a: int, b: int) -> CompareAnswer:
         ratio_low=ratio.low if ratio and ratio.is_known else None,
         ratio_high=ratio.high if ratio and ratio.is_known else None,
         change=str(pair.change),
-        is_in_turn=bool(pair.common_rounds),
+        is_in_turn=one.job == other.job,
         common_rounds=pair.common_rounds,
         between_runs=pair.between_runs,
     )
@@ -122,7 +122,9 @@ def compared_sentence(session: Session, pair: Pair) -> str:
     known = (pair.ratio.low, pair.ratio.high) if pair.ratio.is_known else ()
     times = ratio_text(pair.ratio.ratio, *known)
     how = f"timed in turn, {pair.common_rounds} rounds"
-    if not pair.common_rounds:
+    if not pair.common_rounds and pair.a.point.job == pair.b.point.job:
+        how = "timed in turn, but in too few rounds for an interval"
+    elif not pair.common_rounds:
         how = f"measured apart, where unchanged code differs by {percent_text(pair.between_runs)}"
     what = "as near its roof as" if pair.is_by_roof else "as fast as"
     return f"{b[:1].upper()}{b[1:]} is {times} {what} {a}, {how}: {pair.change}."
