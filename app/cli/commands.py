@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from roofscope import __version__
-from roofscope.app.cli.errors import OUTPUT_LOST, PIPE_CLOSED, complain, unknown
+from roofscope.app.cli.errors import OUTPUT_LOST, PIPE_CLOSED, Refused, complain, print_fault, unknown
 from roofscope.app.cli.output import OutputLost, say
 
 COMMANDS = {
@@ -39,9 +39,13 @@ COMMANDS = {
     "device": "Print the sheet of the GPU or the CPU.",
     "trust": "Say which folders of kernels may run here, and add or remove one.",
     "doctor": "Say what is available here, what is missing, and the exact fix.",
+    "mcp": "Serve five tools to an assistant, over stdin and stdout.",
     "schema": "Print the JSON Schema of what --json prints.",
     "open": "Open a session in the window.",
 }
+
+
+_AS_JSON = "roofscope.as_json"  # whether --json is among the words
 
 
 def load_command(name: str) -> Any:
@@ -66,13 +70,26 @@ class Commands(TyperGroup):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[_AS_JSON] = "--json" in args or any(word.startswith("--json-in") for word in args)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         """A reader that has enough, as ``head`` has, closes the pipe: no news for anybody."""
         try:
-            return _flushed(lambda: super(Commands, self).invoke(ctx))
+            return _flushed(lambda: self._invoke(ctx))
         except BrokenPipeError:
             _forget_stdout()
             raise typer.Exit(PIPE_CLOSED) from None
+
+    def _invoke(self, ctx: Any) -> Any:
+        """Where a document was asked for, a command that did nothing prints one that says why."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            if ctx.meta[_AS_JSON] and (sentence := _fault_of(error)):
+                print_fault(sentence)
+            raise
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Stdout that is closed or full ends any command in a sentence, also one that prints its help."""
@@ -92,6 +109,14 @@ def _flushed(do: Callable[[], Any]) -> Any:
         return do()
     finally:  # a command may end by typer.Exit
         sys.stdout.flush()
+
+
+def _fault_of(error: Exception) -> str:
+    """Of a refusal, and of words that cannot be parsed; "" for any other end of a command."""
+    if isinstance(error, Refused):
+        return error.message
+    said = getattr(error, "format_message", None)  # of click, which typer has within it or beside it
+    return str(said()) if said else ""
 
 
 def _forget_stdout() -> None:

@@ -33,6 +33,13 @@ class Document(Struct, frozen=True, kw_only=True, tag_field="document"):
     roofscope_version: str = __version__
 
 
+class FaultDocument(Document, frozen=True, kw_only=True, tag="fault"):
+    """Of a command that did nothing: what happened, to what, and what to do."""
+
+    error: str
+    exit_code: int
+
+
 class RunDocument(Document, frozen=True, kw_only=True, tag="run"):
     """Of ``run`` and ``show``. ``problem``: why the run did not do all that was planned."""
 
@@ -267,8 +274,44 @@ class TraceDocument(Document, frozen=True, kw_only=True, tag="trace"):
     kernels: tuple[TraceRow, ...]
 
 
+class TrustedFolderDocument(Struct, frozen=True, kw_only=True):
+    path: str
+    owners: tuple[str, ...]  # other than the user and root, when it was trusted
+
+
+class TrustDocument(Document, frozen=True, kw_only=True, tag="trust"):
+    """Of ``trust``: what is trusted after it."""
+
+    folders: tuple[TrustedFolderDocument, ...]
+
+
+class WrittenDocument(Document, frozen=True, kw_only=True, tag="written"):
+    """Of ``report`` and ``salvage``: the file that was written."""
+
+    session: str
+    file: str
+    point_count: int
+
+
+class DeletedPoint(Struct, frozen=True, kw_only=True):
+    point: int
+    implementation: str
+    deleted_at: str | None  # ISO 8601, UTC
+
+
+class DeleteDocument(Document, frozen=True, kw_only=True, tag="delete"):
+    """Of ``delete``: the points that are deleted after it."""
+
+    session: str
+    deleted: tuple[DeletedPoint, ...]
+
+
 AnyDocument = (
     RunDocument
+    | FaultDocument
+    | TrustDocument
+    | WrittenDocument
+    | DeleteDocument
     | PinDocument
     | TraceDocument
     | SweepDocument

@@ -33,10 +33,26 @@ def codes_of_each(devices: "Iterable[Device]", command: "Callable[[Device], int]
     return codes
 
 
+class Refused(typer.Exit):
+    """A command that ends with one sentence, which was said on stderr."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(USAGE)
+        self.message = message
+
+
 def refuse(message: str) -> NoReturn:
     """End the program with one sentence. The code 2 tells scripts that nothing was tried."""
     complain(message)
-    raise typer.Exit(USAGE)
+    raise Refused(message)
+
+
+def print_fault(sentence: str) -> None:
+    """One JSON object on stdout, for a program that reads nothing else."""
+    from roofscope.app.cli.documents import FaultDocument, print_document
+    from roofscope.profiling.plain_text import one_line
+
+    print_document(FaultDocument(error=one_line(sentence), exit_code=USAGE))
 
 
 def refuse_unusable(ending: "Ending") -> None:

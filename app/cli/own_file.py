@@ -15,7 +15,7 @@ from roofscope.profiling.planning.kernel_files import printable
 from roofscope.profiling.planning.one_file.complete import complete, keep, path_for
 from roofscope.profiling.planning.one_file.draft import Asked, draft
 from roofscope.profiling.planning.one_file.form import SOURCES, Form, FormFault, is_form, read_form
-from roofscope.profiling.planning.one_file.parts import called, kernel_name, running_files
+from roofscope.profiling.planning.one_file.parts import called, files_of_form, kernel_name, running_files
 
 
 class OwnFile(Struct, frozen=True):
@@ -66,7 +66,7 @@ def choose_file(word: str, options: FileOptions, *, is_trusted: bool) -> OwnFile
         if is_file(form) and not options.says_anything:
             said = read_form(form)
             _require_known(form, said, functions)
-            running = running_files(form.parent / said.file, said.reference)
+            running = files_of_form(form, said)
             trust_file(form, running, is_trusted=is_trusted)
         elif is_form(source):
             raise FormFault("it says itself how its file is measured; edit it, or name the file")

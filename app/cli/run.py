@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 from rich.console import Console
 
@@ -146,6 +147,14 @@ def command(
             "--watch", help="Stay, and measure again what is saved: a line a save, until Ctrl+C ends it."
         ),
     ] = False,
+    json_in: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take all of this from a JSON document instead, - is stdin; implies --json. `roofscope "
+            "schema --request` says what it holds.",
+        ),
+    ] = None,
 ) -> None:
     """Verify and time kernels; print a table and write a session file.
 
@@ -180,7 +189,17 @@ def command(
         file=FileOptions(reference or "", input_ or (), call or "", grid or "", block or ""),
         watch=watch,
     )
-    raise typer.Exit(run(options))
+    raise typer.Exit(run(_or_requested(options, json_in)))
+
+
+def _or_requested(options: RunOptions, source: Path | None) -> RunOptions:
+    if source is None:
+        return options
+    if msgspec.structs.replace(options, as_json=False, trust=False) != RunOptions():
+        refuse("--json-in says all that is to be run; leave the other options out, or write them into it.")
+    from roofscope.app.cli.run_request import requested
+
+    return msgspec.structs.replace(requested(source), trust=options.trust)
 
 
 def run(options: RunOptions) -> int:

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from roofscope.app.cli.choice import choose_session
+from roofscope.app.cli.documents import WrittenDocument, print_document
 from roofscope.app.cli.errors import refuse
-from roofscope.app.cli.options import SessionFile
+from roofscope.app.cli.options import AsJson, SessionFile
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.presentation.formatting import counted_text
@@ -18,6 +19,7 @@ from roofscope.profiling.results.session_reader import SessionError, load
 def command(
     file: SessionFile,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The new .roofscope file.")],
+    as_json: AsJson = False,
 ) -> None:
     """Write what is whole of a damaged session to a new one.
 
@@ -30,6 +32,9 @@ def command(
         kept = load(target)
     except SessionError as error:
         refuse(str(error))
+    if as_json:
+        print_document(WrittenDocument(session=str(file), file=str(target), point_count=len(kept.points)))
+        return
     counts = [counted_text(len(kept.points), "point")]
     if kept.traces:
         counts.append(counted_text(len(kept.traces), "trace"))

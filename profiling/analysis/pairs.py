@@ -146,6 +146,11 @@ def history_of(session: Session, point: Point) -> tuple[Pair, ...]:
     return (*alone, *(make(one, other, count) for one, other in pairwise(same)))
 
 
+def pair_of(session: Session, one: Point, other: Point) -> Pair:
+    """Two points of a session, as of two pins of it."""
+    return _maker(session, session, repeats_of(session))(one, other, 1)
+
+
 def is_same_measurement(one: Point, other: Point) -> bool:
     """As in a session and its copy."""
     return (one.recorded_at, one.outcome) == (other.recorded_at, other.outcome)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from roofscope.profiling.planning.kernel_files import CODE, FileFault, kernel_folders, names_in
 from roofscope.profiling.planning.one_file.form import FormFault, is_form, read_form
-from roofscope.profiling.planning.one_file.parts import running_files
+from roofscope.profiling.planning.one_file.parts import files_of_form
 from roofscope.profiling.planning.source_hash import SHARED
 
 LOOK_S = 0.2  # between two looks
@@ -73,7 +73,7 @@ def _files_of(form: Path) -> list[Path]:
     """The form and the files that run by it, as it says now."""
     try:
         said = read_form(form)
-        return [form, *running_files(form.parent / said.file, said.reference)]
+        return [form, *files_of_form(form, said)]
     except (FormFault, ValueError):  # while it is edited
         return [form]
 

@@ -16,7 +16,7 @@ from roofscope.profiling.planning.revision import revision_labels
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.cache import CeilingCache
 from roofscope.profiling.supervision.fleet import HeadlessFleet, Member, members_of
-from roofscope.profiling.supervision.headless import HeadlessRun, stopped_by_signals
+from roofscope.profiling.supervision.headless import HeadlessRun, Stoppable, stopped_by_signals
 from roofscope.profiling.supervision.protocol import Probe, Run, Task
 from roofscope.profiling.supervision.readiness import Refusal, refusal
 from roofscope.profiling.supervision.recorder import Gain, Recorder
@@ -67,6 +67,7 @@ def record(
     may_share: bool = False,
     pauses: bool = True,
     members_of: MembersOf = members_of,
+    on_start: Callable[[Stoppable], None] = lambda _: None,
 ) -> Ending:
     """Carry the tasks out and keep what they yield in a new session file, or in one that is there.
 
@@ -74,7 +75,8 @@ def record(
     Several devices share runs out among them, a job at a time. A new file has the revisions of the kernels'
     folders among its labels, and stays only where it was worth making: not where the device was busy, or
     others compute on it, unless it may be shared. ``patience`` is a factor on the deadlines of foreign code;
-    without ``pauses`` what cost a worker is tried at its other workloads all the same.
+    without ``pauses`` what cost a worker is tried at its other workloads all the same. On one device
+    ``on_start`` gets what can be stopped, also from another thread.
     Raises SessionError.
     """
     devices = (devices,) if isinstance(devices, Device) else tuple(devices)
@@ -87,9 +89,10 @@ def record(
         opened = SessionStore.create(path, {**revision_labels(catalog), **(labels or {})})
     safe = SafeStore(opened, lambda text: watch(Banner(text), None), rescue_folders())
     with contextlib.closing(safe):
+        # A trace that is added leaves the session's environment as it is; new points have one of their own.
+        knows = append and not any(isinstance(task, Run) for task in tasks)
         recorders = {
-            device.uuid: Recorder(safe, catalog, device, cache, knows_environment=append)
-            for device in devices
+            device.uuid: Recorder(safe, catalog, device, cache, knows_environment=knows) for device in devices
         }
         probes = {device.uuid: _probe(recorders[device.uuid], device, ceilings) for device in devices}
 
@@ -102,7 +105,15 @@ def record(
         if len(devices) == 1:
             (device,) = devices
             queue = [*tasks, *probes[device.uuid]]
-            ending = carry_out(queue, catalog, kernel_roots, partial(handle, device), patience, pauses=pauses)
+            ending = carry_out(
+                queue,
+                catalog,
+                kernel_roots,
+                partial(handle, device),
+                patience,
+                pauses=pauses,
+                on_start=on_start,
+            )
         else:
             runs = [task for task in tasks if isinstance(task, Run)]
             ending = share_out(
@@ -123,6 +134,7 @@ def carry_out(
     patience: float = 1.0,
     *,
     pauses: bool = True,
+    on_start: Callable[[Stoppable], None] = lambda _: None,
 ) -> Ending:
     """Work until the tasks are done, or stopped by Ctrl+C, SIGTERM or SIGHUP; keeps nothing."""
     busy = ""
@@ -135,6 +147,7 @@ def carry_out(
 
     supervisor = Supervisor(map(str, kernel_roots), catalog.hash, patience, pauses=pauses)
     run = HeadlessRun(supervisor, on_report, LocalTarget())
+    on_start(run)
     with stopped_by_signals(run):  # while it ends, too
         try:
             run.run(tasks)

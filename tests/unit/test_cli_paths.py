@@ -45,13 +45,14 @@ def _paths() -> Iterator[tuple[str, str]]:
 
 SESSIONS = [(name, parameter) for name, parameter in _paths() if parameter in ("file", "other")]
 FOLDERS = [(name, parameter) for name, parameter in _paths() if parameter in ("kernels", "folders")]
+ELSEWHERE = [("mcp", "session"), ("run", "json_in")]  # in test_cli_json.py
 TARGETS = [(name, parameter) for name, parameter in _paths() if parameter in ("out", "plot")]
-SESSION_OPTIONS = [(name, parameter) for name, parameter in _paths() if parameter in ("session", "check_")]
+SESSION_OPTIONS = [("lesson", "session"), ("lesson", "check_")]
 NEW_FOLDERS = [(name, parameter) for name, parameter in _paths() if parameter in ("begin_", "write")]
 
 
 def test_every_path_of_a_command_is_tried_here() -> None:
-    assert sorted((*SESSIONS, *FOLDERS, *TARGETS, *SESSION_OPTIONS, *NEW_FOLDERS)) == sorted(_paths())
+    assert sorted((*SESSIONS, *FOLDERS, *TARGETS, *ELSEWHERE, *SESSION_OPTIONS, *NEW_FOLDERS)) == sorted(_paths())
     assert {name for name, _ in SESSIONS} >= {"show", "why", "source", "compare", "pin", "plot", "open"}
 
 

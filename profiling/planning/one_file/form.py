@@ -18,6 +18,7 @@ from roofscope.profiling.planning.spec import Dtype, Element, Fill, Multiply, Pi
 
 ENDING = ".roofscope.py"
 SOURCES = (".py", ".cu", ".cpp", ".cc")
+_ELSEWHERE = re.compile(r"([^\s:()/]+\.(?:py|cu|cpp|cc)):(.+)", re.DOTALL)
 _TENSOR = re.compile(r"([^:]*?)\s*(?::\s*([a-z0-9_]+)\s*(?:<\s*(.+?))?)?\s*")
 
 
@@ -55,6 +56,12 @@ class Form(Struct, frozen=True, forbid_unknown_fields=True):
         return (self.call,) if isinstance(self.call, str) else self.call
 
     @property
+    def others(self) -> tuple[str, ...]:
+        """The files of calls such as ``gelu_2.py:gelu(x)``, beside the form as its own file is."""
+        files = (split_call(call)[0] for call in self.calls)
+        return tuple(dict.fromkeys(file for file in files if file))
+
+    @property
     def is_fixed(self) -> bool:
         """Whether its work was derived as numbers, which hold at its own sizes only."""
         named = set(
@@ -73,6 +80,12 @@ class Form(Struct, frozen=True, forbid_unknown_fields=True):
     def is_stale(self) -> bool:
         """Whether its work was derived of something else than what it says now."""
         return bool(self.derived) and self.derived_of != self.origin
+
+
+def split_call(call: str) -> tuple[str, str]:
+    """``gelu_2.py:gelu(x)`` as file and call; no file where the call is of the form's own."""
+    match = _ELSEWHERE.fullmatch(call.strip())
+    return (match[1], match[2].strip()) if match else ("", call)
 
 
 def form_path(source: Path, name: str = "") -> Path:
@@ -181,7 +194,8 @@ def form_text(form: Form) -> str:
 _ALWAYS = ("file", "call", "reference", "sizes", "inputs", "outputs", "dtypes", "flops", "odd_sizes")
 _FILE = """\
 The file, and what is called: an expression of the inputs, the sizes and the file's names.
-An output that it names is allocated before. A list of several is measured in turn."""
+An output that it names is allocated before. A list of several is measured in turn; one of another file
+beside it is written "other.py:f(x)"."""
 _LAUNCH = "Blocks and threads of the launch, as expressions of the sizes, and bytes of dynamic shared memory."
 _REFERENCE = """\
 What is right, in float64: a torch expression of the inputs, or a function as "file.py:name".

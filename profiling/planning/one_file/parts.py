@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from roofscope.profiling.planning.one_file.form import (
     form_of,
     line_of,
     read_form,
+    split_call,
     tensor_of,
 )
 from roofscope.profiling.planning.one_file.imports import beside
@@ -94,38 +96,35 @@ def read_parts(path: Path) -> Parts:
 def _read_parts(path: Path) -> Parts:
     text = read_file(path)
     form = form_of(text.decode("utf-8", "replace"))
-    if problem := _name_fault(form.file):
-        raise FormFault(problem)
-    source = path.parent / form.file
-    try:
-        content = read_file(source)
-    except FileFault as error:
-        raise FormFault(f"its file {form.file} cannot be read: {error}") from error
+    sources = {name: _source(path.parent, name) for name in (form.file, *form.others)}
     spec = _spec(path, form)
-    offers = {offer.name: offer for offer in offers_of(source.name, content.decode("utf-8", "replace"))}
-    contents = {path.name: text, form.file: content}
+    offers = {name: _by_name(name, content) for name, content in sources.items()}
+    contents = {path.name: text, **sources}
     contents |= beside(path.parent, contents.values())
     line = line_of(text.decode("utf-8", "replace"), "CALL")
     entries: dict[str, Entry] = {}
     names: dict[str, tuple[str, ...]] = {}
     implementations: list[Implementation] = []
-    others = [name for name in contents if name not in (path.name, form.file)]
-    for call in form.calls:
-        offer = offers.get(called(call))
+    others = [name for name in contents if name != path.name and name not in sources]
+    for written in form.calls:
+        elsewhere, call = split_call(written)
+        file = elsewhere or form.file
+        offer = offers[file].get(called(call))
         if offer is None:
             raise FormFault(
-                f"{form.file} has no function {called(call)!r}; it has {', '.join(offers) or 'none'}"
+                f"{file} has no function {called(call)!r}; it has {', '.join(offers[file]) or 'none'}"
             )
-        variant = re.sub(r"\W", "_", offer.name).lower().strip("_") or "run"
+        name = f"{Path(file).stem}_{offer.name}" if elsewhere else offer.name
+        variant = re.sub(r"\W", "_", name).lower().strip("_") or "run"
         provider = _PROVIDERS[offer.kind]
         stem = f"{provider}_{variant}"
         if stem in entries:
             raise FormFault(f"it calls {offer.name} twice; a call stands for one version")
         entries[stem] = Entry(
-            str(source), call, offer, str(path), line, spec.inputs, spec.outputs,
+            str(path.parent / file), call, offer, str(path), line, spec.inputs, spec.outputs,
             form.grid, form.block, form.shared_bytes,
         )  # fmt: skip
-        names[stem] = (form.file, *others)
+        names[stem] = (file, *others)
         digest = _digest(
             stem, call, form.grid, form.block, form.shared_bytes, *map(contents.get, names[stem])
         )
@@ -153,6 +152,19 @@ def _read_parts(path: Path) -> Parts:
     files = KernelFiles(path.parent, contents, {})
     warning = _STALE if form.is_stale else ""
     return Parts(spec, (*eager, *modes, *implementations), entries, files, names, judge, warning)
+
+
+def _source(folder: Path, name: str) -> bytes:
+    if problem := _name_fault(name):
+        raise FormFault(problem)
+    try:
+        return read_file(folder / name)
+    except FileFault as error:
+        raise FormFault(f"its file {name} cannot be read: {error}") from error
+
+
+def _by_name(name: str, content: bytes) -> dict[str, Offer]:
+    return {offer.name: offer for offer in offers_of(name, content.decode("utf-8", "replace"))}
 
 
 def offers_of(name: str, source: str) -> tuple[Offer, ...]:
@@ -233,7 +245,7 @@ def reference_entry(
 
 def _name_fault(name: str) -> str:
     if Path(name).name != name or name.startswith("."):
-        return f"FILE is {name!r}; it must be the name of a file beside the form"
+        return f"it names {name!r}; FILE must be the name of a file beside the form"
     return "" if Path(name).suffix in SOURCES else f"FILE is {name!r}; known are {', '.join(SOURCES)}"
 
 
@@ -248,17 +260,23 @@ def _digest(*parts: str | bytes | None) -> str:
 def survey_form(form: Path) -> Survey:
     """Look at all that would run by a form. Raises FormFault and FileFault."""
     said = read_form(form)
-    return survey_file(form, running_files(form.parent / said.file, said.reference))
+    return survey_file(form, files_of_form(form, said))
 
 
-def running_files(source: Path, reference: str) -> list[Path]:
+def files_of_form(path: Path, form: Form) -> list[Path]:
+    """All that runs by a form. Raises FormFault where that is too much."""
+    return running_files(path.parent / form.file, form.reference, form.others)
+
+
+def running_files(source: Path, reference: str, others: Iterable[str] = ()) -> list[Path]:
     """The files that run with a user's file: those beside it that it needs, and the reference's.
 
-    Raises FormFault where there are too many.
+    ``others``: names of files beside it that run as well. Raises FormFault where there are too many.
     """
     found: list[Path] = []
     match = _BY_FILE.fullmatch(reference.strip())
-    paths = [source] + ([source.parent / match[1]] if match else [])
+    paths = [source, *(source.parent / name for name in others)]
+    paths += [source.parent / match[1]] if match else []
     for path in paths:
         try:
             content = read_file(path)

@@ -1,0 +1,1 @@
+"""What an assistant measures with: five tools, each of one request and one answer."""
