@@ -93,6 +93,15 @@ def command(
     implementation: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Such as triton_online; may be repeated.")
     ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE,...",
+            help="Values of a parameter that versions declare, each combination a variant: BLOCK=64,128; "
+            "BLOCK=all, or all for every one; may be repeated.",
+        ),
+    ] = None,
     all_modes: Annotated[bool, typer.Option("--all-modes", help="All four modes of torch.compile.")] = False,
     dtype: DtypeNames = None,
     size: Sizes = None,
@@ -179,6 +188,7 @@ def command(
         keep_code=keep_code,
         file=FileOptions(reference or "", input_ or (), call or "", grid or "", block or ""),
         watch=watch,
+        settings=set_ or (),
     )
     raise typer.Exit(run(options))
 

@@ -521,7 +521,7 @@ class Controller(QObject):
         self._keeper.note_gain()
         if kernel := self._catalog.kernel(point.implementation.kernel):
             self._model.add_kernel(kernel.spec)
-            if kernel.implementation(point.implementation.stem) == point.implementation:
+            if kernel.implementation(point.implementation.stem) == point.implementation.declared:
                 self._model.add_sources(point.implementation, kernel.sources(point.implementation))
         self._model.add_point(point)
         self.outcome_taken.emit(point)

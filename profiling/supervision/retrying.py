@@ -59,6 +59,7 @@ def retry_jobs(
             work=_work_now(kernel, old.workload),
             implementations=(),
         )
+        found = found.like(point.implementation)
         if found not in job.implementations:
             jobs[key] = msgspec.structs.replace(job, implementations=(*job.implementations, found))
     return tuple(jobs.values())

@@ -22,6 +22,7 @@ from roofscope.profiling.planning.one_file.form import (
 from roofscope.profiling.planning.one_file.imports import beside
 from roofscope.profiling.planning.one_file.offers import Kind, Offer
 from roofscope.profiling.planning.one_file.python_offers import python_offers
+from roofscope.profiling.planning.parameters import Parameter, ParameterError, read_parameters
 from roofscope.profiling.planning.spec import (
     Axis,
     Dtype,
@@ -129,7 +130,8 @@ def _read_parts(path: Path) -> Parts:
         digest = _digest(
             stem, call, form.grid, form.block, form.shared_bytes, *map(contents.get, names[stem])
         )
-        implementations.append(Implementation(spec.name, provider, variant, digest, spec_domain(form, spec)))
+        declared = spec_domain(form, spec), _parameters(source.name, content)
+        implementations.append(Implementation(spec.name, provider, variant, digest, *declared))
     reference_line = line_of(text.decode("utf-8", "replace"), "REFERENCE")
     judging = reference_entry(path, form, spec.inputs, spec.outputs, reference_line)
     if judging.offer:
@@ -153,6 +155,14 @@ def _read_parts(path: Path) -> Parts:
     files = KernelFiles(path.parent, contents, {})
     warning = _STALE if form.is_stale else ""
     return Parts(spec, (*eager, *modes, *implementations), entries, files, names, judge, warning)
+
+
+def _parameters(name: str, content: bytes) -> tuple[Parameter, ...]:
+    """What the user's file declares. Raises FormFault."""
+    try:
+        return read_parameters(name, content.decode("utf-8", "replace"))
+    except ParameterError as error:
+        raise FormFault(f"of {name}, {error}") from error
 
 
 def offers_of(name: str, source: str) -> tuple[Offer, ...]:
