@@ -121,7 +121,8 @@ def test_frame_and_json_hold_the_same() -> None:
     points = json.loads(json_report(SESSION))["points"]
     for row, record in zip(rows(SESSION), points, strict=True):
         for column in COLUMNS:
-            expected = size_text(record[column]) if column == "sizes" else record[column]
+            is_several = column in ("sizes", "parameters")
+            expected = size_text(record[column]) if is_several else record[column]
             assert row[column] == expected or row[column] == math.inf, column
 
 
