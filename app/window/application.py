@@ -33,6 +33,7 @@ from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
 from roofscope.app.window.panes.log import LogPane
+from roofscope.app.window.panes.parameters import ParametersPane
 from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.panes.results import ResultsPane
 from roofscope.app.window.panes.source import SourcePane
@@ -53,12 +54,14 @@ from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.app.window.tables.point_table import PointTable
 from roofscope.app.window.text_size import TextSize, enlarged
 from roofscope.app.window.theme import ThemeSwitch
+from roofscope.app.window.variants import Variants
 from roofscope.app.window.window_commands import WindowCommands
 from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.devices.discovery import LocalDevices, default_device
 from roofscope.profiling.paths import UserPaths, is_file
 from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.planning.trust import Trust
 from roofscope.profiling.results.session import Point, Session, timestamp
 from roofscope.profiling.results.session_reader import SessionError
@@ -188,6 +191,14 @@ class Application(QObject):
             self.shared_gpu,
             self,
         )
+        self.variants = Variants(
+            self.controller,
+            self.model,
+            self.selection,
+            lambda: self.panes.plan_bar.devices,
+            self.shared_gpu,
+            self,
+        )
         self._join()
 
     def _new_link(self, target: LocalTarget, parent: QObject) -> WorkerLink:
@@ -260,6 +271,7 @@ class Application(QObject):
             source=SourcePane(model, selection, self.background, self._own_files, theme),
             compare=ComparePane(model, selection, actions[CommandId.COMPARE], theme),
             sweep=SweepPane(model, selection, self.background, theme, self.shown, table.speed_up_of),
+            parameters=ParametersPane(model, selection, theme, self._declared_now),
             strip=DeviceStrip(self._source),
             log=LogPane(self.log),
         )
@@ -313,8 +325,17 @@ class Application(QObject):
         self.model.environment_changed.connect(self._tell_device)
         self.model.replaced.connect(long_lived.set_aside)
         panes.chart.gathered.connect(long_lived.set_aside)
+        self._join_parameters()
         self._restyle()
         self._tell_reasons()
+
+    def _join_parameters(self) -> None:
+        pane = self.panes.parameters
+        pane.noticed.connect(self.panes.cards.notice)
+        pane.said.connect(self.window.say)
+        pane.measure_wanted.connect(self.variants.measure)
+        self.variants.said.connect(self.window.say)
+        self.controller.running_changed.connect(pane.set_running)
 
     def _remember_folds(self, titles: tuple[str, ...]) -> None:
         self.settings.open_facts = titles
@@ -324,7 +345,7 @@ class Application(QObject):
         self.window.show_scheme(self.theme_switch.scheme)
         panes = self.panes
         first = (panes.chart, panes.library, panes.results, panes.details, panes.cards)
-        painters = (*first, panes.source, panes.compare, panes.sweep, panes.compile_lab)
+        painters = (*first, panes.source, panes.compare, panes.sweep, panes.parameters, panes.compile_lab)
         self.window.style_with(theme, *(partial(pane.set_theme, theme) for pane in painters))
 
     def _text_resized(self, percent: int) -> None:
@@ -353,6 +374,11 @@ class Application(QObject):
         implementation = kernel.implementation(point.implementation.stem) if kernel else None
         paths = kernel.paths(implementation) if kernel and implementation else ()
         return tuple(path for path in paths if is_file(path))
+
+    def _declared_now(self, implementation: Implementation) -> Implementation:
+        """With the parameters that its file declares today, where it is among the kernels."""
+        kernel = self.controller.catalog.kernel(implementation.kernel)
+        return (kernel.implementation(implementation.stem) if kernel else None) or implementation
 
     def _devices_found(self, devices: object) -> None:
         assert isinstance(devices, tuple)

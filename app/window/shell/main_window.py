@@ -36,6 +36,7 @@ from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
 from roofscope.app.window.panes.log import LogPane
+from roofscope.app.window.panes.parameters import ParametersPane
 from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.panes.results import ResultsPane
 from roofscope.app.window.panes.source import SourcePane
@@ -80,6 +81,7 @@ class Panes(Struct, frozen=True):
     source: SourcePane
     compare: ComparePane
     sweep: SweepPane
+    parameters: ParametersPane
     strip: DeviceStrip
     log: LogPane
 
@@ -125,6 +127,7 @@ class MainWindow(QMainWindow):
         add("Results", panes.results, BOTTOM)
         below = {
             "Sweep": panes.sweep,
+            "Parameters": panes.parameters,
             "Source": panes.source,
             "Compare": panes.compare,
             "Compile": panes.compile_lab,
