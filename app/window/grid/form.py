@@ -1,5 +1,6 @@
 """The parameters of one implementation, a box each, and what measures the values chosen."""
 
+import math
 from collections.abc import Mapping
 
 from PySide6.QtCore import Qt, Signal
@@ -28,19 +29,18 @@ class VariantForm(QWidget):
         self._form = QFormLayout(self._rows)
         self._form.setContentsMargins(0, 0, 0, 0)
         self._form.setVerticalSpacing(3)
-        self.one = QPushButton("Measure")
-        self.one.setAccessibleName("Measure these values")
-        self.one.setToolTip(tip_text("Build, verify and time this variant on the point's workload."))
-        self.every = QPushButton("Measure all")
-        self.every.setAccessibleName("Measure every combination")
-        self.one.clicked.connect(lambda: self.measure_wanted.emit(self.settings))
-        self.every.clicked.connect(lambda: self.measure_wanted.emit((Setting("", (ALL,)),)))
+        self.measure = QPushButton("Measure")
+        self.measure.setAccessibleName("Measure these values")
+        self.measure.clicked.connect(lambda: self.measure_wanted.emit(self.settings))
+        head = QVBoxLayout()
+        head.setContentsMargins(8, 4, 8, 2)
+        head.setSpacing(4)
+        head.addWidget(self._title)
+        head.addWidget(self.measure)
         inside = QWidget()
         column = QVBoxLayout(inside)
-        column.setContentsMargins(8, 4, 8, 4)
-        column.setSpacing(4)
-        for part in (self._title, self._rows, self.one, self.every):
-            column.addWidget(part)
+        column.setContentsMargins(8, 2, 8, 4)
+        column.addWidget(self._rows)
         column.addStretch(1)
         scroll = QScrollArea()
         scroll.setAccessibleName("Parameters of the implementation")
@@ -50,7 +50,9 @@ class VariantForm(QWidget):
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(scroll)
+        outer.setSpacing(0)
+        outer.addLayout(head)
+        outer.addWidget(scroll, 1)
         self.setFixedWidth(_WIDTH)
 
     @property
@@ -74,8 +76,7 @@ class VariantForm(QWidget):
     def set_open(self, is_open: bool) -> None:
         """Whether something may be measured now."""
         self._is_open = is_open
-        self.one.setEnabled(is_open)
-        self.every.setEnabled(is_open and self._count() <= MOST_VARIANTS)
+        self._tell()
 
     def _fill(self, found: Implementation | None) -> None:
         while self._form.rowCount():
@@ -87,17 +88,19 @@ class VariantForm(QWidget):
             for value in parameter.choices:
                 text = value_text(value)
                 box.addItem(f"{text} (default)" if value == parameter.default else text, text)
+            if len(parameter.choices) > 1:
+                box.addItem(f"all {len(parameter.choices)}", ALL)
+            box.currentIndexChanged.connect(self._tell)
             self.boxes[parameter.name] = box
             self._form.addRow(label(parameter.name, "muted"), box)
-        count = self._count()
-        self.every.setText(f"Measure all {count}")
-        too_many = f"{count} combinations; {MOST_VARIANTS} are the most. Use roofscope run --set NAME=VALUES."
-        tip = "Build, verify and time every combination in turn, in one job, as a grid."
-        self.every.setToolTip(tip_text(too_many if count > MOST_VARIANTS else tip))
-        self.set_open(self._is_open)
+        self._tell()
 
-    def _count(self) -> int:
-        count = 1
-        for box in self.boxes.values():
-            count *= box.count()
-        return count
+    def _tell(self, _place: int = 0) -> None:
+        """How many variants the button measures, and whether it may."""
+        count = math.prod(box.count() - 1 for box in self.boxes.values() if box.currentData() == ALL)
+        self.measure.setText("Measure" if count == 1 else f"Measure {count} variants")
+        self.measure.setEnabled(self._is_open and count <= MOST_VARIANTS)
+        tip = "Build, verify and time this variant on the point's workload; all of a parameter make a grid."
+        if count > MOST_VARIANTS:
+            tip = f"{count} variants at once; {MOST_VARIANTS} are the most. Choose a value of some parameter."
+        self.measure.setToolTip(tip_text(tip))
