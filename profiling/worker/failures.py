@@ -146,10 +146,10 @@ def _shortage(error: BaseException) -> str:
         if type(cause).__module__ == "triton.runtime.errors" and type(cause).__name__ == "OutOfResources":
             required, limit, name = (getattr(cause, field, None) for field in ("required", "limit", "name"))
             if isinstance(required, int) and isinstance(limit, int):
-                needed, there, unit = required, limit, ""
                 if name == "shared memory":
-                    needed, there, unit = -(-required // 1024), limit // 1024, " KiB"
-                return f"needs {needed}{unit} of {name} a block, and this GPU has {there}{unit}."
+                    kib = f"{-(-required // 1024)} KiB", f"{limit // 1024} KiB"
+                    return f"needs {kib[0]} of shared memory a block, and this GPU has {kib[1]}."
+                return f"needs {required} {name} a block, and this GPU has {limit}."
     return ""
 
 
