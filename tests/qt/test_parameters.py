@@ -149,6 +149,29 @@ def test_a_value_that_is_changed_is_measured_and_the_point_moves(
     assert [one.text for one in stored.points[-1].implementation.parameters] == ["BLOCK=128", "WARPS=4"]
 
 
+def test_a_point_from_before_its_file_declared_parameters_offers_those_of_now(
+    open_window: OpenWindow, qtbot: QtBot, toy: Path
+) -> None:
+    live = opened(open_window, qtbot, toy, "reads")
+    application = live.application
+    before = next(point for point in live.points if point.implementation.stem == "triton_b")
+    application.selection.select(before.number)
+    view = view_of(application, qtbot)
+    assert view.scene
+    assert view.scene.subject
+    assert view.scene.subject.key == "toy/triton_a"  # the selected version has no parameters
+    count = len(live.points)
+    (toy / "triton_b.py").write_text(VERSION)
+    live.until_points(count + 1)
+    application.selection.select(before.number)
+    qtbot.waitUntil(lambda: set(view.form.boxes) == {"BLOCK", "WARPS"})
+    assert view.scene.subject.key == "toy/triton_b"
+    view.form.boxes["BLOCK"].setCurrentIndex(2)
+    qtbot.mouseClick(view.form.measure, Qt.MouseButton.LeftButton)
+    last = until_point(application, qtbot, count + 2)
+    assert last.implementation.key == "toy/triton_b BLOCK=256 WARPS=4"
+
+
 def until_point(application: Application, qtbot: QtBot, count: int) -> Point:
     """The newest of so many, when the run that brought it is over."""
     qtbot.waitUntil(lambda: len(application.model.session.points) >= count)

@@ -9,7 +9,14 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from roofscope.app.presentation.formatting import ratio_text, spread_time_text
-from roofscope.app.presentation.grid.variants import Subject, Values, subjects_of, tried, values_of
+from roofscope.app.presentation.grid.variants import (
+    Subject,
+    Values,
+    subject_of,
+    subjects_of,
+    tried,
+    values_of,
+)
 from roofscope.app.presentation.point_row import status_text
 from roofscope.app.presentation.sweep.quantity import Quantity, Reader
 from roofscope.app.presentation.sweep.scene import why_no_time
@@ -17,6 +24,7 @@ from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.comparison import SpeedUp, speed_up
 from roofscope.profiling.analysis.verdict import flags_of
 from roofscope.profiling.planning.parameters import Value, value_text
+from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.session import Point, Session
 
 NOT_TRIED = "not measured"
@@ -94,7 +102,9 @@ def build_grid(session: Session, options: GridOptions = GridOptions()) -> GridSc
     values = tried(points)
     names = tuple(sorted((name for name in values if len(values[name]) > 1), key=lambda n: -len(values[n])))
     if not names:
-        return GridScene(subject, several, options.quantity, why_empty=_one_variant(subject, points[0]))
+        return GridScene(
+            subject, several, options.quantity, why_empty=_one_variant(subject, points[0].implementation)
+        )
     x, y = _axes(names, options)
     reader = Reader(options.quantity, session, points, "")
     read = {point.number: reading.value for point in points if (reading := reader.read(point))}
@@ -116,6 +126,12 @@ def build_grid(session: Session, options: GridOptions = GridOptions()) -> GridSc
         " ".join(f"{name}={value_text(value)}" for name, value in fixed.items() if len(values[name]) > 1),
         *said,
     )
+
+
+def untried(scene: GridScene, point: Point, declared: Implementation) -> GridScene:
+    """In the place of another's grid: of a point from before its file declared parameters."""
+    subject = subject_of(point)
+    return GridScene(subject, scene.subjects, scene.quantity, why_empty=_one_variant(subject, declared))
 
 
 def _axes(names: Sequence[str], options: GridOptions) -> tuple[str, str]:
@@ -226,13 +242,13 @@ def _name(point: Point) -> str:
 
 _NOTHING = (
     "No point here has parameters. A file declares one as BLOCK = Choice(64, 128, 256); roofscope run "
-    "KERNEL/VERSION --set all measures each combination, as the button below does for the selected point."
+    "KERNEL/VERSION --set all measures each combination; of a selected point this pane offers the values."
 )
 
 
-def _one_variant(subject: Subject, point: Point) -> str:
-    declared = "; ".join(one.choices_text for one in point.implementation.parameters)
+def _one_variant(subject: Subject, implementation: Implementation) -> str:
+    declared = "; ".join(one.choices_text for one in implementation.parameters)
     return (
-        f"{subject.key} was measured in one variant. It declares {declared}. Measure others above, or by "
-        f"roofscope run {subject.key} --set all."
+        f"{subject.key} was measured in one variant. It declares {declared}. Choose others beside this and "
+        f"press Measure, or roofscope run {subject.key} --set all."
     )

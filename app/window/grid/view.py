@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLay
 
 from roofscope.app.presentation.files import ending_of, why_misnamed, why_unwritable, write_file
 from roofscope.app.presentation.grid.layout import intervals_of
-from roofscope.app.presentation.grid.scene import GridCell, GridOptions, GridScene, build_grid
+from roofscope.app.presentation.grid.scene import GridCell, GridOptions, GridScene, build_grid, untried
 from roofscope.app.presentation.grid.svg import grid_svg, size_of_picture
 from roofscope.app.presentation.grid.variants import Subject, subject_of, subjects_of, values_of
 from roofscope.app.presentation.tokens import Theme
@@ -59,6 +59,7 @@ class GridView(QWidget):
         self._options = GridOptions()
         self._scene: GridScene | None = None
         self._base: Point | None = None  # whose implementation and workload the form is of
+        self._fresh: Point | None = None  # selected, and from before its file declared parameters
         self._is_stale = True
         self.bar, self.map, self.form = GridBar(), GridMap(theme), VariantForm()
         self._empty = placeholder("")
@@ -88,7 +89,7 @@ class GridView(QWidget):
     def show_options(self, options: GridOptions) -> None:
         """Draw something else of the session."""
         if options.subject != self._options.subject:
-            self._base = None
+            self._base = self._fresh = None
         self._options = options
         self._refresh()
 
@@ -154,11 +155,15 @@ class GridView(QWidget):
 
     def _replaced(self) -> None:
         self._options, self._scene, self._base = GridOptions(quantity=self._options.quantity), None, None
+        self._fresh = None
         self._refresh()
 
     def _select(self, number: int | None) -> None:
         point = self._model.point(number) if number is not None else None
-        if point and point.implementation.parameters:
+        has_values = bool(point and point.implementation.parameters)
+        declares = bool(point and self._declared_now(point.implementation).parameters)
+        self._fresh = point if declares and not has_values else None
+        if point and has_values:
             self._base, subject = point, subject_of(point)
             if subject != self._options.subject:
                 self._options = GridOptions(subject, quantity=self._options.quantity)
@@ -171,12 +176,15 @@ class GridView(QWidget):
         if self._is_stale:
             return
         session = self._model.session
-        scene = self._scene = build_grid(session, self._options)
+        scene = build_grid(session, self._options)
+        if self._fresh:
+            scene = untried(scene, self._fresh, self._declared_now(self._fresh.implementation))
+        self._scene = scene
         self.bar.show_scene(scene)
         self._empty.setText(scene.why_empty)
         self._stack.setCurrentWidget(self._empty if scene.is_empty else self.map)
         self.map.show_scene(scene, intervals_of(session, scene), self._selection.number)
-        base = self._base = self._base_in(scene.subject)
+        base = self._base = self._fresh or self._base_in(scene.subject)
         declared = self._declared_now(base.implementation) if base else None
         self.form.show_implementation(declared, values_of(base) if base else {})
         self.setAccessibleDescription(scene.why_empty or f"{scene.best} {scene.second}".strip())
