@@ -72,7 +72,7 @@ def test_each_combination_is_built_with_its_values_verified_and_timed_in_one_job
     drawn = main(tmp_path, "plot", out, "--grid", "X=CHUNK,Y=PIECES", "--table")
     assert drawn.returncode == 0, drawn.stderr
     assert "PIECES \\ CHUNK" in drawn.stdout
-    exported = main(tmp_path, "export", out, "--out", tmp_path / "a.csv")
+    exported = main(tmp_path, "export", out, "--csv", "--out", tmp_path / "a.csv")
     assert exported.returncode == 0, exported.stderr
     head, *rows = (tmp_path / "a.csv").read_text().splitlines()
     assert {"set_CHUNK", "set_PIECES", "parameters"} <= set(head.split(","))
