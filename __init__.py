@@ -8,7 +8,8 @@ A ``spec.py`` needs ``KernelSpec`` and what it is made of::
 
 and for tensors that are not all alike ``Element``, ``Fill``, ``Multiply``, ``Pipe`` and ``Dtype``. An
 implementation raises ``Refusal`` for what it cannot do; one in CUDA C++ launches by a ``CudaProgram`` and
-makes TMA's descriptors by ``tensor_map``. ``kernels/README.md`` shows each at work.
+makes TMA's descriptors by ``tensor_map``. ``kernels/README.md`` shows each at work. Constants that a run may
+choose are ``BLOCK = Choice(64, 128, 256)``: ``docs/parameters.md``.
 
 A script, a notebook or a prompt measures a function in one line, in a process of its own::
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from roofscope.app.notebook.result import Result as Result
     from roofscope.profiling.analysis.sessions import Sessions as Sessions
     from roofscope.profiling.analysis.sessions import load as load
+    from roofscope.profiling.planning.parameters import Choice as Choice
     from roofscope.profiling.planning.spec import Axis as Axis
     from roofscope.profiling.planning.spec import Dtype as Dtype
     from roofscope.profiling.planning.spec import Element as Element
@@ -72,6 +74,7 @@ _HOMES = {
     **dict.fromkeys(("Compared", "NotMeasured", "Result"), _RESULT),
     **dict.fromkeys(("Axis", "Dtype", "Element", "Fill", "KernelSpec", "Multiply", "Pipe"), _SPEC),
     **dict.fromkeys(("Preset", "TensorSpec", "Tolerance", "WorkFormula"), _SPEC),
+    "Choice": "roofscope.profiling.planning.parameters",
     **dict.fromkeys(("Sessions", "load"), _SESSIONS),
     "SessionError": "roofscope.profiling.results.session_reader",
     "Refusal": "roofscope.profiling.worker.failures",

@@ -17,6 +17,7 @@ from roofscope.profiling.analysis.tuning_record import TuningRecord
 from roofscope.profiling.devices.device import Device, DeviceState
 from roofscope.profiling.doctor import Check
 from roofscope.profiling.planning.catalog import CatalogProblem
+from roofscope.profiling.planning.parameters import Value
 from roofscope.profiling.planning.spec import Axis, Dtype, Preset, Provider
 from roofscope.profiling.results.chrome_trace import TraceRow
 from roofscope.profiling.results.generated import Code
@@ -125,12 +126,19 @@ class DeviceDocument(Document, frozen=True, kw_only=True, tag="device"):
     state: DeviceState
 
 
+class ListedParameter(Struct, frozen=True, kw_only=True):
+    name: str
+    choices: tuple[Value, ...]
+    default: Value
+
+
 class ListedImplementation(Struct, frozen=True, kw_only=True):
     name: str
     provider: Provider
     label: str
     left_out: str = ""  # why a plan leaves it out unless it is asked for
     domain: str = ""  # the condition that sizes must meet; "" where its file states none
+    parameters: tuple[ListedParameter, ...] = ()  # declared constants, of which ``run --set`` chooses
 
 
 class ListedKernel(Struct, frozen=True, kw_only=True):

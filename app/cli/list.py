@@ -6,11 +6,18 @@ from typing import Annotated
 import typer
 
 from roofscope.app.cli.choice import choose_folders, choose_kernels, scan_kernels
-from roofscope.app.cli.documents import ListDocument, ListedImplementation, ListedKernel, print_document
+from roofscope.app.cli.documents import (
+    ListDocument,
+    ListedImplementation,
+    ListedKernel,
+    ListedParameter,
+    print_document,
+)
 from roofscope.app.cli.options import AsJson, KernelFolders, TrustFolders
 from roofscope.app.cli.output import say
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.planning.catalog import Kernel
+from roofscope.profiling.planning.parameters import value_text
 from roofscope.profiling.planning.plan import by_default
 from roofscope.profiling.planning.spec import Implementation, Provider, size_text
 
@@ -53,6 +60,10 @@ def list_kernel(kernel: Kernel) -> ListedKernel:
                 label=found.label,
                 left_out=_why_left_out(kernel, found),
                 domain=found.domain,
+                parameters=tuple(
+                    ListedParameter(name=one.name, choices=one.choices, default=one.default)
+                    for one in found.parameters
+                ),
             )
             for found in kernel.implementations
         ),
@@ -90,4 +101,13 @@ def list_text(kernel: ListedKernel) -> str:
     for domain, group in groupby(kernel.implementations, lambda found: found.domain):
         if domain:
             lines.append(f"  domain   {', '.join(found.name for found in group)}: {domain}")
+    for found in kernel.implementations:
+        if found.parameters:
+            lines.append(f"  set      {found.name}: {'; '.join(map(_choices_text, found.parameters))}")
     return "\n".join(lines)
+
+
+def _choices_text(parameter: ListedParameter) -> str:
+    """The default comes first, as it is what runs without ``--set``."""
+    others = ", ".join(value_text(value) for value in parameter.choices if value != parameter.default)
+    return f"{parameter.name}={value_text(parameter.default)}{f' (or {others})' if others else ''}"

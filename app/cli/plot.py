@@ -8,6 +8,7 @@ import typer
 from roofscope.app.cli.choice import one_of, sizes_of
 from roofscope.app.cli.documents import SweepDocument, print_document
 from roofscope.app.cli.errors import refuse, unknown
+from roofscope.app.cli.grids import choose_grid, file_stem, grid_lines
 from roofscope.app.cli.options import AsJson, DtypeName, SessionFile
 from roofscope.app.cli.output import say
 from roofscope.app.cli.sessions import load_or_refuse
@@ -16,6 +17,8 @@ from roofscope.app.cli.swept import swept_implementations
 from roofscope.app.cli.targets import STDOUT, check_target, put
 from roofscope.app.presentation.export import ExportError
 from roofscope.app.presentation.files import file_word
+from roofscope.app.presentation.grid.scene import GridOptions, build_grid
+from roofscope.app.presentation.grid.svg import grid_svg, size_of_picture
 from roofscope.app.presentation.roofline.scene import ChartOptions, ChartY
 from roofscope.app.presentation.sweep.axis import SweepAxis
 from roofscope.app.presentation.sweep.known import kernels_of
@@ -67,6 +70,14 @@ def command(
         bool, typer.Option("--log", help="The y axis of a sweep is logarithmic; as suits it if none.")
     ] = False,
     linear: Annotated[bool, typer.Option("--linear", help="The y axis of a sweep is linear.")] = False,
+    grid: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X=NAME,Y=NAME",
+            help="A version over the values of its parameters: a heat map of two, bars of one; 'auto' takes "
+            "those with the most values. --kernel matmul/triton_grouped names the version.",
+        ),
+    ] = None,
     dark: Annotated[bool, typer.Option("--dark", help="Light on dark.")] = False,
     as_json: AsJson = False,
     out: Annotated[
@@ -76,7 +87,7 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Draw a session's roofline, or with --sweep a kernel over its sizes. Needs no GPU.
+    """Draw a session's roofline, with --sweep a kernel over its sizes, with --grid over parameters.
 
     With --json the sweep's values are printed; a picture is then drawn only into the file of --out.
     """
@@ -85,6 +96,13 @@ def command(
     session = load_or_refuse(file)
     if device:
         _show_device(session, device)
+    if grid:
+        if any((sweep, x, baseline, log, linear, as_json)):
+            refuse("--sweep, --x, --baseline, --log, --linear and --json are not of a grid; leave them out.")
+        grid_quantity = one_of(Quantity, "quantity")(y) if y else Quantity.TIME
+        of_grid = choose_grid(session, grid, kernel, dtype, sizes_of(size or []), grid_quantity)
+        _plot_grid(session, of_grid, file, out, dark=dark, as_table=table)
+        return
     if not (sweep or table or as_json):
         if any((kernel, dtype, x, size, baseline, log, linear)):
             refuse(
@@ -108,6 +126,23 @@ def command(
     _print_sweep(session, scene, target, as_table=table, as_json=as_json)
     if target:
         _draw(sweep_svg(session, options, dark=dark), SIZE_OF_PICTURE, target, is_said=not as_json)
+
+
+def _plot_grid(
+    session: Session, options: GridOptions, file: Path, out: Path | None, *, dark: bool, as_table: bool
+) -> None:
+    scene = build_grid(session, options)
+    target = out
+    if out is None and not as_table:
+        target = file.with_name(f"{file.stem}-{file_word(file_stem(scene))}.svg")
+    if target:
+        check_target(target, file, SUFFIXES)
+        if as_table and target == STDOUT:
+            refuse("--table prints on stdout, where --out - would draw; leave one out.")
+    for line in grid_lines(scene) if as_table else ():
+        say(line)
+    if target:
+        _draw(grid_svg(session, options, dark=dark), size_of_picture(scene), target)
 
 
 def _show_device(session: Session, name: str) -> None:

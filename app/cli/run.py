@@ -94,6 +94,15 @@ def command(
     implementation: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Such as triton_online; may be repeated.")
     ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE,...",
+            help="Values of a parameter that versions declare, each combination a variant: BLOCK=64,128; "
+            "BLOCK=all, or all for every one; may be repeated.",
+        ),
+    ] = None,
     all_modes: Annotated[bool, typer.Option("--all-modes", help="All four modes of torch.compile.")] = False,
     dtype: DtypeNames = None,
     size: Sizes = None,
@@ -188,6 +197,7 @@ def command(
         keep_code=keep_code,
         file=FileOptions(reference or "", input_ or (), call or "", grid or "", block or ""),
         watch=watch,
+        settings=set_ or (),
     )
     raise typer.Exit(run(_or_requested(options, json_in)))
 

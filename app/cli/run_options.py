@@ -7,10 +7,12 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from roofscope.app.cli.choice import choose_sizes, choose_versions, make_jobs
+from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.own_file import FileOptions, OwnFile, is_file_word
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog, Kernel
-from roofscope.profiling.planning.plan import Job, Quality, Regime
+from roofscope.profiling.planning.grid import parse_settings, with_settings
+from roofscope.profiling.planning.plan import Job, PlanError, Quality, Regime
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import load
@@ -45,6 +47,7 @@ class RunOptions(Struct, frozen=True):
     keep_code: bool = False
     file: FileOptions = FileOptions()
     watch: bool = False
+    settings: Sequence[str] = ()
 
 
 class Plan(NamedTuple):
@@ -71,6 +74,10 @@ def choose_plan(options: RunOptions, catalog: Catalog, own: Sequence[OwnFile], d
         regime=options.regime,
         keeps_code=options.keep_code,
     )
+    try:
+        jobs = with_settings(jobs, parse_settings(options.settings))
+    except PlanError as error:
+        refuse(str(error))
     return Plan(kernels, stems, jobs)
 
 

@@ -144,7 +144,7 @@ class LiveLines:
                 know_origins(session)
         kernel = self.catalog.kernel(point.implementation.kernel)
         found = kernel.implementation(point.implementation.stem) if kernel else None
-        if kernel and found and found == point.implementation:
+        if kernel and found and found == point.implementation.declared:
             session.specs = {**session.specs, kernel.spec.name: kernel.spec}
             session.sources = {**session.sources, found.source_hash: kernel.sources(found)}
 

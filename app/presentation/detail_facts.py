@@ -254,8 +254,14 @@ def _origin(row: PointRow, session: Session) -> Section:
     versions = (
         (package, environment.version(package) if environment else None) for package in VERSIONED_PACKAGES
     )
+    parameters = row.point.implementation.parameters
     return section(
         "Where it comes from",
+        Fact(
+            "Parameters",
+            " ".join(one.text for one in parameters),
+            "\n".join(f"It declares {one.choices_text}." for one in parameters),
+        ),
         Fact("Device", f"{device.name} ({device.id})" if device else "", device.uuid if device else ""),
         Fact("Driver", (device.driver_version or "") if device else ""),
         Fact("Host", environment.host if environment else ""),

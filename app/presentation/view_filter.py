@@ -88,9 +88,9 @@ def hidden_implementations(
     """Tells of which implementations nothing is shown: none of its points, or it could have none."""
     shown, measured = set[str](), set[str]()
     for point in points:
-        measured.add(point.implementation.key)
+        measured.add(point.implementation.declared.key)
         if kept is None or point.number in kept:
-            shown.add(point.implementation.key)
+            shown.add(point.implementation.declared.key)
 
     def is_hidden(implementation: Implementation) -> bool:
         if implementation.key in measured:

@@ -35,6 +35,7 @@ from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.lesson import LessonPane
 from roofscope.app.window.panes.library import LibraryPane
 from roofscope.app.window.panes.log import LogPane
+from roofscope.app.window.panes.parameters import ParametersPane
 from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.panes.results import ResultsPane
 from roofscope.app.window.panes.source import SourcePane
@@ -56,12 +57,14 @@ from roofscope.app.window.tables.library_model import LibraryModel
 from roofscope.app.window.tables.point_table import PointTable
 from roofscope.app.window.text_size import TextSize, enlarged
 from roofscope.app.window.theme import ThemeSwitch
+from roofscope.app.window.variants import Variants
 from roofscope.app.window.window_commands import WindowCommands
 from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.devices.discovery import LocalDevices, default_device
 from roofscope.profiling.paths import UserPaths, is_file
 from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.planning.trust import Trust
 from roofscope.profiling.results.session import Point, Session, timestamp
 from roofscope.profiling.results.session_reader import SessionError
@@ -192,6 +195,14 @@ class Application(QObject):
             self.shared_gpu,
             self,
         )
+        self.variants = Variants(
+            self.controller,
+            self.model,
+            self.selection,
+            lambda: self.panes.plan_bar.devices,
+            self.shared_gpu,
+            self,
+        )
         self._join()
 
     def _new_link(self, target: LocalTarget, parent: QObject) -> WorkerLink:
@@ -267,6 +278,7 @@ class Application(QObject):
             lesson=LessonPane(model, selection, self.background, theme),
             compare=ComparePane(model, selection, actions[CommandId.COMPARE], theme),
             sweep=SweepPane(model, selection, self.background, theme, self.shown, table.speed_up_of),
+            parameters=ParametersPane(model, selection, theme, self._declared_now),
             strip=DeviceStrip(self._source),
             log=LogPane(self.log),
         )
@@ -298,14 +310,6 @@ class Application(QObject):
         self.opening.devices_found.connect(self._devices_found)
         self.folder_commands.looked.connect(self.opening.take_kernels)
         self.folder_commands.noticed.connect(lambda text: panes.cards.notice(text, Topic.FOLDERS))
-        panes.trace.failed.connect(lambda text: panes.cards.notice(text, Topic.FILE))
-        panes.details.set_open(self.settings.open_facts)
-        panes.details.folds_changed.connect(self._remember_folds)
-        panes.trace.exported.connect(self.window.say)
-        panes.source.open_asked.connect(open_in_editor)
-        panes.lesson.problem.connect(lambda text: panes.cards.notice(text, Topic.FOLDERS))
-        panes.sweep.noticed.connect(panes.cards.notice)
-        panes.sweep.said.connect(self.window.say)
         self.background.failed.connect(panes.cards.notice)
         self.own_files.noticed.connect(lambda text: panes.cards.notice(text, Topic.FOLDERS))
         self.window.file_dropped.connect(
@@ -322,8 +326,29 @@ class Application(QObject):
         self.model.environment_changed.connect(self._tell_device)
         self.model.replaced.connect(set_aside)
         panes.chart.gathered.connect(set_aside)
+        self._join_panes()
+        self._join_parameters()
         self._restyle()
         self._tell_reasons()
+
+    def _join_panes(self) -> None:
+        panes = self.panes
+        panes.trace.failed.connect(lambda text: panes.cards.notice(text, Topic.FILE))
+        panes.details.set_open(self.settings.open_facts)
+        panes.details.folds_changed.connect(self._remember_folds)
+        panes.trace.exported.connect(self.window.say)
+        panes.source.open_asked.connect(open_in_editor)
+        panes.lesson.problem.connect(lambda text: panes.cards.notice(text, Topic.FOLDERS))
+        panes.sweep.noticed.connect(panes.cards.notice)
+        panes.sweep.said.connect(self.window.say)
+
+    def _join_parameters(self) -> None:
+        pane = self.panes.parameters
+        pane.noticed.connect(self.panes.cards.notice)
+        pane.said.connect(self.window.say)
+        pane.measure_wanted.connect(self.variants.measure)
+        self.variants.said.connect(self.window.say)
+        self.controller.running_changed.connect(pane.set_running)
 
     def _remember_folds(self, titles: tuple[str, ...]) -> None:
         self.settings.open_facts = titles
@@ -333,7 +358,7 @@ class Application(QObject):
         self.window.show_scheme(self.theme_switch.scheme)
         panes = self.panes
         first = (panes.chart, panes.library, panes.results, panes.details, panes.cards)
-        others = (panes.lesson, panes.compare, panes.sweep, panes.compile_lab, panes.tuning)
+        others = (panes.lesson, panes.compare, panes.sweep, panes.parameters, panes.compile_lab, panes.tuning)
         painters = (*first, panes.source, *others)
         self.window.style_with(theme, *(partial(pane.set_theme, theme) for pane in painters))
 
@@ -363,6 +388,11 @@ class Application(QObject):
         implementation = kernel.implementation(point.implementation.stem) if kernel else None
         paths = kernel.paths(implementation) if kernel and implementation else ()
         return tuple(path for path in paths if is_file(path))
+
+    def _declared_now(self, implementation: Implementation) -> Implementation:
+        """With the parameters that its file declares today, where it is among the kernels."""
+        kernel = self.controller.catalog.kernel(implementation.kernel)
+        return (kernel.implementation(implementation.stem) if kernel else None) or implementation
 
     def _devices_found(self, devices: object) -> None:
         assert isinstance(devices, tuple)

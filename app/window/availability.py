@@ -18,7 +18,7 @@ class Availability:
         # Asked for every row of the library at every repaint: reading the packages' files took 0.4 s of a
         # theme switch. What is installed while the window is open counts from its next start.
         self._version = functools.cache(version)
-        self._refused: dict[tuple[str, str], str] = {}  # by device and source
+        self._refused: dict[tuple[str, str, str], str] = {}  # by device, source and values
 
     def reason(self, implementation: Implementation, device: Device | None) -> str:
         """One sentence; "" when nothing speaks against it."""
@@ -30,7 +30,7 @@ class Availability:
             return "CUDA, Triton and library kernels need an NVIDIA GPU; the chosen device is the CPU."
         if implementation.provider is Provider.TRITON and self._version("triton") is None:
             return "Triton is not installed here; see Help, Doctor."
-        return self._refused.get((device.uuid, implementation.source_hash), "")
+        return self._refused.get(_key(device, implementation), "")
 
     def forget(self, implementations: Iterable[Implementation]) -> None:
         """The user wants these tried again, whatever runs have shown."""
@@ -46,5 +46,9 @@ class Availability:
                 message = f"{message} It is paused until its file changes, or until you try it again."
             case _:
                 return False
-        self._refused[device.uuid, implementation.source_hash] = message
-        return True
+        self._refused[_key(device, implementation)] = message
+        return not implementation.values
+
+
+def _key(device: Device, implementation: Implementation) -> tuple[str, str, str]:
+    return device.uuid, implementation.source_hash, implementation.values

@@ -18,6 +18,7 @@ from roofscope.app.window.unfinished import Unfinished
 from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
+from roofscope.profiling.planning.grid import Setting
 from roofscope.profiling.planning.plan import PlanError, next_job_number
 from roofscope.profiling.results.marks import Mark, why_unfit
 from roofscope.profiling.results.session import Point, Session, timestamp
@@ -25,7 +26,7 @@ from roofscope.profiling.results.session_reader import SessionError
 from roofscope.profiling.supervision.protocol import Probe, Run, SelfTest, Task, Trace
 from roofscope.profiling.supervision.readiness import Refusal, lock_refusal
 from roofscope.profiling.supervision.recorder import Recorder
-from roofscope.profiling.supervision.retrying import CannotRetry, retry_jobs
+from roofscope.profiling.supervision.retrying import CannotRetry, retry_jobs, variant_job
 from roofscope.profiling.supervision.run_events import (
     Awaited,
     Banner,
@@ -314,6 +315,22 @@ class Controller(QObject):
                 workers.lift_pauses(again)
             self._submit_runs([Run(job) for job in jobs])
 
+    def measure_variants(self, point: Point, settings: Sequence[Setting], devices: Sequence[Device]) -> None:
+        """Measure a point's implementation on its workload in these values of its parameters."""
+        if not self._is_running:
+            self._after_look(lambda: self._measure_variants(point, settings, devices))
+
+    def _measure_variants(self, point: Point, settings: Sequence[Setting], devices: Sequence[Device]) -> None:
+        session = self._model.session
+        try:
+            job = variant_job(session, point, self._catalog, devices, settings, self._next_job())
+        except (CannotRetry, PlanError) as error:
+            self.noticed.emit(str(error), Topic.RUN)
+            return
+        device = session.own_device(devices, point)
+        if device and self._begin(device):
+            self._submit_runs([Run(job)])
+
     def take_edits(self, catalog: Catalog) -> None:
         """Go on with edited kernels, also during a run that a save has begun."""
         if self.takes_edits:
@@ -521,7 +538,7 @@ class Controller(QObject):
         self._keeper.note_gain()
         if kernel := self._catalog.kernel(point.implementation.kernel):
             self._model.add_kernel(kernel.spec)
-            if kernel.implementation(point.implementation.stem) == point.implementation:
+            if kernel.implementation(point.implementation.stem) == point.implementation.declared:
                 self._model.add_sources(point.implementation, kernel.sources(point.implementation))
         self._model.add_point(point)
         self.outcome_taken.emit(point)

@@ -5,6 +5,7 @@ float32, which means IEEE float32 here; (m k + k n + m n) s compulsory bytes. Su
 Mapping: one program computes a BLOCK_M x BLOCK_N tile of C, walking k in steps of BLOCK_K. A tile needs a
 band of A and a band of B. Programs that run together cover GROUP_M rows of tiles by a few columns, so that a
 band read from DRAM serves several of them. Any GPU, any size.
+Parameters: GROUP_M, and tile, warps and stages, of which 0 leaves the choice to the autotuner.
 Idea: Triton's tutorial 03.
 """
 
@@ -14,22 +15,39 @@ import torch
 import triton
 import triton.language as tl
 
+from roofscope import Choice, Refusal
 from roofscope.kernels.shared.limits import require_32_bit_product
 from roofscope.kernels.shared.tuning import bench, shared_memory_limit
 
 DOMAIN = "m < 2**31 - 2**12 and n < 2**31 - 2**12 and k < 2**31 - 2**12"
 
+GROUP_M = Choice(8, 1, 2, 4, 16)  # rows of tiles; 1 visits them row by row
+TILE_M = Choice(0, 64, 128, 256)
+TILE_N = Choice(0, 64, 128, 256)
+NUM_WARPS = Choice(0, 4, 8)
+NUM_STAGES = Choice(0, 2, 3, 4)
 
 # Below this many products, or where rows are not 16-byte aligned, the first configuration is as good as any.
 _WORTH_TUNING = 2**29
 
 
 def _config(block_m: int, block_n: int, block_k: int, num_warps: int, num_stages: int) -> triton.Config:
-    blocks = {"BLOCK_M": block_m, "BLOCK_N": block_n, "BLOCK_K": block_k, "GROUP_M": 8}
-    return triton.Config(blocks, num_warps=num_warps, num_stages=num_stages)
+    """With what was chosen in the place of these."""
+    blocks = {
+        "BLOCK_M": TILE_M or block_m,
+        "BLOCK_N": TILE_N or block_n,
+        "BLOCK_K": block_k,
+        "GROUP_M": GROUP_M,
+    }
+    return triton.Config(blocks, num_warps=NUM_WARPS or num_warps, num_stages=NUM_STAGES or num_stages)
 
 
-_TENSOR = (
+def _distinct(*configs: triton.Config) -> tuple[triton.Config, ...]:
+    """Each once: chosen values make some of them the same."""
+    return tuple({str(config): config for config in configs}.values())
+
+
+_TENSOR = _distinct(
     _config(128, 128, 32, num_warps=4, num_stages=4),
     _config(128, 128, 64, num_warps=4, num_stages=4),
     _config(128, 256, 32, num_warps=8, num_stages=3),
@@ -37,7 +55,7 @@ _TENSOR = (
     _config(256, 128, 64, num_warps=8, num_stages=3),
 )
 _TENSOR_SMALL = _config(64, 64, 64, num_warps=4, num_stages=3)
-_FMA = (
+_FMA = _distinct(
     _config(64, 64, 16, num_warps=4, num_stages=3),
     _config(64, 128, 16, num_warps=4, num_stages=3),
     _config(128, 64, 16, num_warps=4, num_stages=3),
@@ -55,7 +73,14 @@ def _worth_trying(_: list[triton.Config], arguments: dict[str, Any], **__: objec
     if n * itemsize % 16 or k * itemsize % 16:
         return [configs[0]]
     limit = shared_memory_limit(a.device)
-    return [config for config in configs if _shared_bytes(config, itemsize) <= limit]
+    fitting = [config for config in configs if _shared_bytes(config, itemsize) <= limit]
+    if not fitting:
+        needed = min(_shared_bytes(config, itemsize) for config in configs)
+        raise Refusal(
+            f"matmul/triton_grouped needs {-(-needed // 1024)} KiB of shared memory a block, "
+            f"and this GPU has {limit // 1024} KiB."
+        )
+    return fitting
 
 
 def _shared_bytes(config: triton.Config, itemsize: int) -> int:
@@ -64,7 +89,7 @@ def _shared_bytes(config: triton.Config, itemsize: int) -> int:
 
 
 @triton.autotune(
-    configs=[*_TENSOR, _TENSOR_SMALL, *_FMA, _FMA_SMALL],
+    configs=[*_distinct(*_TENSOR, _TENSOR_SMALL, *_FMA, _FMA_SMALL)],
     key=["m", "n", "k"],
     prune_configs_by={"early_config_prune": _worth_trying},
     do_bench=bench,

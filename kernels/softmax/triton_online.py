@@ -3,7 +3,7 @@
 Formula: y[r, c] = exp(x[r, c] - m_r) / sum_c exp(x[r, c] - m_r), m_r the row's maximum. The sum so far is
 scaled by exp(m - m') whenever a tile raises the maximum from m to m'. 5 rows cols FLOP by the spec's count,
 and 2 rows cols s compulsory bytes: the second pass reads the row again, from L2 where it still lies there.
-Mapping: a program owns a row and walks along it in tiles of up to 4096 elements, twice.
+Mapping: a program owns a row and walks along it in tiles of up to LONGEST_TILE elements, twice.
 Idea: Milakov and Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867.
 """
 
@@ -11,10 +11,12 @@ import torch
 import triton
 import triton.language as tl
 
+from roofscope import Choice
 from roofscope.kernels.shared.limits import require_32_bit_sizes
 
 DOMAIN = "rows < 2**31 and cols <= 2**31 - 2**20"
-LONGEST_TILE = 4096
+LONGEST_TILE = Choice(4096, 1024, 2048, 8192, 16384)
+NUM_WARPS = Choice(0, 2, 4, 8, 16)  # 0: as suits the tile
 LOG2_E = tl.constexpr(1.4426950408889634)
 
 
@@ -47,5 +49,5 @@ def run(x: torch.Tensor) -> torch.Tensor:
     require_32_bit_sizes("softmax/triton_online", rows, cols)
     if x.numel():
         tile = min(triton.next_power_of_2(cols), LONGEST_TILE)
-        _softmax[(rows,)](x, y, cols, tile, num_warps=8 if tile > 2048 else 4)
+        _softmax[(rows,)](x, y, cols, tile, num_warps=NUM_WARPS or (8 if tile > 2048 else 4))
     return y

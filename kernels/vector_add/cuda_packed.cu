@@ -6,7 +6,9 @@
 //   elementwise kernels.
 #include "shared/common.cuh"
 
-constexpr int THREADS = 256;  // as in cuda_packed.py
+#ifndef THREADS  // a parameter that cuda_packed.py declares
+#define THREADS 256
+#endif
 
 extern "C" __global__ void __launch_bounds__(THREADS) vector_add(
     const SCALAR* __restrict__ x, const SCALAR* __restrict__ y, SCALAR* __restrict__ z, long long n

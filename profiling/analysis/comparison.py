@@ -204,7 +204,7 @@ class BreakEven:
         self._eager: dict[str, Measured] = {
             point.job.id: point.measured
             for point in points
-            if point.measured and point.implementation.stem == Provider.EAGER  # what is compiled
+            if point.measured and point.implementation.name == Provider.EAGER  # what is compiled
         }
         self._compared = Counter(point.job.id for point in points if point.measured)
 

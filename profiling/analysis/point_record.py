@@ -6,6 +6,8 @@ so that those of several sessions can be put together. None is what is not known
 
 from msgspec import Struct
 
+from roofscope.profiling.planning.parameters import Value
+
 VERSIONED_PACKAGES = ("torch", "triton", "cuda-core")
 
 
@@ -79,7 +81,7 @@ class PointRecord(Struct, frozen=True):
     torch_version: str | None
     triton_version: str | None
     cuda_core_version: str | None
-    implementation: str  # unique within the kernel: "eager", "triton_online"
+    implementation: str  # unique within the kernel: "eager", "triton_online BLOCK=128"
     energy_j: float | None  # a call's, of the whole board
     speed_up: float | None  # the baseline's time over this one's, with its 95 % interval
     speed_up_low: float | None
@@ -152,4 +154,5 @@ class PointRecord(Struct, frozen=True):
     runner_up_low: float | None
     runner_up_high: float | None
     runner_up_verdict: str | None  # slower, faster, not distinguishable, not known
+    parameters: dict[str, Value]  # the declared constants that it was built with, defaults included
     samples_s: tuple[float, ...]  # one a block; in JSON only

@@ -20,6 +20,7 @@ from roofscope.profiling.planning.kernel_files import (
 from roofscope.profiling.planning.loading import describe_load_error, load_module
 from roofscope.profiling.planning.one_file.form import FormFault, is_form
 from roofscope.profiling.planning.one_file.parts import Entry, Parts, kernel_name, read_parts
+from roofscope.profiling.planning.parameters import ParameterError, read_parameters
 from roofscope.profiling.planning.source_hash import JUDGE, VARIANT, Hasher
 from roofscope.profiling.planning.spec import Implementation, KernelSpec, Provider
 from roofscope.profiling.planning.spec_reader import SpecFault, SpecReader
@@ -98,7 +99,7 @@ class Kernel(Struct, frozen=True):
             parts = read_parts(form)
         except (FormFault, FileFault):
             return False
-        return implementation in parts.implementations and parts.judge == self.judge
+        return implementation.declared in parts.implementations and parts.judge == self.judge
 
     def paths(self, implementation: Implementation) -> tuple[Path, ...]:
         if self.form:
@@ -229,11 +230,13 @@ def _load_kernel(
         contents = [files.contents[name] for name in names]
         digest = hasher.source(provider, stem, contents, helpers)
         try:  # of a pair, the launcher states it
-            domain = read_domain(names[-1], contents[-1].decode("utf-8", "replace"), spec)
-        except DomainError as error:
+            text = contents[-1].decode("utf-8", "replace")
+            domain = read_domain(names[-1], text, spec)
+            parameters = read_parameters(names[-1], text)
+        except (DomainError, ParameterError) as error:
             left_out[names[-1]] = _left_out(files, names[-1], str(error))
             continue
-        implementations.append(Implementation(spec.name, provider, variant, digest, domain))
+        implementations.append(Implementation(spec.name, provider, variant, digest, domain, parameters))
     used = {name for found in implementations for name in _files_of(found.provider, found.stem)}
     kept = {name: files.contents[name] for name in sorted(used)}
     return Kernel(spec, folder, tuple(implementations), kept, hasher.judge(files), tuple(left_out.values()))

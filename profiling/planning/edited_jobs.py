@@ -37,13 +37,13 @@ def edited_jobs(
     unplanned: list[Implementation] = []
     for implementation in edited:
         of_kernel = [job for job in before if job.workload.kernel == implementation.kernel]
-        own = [job for job in of_kernel if implementation.key in {one.key for one in job.implementations}]
         if not of_kernel:
             unplanned.append(implementation)
-        for job in own or of_kernel[-1:]:
+        own = [(job, variant) for job in of_kernel for variant in _measured(implementation, job)]
+        for job, variant in own or [(job, implementation) for job in of_kernel[-1:]]:
             members = groups.setdefault(_key(job), (job, []))[1]
-            if implementation not in members:
-                members.append(implementation)
+            if variant not in members:
+                members.append(variant)
     jobs: list[Job] = []
     said: list[str] = []
     for job, members in groups.values():
@@ -66,6 +66,11 @@ def edited_jobs(
             )
         )
     return EditedJobs(tuple(jobs), tuple(unplanned), tuple(dict.fromkeys(said)))
+
+
+def _measured(implementation: Implementation, job: Job) -> list[Implementation]:
+    """In the values that the job measured it with, as far as its file still declares them."""
+    return [implementation.like(one) for one in job.implementations if one.stem == implementation.stem]
 
 
 def _key(job: Job) -> tuple[object, ...]:

@@ -9,12 +9,13 @@ from types import ModuleType
 
 from roofscope.profiling.planning.kernel_files import printable, read_file
 from roofscope.profiling.planning.one_file.slicing import needed_statements
+from roofscope.profiling.planning.parameters import Parameter, put_values
 
 _FORMER_PACKAGES = ("profiling", "kernels")  # as files from before the package roofscope import them
 _LONGEST = 300  # characters of a message that a foreign file words
 
 
-def load_names(path: Path, names: Iterable[str]) -> ModuleType:
+def load_names(path: Path, names: Iterable[str], parameters: Iterable[Parameter] = ()) -> ModuleType:
     """A user's file as it stands, of which only that is run which these names need. Raises FileFault.
 
     It may import what lies beside it, as when Python is given the file.
@@ -28,13 +29,14 @@ def load_names(path: Path, names: Iterable[str]) -> ModuleType:
     module.__file__ = str(path)
     module.__package__ = name.rpartition(".")[0]
     tree = ast.parse(read_file(path), str(path))
+    put_values(tree, parameters)
     tree.body = needed_statements(tree, names)
     exec(compile(tree, str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - a kernel is a program
     return module
 
 
-def load_module(path: Path) -> ModuleType:
-    """Execute a kernel's Python file under the name ``<root>.<kernel>.<stem>``.
+def load_module(path: Path, parameters: Iterable[Parameter] = ()) -> ModuleType:
+    """Execute a kernel's Python file under the name ``<root>.<kernel>.<stem>``, with these values.
 
     By location and not by import, so that a kernel folder may lie anywhere. Its text is compiled each time:
     ``__pycache__`` may hold another program, which Python may take unchecked. Raises FileFault.
@@ -44,8 +46,9 @@ def load_module(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no Python file.")
     module = importlib.util.module_from_spec(spec)
-    code = compile(read_file(path), str(path), "exec", dont_inherit=True)
-    exec(code, module.__dict__)  # noqa: S102 - a kernel is a program
+    tree = ast.parse(read_file(path), str(path))
+    put_values(tree, parameters)
+    exec(compile(tree, str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - a kernel is a program
     return module
 
 

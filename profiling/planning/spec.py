@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from roofscope.profiling.planning.formula import evaluate
+from roofscope.profiling.planning.parameters import Parameter, carried, variation
 from roofscope.profiling.quantities import Amount, Count
 
 
@@ -271,15 +273,30 @@ class Implementation(Struct, frozen=True):
     variant: str  # "" for eager.py; the mode for compile; else the idea's name
     source_hash: str  # SHA-256 over the files it is built from
     domain: str = ""  # a condition over the axes, as its file states it; "": it takes all sizes
+    parameters: tuple[Parameter, ...] = ()  # its declared constants, with the values that it is built with
 
     @property
     def stem(self) -> str:
-        """File-name stem and unique name within the kernel: ``eager``, ``cuda_warp``."""
+        """File-name stem and unique name within the kernel's folder: ``eager``, ``cuda_warp``."""
         return f"{self.provider}_{self.variant}" if self.variant else str(self.provider)
+
+    @property
+    def values(self) -> str:
+        """``BLOCK=128 num_warps=8``; "" where each parameter has its default."""
+        return variation(self.parameters)
+
+    @property
+    def name(self) -> str:
+        """The stem, and the values that are not the default: ``triton_online BLOCK=128``."""
+        return f"{self.stem} {self.values}" if self.values else self.stem
 
     @property
     def label(self) -> str:
         """For people: ``Triton online``, ``torch.compile`` for its default mode, ``Liger-Kernel``."""
+        return f"{self._label} {self.values}" if self.values else self._label
+
+    @property
+    def _label(self) -> str:
         variant = self.variant.replace("_", " ")
         match self.provider:
             case Provider.EAGER:
@@ -302,4 +319,16 @@ class Implementation(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        return f"{self.kernel}/{self.stem}"
+        return f"{self.kernel}/{self.name}"
+
+    @property
+    def declared(self) -> "Implementation":
+        """As its file declares it: with its default values."""
+        return self.with_parameters(tuple(one.chosen(one.default) for one in self.parameters))
+
+    def with_parameters(self, parameters: tuple[Parameter, ...]) -> "Implementation":
+        return replace(self, parameters=parameters) if parameters != self.parameters else self
+
+    def like(self, other: "Implementation") -> "Implementation":
+        """With the values of another, as far as this one still declares them."""
+        return self.with_parameters(carried(self.parameters, other.parameters))

@@ -174,7 +174,7 @@ class Recorder:
             self._specs[kernel.spec.name] = kernel.spec
         if implementation.source_hash in self._known:
             return
-        if kernel.implementation(implementation.stem) == implementation:
+        if kernel.implementation(implementation.stem) == implementation.declared:
             # Else it was planned from files that this catalog does not have: better none than others.
             self._keep(lambda store: store.add_sources(implementation, kernel.sources(implementation)))
         self._known.add(implementation.source_hash)  # last: what could not be written is tried again

@@ -6,6 +6,7 @@ import msgspec
 
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog, Kernel
+from roofscope.profiling.planning.grid import Setting, with_settings
 from roofscope.profiling.planning.plan import Job, PlanError, next_job_number, planned_again
 from roofscope.profiling.planning.spec import Work, Workload
 from roofscope.profiling.results.outcome import Failed, SkipKind, Skipped
@@ -59,9 +60,26 @@ def retry_jobs(
             work=_work_now(kernel, old.workload),
             implementations=(),
         )
+        found = found.like(point.implementation)
         if found not in job.implementations:
             jobs[key] = msgspec.structs.replace(job, implementations=(*job.implementations, found))
     return tuple(jobs.values())
+
+
+def variant_job(
+    session: Session,
+    point: Point,
+    catalog: Catalog,
+    devices: Sequence[Device],
+    settings: Sequence[Setting],
+    number: int | None = None,
+) -> Job:
+    """A job for the point's implementation on its workload, in these values of its parameters.
+
+    Raises CannotRetry as ``retry_jobs`` does, and PlanError where its file declares no such values now.
+    """
+    (job,) = retry_jobs(session, [point], catalog, devices, number)
+    return with_settings([job], settings)[0]
 
 
 def _work_now(kernel: Kernel, workload: Workload) -> Work:

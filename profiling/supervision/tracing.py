@@ -31,6 +31,7 @@ def trace_job(
         raise CannotTrace(
             f"{point.implementation.key} is no longer among the kernels, so it cannot be traced."
         )
+    implementation = implementation.like(point.implementation)
     if implementation != point.implementation:
         raise CannotTrace(f"The files of {point.label} changed since it was measured; run it again first.")
     number = number or next_job_number(session.jobs)

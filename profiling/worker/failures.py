@@ -83,6 +83,8 @@ def _classify(error: Exception, *, what: str, stage: Stage, device_is_sound: boo
             FailureKind.DEVICE_FAULT, stage, f"{message} Run it under compute-sanitizer.", _log(error)
         )
     match error:
+        case _ if short := _shortage(error):
+            return Skipped(SkipKind.UNSUPPORTED, f"{what} {short}"[:_MOST_MESSAGE])
         case _ if _is_our_own(error):
             message = f"{what} met an error of Roofscope's own ({first_line(error)}); please report its log."
             return Failed(FailureKind.INTERNAL, stage, message, _log(error))
@@ -136,6 +138,19 @@ def _is_compiler_error(error: BaseException) -> bool:
         for cause in (error, error.__cause__, error.__context__)
         if cause is not None
     )
+
+
+def _shortage(error: BaseException) -> str:
+    """Of what a block would need more than this GPU has, in a clause; "" of other errors."""
+    for cause in (error, error.__cause__, error.__context__):
+        if type(cause).__module__ == "triton.runtime.errors" and type(cause).__name__ == "OutOfResources":
+            required, limit, name = (getattr(cause, field, None) for field in ("required", "limit", "name"))
+            if isinstance(required, int) and isinstance(limit, int):
+                if name == "shared memory":
+                    kib = f"{-(-required // 1024)} KiB", f"{limit // 1024} KiB"
+                    return f"needs {kib[0]} of shared memory a block, and this GPU has {kib[1]}."
+                return f"needs {required} {name} a block, and this GPU has {limit}."
+    return ""
 
 
 def _place(error: BaseException) -> str:

@@ -52,7 +52,9 @@ NEW_FOLDERS = [(name, parameter) for name, parameter in _paths() if parameter in
 
 
 def test_every_path_of_a_command_is_tried_here() -> None:
-    assert sorted((*SESSIONS, *FOLDERS, *TARGETS, *ELSEWHERE, *SESSION_OPTIONS, *NEW_FOLDERS)) == sorted(_paths())
+    assert sorted((*SESSIONS, *FOLDERS, *TARGETS, *ELSEWHERE, *SESSION_OPTIONS, *NEW_FOLDERS)) == sorted(
+        _paths()
+    )
     assert {name for name, _ in SESSIONS} >= {"show", "why", "source", "compare", "pin", "plot", "open"}
 
 

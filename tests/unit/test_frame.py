@@ -17,6 +17,7 @@ from roofscope.profiling.analysis.frame import COLUMNS, make_frame
 from roofscope.profiling.analysis.pivot import PivotError, pivot
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.paths import ASSETS
+from roofscope.profiling.planning.parameters import Parameter
 from roofscope.profiling.planning.spec import size_text
 from roofscope.profiling.results.outcome import Energy, Flag
 from roofscope.profiling.results.session import Identity, Point, Session
@@ -44,6 +45,21 @@ def test_each_axis_is_a_column_of_whole_numbers() -> None:
         assert {axis: size for axis, size in found.items() if size is not None} == point.job.workload.sizes
         assert row["sizes"] == size_text(point.job.workload.sizes)
     assert frame["size_rows"].dtype == "Int64"
+
+
+def test_each_parameter_is_a_column_and_a_variant_a_name_of_its_own() -> None:
+    point = SESSION.points[0]
+    values = (Parameter("BLOCK", (64, 128), 64, 128), Parameter("layout", ("rows", "cols"), "rows", "rows"))
+    variant = msgspec.structs.replace(point.implementation, parameters=values)
+    point = msgspec.structs.replace(point, implementation=variant)
+    session = msgspec.structs.replace(SESSION, points=(point, *SESSION.points[1:]))
+    first, *others = rows(session)
+    assert (first["set_BLOCK"], first["set_layout"]) == (128, "rows")
+    assert first["parameters"] == "BLOCK=128 layout=rows"
+    assert first["implementation"] == f"{variant.stem} BLOCK=128 layout=rows"
+    assert all(row["set_BLOCK"] is None and row["parameters"] == "" for row in others)
+    frame: Any = make_frame([session])
+    assert frame["set_BLOCK"].dtype == "Int64"
 
 
 def test_an_axis_or_a_label_may_be_called_as_a_column_is() -> None:
@@ -105,7 +121,8 @@ def test_frame_and_json_hold_the_same() -> None:
     points = json.loads(json_report(SESSION))["points"]
     for row, record in zip(rows(SESSION), points, strict=True):
         for column in COLUMNS:
-            expected = size_text(record[column]) if column == "sizes" else record[column]
+            is_several = column in ("sizes", "parameters")
+            expected = size_text(record[column]) if is_several else record[column]
             assert row[column] == expected or row[column] == math.inf, column
 
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from roofscope.profiling.results.outcome import Failed, FailureKind, Skipped, Stage
+from roofscope.profiling.results.outcome import Failed, FailureKind, SkipKind, Skipped, Stage
 from roofscope.profiling.worker.failures import BuildError, Refusal, classify, first_line
 
 
@@ -36,6 +36,19 @@ def test_what_cannot_be_printed_or_sent_is_said_all_the_same(error: Exception, s
     assert said in outcome.message
     assert msgspec.msgpack.encode(outcome)
     assert msgspec.json.encode(first_line(error))
+
+
+def test_a_block_that_needs_more_than_the_gpu_has_is_left_out_in_one_sentence() -> None:
+    errors = pytest.importorskip("triton.runtime.errors")
+    for error, said in (
+        (
+            errors.OutOfResources(98304, 65536, "shared memory"),
+            "96 KiB of shared memory a block, and this GPU has 64 KiB.",
+        ),
+        (errors.OutOfResources(2048, 1024, "threads"), "2048 threads a block, and this GPU has 1024."),
+    ):
+        outcome = classify(error, what="toy", stage=Stage.VERIFY, device_is_sound=True)
+        assert outcome == Skipped(SkipKind.UNSUPPORTED, f"toy needs {said}")
 
 
 def test_a_kernels_own_refusal_and_build_error_can_be_sent() -> None:

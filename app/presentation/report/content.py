@@ -242,7 +242,7 @@ def source_texts(session: Session) -> tuple[list[SourceText], int]:
     """Each file once, with the implementations that use it; and how many were too much for a report."""
     users: dict[tuple[str, str], list[str]] = {}
     texts: dict[tuple[str, str], str] = {}
-    labels = {p.implementation.source_hash: p.implementation.title for p in session.points}
+    labels = {p.implementation.source_hash: p.implementation.declared.title for p in session.points}
     for source_hash, files in session.sources.items():
         if source_hash not in labels:
             continue

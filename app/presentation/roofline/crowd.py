@@ -127,7 +127,7 @@ class Crowd:
         self.points.append(point)
         bound = point.bound if isinstance(point, ChartPoint) else None
         self._figures.add(_figures(point))
-        series = self._series.code((point.kernel, point.name, point.dtype, point.sizes, point.regime))
+        series = self._series.code((point.kernel, point.series, point.dtype, point.sizes, point.regime))
         regime = self._regimes.code(point.regime)
         provider = PROVIDERS.index(point.provider)
         codes = (point.number, series, regime, self._bounds.code(bound), provider, int(point.warns))

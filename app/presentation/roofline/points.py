@@ -35,6 +35,7 @@ class ChartPoint(Struct, frozen=True):
     warns: bool
     regime: Regime
     byte_count: float  # of a call: sizes in their order
+    series: str = ""  # what the newest point stands for: the name, without values where they were moved
 
     def of_roof(self) -> "ChartPoint":
         """The same point, as high as its share of its roof."""
@@ -58,6 +59,7 @@ class StripPoint(Struct, frozen=True):
     warns: bool
     regime: Regime
     roof: Ceiling | None  # judges it
+    series: str = ""
 
 
 class PointGroup(Struct, frozen=True):
@@ -92,6 +94,7 @@ def chart_point(
             *(point.number, middle, low, high, implementation.provider, workload.kernel),
             *(workload.dtype, sizes, implementation.label, warns, point.job.regime),
             judged.limiter,
+            series_of(point),
         )
     least_s = judged.least_time_s
     share, share_low, share_high = (least_s / s if least_s else None for s in (time.median_s, high_s, low_s))
@@ -107,8 +110,18 @@ def chart_point(
             share_high,
         ),
         *(implementation.provider, workload.kernel, workload.dtype, sizes, implementation.label),
-        *(session.bound_of(point), warns, point.job.regime, work.byte_count),
+        *(session.bound_of(point), warns, point.job.regime, work.byte_count, series_of(point)),
     )
+
+
+def series_of(point: Point) -> str:
+    """A variant among others of its job has a place of its own; one measured alone moves its implementation.
+
+    So a grid is seen as a whole, and a value that is changed and measured leaves a ghost and a trail.
+    """
+    mine = point.implementation
+    siblings = sum(one.stem == mine.stem for one in point.job.implementations) if mine.values else 0
+    return mine.label if siblings > 1 else mine.declared.label
 
 
 def all_points(session: Session) -> list[ChartPoint | StripPoint]:

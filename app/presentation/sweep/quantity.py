@@ -78,7 +78,7 @@ def default_baseline(points: Sequence[Point]) -> str:
     timed = [point.implementation for point in points if point.measured]
     order = (Provider.EAGER, *Provider)
     first = min(timed, key=lambda implementation: order.index(implementation.provider), default=None)
-    return first.stem if first else ""
+    return first.name if first else ""
 
 
 class Reader:
@@ -89,7 +89,7 @@ class Reader:
         self._baselines: dict[str, list[Point]] = {}
         self._counts: dict[int, int] = {}  # of comparisons with a baseline
         for point in points:
-            if point.measured and point.implementation.stem == baseline:
+            if point.measured and point.implementation.name == baseline:
                 self._baselines.setdefault(_workload(point), []).append(point)
 
     def read(self, point: Point) -> Reading | None:

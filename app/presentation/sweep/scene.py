@@ -154,7 +154,7 @@ def build_sweep(session: Session, options: SweepOptions = SweepOptions()) -> Swe
     measured = [point for point in points if point.measured]
     axes = axes_of([point.job for point in measured])
     axis = options.axis if options.axis in axes else (axes[0] if axes else None)
-    baselines = tuple(dict.fromkeys(point.implementation.stem for point in measured))
+    baselines = tuple(dict.fromkeys(point.implementation.name for point in measured))
     baseline = options.baseline if options.baseline in baselines else default_baseline(measured)
     kept = among(points, options.shown)
     on_axis = [point for point in kept if axis and axis.holds(point.job) and axis.value(point.job) > 0]
@@ -237,8 +237,8 @@ def _lines(
 
 
 def _key(point: Point) -> str:
-    stem, regime = point.implementation.stem, point.job.regime
-    return stem if regime is Regime.BURST else f"{stem} {regime}"
+    name, regime = point.implementation.name, point.job.regime
+    return name if regime is Regime.BURST else f"{name} {regime}"
 
 
 def _label(point: Point) -> str:

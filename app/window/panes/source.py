@@ -252,12 +252,12 @@ class SourcePane(QWidget):
         if not (self._wants_other and self._others):
             return
         found = [other.point.implementation for other in self._others]
-        stems = [implementation.stem for implementation in found]
+        names = [implementation.name for implementation in found]
         if chosen and chosen.implementation in found:
             index = found.index(chosen.implementation)
         else:
-            stem = chosen.implementation.stem if chosen else ""
-            index = stems.index(stem) if stem in stems else 0
+            name = chosen.implementation.name if chosen else ""
+            index = names.index(name) if name in names else 0
         self.other_box.setCurrentIndex(index + 1)
 
     def _fill_tabs(self) -> None:

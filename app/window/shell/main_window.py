@@ -37,6 +37,7 @@ from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.lesson import LessonPane
 from roofscope.app.window.panes.library import LibraryPane
 from roofscope.app.window.panes.log import LogPane
+from roofscope.app.window.panes.parameters import ParametersPane
 from roofscope.app.window.panes.plan_bar import PlanBar
 from roofscope.app.window.panes.results import ResultsPane
 from roofscope.app.window.panes.source import SourcePane
@@ -84,6 +85,7 @@ class Panes(Struct, frozen=True):
     lesson: LessonPane
     compare: ComparePane
     sweep: SweepPane
+    parameters: ParametersPane
     strip: DeviceStrip
     log: LogPane
 
@@ -129,6 +131,7 @@ class MainWindow(QMainWindow):
         add("Results", panes.results, BOTTOM)
         below = {
             "Sweep": panes.sweep,
+            "Parameters": panes.parameters,
             "Source": panes.source,
             "Lesson": panes.lesson,
             "Compare": panes.compare,

@@ -261,7 +261,9 @@ class LibraryModel(QAbstractItemModel):
                 return implementation.label
             case Qt.ItemDataRole.ToolTipRole:
                 takes = f"; takes only {implementation.domain}" if implementation.domain else ""
-                what = f"{implementation.key}: {_MEANING[implementation.provider]}{takes}"
+                declares = "; ".join(one.choices_text for one in implementation.parameters)
+                sets = f"\nParameters: {declares}" if declares else ""
+                what = f"{implementation.key}: {_MEANING[implementation.provider]}{takes}{sets}"
                 return tip_text(reason or what)
             case Qt.ItemDataRole.CheckStateRole:
                 ticked = self._is_ticked(kernel, implementation) and not reason

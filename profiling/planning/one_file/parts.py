@@ -24,6 +24,7 @@ from roofscope.profiling.planning.one_file.form import (
 from roofscope.profiling.planning.one_file.imports import beside
 from roofscope.profiling.planning.one_file.offers import Kind, Offer
 from roofscope.profiling.planning.one_file.python_offers import python_offers
+from roofscope.profiling.planning.parameters import Parameter, ParameterError, read_parameters
 from roofscope.profiling.planning.spec import (
     Axis,
     Dtype,
@@ -128,7 +129,8 @@ def _read_parts(path: Path) -> Parts:
         digest = _digest(
             stem, call, form.grid, form.block, form.shared_bytes, *map(contents.get, names[stem])
         )
-        implementations.append(Implementation(spec.name, provider, variant, digest, spec_domain(form, spec)))
+        declared = spec_domain(form, spec), _parameters(file, sources[file])
+        implementations.append(Implementation(spec.name, provider, variant, digest, *declared))
     reference_line = line_of(text.decode("utf-8", "replace"), "REFERENCE")
     judging = reference_entry(path, form, spec.inputs, spec.outputs, reference_line)
     if judging.offer:
@@ -165,6 +167,14 @@ def _source(folder: Path, name: str) -> bytes:
 
 def _by_name(name: str, content: bytes) -> dict[str, Offer]:
     return {offer.name: offer for offer in offers_of(name, content.decode("utf-8", "replace"))}
+
+
+def _parameters(name: str, content: bytes) -> tuple[Parameter, ...]:
+    """What the user's file declares. Raises FormFault."""
+    try:
+        return read_parameters(name, content.decode("utf-8", "replace"))
+    except ParameterError as error:
+        raise FormFault(f"of {name}, {error}") from error
 
 
 def offers_of(name: str, source: str) -> tuple[Offer, ...]:

@@ -1,7 +1,7 @@
 """Launches a user's bare ``__global__`` kernel by the grid, the block and the arguments of its form."""
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import torch
 
 from roofscope.profiling.planning.one_file.offers import Offer
 from roofscope.profiling.planning.one_file.parts import Entry
+from roofscope.profiling.planning.parameters import Parameter
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.worker.build.contract import Tensors
 from roofscope.profiling.worker.build.own_file import call_in
@@ -68,8 +69,8 @@ class BareLaunch:
     kernel: str
 
 
-def bare_launch(entry: Entry, offer: Offer, dtype: Dtype) -> BareLaunch:
-    """Raises BuildError where the call has not the kernel's parameters."""
+def bare_launch(entry: Entry, offer: Offer, dtype: Dtype, parameters: Iterable[Parameter] = ()) -> BareLaunch:
+    """Raises BuildError where the call has not the kernel's parameters. Grid and block may name constants."""
     where = f"{Path(entry.form).name}:{entry.line}"
     try:
         call = ast.parse(entry.call.strip(), mode="eval").body
@@ -83,6 +84,7 @@ def bare_launch(entry: Entry, offer: Offer, dtype: Dtype) -> BareLaunch:
     kernel = f"{offer.name}<{_SCALARS[dtype]}>" if offer.template else offer.name
     arguments: list[str] = []
     numbers: dict[str, Any] = {"cdiv": cdiv, "torch": torch}
+    numbers |= {one.name: one.value for one in parameters}
     for number, (argument, parameter) in enumerate(zip(call.args, offer.parameters, strict=True)):
         text = ast.unparse(argument)
         if not parameter.is_pointer:

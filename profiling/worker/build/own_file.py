@@ -2,6 +2,7 @@
 
 import ast
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -12,6 +13,7 @@ from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.loading import load_names
 from roofscope.profiling.planning.one_file.call_text import NEW, call_text, is_direct, names_in
 from roofscope.profiling.planning.one_file.parts import Entry, called
+from roofscope.profiling.planning.parameters import Parameter
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.worker.build.contract import BuildRequest, Call
 from roofscope.profiling.worker.failures import BuildError
@@ -20,11 +22,13 @@ from roofscope.profiling.worker.failures import BuildError
 def module_of(request: BuildRequest, name: str) -> ModuleType:
     """The module whose ``run`` is an implementation: its folder's file of this name, or the user's own."""
     if request.entry is None:
-        return load_module(request.folder / name)
-    return entry_module(request.entry, request.workload.dtype)
+        return load_module(request.folder / name, request.implementation.parameters)
+    return entry_module(request.entry, request.workload.dtype, request.implementation.parameters)
 
 
-def entry_module(entry: Entry, dtype: Dtype = Dtype.FLOAT32) -> ModuleType:
+def entry_module(
+    entry: Entry, dtype: Dtype = Dtype.FLOAT32, parameters: Iterable[Parameter] = ()
+) -> ModuleType:
     """What the user's file defines as far as the call needs it, and the call as ``run``."""
     if entry.offer is None:
         module = ModuleType(Path(entry.form).stem)
@@ -35,7 +39,7 @@ def entry_module(entry: Entry, dtype: Dtype = Dtype.FLOAT32) -> ModuleType:
     path = Path(entry.file)
     given = {tensor.name for tensor in (*entry.inputs, *entry.outputs)}
     given |= {name for tensor in entry.inputs for dimension in tensor.shape for name in names_in(dimension)}
-    loaded = load_names(path, (names_in(entry.call) - given) | {called(entry.call)})
+    loaded = load_names(path, (names_in(entry.call) - given) | {called(entry.call)}, parameters)
     function = called(entry.call)
     # A copy, in which ``run`` is ours: a function of the file may be called run, too.
     module = ModuleType(loaded.__name__)

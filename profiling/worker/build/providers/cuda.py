@@ -1,8 +1,8 @@
 """CUDA C++: a ``.cu`` compiled by NVRTC through cuda.core, launched by the ``.py`` of its stem.
 
 NVRTC takes 0.04 s where ``load_inline`` takes 30 s, and the user needs no nvcc. A ``.cu`` is compiled once
-per dtype: ``SCALAR`` is the element type, and ``SCALAR_IS_FLOAT32`` and so on say which one. Its kernels are
-``extern "C"``; sizes are ``long long``.
+per dtype: ``SCALAR`` is the element type, and ``SCALAR_IS_FLOAT32`` and so on say which one; each parameter
+that the ``.py`` declares is a macro. Its kernels are ``extern "C"``; sizes are ``long long``.
 """
 
 import ctypes
@@ -22,6 +22,7 @@ from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.one_file.offers import Offer
 from roofscope.profiling.planning.one_file.parts import Entry
+from roofscope.profiling.planning.parameters import Parameter, macro_text
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.generated import Code, CodeKind
 from roofscope.profiling.results.outcome import BuildInfo, BuiltKernel
@@ -68,12 +69,13 @@ class CudaProgram:
         architecture: str,
         device: torch.device,
         names: Sequence[str] = (),
+        parameters: Sequence[Parameter] = (),
     ) -> None:
         self.architecture = architecture
         self.device = device
         self.launched: dict[str, Any] = {}
         self._name = source.stem
-        self._module, self._ptx = compiled(source, dtype, architecture, names)
+        self._module, self._ptx = compiled(source, dtype, architecture, names, parameters)
         self._functions: dict[str, Any] = {}
         self._shared_bytes: dict[str, int] = {}  # the limit of each kernel that was raised
         core.Device(device.index or 0).set_current()
@@ -160,7 +162,7 @@ def build(request: BuildRequest) -> Built:
     if request.entry and request.entry.offer:
         return _build_own(request, request.entry, request.entry.offer)
     stem = request.implementation.stem
-    launcher = load_module(request.folder / f"{stem}.py")
+    launcher = load_module(request.folder / f"{stem}.py", request.implementation.parameters)
     run = run_of(launcher, *(("program", *request.inputs) if request.inputs else ()))
     capability = torch.cuda.get_device_capability(request.device)
     needed: tuple[int, int] = getattr(launcher, "MINIMUM_COMPUTE_CAPABILITY", (7, 5))
@@ -171,7 +173,11 @@ def build(request: BuildRequest) -> Built:
         )
     started = time.perf_counter()
     program = CudaProgram(
-        request.folder / f"{stem}.cu", request.workload.dtype, architecture_of(capability), request.device
+        request.folder / f"{stem}.cu",
+        request.workload.dtype,
+        architecture_of(capability),
+        request.device,
+        parameters=request.implementation.parameters,
     )
     compile_s = time.perf_counter() - started
 
@@ -183,11 +189,12 @@ def build(request: BuildRequest) -> Built:
 
 def _build_own(request: BuildRequest, entry: Entry, offer: Offer) -> Built:
     """A user's bare kernel, by the launch that its form states. Raises BuildError."""
-    launch = bare_launch(entry, offer, request.workload.dtype)
+    parameters = request.implementation.parameters
+    launch = bare_launch(entry, offer, request.workload.dtype, parameters)
     capability = torch.cuda.get_device_capability(request.device)
     started = time.perf_counter()
     program = CudaProgram(
-        Path(entry.file), None, architecture_of(capability), request.device, [launch.kernel]
+        Path(entry.file), None, architecture_of(capability), request.device, [launch.kernel], parameters
     )
     compile_s = time.perf_counter() - started
 
@@ -203,28 +210,38 @@ def architecture_of(capability: tuple[int, int]) -> str:
     return f"sm_{capability[0]}{capability[1]}{suffix}"
 
 
-def compile_source(source: Path, dtype: Dtype | None, architecture: str) -> Any:
+def compile_source(
+    source: Path, dtype: Dtype | None, architecture: str, parameters: Sequence[Parameter] = ()
+) -> Any:
     """Compile a ``.cu`` to a cubin; needs no GPU. Raises BuildError with NVRTC's log.
 
     Without a dtype ``SCALAR`` is not defined: the source names its own types.
     """
-    return compiled(source, dtype, architecture)[0]
+    return compiled(source, dtype, architecture, (), parameters)[0]
 
 
 def compiled(
-    source: Path, dtype: Dtype | None, architecture: str, names: Sequence[str] = ()
+    source: Path,
+    dtype: Dtype | None,
+    architecture: str,
+    names: Sequence[str] = (),
+    parameters: Sequence[Parameter] = (),
 ) -> tuple[Any, str]:
     """The module, and the PTX that was made on the way to it; "" where NVRTC gives none.
 
-    With ``names`` the source is one that was written for nvcc, and these are its kernels.
+    With ``names`` the source is one that was written for nvcc, and these are its kernels. Each parameter is a
+    macro of its name.
     """
+    macros: list[str | tuple[str, str]] = [(one.name, macro_text(one.value)) for one in parameters]
+    if dtype:
+        macros += [("SCALAR", _SCALAR[dtype]), f"SCALAR_IS_{dtype.upper()}"]
     folders = [cuda_include_folder(), *([source.parent] if names else [])]
     options = core.ProgramOptions(
         name=source.name,  # by which errors name it
         arch=architecture,
         std="c++17",
         include_path=[str(LIBRARY), *map(str, folders)],
-        define_macro=[("SCALAR", _SCALAR[dtype]), f"SCALAR_IS_{dtype.upper()}"] if dtype else None,
+        define_macro=macros or None,
     )
     try:
         text = source.read_text()

@@ -11,7 +11,7 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from roofscope.profiling.devices import host
 from roofscope.profiling.paths import cache_folder
 from roofscope.profiling.planning.one_file.call_text import is_direct
 from roofscope.profiling.planning.one_file.offers import Offer
+from roofscope.profiling.planning.parameters import Parameter, macro_text
 from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.build.contract import BuildRequest, Built, Call
 from roofscope.profiling.worker.build.extension_unit import as_called, unit_text
@@ -41,12 +42,13 @@ def build(request: BuildRequest) -> Built:
     started = time.perf_counter()
     cache = cache_folder("extensions")
     offer = as_called(entry.offer, entry.call) if entry and entry.offer else None
-    run = build_extension(source, capability, cache, offer)
+    parameters = request.implementation.parameters
+    run = build_extension(source, capability, cache, offer, parameters)
     compile_s = time.perf_counter() - started
     architecture = "sm_{}{}".format(*capability) if is_on_gpu else None
-    library = library_of(source, capability, cache, offer)
+    library = library_of(source, capability, cache, offer, parameters)
     if entry and offer and not is_direct(entry, offer.name):
-        names = {offer.name: run, "torch": torch}
+        names = {offer.name: run, "torch": torch, **{one.name: one.value for one in parameters}}
         call = call_in(entry, names, request.workload.dtype)
     else:
         call = run
@@ -58,20 +60,31 @@ def build(request: BuildRequest) -> Built:
 
 
 def build_extension(
-    source: Path, capability: tuple[int, int], cache: Path, offer: Offer | None = None
+    source: Path,
+    capability: tuple[int, int],
+    cache: Path,
+    offer: Offer | None = None,
+    parameters: Sequence[Parameter] = (),
 ) -> Call:
     """The source's ``run``, or what it offers. Needs no GPU.
 
-    Each state of source and headers is built once, into ``cache``. What is no ``.cu`` needs no nvcc.
+    Each state of source, headers and parameters is built once, into ``cache``. What is no ``.cu`` needs no
+    nvcc.
     """
-    folder = _folder(source, capability, cache, offer)
-    text = unit_text(str(source.resolve()), _name(folder), offer)
+    folder = _folder(source, capability, cache, offer, parameters)
+    text = _defines(parameters) + unit_text(str(source.resolve()), _name(folder), offer)
     return _build(text, capability, folder, source.suffix)
 
 
-def library_of(source: Path, capability: tuple[int, int], cache: Path, offer: Offer | None = None) -> Path:
+def library_of(
+    source: Path,
+    capability: tuple[int, int],
+    cache: Path,
+    offer: Offer | None = None,
+    parameters: Sequence[Parameter] = (),
+) -> Path:
     """The shared object that a source is built into."""
-    folder = _folder(source, capability, cache, offer)
+    folder = _folder(source, capability, cache, offer, parameters)
     return folder / f"{_name(folder)}.so"
 
 
@@ -79,9 +92,19 @@ def _name(folder: Path) -> str:
     return f"roofscope_{folder.name}"
 
 
-def _folder(source: Path, capability: tuple[int, int], cache: Path, offer: Offer | None) -> Path:
-    """Of one state of source and headers."""
-    parts = [str(source), str(capability), torch.__version__, unit_text("", "", offer)]
+def _defines(parameters: Iterable[Parameter]) -> str:
+    return "".join(f"#define {one.name} {macro_text(one.value)}\n" for one in parameters)
+
+
+def _folder(
+    source: Path,
+    capability: tuple[int, int],
+    cache: Path,
+    offer: Offer | None,
+    parameters: Iterable[Parameter],
+) -> Path:
+    """Of one state of source, headers and parameters."""
+    parts = [str(source), str(capability), torch.__version__, _defines(parameters) + unit_text("", "", offer)]
     headers = sorted(path for path in source.parent.iterdir() if path.suffix in (".cuh", ".h", ".hpp"))
     parts += [path.read_text() for path in (source, *headers)]
     state = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -16,7 +16,9 @@ def build(request: BuildRequest) -> Built:
     Raises Unavailable where the file imports a package that is not here.
     """
     try:
-        module = load_module(request.folder / f"{request.implementation.stem}.py")
+        module = load_module(
+            request.folder / f"{request.implementation.stem}.py", request.implementation.parameters
+        )
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if not package or find_spec(package):  # the package is here, and broken in itself
