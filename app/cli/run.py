@@ -140,6 +140,14 @@ def command(
             "--retry-paused", help="Try a version that cost a worker again at its other sizes and types."
         ),
     ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug",
+            help="Find out what is wrong with it, and on which line, instead of measuring it: Triton's "
+            "interpreter, launch blocking, compute-sanitizer, a map of the error.",
+        ),
+    ] = False,
     watch: Annotated[
         bool,
         typer.Option(
@@ -179,12 +187,17 @@ def command(
         keep_code=keep_code,
         file=FileOptions(reference or "", input_ or (), call or "", grid or "", block or ""),
         watch=watch,
+        debug=debug,
     )
     raise typer.Exit(run(options))
 
 
 def run(options: RunOptions) -> int:
     """Plan, measure, print; returns the exit code."""
+    if options.debug:
+        from roofscope.app.cli.debug import debug
+
+        return debug(options)
     if options.watch:
         from roofscope.app.cli.watch import watch
 

@@ -45,6 +45,7 @@ class RunOptions(Struct, frozen=True):
     keep_code: bool = False
     file: FileOptions = FileOptions()
     watch: bool = False
+    debug: bool = False
 
 
 class Plan(NamedTuple):

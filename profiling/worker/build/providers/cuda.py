@@ -68,12 +68,14 @@ class CudaProgram:
         architecture: str,
         device: torch.device,
         names: Sequence[str] = (),
+        *,
+        has_lines: bool = False,
     ) -> None:
         self.architecture = architecture
         self.device = device
         self.launched: dict[str, Any] = {}
         self._name = source.stem
-        self._module, self._ptx = compiled(source, dtype, architecture, names)
+        self._module, self._ptx = compiled(source, dtype, architecture, names, has_lines=has_lines)
         self._functions: dict[str, Any] = {}
         self._shared_bytes: dict[str, int] = {}  # the limit of each kernel that was raised
         core.Device(device.index or 0).set_current()
@@ -171,7 +173,11 @@ def build(request: BuildRequest) -> Built:
         )
     started = time.perf_counter()
     program = CudaProgram(
-        request.folder / f"{stem}.cu", request.workload.dtype, architecture_of(capability), request.device
+        request.folder / f"{stem}.cu",
+        request.workload.dtype,
+        architecture_of(capability),
+        request.device,
+        has_lines=request.has_lines,
     )
     compile_s = time.perf_counter() - started
 
@@ -187,7 +193,12 @@ def _build_own(request: BuildRequest, entry: Entry, offer: Offer) -> Built:
     capability = torch.cuda.get_device_capability(request.device)
     started = time.perf_counter()
     program = CudaProgram(
-        Path(entry.file), None, architecture_of(capability), request.device, [launch.kernel]
+        Path(entry.file),
+        None,
+        architecture_of(capability),
+        request.device,
+        [launch.kernel],
+        has_lines=request.has_lines,
     )
     compile_s = time.perf_counter() - started
 
@@ -212,7 +223,12 @@ def compile_source(source: Path, dtype: Dtype | None, architecture: str) -> Any:
 
 
 def compiled(
-    source: Path, dtype: Dtype | None, architecture: str, names: Sequence[str] = ()
+    source: Path,
+    dtype: Dtype | None,
+    architecture: str,
+    names: Sequence[str] = (),
+    *,
+    has_lines: bool = False,
 ) -> tuple[Any, str]:
     """The module, and the PTX that was made on the way to it; "" where NVRTC gives none.
 
@@ -224,6 +240,7 @@ def compiled(
         arch=architecture,
         std="c++17",
         include_path=[str(LIBRARY), *map(str, folders)],
+        lineinfo=has_lines or None,
         define_macro=[("SCALAR", _SCALAR[dtype]), f"SCALAR_IS_{dtype.upper()}"] if dtype else None,
     )
     try:
