@@ -99,8 +99,8 @@ class CheckedInterpreter:
         operation = _OPERATIONS[name]
 
         @functools.wraps(own)
-        def create(builder: Any, lhs: Any, rhs: Any, *args: Any) -> Any:
-            made = own(builder, lhs, rhs, *args)
+        def create(builder: Any, lhs: Any, rhs: Any, *args: Any, **kwargs: Any) -> Any:
+            made = own(builder, lhs, rhs, *args, **kwargs)
             if made.data.dtype == np.int32 and lhs.dtype.scalar == tl.int32 and self._launch:
                 wide = operation(lhs.data.astype(np.int64), rhs.data.astype(np.int64))
                 beyond = (wide > 2**31 - 1) | (wide < -(2**31))
@@ -112,10 +112,10 @@ class CheckedInterpreter:
 
     def _without_mask(self, own: Any) -> Any:
         @functools.wraps(own)
-        def create(builder: Any, *args: Any) -> Any:
+        def create(builder: Any, *args: Any, **kwargs: Any) -> Any:
             self._has_mask = False
             try:
-                return own(builder, *args)
+                return own(builder, *args, **kwargs)
             finally:
                 self._has_mask = True
 
@@ -123,12 +123,13 @@ class CheckedInterpreter:
 
     def _loads(self, own: Any) -> Any:
         @functools.wraps(own)
-        def create(builder: Any, ptrs: Any, mask: Any, other: Any, *args: Any) -> Any:
+        def create(builder: Any, ptrs: Any, mask: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
+            mask = _as_handle(mask)
             checked = self._checked(builder, AccessKind.LOAD, ptrs, mask)
             if checked is None:
-                return own(builder, ptrs, mask, other, *args)
+                return own(builder, ptrs, mask, other, *args, **kwargs)
             launch, home, mask = checked
-            made = own(builder, ptrs, mask, other, *args)
+            made = own(builder, ptrs, mask, other, *args, **kwargs)
             if home is not None and mask.data.any():
                 addresses = _whole(ptrs.data, mask.data)
                 launch.note_load(home, addresses[mask.data])
@@ -139,17 +140,18 @@ class CheckedInterpreter:
 
     def _stores(self, own: Any) -> Any:
         @functools.wraps(own)
-        def create(builder: Any, ptrs: Any, value: Any, mask: Any, *args: Any) -> Any:
+        def create(builder: Any, ptrs: Any, value: Any, mask: Any, *args: Any, **kwargs: Any) -> Any:
+            mask = _as_handle(mask)
             checked = self._checked(builder, AccessKind.STORE, ptrs, mask)
             if checked is None:
-                return own(builder, ptrs, value, mask, *args)
+                return own(builder, ptrs, value, mask, *args, **kwargs)
             launch, home, mask = checked
             is_watched = home is not None and mask.data.any()
             if not is_watched:
-                return own(builder, ptrs, value, mask, *args)
+                return own(builder, ptrs, value, mask, *args, **kwargs)
             stored = np.broadcast_to(np.asarray(value.data), mask.data.shape)
             lay = self._held(ptrs, mask, stored)
-            made = own(builder, ptrs, value, mask, *args)
+            made = own(builder, ptrs, value, mask, *args, **kwargs)
             chosen = _whole(ptrs.data, mask.data)[mask.data]
             launch.note_store(home, chosen, _differs(lay, stored)[mask.data])
             left = self._held(ptrs, mask, stored)
@@ -160,12 +162,14 @@ class CheckedInterpreter:
 
     def _adds(self, own: Any) -> Any:
         @functools.wraps(own)
-        def create(builder: Any, operation: Any, ptr: Any, val: Any, mask: Any, *args: Any) -> Any:
+        def create(
+            builder: Any, operation: Any, ptr: Any, val: Any, mask: Any, *args: Any, **kwargs: Any
+        ) -> Any:
             checked = self._checked(builder, AccessKind.ATOMIC, ptr, mask)
             if checked is None:
-                return own(builder, operation, ptr, val, mask, *args)
+                return own(builder, operation, ptr, val, mask, *args, **kwargs)
             launch, home, mask = checked
-            made = own(builder, operation, ptr, val, mask, *args)
+            made = own(builder, operation, ptr, val, mask, *args, **kwargs)
             if home is not None and mask.data.any():
                 addresses = _whole(ptr.data, mask.data)
                 launch.note_atomic(home, addresses[mask.data])
@@ -176,7 +180,7 @@ class CheckedInterpreter:
 
     def _exchanges(self, own: Any) -> Any:
         @functools.wraps(own)
-        def create(builder: Any, ptr: Any, *args: Any) -> Any:
+        def create(builder: Any, ptr: Any, *args: Any, **kwargs: Any) -> Any:
             home = ptr.attr.get(_HOME)
             if self._launch and home is not None:
                 everywhere = np.ones(ptr.data.shape, bool)
@@ -186,7 +190,7 @@ class CheckedInterpreter:
                 )
                 if allowed.all():
                     self._launch.note_atomic(home, ptr.data.reshape(-1))
-            return own(builder, ptr, *args)
+            return own(builder, ptr, *args, **kwargs)
 
         return create
 
@@ -300,6 +304,11 @@ def _flat(given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, one.base
         else:
             yield name, one
+
+
+def _as_handle(mask: Any) -> Any:
+    """Triton 3.6 gives plain arrays where a descriptor or a block pointer makes the mask."""
+    return interpreter.TensorHandle(mask, tl.int1) if isinstance(mask, np.ndarray) else mask
 
 
 def _is_pointer(handle: Any) -> bool:

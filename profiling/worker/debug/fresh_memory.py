@@ -171,6 +171,15 @@ class StandInDriver:
     def get_active_torch_device(self) -> torch.device:
         return torch.device("cpu")
 
+    def get_benchmarker(self) -> Callable[..., Any]:
+        """For an autotuner: each configuration is run once, and none is faster than another."""
+
+        def benchmark(call: Callable[[], object], *_: object, quantiles: Any = None, **__: object) -> Any:
+            call()
+            return [1.0] * len(quantiles) if quantiles else 1.0
+
+        return benchmark
+
     def get_current_device(self) -> int:
         return 0
 
