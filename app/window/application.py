@@ -17,6 +17,7 @@ from roofscope.app.window.background import Background
 from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.commands import Actions, CommandId
 from roofscope.app.window.controller import Controller
+from roofscope.app.window.debugging import Debugging
 from roofscope.app.window.device_source import DeviceSource
 from roofscope.app.window.editor import open_in_editor
 from roofscope.app.window.fleet_link import FleetLink
@@ -29,6 +30,7 @@ from roofscope.app.window.own_files import OwnFiles, is_source
 from roofscope.app.window.panes.cards import CardColumn
 from roofscope.app.window.panes.compare import ComparePane
 from roofscope.app.window.panes.compile_lab import CompileLabPane
+from roofscope.app.window.panes.debug import DebugPane
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
@@ -175,6 +177,7 @@ class Application(QObject):
             self.controller.renew_workers,
             self.window,
         )
+        self.debugging = Debugging(self, self)
         self.opening = Opening(self.background, source.find, self)
         self.commands = WindowCommands(self, dialogs, paths.example)
         self.live_edit = LiveEdit(
@@ -212,6 +215,7 @@ class Application(QObject):
         """End the worker, close the file, remember the window. Called when the window closes."""
         self.panes.strip.stop()
         self.live_edit.end()
+        self.debugging.stop()
         self.settings.save_layout(self.window.saveGeometry(), self.window.arrangement)
         self.settings.panes = self.window.layout_to_keep
         self.settings.details = self.window.details.wish
@@ -252,11 +256,17 @@ class Application(QObject):
                 model,
                 table,
                 selection,
-                (actions[CommandId.TRACE], actions[CommandId.PIN], actions[CommandId.NOTE]),
+                (
+                    actions[CommandId.TRACE],
+                    actions[CommandId.PIN],
+                    actions[CommandId.NOTE],
+                    actions[CommandId.DEBUG],
+                ),
                 theme,
             ),
             compile_lab=CompileLabPane(model, selection, theme),
             trace=TracePane(model, selection, self.background, actions[CommandId.TRACE]),
+            debug=DebugPane(actions[CommandId.DEBUG], theme),
             source=SourcePane(model, selection, self.background, self._own_files, theme),
             compare=ComparePane(model, selection, actions[CommandId.COMPARE], theme),
             sweep=SweepPane(model, selection, self.background, theme, self.shown, table.speed_up_of),
@@ -324,7 +334,7 @@ class Application(QObject):
         self.window.show_scheme(self.theme_switch.scheme)
         panes = self.panes
         first = (panes.chart, panes.library, panes.results, panes.details, panes.cards)
-        painters = (*first, panes.source, panes.compare, panes.sweep, panes.compile_lab)
+        painters = (*first, panes.source, panes.compare, panes.sweep, panes.compile_lab, panes.debug)
         self.window.style_with(theme, *(partial(pane.set_theme, theme) for pane in painters))
 
     def _text_resized(self, percent: int) -> None:

@@ -10,7 +10,7 @@ from roofscope.profiling.results.debugging import Sanitized
 
 _MOST_LOG = 1 << 22  # characters that are read
 _LONGEST = 300
-_MARK = re.compile(r"^=========\s?(.*)$", re.MULTILINE)
+_MARK = re.compile(r"^=========[ \t]?(.*)$", re.MULTILINE)
 # What begins an error; anything else, such as a host's backtrace, belongs to the one before.
 _BEGINS = re.compile(
     r"(?:(?:Error|Warning|ERROR|WARNING): )?"

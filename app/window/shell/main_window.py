@@ -32,6 +32,7 @@ from roofscope.app.window.commands import COMMANDS, Actions, CommandId, Menu
 from roofscope.app.window.panes.cards import CardColumn
 from roofscope.app.window.panes.compare import ComparePane
 from roofscope.app.window.panes.compile_lab import CompileLabPane
+from roofscope.app.window.panes.debug import DebugPane
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.library import LibraryPane
@@ -77,6 +78,7 @@ class Panes(Struct, frozen=True):
     details: DetailPane
     compile_lab: CompileLabPane
     trace: TracePane
+    debug: DebugPane
     source: SourcePane
     compare: ComparePane
     sweep: SweepPane
@@ -129,6 +131,7 @@ class MainWindow(QMainWindow):
             "Compare": panes.compare,
             "Compile": panes.compile_lab,
             "Trace": panes.trace,
+            "Debug": panes.debug,
             "Log": panes.log,
         }
         for title, pane in below.items():
