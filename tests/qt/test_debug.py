@@ -5,9 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.window.application import Application
@@ -128,9 +129,11 @@ def test_the_map_begins_at_its_worst_cell_and_follows_pointer_and_keys(
 
     assert pane.cell_words == "y[2] was never written; 1 is expected."
     pane.map.resize(100, 28)
-    QTest.mouseMove(pane.map, QPoint(20, 3))
-    qtbot.waitUntil(lambda: pane.map.cell == 1)
-    assert pane.cell_words == "y[1] is 1.5, and 1 is expected; 3 times what is allowed."
+    at, none = QPointF(20, 3), Qt.MouseButton.NoButton
+    keys = Qt.KeyboardModifier.NoModifier
+    QApplication.sendEvent(pane.map, QMouseEvent(QEvent.Type.MouseMove, at, at, none, none, keys))
+    assert pane.map.cell == 1
+    assert pane.cell_words == "y[1] is 1.5, and 1 is expected; 3.0 times what is allowed."
     QTest.keyClick(pane.map, Qt.Key.Key_Left)
     assert pane.map.cell == 0
     QTest.keyClick(pane.map, Qt.Key.Key_Up)

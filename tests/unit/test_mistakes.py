@@ -169,7 +169,7 @@ def test_the_map_has_a_mark_for_each_kind_of_cell() -> None:
 def test_a_cell_says_what_is_there_and_what_should_be() -> None:
     output = replace(WRONG, map=MAP)
 
-    assert cell_text(output, 1) == "y[1] is 1.5, and 1 is expected; 5 times what is allowed."
+    assert cell_text(output, 1) == "y[1] is 1.5, and 1 is expected; 5.0 times what is allowed."
     assert cell_text(output, 2) == "y[2] was never written; 1 is expected."
     assert cell_text(output, 4) == "y[4] is not finite, and 1 is expected."
     assert cell_text(output, 5) == cell_text(output, 99) == ""

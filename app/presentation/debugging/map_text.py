@@ -45,7 +45,7 @@ def cell_text(output: Compared, cell: int) -> str:
         return f"{output.output}[{at}] was never written; {wanted} is expected."
     found = _number(shown.found[cell])
     share = shown.shares[cell]
-    times = "" if share == NOT_FINITE else f"; {share:.3g} times what is allowed"
+    times = "" if share == NOT_FINITE else f"; {share:.{0 if share >= 100 else 1}f} times what is allowed"
     return f"{output.output}[{at}] is {found}, and {wanted} is expected{times}."
 
 

@@ -1,6 +1,6 @@
 """The map of an output's errors: a cell a part of it, and the words of the cell under the pointer."""
 
-from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -10,7 +10,9 @@ from roofscope.profiling.results.debugging import Compared, ErrorMap
 
 _MOST_CELL = 14  # pixels
 _LEAST = QSize(120, 24)  # no more, because the pane would grow under the eye when a map comes
-_STEPS = ((1.0, 0.0), (10.0, 0.45), (100.0, 0.7))  # up to this share, how much of the colour of errors
+_LEAST_GAPPED = 5  # pixels of a cell
+_STEPS = ((1.0, 0.0), (10.0, 0.35), (100.0, 0.55))  # up to this share, how much of the colour of errors
+_MOST = 0.8  # of it: a map that is wrong everywhere must not shout
 _KEYS = {
     Qt.Key.Key_Left: (0, -1),
     Qt.Key.Key_Right: (0, 1),
@@ -84,8 +86,11 @@ class ErrorMapView(QWidget):
                 if share == OUTSIDE:
                     continue
                 row, column = divmod(number, self._map.columns)
-                box = QRectF(column * width, row * height, width, height)
-                painter.fillRect(box.adjusted(0, 0, -0.6, -0.6), self._colour(share))
+                left, top = round(column * width), round(row * height)
+                # Whole pixels, or the gaps would differ; small cells have none.
+                right = round((column + 1) * width) - (width >= _LEAST_GAPPED)
+                bottom = round((row + 1) * height) - (height >= _LEAST_GAPPED)
+                painter.fillRect(QRect(left, top, right - left, bottom - top), self._colour(share))
             row, column = divmod(self.cell, self._map.columns)
             painter.setPen(QColor(self._theme.text))
             painter.drawRect(QRectF(column * width, row * height, width - 1, height - 1))
@@ -110,7 +115,7 @@ class ErrorMapView(QWidget):
             return QColor(theme.text_muted)
         if share == NOT_FINITE:
             return QColor(theme.warning)
-        part = next((part for limit, part in _STEPS if share <= limit), 1.0)
+        part = next((part for limit, part in _STEPS if share <= limit), _MOST)
         return _mixed(QColor(theme.grid), QColor(theme.bad), part)
 
 
