@@ -20,6 +20,7 @@ from roofscope.profiling.planning.catalog import CatalogProblem
 from roofscope.profiling.planning.parameters import Value
 from roofscope.profiling.planning.spec import Axis, Dtype, Preset, Provider
 from roofscope.profiling.results.chrome_trace import TraceRow
+from roofscope.profiling.results.debugging import DebugReport
 from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.marks import pins_of
 from roofscope.profiling.results.proof import Proof
@@ -49,6 +50,13 @@ class RunDocument(Document, frozen=True, kw_only=True, tag="run"):
     points: tuple[PointRecord, ...]
     problem: str = ""
     why: tuple[WhyRecord, ...] = ()  # of `show --why`
+
+
+class DebugDocument(Document, frozen=True, kw_only=True, tag="debug"):
+    """Of ``run --debug``. Nothing in it is a measurement."""
+
+    device: Device
+    reports: tuple[DebugReport, ...]  # of each version in turn
 
 
 class WhyDocument(Document, frozen=True, kw_only=True, tag="why"):
@@ -320,6 +328,7 @@ AnyDocument = (
     | TrustDocument
     | WrittenDocument
     | DeleteDocument
+    | DebugDocument
     | PinDocument
     | TraceDocument
     | SweepDocument

@@ -150,6 +150,14 @@ def command(
             "--retry-paused", help="Try a version that cost a worker again at its other sizes and types."
         ),
     ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug",
+            help="Find out what is wrong with it, and on which line, instead of measuring it: Triton's "
+            "interpreter, launch blocking, compute-sanitizer, a map of the error.",
+        ),
+    ] = False,
     watch: Annotated[
         bool,
         typer.Option(
@@ -198,6 +206,7 @@ def command(
         file=FileOptions(reference or "", input_ or (), call or "", grid or "", block or ""),
         watch=watch,
         settings=set_ or (),
+        debug=debug,
     )
     raise typer.Exit(run(_or_requested(options, json_in)))
 
@@ -214,6 +223,10 @@ def _or_requested(options: RunOptions, source: Path | None) -> RunOptions:
 
 def run(options: RunOptions) -> int:
     """Plan, measure, print; returns the exit code."""
+    if options.debug:
+        from roofscope.app.cli.debug import debug
+
+        return debug(options)
     if options.watch:
         from roofscope.app.cli.watch import watch
 

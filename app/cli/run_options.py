@@ -48,6 +48,7 @@ class RunOptions(Struct, frozen=True):
     file: FileOptions = FileOptions()
     watch: bool = False
     settings: Sequence[str] = ()
+    debug: bool = False
 
 
 class Plan(NamedTuple):

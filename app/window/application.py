@@ -18,6 +18,7 @@ from roofscope.app.window.chart.roofline_chart import RooflineChart
 from roofscope.app.window.collecting import Collector, set_aside
 from roofscope.app.window.commands import Actions, CommandId
 from roofscope.app.window.controller import Controller
+from roofscope.app.window.debugging import Debugging
 from roofscope.app.window.device_source import DeviceSource
 from roofscope.app.window.editor import open_in_editor
 from roofscope.app.window.fleet_link import FleetLink
@@ -30,6 +31,7 @@ from roofscope.app.window.own_files import OwnFiles, is_source
 from roofscope.app.window.panes.cards import CardColumn
 from roofscope.app.window.panes.compare import ComparePane
 from roofscope.app.window.panes.compile_lab import CompileLabPane
+from roofscope.app.window.panes.debug import DebugPane
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.lesson import LessonPane
@@ -182,6 +184,7 @@ class Application(QObject):
             self.controller.renew_workers,
             self.window,
         )
+        self.debugging = Debugging(self, self)
         self.opening = Opening(self.background, source.find, self)
         self.commands = WindowCommands(self, dialogs, paths.example)
         self.live_edit = LiveEdit(
@@ -227,6 +230,7 @@ class Application(QObject):
         """End the worker, close the file, remember the window. Called when the window closes."""
         self.panes.strip.stop()
         self.live_edit.end()
+        self.debugging.stop()
         self.settings.save_layout(self.window.saveGeometry(), self.window.arrangement)
         self.settings.panes = self.window.layout_to_keep
         self.settings.details = self.window.details.wish
@@ -267,13 +271,19 @@ class Application(QObject):
                 model,
                 table,
                 selection,
-                (actions[CommandId.TRACE], actions[CommandId.PIN], actions[CommandId.NOTE]),
+                (
+                    actions[CommandId.TRACE],
+                    actions[CommandId.PIN],
+                    actions[CommandId.NOTE],
+                    actions[CommandId.DEBUG],
+                ),
                 theme,
                 of_sections={TUNING: actions[CommandId.TUNING]},
             ),
             compile_lab=CompileLabPane(model, selection, theme),
             tuning=TuningPane(model, selection, theme),
             trace=TracePane(model, selection, self.background, actions[CommandId.TRACE]),
+            debug=DebugPane(actions[CommandId.DEBUG], theme),
             source=SourcePane(model, selection, self.background, self._own_files, theme),
             lesson=LessonPane(model, selection, self.background, theme),
             compare=ComparePane(model, selection, actions[CommandId.COMPARE], theme),
@@ -358,8 +368,8 @@ class Application(QObject):
         self.window.show_scheme(self.theme_switch.scheme)
         panes = self.panes
         first = (panes.chart, panes.library, panes.results, panes.details, panes.cards)
-        others = (panes.lesson, panes.compare, panes.sweep, panes.parameters, panes.compile_lab, panes.tuning)
-        painters = (*first, panes.source, *others)
+        more = (panes.lesson, panes.compare, panes.sweep, panes.parameters, panes.compile_lab, panes.tuning)
+        painters = (*first, panes.source, panes.debug, *more)
         self.window.style_with(theme, *(partial(pane.set_theme, theme) for pane in painters))
 
     def _text_resized(self, percent: int) -> None:

@@ -53,6 +53,7 @@ class CommandId(StrEnum):
     BRING_BACK = "bring_back"
     SHOW_HIDDEN = "show_hidden"
     TRY_AGAIN = "try_again"
+    DEBUG = "debug"
     PALETTE = "palette"
     TUNING = "tuning"
     MESSAGES = "messages"
@@ -293,6 +294,13 @@ COMMANDS = (
         "Try a&gain",
         "Measure the selected version again, also where it is paused",
         "Ctrl+R",
+    ),
+    Command(
+        CommandId.DEBUG,
+        Menu.RUN,
+        "&Debug",
+        "Run the selected version once where each access is checked, and name its mistakes",
+        "Ctrl+D",
     ),
     Command(
         CommandId.PALETTE,

@@ -1,6 +1,7 @@
 """What is done with points: pin, note, hide, trace, measure once more. The first three can be undone."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -10,6 +11,8 @@ from PySide6.QtWidgets import QDialog
 from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.controller import Controller
+from roofscope.app.window.debugging import Debugging
+from roofscope.app.window.editor import open_in_editor
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.shared_gpu import SharedGpu
@@ -18,6 +21,9 @@ from roofscope.app.window.shell.mark_dialog import MarkDialog
 from roofscope.app.window.shown_points import ShownPoints
 from roofscope.app.window.tables.point_table import PointTable
 from roofscope.app.window.undo import UndoSteps
+from roofscope.profiling.paths import is_file
+from roofscope.profiling.planning.spec import Implementation
+from roofscope.profiling.results.debugging import Finding
 from roofscope.profiling.results.marks import Mark, tags_of
 from roofscope.profiling.results.session import Point, timestamp
 
@@ -29,6 +35,7 @@ OF_A_POINT = (
     CommandId.DELETE,
     CommandId.TRACE,
     CommandId.TRY_AGAIN,
+    CommandId.DEBUG,
 )
 
 
@@ -41,6 +48,7 @@ class PointParts(Protocol):
     window: MainWindow
     panes: Panes
     shared_gpu: SharedGpu
+    debugging: Debugging
 
 
 class PointCommands(QObject):
@@ -61,6 +69,7 @@ class PointCommands(QObject):
             CommandId.TRACE: self._trace,
             CommandId.TRY_AGAIN: self._try_again,
             CommandId.TUNING: self._show_tuning,
+            CommandId.DEBUG: self._debug,
         }
 
     @property
@@ -82,6 +91,29 @@ class PointCommands(QObject):
     def _try_again(self) -> None:
         if point := self.selected:
             self.retry([point])
+
+    @property
+    def to_debug(self) -> Implementation | None:
+        """The selected point's, else the one that the library is at."""
+        point = self.selected
+        return point.implementation if point else self._parts.panes.library.current
+
+    def _debug(self) -> None:
+        implementation = self.to_debug
+        if implementation and self._parts.debugging.start(implementation, self.selected):
+            self._parts.window.show_pane("Debug")
+
+    def show_finding(self, finding: Finding) -> None:
+        """The line in the Source pane where the selected point has that file, else the file in the editor."""
+        where, report = finding.where, self._parts.panes.debug.report
+        if where is None or report is None:
+            return
+        if self._parts.panes.source.show_line(report.implementation, where.name, where.number):
+            self._parts.window.show_pane("Source")
+        elif is_file(Path(where.file)):
+            open_in_editor(Path(where.file))
+        else:
+            self._parts.window.say(f"{where.name} is not on this machine.")
 
     def _trace(self) -> None:
         parts, point = self._parts, self.selected

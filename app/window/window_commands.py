@@ -11,6 +11,7 @@ from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.window.background import Background
 from roofscope.app.window.commands import COMMAND_OF, CommandId, tool_tip
 from roofscope.app.window.controller import Controller
+from roofscope.app.window.debugging import Debugging
 from roofscope.app.window.device_source import DeviceSource
 from roofscope.app.window.filter_steps import FilterSteps
 from roofscope.app.window.folder_commands import FolderCommands
@@ -58,6 +59,7 @@ class Parts(Protocol):
     panes: Panes
     watch: PlanWatch
     shared_gpu: SharedGpu
+    debugging: Debugging
 
     @property
     def source(self) -> DeviceSource: ...
@@ -87,6 +89,11 @@ class WindowCommands(QObject):
             signal.connect(lambda: self._settle(Topic.PLAN))
         parts.controller.running_changed.connect(self._running_changed)
         parts.controller.session_changed.connect(self._refresh)
+        parts.controller.catalog_changed.connect(self._refresh)
+        parts.debugging.running_changed.connect(self._refresh)
+        parts.panes.library.current_changed.connect(self._refresh)
+        parts.panes.debug.opened.connect(self.points.show_finding)
+        parts.panes.debug.stop_asked.connect(parts.debugging.stop)
         parts.model.replaced.connect(self._forget_selection)
         parts.model.replaced.connect(self.steps.forget_session)
         parts.model.point_added.connect(self._refresh)
@@ -298,6 +305,7 @@ class WindowCommands(QObject):
             CommandId.BRING_BACK: running
             or ("" if parts.model.session.deleted else "No point of this session is deleted."),
             CommandId.TRY_AGAIN: running or unselected or self._why_no_trace(point),
+            CommandId.DEBUG: parts.debugging.why_not(self.points.to_debug),
             CommandId.RENAME: running or keeper.why_not_own,
             CommandId.TRASH: running or keeper.why_not_own,
             CommandId.UNDO: running or "" if self.steps.undo_text else "There is nothing to undo.",

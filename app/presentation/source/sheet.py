@@ -55,6 +55,15 @@ class Sheet(Struct, frozen=True):
             if grounds[index + 1] not in plain and grounds[index] in plain
         )
 
+    def index_of(self, name: str, number: int, names: Sequence[str]) -> int | None:
+        """The place of a line of a file; ``names`` are those of the files laid out, in their order."""
+        wanted, at = names.index(name) if name in names else -1, -1
+        for index, line in enumerate(self.lines):
+            at += line.number == 1
+            if at == wanted and line.number == number:
+                return index
+        return None
+
 
 def sheet_of(texts: Sequence[SourceText], failing: FailingLine | None = None) -> Sheet:
     """Files one below the other, each under its name where there are several."""

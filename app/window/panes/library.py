@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -33,6 +33,8 @@ _MOST_IN_TIP = 20
 class LibraryPane(QWidget):
     """A tree over the library model; below it, why some of it is grey."""
 
+    current_changed = Signal()
+
     def __init__(self, model: LibraryModel, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         as_pane(self)
@@ -58,11 +60,17 @@ class LibraryPane(QWidget):
         self._count = ElidedLabel("muted")
         self._count.setAccessibleName("Implementations chosen")
         self._reasons = label("", "muted", wraps=True)
+        self.tree.selectionModel().currentChanged.connect(lambda *_: self.current_changed.emit())
         self._arrange()
         model.modelReset.connect(self._show_all)
         model.checks_changed.connect(self._tell)
         self._show_all()
         self._tell()
+
+    @property
+    def current(self) -> Implementation | None:
+        """The version that the tree's cursor is at."""
+        return self._model.implementation_at(self.tree.currentIndex())
 
     def set_theme(self, theme: Theme) -> None:
         self._delegate.theme = theme

@@ -86,6 +86,7 @@ class SourcePane(QWidget):
         self._asked: _Asked | None = None
         self._kept: dict[_Asked, Spread] = {}
         self._is_in_view = False
+        self._wanted_line: tuple[str, int] | None = None
         self._is_following = False
         self._wants_other = True  # until the user wants nothing beside it
         self.tabs = QTabBar()
@@ -311,6 +312,7 @@ class SourcePane(QWidget):
             self.right.show_content(found.right)
         self.next_button.setEnabled(any(sheet.changes for sheet in self._sheets()))
         self.search.renew()
+        self._go_to_wanted()
         if self._kinds != found.kinds:
             self._kinds = found.kinds
             self._turn()
@@ -328,6 +330,33 @@ class SourcePane(QWidget):
         for side in (self.right, self.left):
             if side.sheet and not side.isHidden():
                 side.view.go_to(index)
+
+    def show_line(self, key: str, name: str, number: int) -> bool:
+        """Go to a line as soon as it is laid out; whether the selected point is of this implementation.
+
+        ``key`` as of ``Implementation.key``, and ``name`` of one of its files.
+        """
+        selected = self._selection.number
+        point = self._model.point(selected) if selected is not None else None
+        if point is None or point.implementation.key != key:
+            return False
+        if name not in [file.name for file in files_of(self._model.session, point)]:
+            return False
+        self._wanted_line = name, number
+        self.show_page(Page.SOURCE)
+        self._go_to_wanted()
+        return True
+
+    def _go_to_wanted(self) -> None:
+        sheet = self.left.sheet
+        if self._wanted_line is None or sheet is None or self.page is not Page.SOURCE or self._point is None:
+            return
+        name, number = self._wanted_line
+        names = [file.name for file in files_of(self._model.session, self._point)]
+        index = sheet.index_of(name, number, names)
+        if index is not None:
+            self._wanted_line = None
+            self.left.view.go_to(index)
 
     def _open(self) -> None:
         files = self._own_files(self._point) if self._point else ()

@@ -32,6 +32,7 @@ from roofscope.app.window.commands import COMMANDS, Actions, CommandId, Menu
 from roofscope.app.window.panes.cards import CardColumn
 from roofscope.app.window.panes.compare import ComparePane
 from roofscope.app.window.panes.compile_lab import CompileLabPane
+from roofscope.app.window.panes.debug import DebugPane
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.device_strip import DeviceStrip
 from roofscope.app.window.panes.lesson import LessonPane
@@ -81,6 +82,7 @@ class Panes(Struct, frozen=True):
     compile_lab: CompileLabPane
     tuning: TuningPane
     trace: TracePane
+    debug: DebugPane
     source: SourcePane
     lesson: LessonPane
     compare: ComparePane
@@ -138,6 +140,7 @@ class MainWindow(QMainWindow):
             "Compile": panes.compile_lab,
             "Tuning": panes.tuning,
             "Trace": panes.trace,
+            "Debug": panes.debug,
             "Log": panes.log,
         }
         for title, pane in below.items():

@@ -224,6 +224,11 @@ class LibraryModel(QAbstractItemModel):
         self.checks_changed.emit()
         return True
 
+    def implementation_at(self, index: Index) -> Implementation | None:
+        """None for a kernel's row and where there is none."""
+        is_version = index.isValid() and index.internalId() and index.model() is self
+        return self._implementation(index) if is_version else None
+
     def _implementation(self, index: Index) -> Implementation:
         return self.kernels[index.internalId() - 1].implementations[index.row()]
 

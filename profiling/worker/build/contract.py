@@ -32,6 +32,7 @@ class BuildRequest:
     device: torch.device
     inputs: tuple[str, ...] = ()  # names of the spec's inputs, which ``run`` must take; empty: no check
     entry: Entry | None = None  # how a user's file is called, as it stands
+    has_lines: bool = False  # machine code names the lines of its source, which changes no instruction
 
 
 def _no_code(_budget: Budget) -> Iterable[Code]:

@@ -70,12 +70,16 @@ class CudaProgram:
         device: torch.device,
         names: Sequence[str] = (),
         parameters: Sequence[Parameter] = (),
+        *,
+        has_lines: bool = False,
     ) -> None:
         self.architecture = architecture
         self.device = device
         self.launched: dict[str, Any] = {}
         self._name = source.stem
-        self._module, self._ptx = compiled(source, dtype, architecture, names, parameters)
+        self._module, self._ptx = compiled(
+            source, dtype, architecture, names, parameters, has_lines=has_lines
+        )
         self._functions: dict[str, Any] = {}
         self._shared_bytes: dict[str, int] = {}  # the limit of each kernel that was raised
         core.Device(device.index or 0).set_current()
@@ -178,6 +182,7 @@ def build(request: BuildRequest) -> Built:
         architecture_of(capability),
         request.device,
         parameters=request.implementation.parameters,
+        has_lines=request.has_lines,
     )
     compile_s = time.perf_counter() - started
 
@@ -194,7 +199,13 @@ def _build_own(request: BuildRequest, entry: Entry, offer: Offer) -> Built:
     capability = torch.cuda.get_device_capability(request.device)
     started = time.perf_counter()
     program = CudaProgram(
-        Path(entry.file), None, architecture_of(capability), request.device, [launch.kernel], parameters
+        Path(entry.file),
+        None,
+        architecture_of(capability),
+        request.device,
+        [launch.kernel],
+        parameters,
+        has_lines=request.has_lines,
     )
     compile_s = time.perf_counter() - started
 
@@ -226,6 +237,8 @@ def compiled(
     architecture: str,
     names: Sequence[str] = (),
     parameters: Sequence[Parameter] = (),
+    *,
+    has_lines: bool = False,
 ) -> tuple[Any, str]:
     """The module, and the PTX that was made on the way to it; "" where NVRTC gives none.
 
@@ -241,6 +254,7 @@ def compiled(
         arch=architecture,
         std="c++17",
         include_path=[str(LIBRARY), *map(str, folders)],
+        lineinfo=has_lines or None,
         define_macro=macros or None,
     )
     try:

@@ -40,7 +40,7 @@ def build(request: BuildRequest) -> Built:
     is_on_gpu = request.device.type == "cuda"
     capability = torch.cuda.get_device_capability(request.device) if is_on_gpu else NO_GPU
     started = time.perf_counter()
-    cache = cache_folder("extensions")
+    cache = cache_folder("extensions-with-lines" if request.has_lines else "extensions")
     offer = as_called(entry.offer, entry.call) if entry and entry.offer else None
     parameters = request.implementation.parameters
     run = build_extension(source, capability, cache, offer, parameters)

@@ -1,0 +1,1 @@
+"""A debug run as both faces carry it out and show it."""

@@ -1,0 +1,1 @@
+"""The child of a debug run: it runs one implementation where each access is checked, or as it stands."""
