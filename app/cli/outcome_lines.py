@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from rich.markup import escape
 
+from roofscope.app.presentation.examined import examined_figures, examined_sentence, examined_title
 from roofscope.app.presentation.failure_log import telling_lines
 from roofscope.app.presentation.formatting import (
     MISSING,
@@ -16,7 +17,7 @@ from roofscope.app.presentation.formatting import (
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import flags_of
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped
+from roofscope.profiling.results.outcome import Cancelled, Examined, Failed, Measured, Skipped
 from roofscope.profiling.results.session import Point, Session
 
 _LOG_LINES = 5
@@ -57,6 +58,9 @@ def outcome_line(point: Point, width: int, session: Session) -> str:
             rates = [bandwidth_text(point.achieved_bandwidth), rate_text(point)]
             figures = [text, *(rate for rate in rates if rate != MISSING), *warnings]
             return f"{sign} {where}:{_figures(figures, width, width - len(f'! {where}:'))}"
+        case Examined() as examined:
+            figures = [examined_title(examined), *examined_figures(examined)]
+            return f"[green]○[/] {where}:{_figures(figures, width, width - len(f'○ {where}:'))}"
         case Skipped(message=message):
             return f"[dim]– {where}: {escape(message)}[/]"
         case Failed(message=message, kind=kind, log=log):
@@ -75,6 +79,17 @@ def failure_lines(points: Iterable[Point], session: Session) -> list[str]:
         elif isinstance(point.outcome, Cancelled):
             lines.append(f"– {where}: {point.outcome.message}")
     return lines
+
+
+def examined_lines(points: Iterable[Point], session: Session) -> list[str]:
+    """A line for each that has no time because the GPU that it is for was not there."""
+    return [
+        f"○ {point.label} {workload_text(point)}{on_device_text(point, session)}: "
+        f"{', '.join(examined_figures(point.outcome))}. "
+        f"{examined_sentence(point.outcome, point.job.workload)}"
+        for point in points
+        if isinstance(point.outcome, Examined)
+    ]
 
 
 def skip_lines(points: Iterable[Point]) -> list[str]:
@@ -109,7 +124,7 @@ def shortfall(points: Sequence[Point], *, planned: int) -> str:
     missing = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
     if missing:
         return f"{missing}, of {planned}."
-    if not any(point.measured for point in points):
+    if not any(point.measured or isinstance(point.outcome, Examined) for point in points):
         return "Nothing was measured: all was skipped." if planned else ""
     return ""
 

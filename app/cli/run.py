@@ -9,7 +9,6 @@ import typer
 from rich.console import Console
 
 from roofscope.app.cli.choice import (
-    choose_devices,
     choose_folders,
     choose_labels,
     choose_session,
@@ -33,14 +32,13 @@ from roofscope.app.cli.options import (
 from roofscope.app.cli.outcome_lines import OutcomeLines, shortfall
 from roofscope.app.cli.own_file import FileOptions, choose_files
 from roofscope.app.cli.progress import make_console, progress_shown
-from roofscope.app.cli.run_options import RunOptions, choose_plan, know_origins
+from roofscope.app.cli.run_options import RunOptions, choose_plan, choose_run_devices, know_origins
 from roofscope.app.cli.sweeps import Drawn, check_plot, check_sizes, draw_sweeps, sweep_lines
 from roofscope.app.cli.table import print_table
 from roofscope.app.presentation.files import why_unwritable, write_file
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import flags_of
 from roofscope.profiling.devices.device import Device
-from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.paths import is_file
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Provider
@@ -146,6 +144,18 @@ def command(
             "--watch", help="Stay, and measure again what is saved: a line a save, until Ctrl+C ends it."
         ),
     ] = False,
+    interpret: Annotated[
+        bool,
+        typer.Option(
+            "--interpret",
+            help="Without a GPU: verify Triton in its interpreter and compile CUDA and Triton for --arch. "
+            "Neither is timed.",
+        ),
+    ] = False,
+    arch: Annotated[
+        str | None,
+        typer.Option("--arch", metavar="NAME", help="With --interpret: sm_90 unless named, or 'RTX 4090'."),
+    ] = None,
 ) -> None:
     """Verify and time kernels; print a table and write a session file.
 
@@ -179,6 +189,8 @@ def command(
         keep_code=keep_code,
         file=FileOptions(reference or "", input_ or (), call or "", grid or "", block or ""),
         watch=watch,
+        interpret=interpret,
+        architecture=arch,
     )
     raise typer.Exit(run(options))
 
@@ -195,7 +207,7 @@ def run(options: RunOptions) -> int:
     own = choose_files(options.kernels, options.file, is_trusted=options.trust)
     folders += [file.form for file in own]
     catalog = scan_kernels(folders)
-    devices = choose_devices(local_devices(), options.device)
+    devices = choose_run_devices(options)
     pictures = _pictures(options, path, devices)
     device = devices[0]  # several are of one kind, and the plan is the same for each
     jobs = choose_plan(options, catalog, own, device).jobs

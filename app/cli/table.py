@@ -17,6 +17,7 @@ from roofscope.app.cli.fitted_table import (
     wrapped,
 )
 from roofscope.app.cli.outcome_lines import (
+    examined_lines,
     failure_lines,
     on_device_text,
     rate_text,
@@ -94,7 +95,8 @@ def table_lines(session: Session, width: int) -> list[Text]:
             lines.append(Text(elided(names, width), "italic"))
         lines += _result_lines(measured, session, width)
     lines += _mode_lines(measured, session, width)
-    reasons = [*unverified_lines(measured), *failure_lines(points, session), *skip_lines(points)]
+    examined = examined_lines(points, session)
+    reasons = [*unverified_lines(measured), *examined, *failure_lines(points, session), *skip_lines(points)]
     lines += [Text(wrapped(line, width)) for line in reasons]
     marks = mark_lines(session)
     return [*lines, *([Text("pins, notes and tags", "bold")] if marks else []), *map(Text, marks)]

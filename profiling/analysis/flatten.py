@@ -12,6 +12,7 @@ from roofscope.profiling.results.marks import Mark, pins_of
 from roofscope.profiling.results.outcome import (
     Cancelled,
     CodeNote,
+    Examined,
     Failed,
     Flag,
     Measured,
@@ -72,6 +73,8 @@ def _outcome_cells(point: Point) -> Cells:
     match point.outcome:
         case Measured():
             kind, stage, message = None, None, None
+        case Examined(missing=missing):
+            kind, stage, message = None, None, missing or None
         case Skipped(kind=skip_kind, message=message):
             kind, stage = str(skip_kind), None
         case Failed(kind=failure_kind, stage=failure_stage, message=message):
