@@ -1,8 +1,12 @@
 """What was found of an implementation without the GPU that it is for: in words, and never as a time."""
 
-from roofscope.app.presentation.formatting import error_text, memory_text, sizes_text
+from roofscope.app.presentation.fact import Fact, Section, section
+from roofscope.app.presentation.formatting import count_text, error_text, memory_text, sizes_text, time_text
+from roofscope.app.presentation.source.launch import built_kernels_of, limit_text, occupancy_text
 from roofscope.profiling.planning.spec import Workload
 from roofscope.profiling.results.outcome import Examined
+from roofscope.profiling.results.session import Point
+from roofscope.profiling.roofline.architecture import gpu_of
 
 VERIFIED = "verified in the interpreter, not timed"
 
@@ -52,3 +56,44 @@ def examined_sentence(examined: Examined, workload: Workload) -> str:
 def is_smaller(examined: Examined, workload: Workload) -> bool:
     """Whether the interpreter was given other sizes than the workload's."""
     return bool(examined.verified_sizes) and examined.verified_sizes != workload.sizes
+
+
+def examined_section(point: Point, examined: Examined) -> Section:
+    """First of the details: what it is, so that no figure below it is taken for a time."""
+    checked = examined.verified_sizes if examined.verification else {}
+    return section(
+        "Without a GPU",
+        Fact("Time", "none: it did not run on a GPU"),
+        Fact("Verified", VERIFIED if examined.verification else "", "Triton's interpreter runs on the CPU"),
+        Fact(
+            "Verified at",
+            sizes_text(checked) if checked and is_smaller(examined, point.job.workload) else "",
+            "Smaller than planned, because the interpreter is slow; an odd size and large inputs, too",
+        ),
+        Fact("Compiled", compiled_text(examined), "At the planned sizes; its kernels were not launched"),
+        Fact("Missing", examined.missing),
+    )
+
+
+def compiled_section(examined: Examined) -> Section:
+    """What the compiler made for the architecture."""
+    build = examined.build
+    if build is None:
+        return Section("", ())
+    gpu, kernels = gpu_of(examined.architecture), built_kernels_of(build)
+    found = kernels[0].occupancy(gpu.device if gpu else None) if kernels else None
+    return section(
+        "Build",
+        Fact("Architecture", examined.architecture),
+        Fact("Compile time", time_text(build.compile_s)),
+        Fact("Registers", count_text(build.registers), "A thread"),
+        Fact("Spills", memory_text(build.spill_bytes), "A thread; they go to local memory"),
+        Fact("Shared memory", memory_text(build.shared_bytes), "A block, as declared"),
+        Fact(
+            "Occupancy",
+            f"{occupancy_text(found)}; limited by {limit_text(found)}" if found and gpu else "",
+            f"Of {kernels[0].name if kernels else ''} on {gpu.driver_name if gpu else ''}, computed and not seen",
+        ),
+        Fact("Doubles", count_text(build.double_instructions), "Instructions in double precision"),
+        Fact("Configuration", build.configuration or "", "Of an autotuner, which had no times to choose by"),
+    )

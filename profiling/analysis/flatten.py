@@ -8,6 +8,7 @@ import msgspec
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp
 from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES, PointRecord
 from roofscope.profiling.analysis.verdict import verdict
+from roofscope.profiling.planning.spec import size_text
 from roofscope.profiling.results.marks import Mark, pins_of
 from roofscope.profiling.results.outcome import (
     Cancelled,
@@ -16,6 +17,7 @@ from roofscope.profiling.results.outcome import (
     Failed,
     Flag,
     Measured,
+    Outcome,
     Skipped,
     Verification,
 )
@@ -35,6 +37,7 @@ def point_records(session: Session) -> Iterator[PointRecord]:
             **_planned_cells(point),
             **_outcome_cells(point),
             **_measured_cells(point.measured),
+            **_examined_cells(point.outcome),
             "achieved_bandwidth_byte_per_s": point.achieved_bandwidth,
             "achieved_flop_per_s": point.achieved_flop_rate,
             **_break_even_cells(break_even.calls(point)),
@@ -139,6 +142,30 @@ def _measured_cells(measured: Measured | None) -> Cells:
         "unsealed_because": "; ".join(measured.unsealed_because or ()),
         **_compile_and_memory_cells(measured),
     }
+
+
+def _examined_cells(outcome: Outcome) -> Cells:
+    """What is known without a time stands in the same columns; the outcome's own column says what it is."""
+    if not isinstance(outcome, Examined):
+        built = outcome.build.architecture if isinstance(outcome, Measured) else None
+        return {"architecture": built, "verified_sizes": None}
+    build, found = outcome.build, outcome.verification
+    cells: Cells = {
+        "architecture": outcome.architecture or None,
+        "verified_sizes": size_text(outcome.verified_sizes) if found else None,
+    }
+    if found:
+        cells.update(_verification_cells(found))
+    if build:
+        cells.update(
+            compile_s=build.compile_s,
+            registers=build.registers,
+            spill_bytes=build.spill_bytes,
+            shared_bytes=build.shared_bytes,
+            configuration=build.configuration,
+            double_instruction_count=build.double_instructions,
+        )
+    return cells
 
 
 def _compile_and_memory_cells(measured: Measured) -> Cells:

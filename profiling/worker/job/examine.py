@@ -81,7 +81,13 @@ class Examiner:
             return ExaminedCode(Examined(build=build, missing=missing), codes)
         sizes = sizes_to_interpret(self._kernel.spec, self._job.workload, implementation.domain)
         self._begin(Stage.VERIFY, implementation, "interpreting")
-        verification = self._interpreted(implementation, sizes)
+        try:
+            verification = self._interpreted(implementation, sizes)
+        except CandidateFailed as error:
+            if build is None or not isinstance(error.outcome, Skipped):
+                raise
+            missing = f"Not interpreted: {error.outcome.message}"
+            return ExaminedCode(Examined(build=build, missing=missing), codes)
         return ExaminedCode(Examined(verification, sizes, build, missing), codes)
 
     def _begin(self, stage: Stage, implementation: Implementation, detail: str) -> None:

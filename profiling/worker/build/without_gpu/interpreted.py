@@ -5,6 +5,8 @@ a server that has it in its environment.
 """
 
 import ctypes
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -43,10 +45,37 @@ def build(request: BuildRequest) -> Built:
 def _mend() -> None:
     """Where the interpreter computes something else than a GPU does."""
     np.seterr(all="ignore")  # it warns of NaN and infinity, which are fed in on purpose
+    function: Any = interpreter.InterpretedFunction
+    function.run = _run_of(function.run)
     builder: Any = interpreter.InterpreterBuilder
     builder.create_dot = _dot_of(builder.create_dot)
     if not hasattr(native, "fma_fp32"):  # before Triton 3.9 it rounds twice
         builder.create_fma = _fused()
+
+
+class _WarmedUp:
+    """What ``warmup`` gives: the kernel, and figures that launchers divide by, of which none is known."""
+
+    n_regs, n_spills = 32, 0
+
+    def __init__(self, function: Any) -> None:
+        self.metadata = SimpleNamespace(shared=1024, num_warps=4)
+        self._function = function
+
+    def _init_handles(self) -> None:
+        pass
+
+    def __getitem__(self, grid: Any) -> Callable[..., Any]:
+        return lambda *arguments, **named: self._function.run(*arguments, grid=grid, warmup=False, **named)
+
+
+def _run_of(run: Any) -> Any:
+    def run_or_warm_up(self: Any, *arguments: Any, grid: Any, warmup: bool, **named: Any) -> Any:
+        if warmup:
+            return _WarmedUp(self)
+        return run(self, *arguments, grid=grid, warmup=False, **named)
+
+    return run_or_warm_up
 
 
 def _dot_of(dot: Any) -> Any:

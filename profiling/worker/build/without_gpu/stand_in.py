@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.overrides import TorchFunctionMode
 
 from roofscope.profiling.analysis.occupancy import REGISTERS, WARP, limits_of
 from roofscope.profiling.roofline.architecture import capability_of, gpu_of
@@ -75,6 +76,7 @@ class StandIn:
             for name, answer in answers.items():
                 stack.enter_context(patch.object(torch.cuda, name, answer))
             stack.enter_context(FakeTensorMode())
+            stack.enter_context(_Views())
             yield
 
     @staticmethod
@@ -83,6 +85,26 @@ class StandIn:
         return [
             torch.empty(layout.shape, dtype=getattr(torch, layout.dtype), device=DEVICE) for layout in layouts
         ]
+
+
+class _Views(TorchFunctionMode):
+    """Slices tensors without contents: torch's own indexing asks for the device, which is not here."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func is not torch.Tensor.__getitem__ or args[0].device.type != "cuda" or _has_tensors(args[1]):
+            return func(*args, **(kwargs or {}))
+        whole = args[0]
+        shape = torch.empty_strided(whole.shape, whole.stride(), dtype=whole.dtype, device="meta")
+        part = shape[args[1]]
+        offset = whole.storage_offset() + part.storage_offset()
+        return torch.as_strided(whole, part.shape, part.stride(), offset)
+
+
+def _has_tensors(index: object) -> bool:
+    parts = index if isinstance(index, tuple) else (index,)
+    return any(isinstance(part, torch.Tensor | list) for part in parts)
 
 
 def _always(answer: object) -> Callable[..., object]:

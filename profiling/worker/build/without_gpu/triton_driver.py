@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from msgspec.structs import replace
 from triton.backends.compiler import GPUTarget
 from triton.runtime import driver as drivers
 
@@ -18,16 +19,25 @@ _MOST_THREADS = 1024
 
 
 class NotedLaunches:
-    """What was launched, by Triton's name of the kernel; the last launch of each counts."""
+    """What was launched, by the handle of the kernel; the last launch of each name counts.
+
+    An autotuner launches candidates before its winner.
+    """
 
     def __init__(self) -> None:
-        self.by_name: dict[str, Launch] = {}
+        self._found: dict[str, tuple[int, Launch]] = {}
 
-    def note(self, metadata: Any, grid: tuple[int, int, int]) -> None:
+    def note(self, handle: int, metadata: Any, grid: tuple[int, int, int]) -> None:
         threads = metadata.num_warps * WARP
-        self.by_name[metadata.name] = Launch(
-            math.prod(grid), threads, None, metadata.shared, None, grid, (threads, 1, 1)
-        )
+        launch = Launch(math.prod(grid), threads, None, metadata.shared, None, grid, (threads, 1, 1))
+        self._found[metadata.name] = handle, launch
+
+    def has(self, kernel: Any) -> bool:
+        return self._found.get(kernel.metadata.name, (None,))[0] == kernel.function
+
+    def of(self, kernel: Any) -> Launch:
+        """With its registers; ask only of one that was launched."""
+        return replace(self._found[kernel.metadata.name][1], registers=kernel.n_regs or None)
 
 
 class _Utilities:
@@ -115,9 +125,9 @@ class WithoutGpu:
         """A kernel's launcher, with the arguments that Triton gives to its own."""
 
         def launch(x: int, y: int, z: int, *rest: Any) -> None:
-            _stream, _function, _packed, facts, enter, _exit = rest[:6]
+            _stream, function, _packed, facts, enter, _exit = rest[:6]
             self._has_choice = False
-            self.launches.note(metadata, (x, y, z))
+            self.launches.note(function, metadata, (x, y, z))
             if enter is not None:
                 enter(facts)
 
