@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from rich.markup import escape
 
-from roofscope.app.presentation.examined import examined_figures, examined_sentence, examined_title
+from roofscope.app.presentation.examined import examined_figures, examined_title
 from roofscope.app.presentation.failure_log import telling_lines
 from roofscope.app.presentation.formatting import (
     MISSING,
@@ -79,17 +79,6 @@ def failure_lines(points: Iterable[Point], session: Session) -> list[str]:
         elif isinstance(point.outcome, Cancelled):
             lines.append(f"– {where}: {point.outcome.message}")
     return lines
-
-
-def examined_lines(points: Iterable[Point], session: Session) -> list[str]:
-    """A line for each that has no time because the GPU that it is for was not there."""
-    return [
-        f"○ {point.label} {workload_text(point)}{on_device_text(point, session)}: "
-        f"{', '.join(examined_figures(point.outcome))}. "
-        f"{examined_sentence(point.outcome, point.job.workload)}"
-        for point in points
-        if isinstance(point.outcome, Examined)
-    ]
 
 
 def skip_lines(points: Iterable[Point]) -> list[str]:

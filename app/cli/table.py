@@ -7,6 +7,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
+from roofscope.app.cli.examined_table import examined_lines
 from roofscope.app.cli.fitted_table import (
     Column,
     FittedTable,
@@ -17,7 +18,6 @@ from roofscope.app.cli.fitted_table import (
     wrapped,
 )
 from roofscope.app.cli.outcome_lines import (
-    examined_lines,
     failure_lines,
     on_device_text,
     rate_text,
@@ -95,8 +95,8 @@ def table_lines(session: Session, width: int) -> list[Text]:
             lines.append(Text(elided(names, width), "italic"))
         lines += _result_lines(measured, session, width)
     lines += _mode_lines(measured, session, width)
-    examined = examined_lines(points, session)
-    reasons = [*unverified_lines(measured), *examined, *failure_lines(points, session), *skip_lines(points)]
+    lines += examined_lines(points, width)
+    reasons = [*unverified_lines(measured), *failure_lines(points, session), *skip_lines(points)]
     lines += [Text(wrapped(line, width)) for line in reasons]
     marks = mark_lines(session)
     return [*lines, *([Text("pins, notes and tags", "bold")] if marks else []), *map(Text, marks)]

@@ -1,6 +1,7 @@
 """Everything known of one point, as sections of named values."""
 
 import re
+from collections.abc import Iterable
 
 from roofscope.app.presentation.ceiling_conditions import conditions_text
 from roofscope.app.presentation.examined import compiled_section, examined_section
@@ -54,10 +55,10 @@ _MOST_OF_NAME = 120
 _AT_CLOCK_TIP = "The ceiling's FLOPs a cycle, at the clock that the point held"
 
 
-def sections(row: PointRow, session: Session, recorded: Session | None = None) -> tuple[Section, ...]:
+def sections(row: PointRow, session: Session, recorded: Iterable[Session] = ()) -> tuple[Section, ...]:
     """The sections that have something to say, in reading order.
 
-    ``recorded``: a session of another machine, for points that have no time on this one.
+    ``recorded``: sessions of other machines, for points that have no time on this one.
     """
     measured = row.point.measured
     found = [_failure(row), _work(row, session)]

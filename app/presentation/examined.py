@@ -3,8 +3,9 @@
 from roofscope.app.presentation.fact import Fact, Section, section
 from roofscope.app.presentation.formatting import count_text, error_text, memory_text, sizes_text, time_text
 from roofscope.app.presentation.source.launch import built_kernels_of, limit_text, occupancy_text
+from roofscope.profiling.analysis.occupancy import Occupancy
 from roofscope.profiling.planning.spec import Workload
-from roofscope.profiling.results.outcome import Examined
+from roofscope.profiling.results.outcome import BuildInfo, Examined
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.roofline.architecture import gpu_of
 
@@ -36,8 +37,8 @@ def examined_figures(examined: Examined) -> tuple[str, ...]:
             found.append(f"{build.registers} registers")
         if build.spill_bytes is not None:
             found.append(f"{memory_text(build.spill_bytes)} of spills" if build.spill_bytes else "no spills")
-        if build.shared_bytes:
-            found.append(f"{memory_text(build.shared_bytes)} shared")
+        if shared := shared_bytes_of(build):
+            found.append(f"{memory_text(shared)} shared")
     return tuple(found)
 
 
@@ -75,24 +76,37 @@ def examined_section(point: Point, examined: Examined) -> Section:
     )
 
 
+def shared_bytes_of(build: BuildInfo) -> int | None:
+    """Of the kernel that takes the most: declared, and asked for at its launch."""
+    found = [kernel.shared_bytes for kernel in built_kernels_of(build)]
+    return max((each for each in found if each is not None), default=build.shared_bytes)
+
+
+def occupancy_of(examined: Examined) -> Occupancy | None:
+    """Of the first kernel, on a GPU of the architecture; None where its launch is not known."""
+    gpu = gpu_of(examined.architecture)
+    kernels = built_kernels_of(examined.build) if examined.build else ()
+    return kernels[0].occupancy(gpu.device) if gpu and kernels else None
+
+
 def compiled_section(examined: Examined) -> Section:
     """What the compiler made for the architecture."""
     build = examined.build
     if build is None:
         return Section("", ())
     gpu, kernels = gpu_of(examined.architecture), built_kernels_of(build)
-    found = kernels[0].occupancy(gpu.device if gpu else None) if kernels else None
+    found = occupancy_of(examined)
     return section(
         "Build",
         Fact("Architecture", examined.architecture),
         Fact("Compile time", time_text(build.compile_s)),
         Fact("Registers", count_text(build.registers), "A thread"),
         Fact("Spills", memory_text(build.spill_bytes), "A thread; they go to local memory"),
-        Fact("Shared memory", memory_text(build.shared_bytes), "A block, as declared"),
+        Fact("Shared memory", memory_text(shared_bytes_of(build)), "A block, declared and dynamic"),
         Fact(
             "Occupancy",
             f"{occupancy_text(found)}; limited by {limit_text(found)}" if found and gpu else "",
-            f"Of {kernels[0].name if kernels else ''} on {gpu.driver_name if gpu else ''}, computed and not seen",
+            f"{kernels[0].name if kernels else ''} on {gpu.driver_name if gpu else ''}, computed",
         ),
         Fact("Doubles", count_text(build.double_instructions), "Instructions in double precision"),
         Fact("Configuration", build.configuration or "", "Of an autotuner, which had no times to choose by"),

@@ -1,5 +1,7 @@
-"""The time that the same version had on another machine, as a session was recorded there: never one of this run."""
+"""The time that the same version had on another machine, as recorded there: never one of this run."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -26,46 +28,44 @@ class RecordedTime(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """``NVIDIA H200 (recorded): 12.3 µs, 91 % of DRAM copy, at 16Mi; of a source that has changed``."""
+        """``NVIDIA H200: 12.3 µs, 91 % of DRAM copy, at 16Mi; source changed since``."""
         parts = [self.time, self.share, "" if self.is_same_size else f"at {self.sizes}"]
-        changed = "" if self.is_same_source else "; of a source that has changed since"
-        return f"{self.device} (recorded): {', '.join(filter(None, parts))}{changed}"
+        changed = "" if self.is_same_source else "; source changed since"
+        return f"{self.device}: {', '.join(filter(None, parts))}{changed}"
 
 
-def recorded_time(point: Point, recorded: Session) -> RecordedTime | None:
-    """None where that session has no time of this version in this element type."""
-    wanted = point.job.workload
+def recorded_time(point: Point, recorded: Iterable[Session]) -> RecordedTime | None:
+    """Of the same source rather, then at the same sizes; None where no session has a time of this version."""
     found = [
-        other
-        for other in recorded.points
+        (_likeness(point, other), other, session)
+        for session in recorded
+        for other in session.points
         if other.measured
         and other.implementation.key == point.implementation.key
-        and other.job.workload.dtype is wanted.dtype
+        and other.job.workload.dtype is point.job.workload.dtype
     ]
     if not found:
         return None
-    best = max(
-        found, key=lambda other: (other.job.workload.sizes == wanted.sizes, _bytes(other), other.number)
-    )
+    _, best, session = max(found, key=lambda one: one[0])
     assert best.measured
-    time, device = best.measured.time, recorded.device_of(best)
-    judged = verdict(best, recorded)
+    time, device = best.measured.time, session.device_of(best)
+    judged = verdict(best, session)
     share = f"{share_text(judged)} of {ceiling_name(judged.limiter)}" if judged.limiter else ""
     return RecordedTime(
         device.name if device else "Another machine",
         spread_time_text(time.median_s, time.bounds_s, len(time.samples_s)),
         share,
         sizes_text(best.job.workload.sizes),
-        best.job.workload.sizes == wanted.sizes,
+        best.job.workload.sizes == point.job.workload.sizes,
         best.implementation.source_hash == point.implementation.source_hash,
-        recorded.path.name,
+        session.path.name,
         best.recorded_at.partition("T")[0],
     )
 
 
-def recorded_section(point: Point, recorded: Session | None) -> Section:
+def recorded_section(point: Point, recorded: Iterable[Session]) -> Section:
     """Beside what was found without a GPU; empty where nothing was recorded."""
-    found = recorded_time(point, recorded) if recorded else None
+    found = recorded_time(point, recorded)
     if found is None:
         return Section("", ())
     return section(
@@ -73,18 +73,24 @@ def recorded_section(point: Point, recorded: Session | None) -> Section:
         Fact("Device", found.device, f"{found.session}, {found.date}"),
         Fact("Time", found.time, "Of that machine and not of this one"),
         Fact("Of its roof", found.share),
-        Fact("Sizes", found.sizes if not found.is_same_size else f"{found.sizes}, the same"),
+        Fact("Sizes", f"{found.sizes}, the same" if found.is_same_size else found.sizes),
         Fact("Source", "the same" if found.is_same_source else "changed since", "By the hash of its files"),
     )
 
 
-def example_session(path: Path) -> Session | None:
-    """The session that came with the program; None where it cannot be read."""
-    try:
-        return load(path)
-    except SessionError:
-        return None
+def example_sessions(folder: Path) -> tuple[Session, ...]:
+    """Those that came with the program; one that cannot be read is left out."""
+    found: list[Session] = []
+    for path in sorted(folder.glob("*.roofscope")):
+        with suppress(SessionError):
+            found.append(load(path))
+    return tuple(found)
 
 
-def _bytes(point: Point) -> int:
-    return point.job.work.byte_count
+def _likeness(point: Point, other: Point) -> tuple[bool, bool, int, str]:
+    return (
+        other.implementation.source_hash == point.implementation.source_hash,
+        other.job.workload.sizes == point.job.workload.sizes,
+        other.job.work.byte_count,
+        other.recorded_at,
+    )
