@@ -40,7 +40,7 @@ from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import flags_of
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.paths import is_file
-from roofscope.profiling.planning.plan import Quality, Regime
+from roofscope.profiling.planning.plan import Job, Quality, Regime
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import SessionError, load
@@ -236,7 +236,7 @@ def run(options: RunOptions) -> int:
                 watch,
                 CeilingCache(lambda text: console.print(text, markup=False, highlight=False)),
                 kernel_roots=folders,
-                ceilings=Ceilings.MEASURE if options.fresh_ceilings else Ceilings.KEEP,
+                ceilings=_ceilings(options, jobs),
                 labels=labels,
                 patience=options.patience,
                 may_share=options.shared_gpu,
@@ -257,6 +257,14 @@ def run(options: RunOptions) -> int:
     drawn = _drawn(session, pictures, options.plot)
     code = _report(console, session, options, drawn, planned=sum(len(job.implementations) for job in jobs))
     return BUSY if ending.busy else code
+
+
+def _ceilings(options: RunOptions, jobs: Sequence[Job]) -> Ceilings:
+    """They are measured where a time is to be judged by them, or somebody asks."""
+    if options.fresh_ceilings:
+        return Ceilings.MEASURE
+    is_timed = any(not job.examines(one) for job in jobs for one in job.implementations)
+    return Ceilings.KEEP if is_timed else Ceilings.LEAVE
 
 
 def _pictures(options: RunOptions, path: Path, devices: Sequence[Device]) -> dict[Device, Path]:

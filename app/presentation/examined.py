@@ -83,10 +83,12 @@ def shared_bytes_of(build: BuildInfo) -> int | None:
 
 
 def occupancy_of(examined: Examined) -> Occupancy | None:
-    """Of the first kernel, on a GPU of the architecture; None where its launch is not known."""
+    """Of the kernel with the least, on a GPU of the architecture; None where no launch is known."""
     gpu = gpu_of(examined.architecture)
-    kernels = built_kernels_of(examined.build) if examined.build else ()
-    return kernels[0].occupancy(gpu.device) if gpu and kernels else None
+    if gpu is None or examined.build is None:
+        return None
+    found = (kernel.occupancy(gpu.device) for kernel in built_kernels_of(examined.build))
+    return min((each for each in found if each), key=lambda each: each.share, default=None)
 
 
 def compiled_section(examined: Examined) -> Section:
@@ -94,8 +96,7 @@ def compiled_section(examined: Examined) -> Section:
     build = examined.build
     if build is None:
         return Section("", ())
-    gpu, kernels = gpu_of(examined.architecture), built_kernels_of(build)
-    found = occupancy_of(examined)
+    gpu, found = gpu_of(examined.architecture), occupancy_of(examined)
     return section(
         "Build",
         Fact("Architecture", examined.architecture),
@@ -106,7 +107,7 @@ def compiled_section(examined: Examined) -> Section:
         Fact(
             "Occupancy",
             f"{occupancy_text(found)}; limited by {limit_text(found)}" if found and gpu else "",
-            f"{kernels[0].name if kernels else ''} on {gpu.driver_name if gpu else ''}, computed",
+            f"Of the kernel with the least, on {gpu.driver_name if gpu else ''}; computed, not seen",
         ),
         Fact("Doubles", count_text(build.double_instructions), "Instructions in double precision"),
         Fact("Configuration", build.configuration or "", "Of an autotuner, which had no times to choose by"),
