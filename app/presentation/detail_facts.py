@@ -23,7 +23,7 @@ from roofscope.app.presentation.formatting import (
 from roofscope.app.presentation.limiter_text import limiter_section
 from roofscope.app.presentation.payback import BY_WALL_NOTE, IN_GRAPH_NOTE, PAYBACK_NOTE, payback_text
 from roofscope.app.presentation.point_row import PointRow
-from roofscope.app.presentation.recorded import recorded_section
+from roofscope.app.presentation.recorded import recorded_fact
 from roofscope.app.presentation.run_facts import device_section, energy_section, time_section
 from roofscope.app.presentation.source.launch import occupancy_fact
 from roofscope.app.presentation.verdict_text import (
@@ -77,11 +77,10 @@ def sections(row: PointRow, session: Session, recorded: Iterable[Session] = ()) 
     elif isinstance(row.point.outcome, Examined):
         examined = row.point.outcome
         found = [
-            examined_section(row.point, examined),
+            examined_section(row.point, examined, recorded_fact(row.point, recorded)),
             *([_verification(examined.verification, row)] if examined.verification else []),
             _work(row, session),
             compiled_section(examined),
-            recorded_section(row.point, recorded),
         ]
     return tuple(part for part in (*found, _origin(row, session)) if not part.is_empty)
 

@@ -59,12 +59,13 @@ def is_smaller(examined: Examined, workload: Workload) -> bool:
     return bool(examined.verified_sizes) and examined.verified_sizes != workload.sizes
 
 
-def examined_section(point: Point, examined: Examined) -> Section:
-    """First of the details: what it is, so that no figure below it is taken for a time."""
+def examined_section(point: Point, examined: Examined, recorded: Fact) -> Section:
+    """In the place of the times: what it is, so that no figure below it is taken for one."""
     checked = examined.verified_sizes if examined.verification else {}
     return section(
-        "Without a GPU",
-        Fact("Time", "none: it did not run on a GPU"),
+        "Time",
+        Fact("Here", "none: it did not run on a GPU"),
+        recorded,
         Fact("Verified", VERIFIED if examined.verification else "", "Triton's interpreter runs on the CPU"),
         Fact(
             "Verified at",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from roofscope.app.presentation.fact import Fact, Section, section
+from roofscope.app.presentation.fact import Fact
 from roofscope.app.presentation.formatting import sizes_text, spread_time_text
 from roofscope.app.presentation.verdict_text import ceiling_name, share_text
 from roofscope.profiling.analysis.verdict import verdict
@@ -63,19 +63,12 @@ def recorded_time(point: Point, recorded: Iterable[Session]) -> RecordedTime | N
     )
 
 
-def recorded_section(point: Point, recorded: Iterable[Session]) -> Section:
-    """Beside what was found without a GPU; empty where nothing was recorded."""
+def recorded_fact(point: Point, recorded: Iterable[Session]) -> Fact:
+    """Beside what was found without a GPU; without a value where nothing was recorded."""
     found = recorded_time(point, recorded)
     if found is None:
-        return Section("", ())
-    return section(
-        "Recorded on another machine",
-        Fact("Device", found.device, f"{found.session}, {found.date}"),
-        Fact("Time", found.time, "Of that machine and not of this one"),
-        Fact("Of its roof", found.share),
-        Fact("Sizes", f"{found.sizes}, the same" if found.is_same_size else found.sizes),
-        Fact("Source", "the same" if found.is_same_source else "changed since", "By the hash of its files"),
-    )
+        return Fact("Recorded", "")
+    return Fact("Recorded", found.text, f"On another machine, not here: {found.session}, {found.date}")
 
 
 def example_sessions(folder: Path) -> tuple[Session, ...]:

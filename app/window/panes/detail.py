@@ -74,7 +74,7 @@ class DetailPane(QWidget):
         self._mark.setObjectName("mark")
         self._mark.setAccessibleName("Pin, tags and note")
         self.why = WhyBlock()
-        self._open = ("Time", "Without a GPU", "Recorded on another machine")
+        self._open = ("Time",)
         self._strip = SampleStrip(theme)
         self._calls = CallHistogram(theme)
         self._facts = QWidget()

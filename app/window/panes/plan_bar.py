@@ -344,10 +344,10 @@ def _architecture_box() -> QComboBox:
     box.addItem("no GPU code", "")
     for architecture in ARCHITECTURES:
         gpu = gpu_of(architecture)
-        box.addItem(f"GPU code: {architecture}", architecture)
+        box.addItem(f"{architecture} code", architecture)
         box.setItemData(box.count() - 1, tip_text(f"Such as {gpu.label}") if gpu else "", TIP)
-    box.setMinimumContentsLength(8)
-    box.setMaximumWidth(150)
+    box.setMinimumContentsLength(9)
+    box.setMaximumWidth(160)
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     box.hide()
     return box
