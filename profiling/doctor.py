@@ -174,6 +174,17 @@ def check_torch(version: str | None, cuda: str | None, driver_cuda: Version | No
     return Check("torch", CheckState.OK, f"torch {version}, built for CUDA {cuda}", gives=Part.TORCH)
 
 
+def check_without_gpu(triton: str | None, nvrtc_found: object) -> Check:
+    """What can be learned of GPU code here all the same."""
+    compiled = " and ".join(name for name, here in (("Triton", triton), ("CUDA", nvrtc_found)) if here)
+    if not compiled:
+        finding = "Neither Triton nor NVRTC is here, so GPU code can be neither verified nor compiled."
+        return Check("Without a GPU", CheckState.MISSING, finding, "uv sync")
+    verifies = "verifies Triton in its interpreter and " if triton else ""
+    finding = f"`roofscope run KERNEL --interpret` {verifies}compiles {compiled} for a GPU that is not here."
+    return Check("Without a GPU", CheckState.OK, finding)
+
+
 def check_triton(version: str | None, platform: str) -> Check:
     if version:
         return Check("Triton", CheckState.OK, f"Triton {version}", gives=Part.TRITON)
@@ -272,12 +283,15 @@ def _examine_gpus() -> tuple[list[Check], Version | None, bool]:
             driver, cuda = reader.driver_version, reader.cuda_version
     except NvmlUnavailable as error:
         fix = "With an NVIDIA GPU, install its driver (580 or later); without one all runs on the CPU."
-        return [Check("NVIDIA driver", CheckState.MISSING, str(error), fix)], None, False
+        checks = [Check("NVIDIA driver", CheckState.MISSING, str(error), fix)]
+        return [*checks, check_without_gpu(host.package_version("triton"), nvrtc())], None, False
     finding = f"driver {driver}, CUDA up to {_dotted(cuda) if cuda else 'unknown'}"
     checks = [Check("NVIDIA driver", CheckState.OK, finding), *check_gpus(devices)]
     if not present:
         fix = "Check `nvidia-smi`; in a container, start it with the GPUs."
         checks.append(Check("GPU", CheckState.MISSING, "The driver sees no GPU.", fix))
+    if not devices:
+        checks.append(check_without_gpu(host.package_version("triton"), nvrtc()))
     if visible := check_visible(os.environ.get("CUDA_VISIBLE_DEVICES"), present, len(devices)):
         checks.append(visible)
     return checks, cuda, bool(devices)

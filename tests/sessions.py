@@ -27,12 +27,15 @@ from roofscope.profiling.planning.spec import (
 )
 from roofscope.profiling.results.outcome import (
     BuildInfo,
+    BuiltKernel,
     Cancelled,
     Difference,
     Evidence,
+    Examined,
     Failed,
     FailureKind,
     Flag,
+    Launch,
     Measured,
     Method,
     Outcome,
@@ -223,6 +226,27 @@ def job(kernel: str, dtype: Dtype, preset: str, job_id: str) -> Job:
         Workload(kernel, dtype, chosen.sizes),
         spec.work_at(chosen.sizes, dtype),
         implementations(kernel),
+    )
+
+
+def examined(*, is_interpreted: bool = True, missing: str = "") -> Examined:
+    """As without a GPU: compiled for sm_90a, and verified where it can be interpreted."""
+    launch = Launch(512, 256, 40, 4096, None, (512, 1, 1), (256, 1, 1))
+    kernel = BuiltKernel("invented", 40, 16, 1024, launch=launch)
+    return Examined(
+        Verification(3.1e-8, 4.4e-8, 1e-6, 2, Difference("y", (17, 3), 0.5000001, 0.5))
+        if is_interpreted
+        else None,
+        {"n": 1024} if is_interpreted else {},
+        BuildInfo(
+            0.2,
+            registers=40,
+            spill_bytes=16,
+            shared_bytes=1024,
+            architecture="sm_90" if is_interpreted else "sm_90a",
+            kernels=(kernel,),
+        ),
+        missing,
     )
 
 

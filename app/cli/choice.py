@@ -249,6 +249,7 @@ def make_jobs(
     quality: Quality,
     regime: Regime,
     keeps_code: bool = False,
+    architecture: str = "",
 ) -> tuple[Job, ...]:
     """The plan, or a refusal."""
     stems = {found.stem for kernel in kernels for found in kernel.implementations}
@@ -267,6 +268,7 @@ def make_jobs(
             quality=quality,
             regime=regime,
             keeps_code=keeps_code,
+            architecture=architecture,
         )
     except PlanError as error:
         refuse(str(error))

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from rich.markup import escape
 
+from roofscope.app.presentation.examined import examined_figures, examined_title
 from roofscope.app.presentation.failure_log import telling_lines
 from roofscope.app.presentation.formatting import (
     MISSING,
@@ -17,7 +18,7 @@ from roofscope.app.presentation.tuning import tuned_sentences
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import flags_of
 from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped
+from roofscope.profiling.results.outcome import Cancelled, Examined, Failed, Measured, Skipped
 from roofscope.profiling.results.session import Point, Session
 
 _LOG_LINES = 5
@@ -59,6 +60,9 @@ def outcome_line(point: Point, width: int, session: Session) -> str:
             rates = [bandwidth_text(point.achieved_bandwidth), rate_text(point)]
             figures = [text, *(rate for rate in rates if rate != MISSING), *warnings]
             return f"{sign} {where}:{_figures(figures, width, width - len(f'! {where}:'))}"
+        case Examined() as examined:
+            figures = [examined_title(examined), *examined_figures(examined)]
+            return f"[green]○[/] {where}:{_figures(figures, width, width - len(f'○ {where}:'))}"
         case Skipped(message=message):
             return f"[dim]– {where}: {escape(message)}[/]"
         case Failed(message=message, kind=kind, log=log):
@@ -124,7 +128,7 @@ def shortfall(points: Sequence[Point], *, planned: int) -> str:
     missing = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
     if missing:
         return f"{missing}, of {planned}."
-    if not any(point.measured for point in points):
+    if not any(point.measured or isinstance(point.outcome, Examined) for point in points):
         return "Nothing was measured: all was skipped." if planned else ""
     return ""
 

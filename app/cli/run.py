@@ -10,7 +10,6 @@ import typer
 from rich.console import Console
 
 from roofscope.app.cli.choice import (
-    choose_devices,
     choose_folders,
     choose_labels,
     choose_session,
@@ -34,16 +33,15 @@ from roofscope.app.cli.options import (
 from roofscope.app.cli.outcome_lines import OutcomeLines, shortfall
 from roofscope.app.cli.own_file import FileOptions, choose_files
 from roofscope.app.cli.progress import make_console, progress_shown
-from roofscope.app.cli.run_options import RunOptions, choose_plan, know_origins
+from roofscope.app.cli.run_options import RunOptions, choose_plan, choose_run_devices, know_origins
 from roofscope.app.cli.sweeps import Drawn, check_plot, check_sizes, draw_sweeps, sweep_lines
 from roofscope.app.cli.table import print_table
 from roofscope.app.presentation.files import why_unwritable, write_file
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import flags_of
 from roofscope.profiling.devices.device import Device
-from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.paths import is_file
-from roofscope.profiling.planning.plan import Quality, Regime
+from roofscope.profiling.planning.plan import Job, Quality, Regime
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import SessionError, load
@@ -172,6 +170,18 @@ def command(
             "schema --request` says what it holds.",
         ),
     ] = None,
+    interpret: Annotated[
+        bool,
+        typer.Option(
+            "--interpret",
+            help="Without a GPU: verify Triton in its interpreter and compile CUDA and Triton for --arch. "
+            "Neither is timed.",
+        ),
+    ] = False,
+    arch: Annotated[
+        str | None,
+        typer.Option("--arch", metavar="NAME", help="With --interpret: sm_90 unless named, or 'RTX 4090'."),
+    ] = None,
 ) -> None:
     """Verify and time kernels; print a table and write a session file.
 
@@ -207,6 +217,8 @@ def command(
         watch=watch,
         settings=set_ or (),
         debug=debug,
+        interpret=interpret,
+        architecture=arch,
     )
     raise typer.Exit(run(_or_requested(options, json_in)))
 
@@ -237,7 +249,7 @@ def run(options: RunOptions) -> int:
     own = choose_files(options.kernels, options.file, is_trusted=options.trust)
     folders += [file.form for file in own]
     catalog = scan_kernels(folders)
-    devices = choose_devices(local_devices(), options.device)
+    devices = choose_run_devices(options)
     pictures = _pictures(options, path, devices)
     device = devices[0]  # several are of one kind, and the plan is the same for each
     jobs = choose_plan(options, catalog, own, device).jobs
@@ -266,7 +278,7 @@ def run(options: RunOptions) -> int:
                 watch,
                 CeilingCache(lambda text: console.print(text, markup=False, highlight=False)),
                 kernel_roots=folders,
-                ceilings=Ceilings.MEASURE if options.fresh_ceilings else Ceilings.KEEP,
+                ceilings=_ceilings(options, jobs),
                 labels=labels,
                 patience=options.patience,
                 may_share=options.shared_gpu,
@@ -287,6 +299,14 @@ def run(options: RunOptions) -> int:
     drawn = _drawn(session, pictures, options.plot)
     code = _report(console, session, options, drawn, planned=sum(len(job.implementations) for job in jobs))
     return BUSY if ending.busy else code
+
+
+def _ceilings(options: RunOptions, jobs: Sequence[Job]) -> Ceilings:
+    """They are measured where a time is to be judged by them, or somebody asks."""
+    if options.fresh_ceilings:
+        return Ceilings.MEASURE
+    is_timed = any(not job.examines(one) for job in jobs for one in job.implementations)
+    return Ceilings.KEEP if is_timed else Ceilings.LEAVE
 
 
 def _pictures(options: RunOptions, path: Path, devices: Sequence[Device]) -> dict[Device, Path]:

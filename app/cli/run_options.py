@@ -6,16 +6,22 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from roofscope.app.cli.choice import choose_sizes, choose_versions, make_jobs
+from roofscope.app.cli.choice import choose_devices, choose_sizes, choose_versions, make_jobs
 from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.own_file import FileOptions, OwnFile, is_file_word
-from roofscope.profiling.devices.device import Device
+from roofscope.profiling.devices.device import Device, DeviceKind
+from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.planning.catalog import Catalog, Kernel
 from roofscope.profiling.planning.grid import parse_settings, with_settings
 from roofscope.profiling.planning.plan import Job, PlanError, Quality, Regime
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.results.session_reader import load
+from roofscope.profiling.roofline.architecture import (
+    DEFAULT_ARCHITECTURE,
+    UnknownArchitecture,
+    architecture_named,
+)
 
 
 class RunOptions(Struct, frozen=True):
@@ -49,6 +55,8 @@ class RunOptions(Struct, frozen=True):
     watch: bool = False
     settings: Sequence[str] = ()
     debug: bool = False
+    interpret: bool = False
+    architecture: str | None = None
 
 
 class Plan(NamedTuple):
@@ -74,12 +82,36 @@ def choose_plan(options: RunOptions, catalog: Catalog, own: Sequence[OwnFile], d
         quality=options.quality,
         regime=options.regime,
         keeps_code=options.keep_code,
+        architecture=choose_architecture(options),
     )
     try:
         jobs = with_settings(jobs, parse_settings(options.settings))
     except PlanError as error:
         refuse(str(error))
     return Plan(kernels, stems, jobs)
+
+
+def choose_run_devices(options: RunOptions) -> tuple[Device, ...]:
+    """Those named, or the default; the CPU where nothing is to run on a GPU."""
+    devices = local_devices()
+    if not options.interpret:
+        return choose_devices(devices, options.device)
+    chosen = choose_devices(devices, options.device or "cpu")
+    if any(device.kind is not DeviceKind.CPU for device in chosen):
+        refuse("--interpret runs on the CPU; leave --device out, or leave --interpret out to measure.")
+    return chosen
+
+
+def choose_architecture(options: RunOptions) -> str:
+    """For which code is compiled without a GPU; "" where everything is timed on the device at hand."""
+    if not options.interpret:
+        if options.architecture:
+            refuse("--arch says what to compile for without a GPU; give --interpret as well.")
+        return ""
+    try:
+        return architecture_named(options.architecture or DEFAULT_ARCHITECTURE)
+    except UnknownArchitecture as error:
+        refuse(f"--arch: {error}")
 
 
 def know_origins(judged: Session) -> None:

@@ -7,6 +7,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
+from roofscope.app.cli.examined_table import examined_lines
 from roofscope.app.cli.fitted_table import (
     Column,
     FittedTable,
@@ -95,6 +96,7 @@ def table_lines(session: Session, width: int) -> list[Text]:
             lines.append(Text(elided(names, width), "italic"))
         lines += _result_lines(measured, session, width)
     lines += _mode_lines(measured, session, width)
+    lines += examined_lines(points, width)
     said = [*unverified_lines(measured), *tuned_lines(measured)]
     reasons = [*said, *failure_lines(points, session), *skip_lines(points)]
     lines += [Text(wrapped(line, width)) for line in reasons]

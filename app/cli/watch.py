@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.markup import escape
 
 from roofscope.app.cli.choice import (
-    choose_devices,
     choose_folders,
     choose_labels,
     choose_session,
@@ -17,11 +16,10 @@ from roofscope.app.cli.choice import (
 from roofscope.app.cli.errors import BUSY, DONE, SOME_FAILED, complain, refuse, refuse_unusable
 from roofscope.app.cli.own_file import choose_files
 from roofscope.app.cli.progress import make_console, progress_shown
-from roofscope.app.cli.run_options import RunOptions, choose_plan, know_origins
+from roofscope.app.cli.run_options import RunOptions, choose_plan, choose_run_devices, know_origins
 from roofscope.app.presentation.live_line import live_line
 from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import flags_of
-from roofscope.profiling.devices.discovery import local_devices
 from roofscope.profiling.paths import LIBRARY, UserPaths
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.file_watch import stamps_of
@@ -47,7 +45,7 @@ def watch(options: RunOptions) -> int:
     folders += [file.form for file in own]
     stamps = stamps_of([LIBRARY, *folders])  # before they are read, so that no save between is missed
     catalog = scan_kernels(folders)
-    device, *others = choose_devices(local_devices(), options.device)
+    device, *others = choose_run_devices(options)
     if others:
         refuse("--watch measures on one device; name it with --device.")
     kernels, stems, jobs = choose_plan(options, catalog, own, device)

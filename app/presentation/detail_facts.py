@@ -1,8 +1,10 @@
 """Everything known of one point, as sections of named values."""
 
 import re
+from collections.abc import Iterable
 
 from roofscope.app.presentation.ceiling_conditions import conditions_text
+from roofscope.app.presentation.examined import compiled_section, examined_section
 from roofscope.app.presentation.fact import Fact, Section, section
 from roofscope.app.presentation.formatting import (
     bandwidth_text,
@@ -21,6 +23,7 @@ from roofscope.app.presentation.formatting import (
 from roofscope.app.presentation.limiter_text import limiter_section
 from roofscope.app.presentation.payback import BY_WALL_NOTE, IN_GRAPH_NOTE, PAYBACK_NOTE, payback_text
 from roofscope.app.presentation.point_row import PointRow
+from roofscope.app.presentation.recorded import recorded_fact
 from roofscope.app.presentation.run_facts import device_section, energy_section, time_section
 from roofscope.app.presentation.source.launch import occupancy_fact
 from roofscope.app.presentation.tuning import configuration_text, tuning_section
@@ -39,10 +42,12 @@ from roofscope.profiling.planning.spec import REPLAYING_MODES, Provider
 from roofscope.profiling.results.outcome import (
     CodeNote,
     CompileNotes,
+    Examined,
     Failed,
     Measured,
     MemoryUse,
     ProfiledKernel,
+    Verification,
 )
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Roof
@@ -51,8 +56,11 @@ _MOST_OF_NAME = 120
 _AT_CLOCK_TIP = "The ceiling's FLOPs a cycle, at the clock that the point held"
 
 
-def sections(row: PointRow, session: Session) -> tuple[Section, ...]:
-    """The sections that have something to say, in reading order."""
+def sections(row: PointRow, session: Session, recorded: Iterable[Session] = ()) -> tuple[Section, ...]:
+    """The sections that have something to say, in reading order.
+
+    ``recorded``: sessions of other machines, for points that have no time on this one.
+    """
     measured = row.point.measured
     found = [_failure(row), _work(row, session)]
     if measured:
@@ -62,11 +70,19 @@ def sections(row: PointRow, session: Session) -> tuple[Section, ...]:
             _work(row, session),
             device_section(measured, session.device_of(row.point)),
             energy_section(row, measured),
-            _verification(measured, row),
+            _verification(measured.verification, row),
             _memory(measured, row, session),
             _build(measured, row, session),
             tuning_section(measured),
             _kernels(measured),
+        ]
+    elif isinstance(row.point.outcome, Examined):
+        examined = row.point.outcome
+        found = [
+            examined_section(row.point, examined, recorded_fact(row.point, recorded)),
+            *([_verification(examined.verification, row)] if examined.verification else []),
+            _work(row, session),
+            compiled_section(examined),
         ]
     return tuple(part for part in (*found, _origin(row, session)) if not part.is_empty)
 
@@ -123,8 +139,7 @@ def _envelope(verdict: Verdict) -> str:
     return f"{ceiling_name(ceiling)}, {ceiling_value_text(ceiling)}, allows {time_text(least_s)}"
 
 
-def _verification(measured: Measured, row: PointRow) -> Section:
-    found = measured.verification
+def _verification(found: Verification, row: PointRow) -> Section:
     return section(
         "Verification",
         Fact("Relative error", error_text(found.relative_error), "norm(y - reference) / norm(reference)"),

@@ -25,7 +25,7 @@ from roofscope.app.presentation.point_row import PointRow, reason_text, status_t
 from roofscope.app.presentation.tuning import configuration_text
 from roofscope.app.presentation.verdict_text import share_text
 from roofscope.profiling.analysis.statistics import INTERVAL_NOTE
-from roofscope.profiling.results.outcome import BuildInfo, Measured
+from roofscope.profiling.results.outcome import BuildInfo, Examined, Measured, Verification
 
 Key = float | str | None  # None sorts last, whatever the direction
 
@@ -64,6 +64,12 @@ def _measured(row: PointRow) -> Measured | None:
     return row.point.measured
 
 
+def _verification(row: PointRow) -> Verification | None:
+    """Also of what was interpreted and has no time."""
+    outcome = row.point.outcome
+    return outcome.verification if isinstance(outcome, Measured | Examined) else None
+
+
 def _time_text(row: PointRow) -> str:
     measured = _measured(row)
     if measured is None:
@@ -85,13 +91,13 @@ def _speed_up(row: PointRow) -> float | None:
 
 
 def _error(row: PointRow) -> float | None:
-    measured = _measured(row)
-    return measured.verification.relative_error if measured else None
+    found = _verification(row)
+    return found.relative_error if found else None
 
 
 def _largest_error(row: PointRow) -> float | None:
-    measured = _measured(row)
-    return measured.verification.largest.absolute if measured and measured.verification.largest else None
+    found = _verification(row)
+    return found.largest.absolute if found and found.largest else None
 
 
 def _energy(row: PointRow) -> float | None:
@@ -128,8 +134,9 @@ def _limited_by(row: PointRow) -> str:
 
 def _build(read: Callable[[BuildInfo], float | None]) -> Callable[[PointRow], float | None]:
     def value(row: PointRow) -> float | None:
-        measured = _measured(row)
-        return read(measured.build) if measured else None
+        outcome = row.point.outcome
+        build = outcome.build if isinstance(outcome, Measured | Examined) else None
+        return read(build) if build else None
 
     return value
 

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from roofscope.app.presentation.examined import examined_sentence, examined_status
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp
 from roofscope.profiling.analysis.verdict import Verdict, VerdictKind, verdict
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.marks import Mark
-from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped
+from roofscope.profiling.results.outcome import Cancelled, Examined, Failed, Measured, Skipped
 from roofscope.profiling.results.session import Point, Session
 
 NOT_JUDGED = Verdict(VerdictKind.UNKNOWN)  # of a row of which only the point is known so far
@@ -39,6 +40,8 @@ def status_text(point: Point) -> str:
     match point.outcome:
         case Measured():
             return "measured"
+        case Examined() as examined:
+            return examined_status(examined)
         case Skipped(kind=kind):
             return f"skipped: {kind}"
         case Failed(kind=kind):
@@ -52,5 +55,7 @@ def reason_text(point: Point) -> str:
     match point.outcome:
         case Measured(method_reason=reason):
             return reason
+        case Examined() as examined:
+            return examined_sentence(examined, point.job.workload)
         case Skipped(message=message) | Failed(message=message) | Cancelled(message=message):
             return message

@@ -1,5 +1,6 @@
 """The judgement of a point as one sentence, for the details pane, the hover card and reports."""
 
+from roofscope.app.presentation.examined import examined_sentence
 from roofscope.app.presentation.formatting import (
     bandwidth_text,
     flop_rate_text,
@@ -9,7 +10,7 @@ from roofscope.app.presentation.formatting import (
 )
 from roofscope.app.presentation.limiter_text import evidence_text, limiter_title
 from roofscope.profiling.analysis.verdict import CEILING_UNCERTAINTY, Verdict, VerdictKind
-from roofscope.profiling.results.outcome import Cancelled, Failed, Flag, Skipped
+from roofscope.profiling.results.outcome import Cancelled, Examined, Failed, Flag, Skipped
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.roofline.roofline import Ceiling
 
@@ -28,6 +29,8 @@ def verdict_sentence(point: Point, verdict: Verdict) -> str:
             return f"Not run: {ended(message)}"
         case Failed(kind=kind, message=message):
             return f"Failed ({kind}): {ended(message)}"
+        case Examined() as examined:
+            return examined_sentence(examined, point.job.workload)
         case Cancelled(message=message):
             return f"Cancelled: {ended(message)}"
         case _:

@@ -5,10 +5,12 @@ The window's details, `why`, `show --why` and the report have the same sentences
 
 from msgspec import Struct
 
+from roofscope.app.presentation.examined import examined_sentence
 from roofscope.app.presentation.verdict_text import ended
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.results.outcome import (
     Cancelled,
+    Examined,
     Failed,
     FailureKind,
     Measured,
@@ -48,6 +50,12 @@ def why_not(point: Point) -> WhyNot | None:
         case Skipped(kind=kind, message=message):
             meaning, step = _OF_SKIP[kind]
             return WhyNot(f"It was skipped ({kind}): {_sentence(message)}", meaning, step)
+        case Examined() as examined:
+            return WhyNot(
+                examined_sentence(examined, point.job.workload),
+                "A result that is right, and code that compiles, say nothing of its speed.",
+                "Run it on a machine with such a GPU, or open a session that was recorded on one.",
+            )
         case Cancelled(message=message):
             return WhyNot(
                 f"It was stopped before it had a time: {_sentence(message)}",

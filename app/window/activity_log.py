@@ -8,6 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 from PySide6.QtCore import QObject, Signal
 
+from roofscope.app.presentation.examined import examined_figures, examined_title
 from roofscope.app.presentation.formatting import sizes_text, spread_text, time_text
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.notices import Notice
@@ -15,7 +16,7 @@ from roofscope.app.window.plan_watch import PlanWatch
 from roofscope.app.window.session_model import SessionModel
 from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.plain_text import one_line
-from roofscope.profiling.results.outcome import Cancelled, Failed, Measured, Skipped
+from roofscope.profiling.results.outcome import Cancelled, Examined, Failed, Measured, Skipped
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.supervision.run_events import WorkerLost
 
@@ -121,6 +122,8 @@ def point_text(point: Point) -> str:
         case Measured(time=time):
             spread = spread_text(time.median_s, time.bounds_s, len(time.samples_s))
             came = f"{time_text(time.median_s)} {spread}".rstrip()
+        case Examined() as examined:
+            came = ", ".join((examined_title(examined), *examined_figures(examined)))
         case Skipped(message=message):
             came = f"left out: {message}"
         case Failed(kind=kind, message=message):

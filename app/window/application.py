@@ -45,6 +45,7 @@ from roofscope.app.window.panes.sweep import SweepPane
 from roofscope.app.window.panes.trace import TracePane
 from roofscope.app.window.panes.tuning import TuningPane
 from roofscope.app.window.plan_watch import PlanWatch
+from roofscope.app.window.recorded import RecordedSessions
 from roofscope.app.window.runtime_folder import give_qt_a_runtime_folder
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_keeper import SessionKeeper
@@ -278,6 +279,7 @@ class Application(QObject):
                     actions[CommandId.DEBUG],
                 ),
                 theme,
+                RecordedSessions(self._paths.example.parent, self.background, self),
                 of_sections={TUNING: actions[CommandId.TUNING]},
             ),
             compile_lab=CompileLabPane(model, selection, theme),
@@ -314,6 +316,7 @@ class Application(QObject):
         panes.results.trace_asked.connect(self.commands.points.show_trace)
         panes.cards.measure_asked.connect(self.commands.measure_here)
         panes.plan_bar.device_changed.connect(self._device_chosen)
+        panes.plan_bar.architecture_changed.connect(self._tell_reasons)
         self.window.painted.connect(self.opening.begin)
         self.opening.session_loaded.connect(self._open_first)
         self.opening.kernels_wanted.connect(self.folder_commands.start)
@@ -426,8 +429,11 @@ class Application(QObject):
         self.watch.refresh()
 
     def _tell_reasons(self) -> None:
-        device = self.panes.plan_bar.device()
-        self.library.set_reasons(lambda implementation: self.availability.reason(implementation, device))
+        bar = self.panes.plan_bar
+        device, is_examined = bar.device(), bool(bar.architecture())
+        self.library.set_reasons(
+            lambda implementation: self.availability.reason(implementation, device, is_examined=is_examined)
+        )
 
     def _restore_layout(self) -> None:
         screen = self.window.screen()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.host import package_version
+from roofscope.profiling.planning.plan import EXAMINED_PROVIDERS
 from roofscope.profiling.planning.spec import Implementation, Provider
 from roofscope.profiling.results.outcome import Failed, Outcome, SkipKind, Skipped
 
@@ -20,14 +21,23 @@ class Availability:
         self._version = functools.cache(version)
         self._refused: dict[tuple[str, str, str], str] = {}  # by device, source and values
 
-    def reason(self, implementation: Implementation, device: Device | None) -> str:
-        """One sentence; "" when nothing speaks against it."""
+    def reason(
+        self, implementation: Implementation, device: Device | None, *, is_examined: bool = False
+    ) -> str:
+        """One sentence; "" when nothing speaks against it, or it is to be examined without its GPU."""
         if device is None:
             return ""
         if self._version("torch") is None:
             return "PyTorch is not installed here, so nothing can be measured; see Help, Doctor."
+        if is_examined and device.kind is DeviceKind.CPU and implementation.provider in EXAMINED_PROVIDERS:
+            return self._refused.get((device.uuid, implementation.source_hash), "")
+        if is_examined and implementation.provider is Provider.LIBRARY and device.kind is DeviceKind.CPU:
+            return "Library kernels are compiled already, and need an NVIDIA GPU to run."
         if implementation.provider in _ON_GPU_ONLY and device.kind is DeviceKind.CPU:
-            return "CUDA, Triton and library kernels need an NVIDIA GPU; the chosen device is the CPU."
+            return (
+                "CUDA, Triton and library kernels need an NVIDIA GPU; the chosen device is the CPU. "
+                "\u201cGPU code\u201d beside it verifies and compiles the first two without one."
+            )
         if implementation.provider is Provider.TRITON and self._version("triton") is None:
             return "Triton is not installed here; see Help, Doctor."
         return self._refused.get(_key(device, implementation), "")

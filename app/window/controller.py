@@ -440,7 +440,8 @@ class Controller(QObject):
 
     def _submit_runs(self, runs: Sequence[Run]) -> None:
         """On one device with its ceilings first; several share the runs, and measure their ceilings last."""
-        probes = {device.uuid: self._probe_if_needed(device) for device in self._devices}
+        is_timed = any(not run.job.examines(one) for run in runs for one in run.job.implementations)
+        probes = {device.uuid: self._probe_if_needed(device) if is_timed else [] for device in self._devices}
         if len(self._devices) == 1:
             self._submit([*probes[self._devices[0].uuid], *runs])
             return

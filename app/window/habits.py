@@ -29,6 +29,7 @@ class PlanHabit(Struct, frozen=True):
     quality: Quality = Quality.QUICK
     keeps_code: bool = False
     ticks: dict[Name, Ticks] = {}  # by folder of kernels; "" is the program's own
+    architecture: Name = ""  # that code is compiled for on a CPU
 
 
 class Habits(Struct, frozen=True):

@@ -26,6 +26,7 @@ class PlanChoice(Struct, frozen=True):
     regime: Regime = Regime.BURST
     quality: Quality = Quality.QUICK
     keeps_code: bool = False
+    architecture: str = ""  # what needs a GPU is interpreted and compiled for it; "": it is left out
 
 
 def sizes_hint(choices: Sequence[Sizes], kernels: Sequence[Kernel]) -> str:
@@ -93,6 +94,7 @@ def plan(
             quality=choice.quality,
             regime=choice.regime,
             keeps_code=choice.keeps_code,
+            architecture=choice.architecture,
             first_id=first_id + len(jobs),
         )
     if not jobs:

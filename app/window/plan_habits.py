@@ -54,6 +54,7 @@ class PlanHabits(QObject):
             quality=next(quality for quality, button in bar.qualities.items() if button.isChecked()),
             keeps_code=bar.keep_code.isChecked(),
             ticks=self._ticks(habits.plan),
+            architecture=bar.chosen_architecture,
         )
         if plan != habits.plan:
             settings.habits = replace(habits, plan=plan)
@@ -68,6 +69,7 @@ class PlanHabits(QObject):
         bar.regimes[plan.regime].setChecked(True)
         bar.qualities[plan.quality].setChecked(True)
         bar.keep_code.setChecked(plan.keeps_code)
+        bar.choose_architecture(plan.architecture)
         bar.own_sizes.setText(plan.own_sizes)
         if plan.presets is not None:
             self._has_chosen_presets = True

@@ -72,5 +72,16 @@ class PlanWatch(QObject):
             name = f"all {len(others) + 1} GPUs at once"
         why_new = self._why_new(device, others)
         where = f", into a new session: {why_new}" if why_new else ""
+        examined = sum(job.examines(one) for job in jobs for one in job.implementations)
+        if examined:
+            doing = f"Run checks {counted_text(examined, 'version')} for {choice.architecture}, untimed"
+            timed = f", and measures {count - examined} on {name}" if count > examined else ""
+            return " ".join(filter(None, [f"{doing}{timed}{where}.", *hints]))
         measures = f"Run measures {what} on {name}, {choice.quality}, {choice.regime}{where}."
-        return " ".join(filter(None, [measures, *hints]))
+        return " ".join(filter(None, [measures, *hints, self._offer(device)]))
+
+    def _offer(self, device: Device) -> str:
+        """Where there is no GPU, what can be done for the versions that need one."""
+        if device.kind is not DeviceKind.CPU or len(self._bar.devices) > 1:
+            return ""
+        return "Without a GPU, choose GPU code to verify Triton and compile CUDA."

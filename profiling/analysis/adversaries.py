@@ -17,6 +17,7 @@ from roofscope.profiling.planning.plan import Job
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.outcome import (
     Cancelled,
+    Examined,
     Failed,
     FailureKind,
     Flag,
@@ -138,6 +139,8 @@ def judge(adversary: Adversary, job: Job, implementation: Implementation, outcom
             return Answer(adversary, kind, message, is_right=_is_right_refusal(adversary, kind, message))
         case Skipped(kind=kind, message=message):
             return Answer(adversary, kind, message, is_right=True if kind in adversary.right else None)
+        case Examined():
+            return unanswered(adversary, "It was examined without a GPU, and not measured.")
         case Cancelled(message=message):
             return unanswered(adversary, message)
 

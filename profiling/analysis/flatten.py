@@ -9,13 +9,16 @@ from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Paybac
 from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES, PointRecord
 from roofscope.profiling.analysis.tuning_record import beside_runner_up, runner_up_verdict
 from roofscope.profiling.analysis.verdict import verdict
+from roofscope.profiling.planning.spec import size_text
 from roofscope.profiling.results.marks import Mark, pins_of
 from roofscope.profiling.results.outcome import (
     Cancelled,
     CodeNote,
+    Examined,
     Failed,
     Flag,
     Measured,
+    Outcome,
     Skipped,
     Verification,
 )
@@ -35,6 +38,7 @@ def point_records(session: Session) -> Iterator[PointRecord]:
             **_planned_cells(point),
             **_outcome_cells(point),
             **_measured_cells(point.measured),
+            **_examined_cells(point.outcome),
             "achieved_bandwidth_byte_per_s": point.achieved_bandwidth,
             "achieved_flop_per_s": point.achieved_flop_rate,
             **_break_even_cells(break_even.calls(point)),
@@ -74,6 +78,8 @@ def _outcome_cells(point: Point) -> Cells:
     match point.outcome:
         case Measured():
             kind, stage, message = None, None, None
+        case Examined(missing=missing):
+            kind, stage, message = None, None, missing or None
         case Skipped(kind=skip_kind, message=message):
             kind, stage = str(skip_kind), None
         case Failed(kind=failure_kind, stage=failure_stage, message=message):
@@ -139,6 +145,30 @@ def _measured_cells(measured: Measured | None) -> Cells:
         "unsealed_because": "; ".join(measured.unsealed_because or ()),
         **_compile_and_memory_cells(measured),
     }
+
+
+def _examined_cells(outcome: Outcome) -> Cells:
+    """What is known without a time stands in the same columns; the outcome's own column says what it is."""
+    if not isinstance(outcome, Examined):
+        built = outcome.build.architecture if isinstance(outcome, Measured) else None
+        return {"architecture": built, "verified_sizes": None}
+    build, found = outcome.build, outcome.verification
+    cells: Cells = {
+        "architecture": outcome.architecture or None,
+        "verified_sizes": size_text(outcome.verified_sizes) if found else None,
+    }
+    if found:
+        cells.update(_verification_cells(found))
+    if build:
+        cells.update(
+            compile_s=build.compile_s,
+            registers=build.registers,
+            spill_bytes=build.spill_bytes,
+            shared_bytes=build.shared_bytes,
+            configuration=build.configuration,
+            double_instruction_count=build.double_instructions,
+        )
+    return cells
 
 
 def _compile_and_memory_cells(measured: Measured) -> Cells:

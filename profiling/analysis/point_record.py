@@ -144,6 +144,8 @@ class PointRecord(Struct, frozen=True):
     temporary_bytes: int | None  # of these what it does not return
     graph_breaks_at: str | None  # "eager.py:11 why; ...": where Dynamo broke the graph
     recompiled_because: str | None  # the guards that failed, likewise
+    architecture: str | None  # that the code was compiled for, such as sm_90a
+    verified_sizes: str | None  # of an examined point: what Triton's interpreter was given
     pinned: bool  # the first pin of a workload is its baseline
     note: str  # the user's, as are the tags
     tags: str  # "first; second"

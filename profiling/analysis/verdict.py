@@ -11,6 +11,7 @@ from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.results.outcome import (
     Cancelled,
     Evidence,
+    Examined,
     Failed,
     Flag,
     Measured,
@@ -34,7 +35,7 @@ MEASURED_IN = {Regime.BURST: Source.MEASURED_BURST, Regime.SUSTAINED: Source.MEA
 
 
 class VerdictKind(StrEnum):
-    """What limits the time of a point; one of the last four where there is no time to judge.
+    """What limits the time of a point; one of the last five where there is no time to judge.
 
     A roof is named only from NEAR_ROOF of it on. Below, it is what the measurement proves: ``limiter``.
     """
@@ -60,6 +61,7 @@ class VerdictKind(StrEnum):
     SKIPPED = "skipped"
     FAILED = "failed"
     CANCELLED = "cancelled"
+    EXAMINED = "not timed"  # interpreted, or compiled, without its GPU
 
 
 _NAMED_BY = {
@@ -122,6 +124,8 @@ def verdict(point: Point, session: Session) -> Verdict:
     match point.outcome:
         case Skipped():
             return Verdict(VerdictKind.SKIPPED)
+        case Examined():
+            return Verdict(VerdictKind.EXAMINED)
         case Failed():
             return Verdict(VerdictKind.FAILED)
         case Cancelled():

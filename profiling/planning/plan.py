@@ -21,6 +21,7 @@ from roofscope.profiling.planning.spec import (
 from roofscope.profiling.quantities import LARGEST_AMOUNT
 
 _NAMED = 3  # kernels, in a sentence
+EXAMINED_PROVIDERS = frozenset((Provider.CUDA, Provider.CUDA_EXT, Provider.TRITON))
 SWEEP = "sweep"  # in a preset's place: all sizes of a kernel's sweep
 
 # What a first session measures: a minute on a GPU, and enough to see what the program does.
@@ -52,6 +53,12 @@ class Job(Struct, frozen=True):
     quality: Quality = Quality.QUICK
     regime: Regime = Regime.BURST
     keeps_code: bool = False  # what compilers make of the implementations comes with their outcomes
+    # Such as sm_90, on the CPU: what needs a GPU is interpreted, compiled for this one, and not timed.
+    architecture: str = ""
+
+    def examines(self, implementation: Implementation) -> bool:
+        """Whether an implementation is interpreted and compiled in this job, and not timed."""
+        return bool(self.architecture) and implementation.provider in EXAMINED_PROVIDERS
 
 
 def next_job_number(jobs: Iterable[Job]) -> int:
@@ -108,6 +115,7 @@ def plan_jobs(
     regime: Regime = Regime.BURST,
     keeps_code: bool = False,
     first_id: int = 1,
+    architecture: str = "",
 ) -> tuple[Job, ...]:
     """Make the jobs, kernel by kernel. ``providers`` and ``stems`` narrow the implementations when given.
 
@@ -143,7 +151,8 @@ def plan_jobs(
                     implementations=implementations,
                     quality=quality,
                     regime=regime,
-                    keeps_code=keeps_code,
+                    keeps_code=keeps_code or bool(architecture),  # nothing is timed that it could disturb
+                    architecture=architecture,
                 )
             )
     if not jobs:

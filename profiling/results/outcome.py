@@ -1,4 +1,4 @@
-"""What comes of one implementation of one job: measured, skipped, failed or cancelled."""
+"""What comes of one implementation of one job: measured, examined, skipped, failed or cancelled."""
 
 from enum import StrEnum
 from typing import Annotated, NamedTuple
@@ -111,6 +111,7 @@ class BuiltKernel(Struct, frozen=True):
     warps: Count | None = None  # a block
     stages: Count | None = None  # of the pipelined loops
     constants: tuple[tuple[str, str], ...] = ()  # compile-time arguments by name, such as the tile
+    launch: "Launch | None" = None  # that its launcher asks for, of what was compiled and not run
 
 
 class Evidence(Struct, frozen=True):
@@ -283,6 +284,24 @@ class Measured(Struct, frozen=True, tag="measured"):
         return sum(kernel.total_s for kernel in self.kernels) if self.kernels else None
 
 
+class Examined(Struct, frozen=True, tag="examined"):
+    """Looked at without the GPU that it is for: it has no time, and no share of a roof.
+
+    Verified in Triton's interpreter, compiled for an architecture, or both; ``missing`` says why one of the
+    two that were to be had is not there.
+    """
+
+    verification: Verification | None = None  # of what the interpreter computed
+    verified_sizes: dict[str, Count] = {}  # the workload's, or smaller ones: the interpreter is slow
+    build: BuildInfo | None = None  # of what was compiled for its ``architecture``
+    missing: str = ""  # a sentence
+
+    @property
+    def architecture(self) -> str:
+        """Such as ``sm_90``; "" of what was not compiled."""
+        return (self.build.architecture if self.build else "") or ""
+
+
 class SkipKind(StrEnum):
     UNSUPPORTED = "unsupported"  # never works on this device
     UNAVAILABLE = "unavailable"  # something is missing here
@@ -330,4 +349,4 @@ class Cancelled(Struct, frozen=True, tag="cancelled"):
     message: str = "Stopped by the user."
 
 
-Outcome = Measured | Skipped | Failed | Cancelled
+Outcome = Measured | Examined | Skipped | Failed | Cancelled

@@ -69,6 +69,7 @@ class Server:
         self._candidates = candidates
         self._locks: dict[str, DeviceLock] = {}
         self._instruments: dict[str, Instruments] = {}
+        self._interpreters: ForkServer | None = None  # of processes in which Triton interprets
         os.register_at_fork(after_in_child=self._let_go_of_locks)
 
     def serve(self) -> str | None:
@@ -151,6 +152,7 @@ class Server:
                     self._connect,
                     self._channel.emit,
                     check_cancelled,
+                    self._connect_interpreter,
                 )
                 if isinstance(command, Trace):
                     executor.trace()
@@ -159,6 +161,13 @@ class Server:
 
     def _connect(self, with_compiler: bool) -> ForkedProcess:
         return ForkedProcess(self._candidates, with_compiler=with_compiler)
+
+    def _connect_interpreter(self) -> ForkedProcess:
+        """Triton reads it in the environment when it is imported, so a server of its own is started."""
+        if self._interpreters is None:
+            self._interpreters = ForkServer.spawned(TRITON_INTERPRET="1")
+            os.register_at_fork(after_in_child=self._interpreters.close)
+        return ForkedProcess(self._interpreters, with_compiler=False)
 
     def _device(self, device_id: str) -> Device:
         device = self._environment.device(device_id)

@@ -23,7 +23,7 @@ from roofscope.profiling.devices.environment import Environment
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job
-from roofscope.profiling.planning.spec import Implementation
+from roofscope.profiling.planning.spec import Implementation, Provider
 from roofscope.profiling.results.generated import Code, CodeKind
 from roofscope.profiling.results.outcome import Cancelled, Failed, FailureKind, Outcome, Stage
 from roofscope.profiling.results.proof import Column, Proof, ProofName, Row, Unit
@@ -52,7 +52,7 @@ from roofscope.profiling.supervision.protocol import (
     command_decoder,
     encode,
 )
-from roofscope.tests.sessions import CEILINGS, ENVIRONMENT, measured
+from roofscope.tests.sessions import CEILINGS, ENVIRONMENT, examined, measured
 
 SECRET = "FAKE_WORKER_SECRET"
 KERNELS: list[Catalog] = []  # as they were read at each greeting
@@ -132,13 +132,17 @@ def run(job: Job, mode: str, marker: Path, decoder: LineDecoder) -> None:
             cancelled = cancelled or cancel_within(0.3, decoder)
         if mode == "held" and number:
             cancelled = cancelled or is_cancelled_while_held(marker, decoder)
-        outcome = (
-            Cancelled() if cancelled else read(job, implementation) if mode == "reads" else measured(1e-3)
-        )
+        outcome = Cancelled() if cancelled else outcome_of(job, implementation, mode)
         say(OutcomeReady(job.id, implementation, outcome))
         if job.keeps_code:
             say(CodeReady(job.id, implementation, (Code(CodeKind.PTX, "invented", "ret;"),)))
     say(TaskDone(job.id))
+
+
+def outcome_of(job: Job, implementation: Implementation, mode: str) -> Outcome:
+    if job.examines(implementation):
+        return examined(is_interpreted=implementation.provider is Provider.TRITON)
+    return read(job, implementation) if mode == "reads" else measured(1e-3)
 
 
 def read(job: Job, implementation: Implementation) -> Outcome:

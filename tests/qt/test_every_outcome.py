@@ -15,6 +15,7 @@ from roofscope.app.window.activity_log import point_text
 from roofscope.app.window.commands import CommandId
 from roofscope.profiling.results.outcome import (
     Cancelled,
+    Examined,
     Failed,
     FailureKind,
     Outcome,
@@ -24,7 +25,7 @@ from roofscope.profiling.results.outcome import (
 )
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.tests.qt.conftest import OpenWindow
-from roofscope.tests.sessions import DEVICE, ENVIRONMENT, make_session
+from roofscope.tests.sessions import DEVICE, ENVIRONMENT, examined, make_session
 
 LOG = 'Traceback (most recent call last):\n  File "/home/me/mine.py", line 3, in run\nValueError: no\n'
 OUTCOMES: tuple[Outcome, ...] = (
@@ -32,6 +33,8 @@ OUTCOMES: tuple[Outcome, ...] = (
     *(Failed(FailureKind.INTERNAL, stage, f"It failed in: {stage}.") for stage in Stage),
     *(Skipped(kind, f"It is left out: {kind}.") for kind in SkipKind),
     Cancelled(),
+    examined(),
+    examined(is_interpreted=False, missing="It has the fault: none."),
 )
 
 
@@ -57,6 +60,8 @@ def session_of_all(tmp_path: Path) -> Path:
 
 
 def words_of(outcome: Outcome) -> str:
+    if isinstance(outcome, Examined):
+        return "verified" if outcome.verification else "compiled for sm_90a, not run"
     return "stopped" if isinstance(outcome, Cancelled) else outcome.message.partition(":")[0]  # type: ignore[union-attr]
 
 
@@ -100,7 +105,7 @@ def test_what_is_copied_and_written_has_each(
         assert target.stat().st_size > 0
     text = (tmp_path / "out.csv").read_text()
     for outcome in OUTCOMES:
-        if not isinstance(outcome, Cancelled):
+        if not isinstance(outcome, Cancelled | Examined):
             assert str(outcome.kind) in text  # type: ignore[union-attr]
     assert application.panes.cards.notice_texts == []
 

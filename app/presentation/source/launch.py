@@ -8,8 +8,16 @@ from roofscope.app.presentation.fact import Fact, Section, section
 from roofscope.app.presentation.formatting import count_text, memory_text, percent_text, time_text
 from roofscope.profiling.analysis.occupancy import Cause, Occupancy, in_grid, occupancy
 from roofscope.profiling.devices.device import Device
-from roofscope.profiling.results.outcome import BuiltKernel, Launch, Measured, ProfiledKernel
+from roofscope.profiling.results.outcome import (
+    BuildInfo,
+    BuiltKernel,
+    Examined,
+    Launch,
+    Measured,
+    ProfiledKernel,
+)
 from roofscope.profiling.results.session import Point, Session
+from roofscope.profiling.roofline.architecture import gpu_of
 
 _LONGEST_NAME = 100
 _CAUSES = {
@@ -31,7 +39,9 @@ class KernelFacts(Struct, frozen=True):
 
     @property
     def launch(self) -> Launch | None:
-        return self.profiled.launch if self.profiled else None
+        if self.profiled:
+            return self.profiled.launch
+        return self.built.launch if self.built else None
 
     @property
     def registers(self) -> int | None:
@@ -80,6 +90,11 @@ def kernels_of(measured: Measured) -> tuple[KernelFacts, ...]:
     return (*found, *(KernelFacts(one.name, None, one) for one in built))
 
 
+def built_kernels_of(build: BuildInfo) -> tuple[KernelFacts, ...]:
+    """Of what was compiled and not run."""
+    return tuple(KernelFacts(one.name, None, one) for one in build.kernels)
+
+
 def is_same_kernel(profiled: str, built: str) -> bool:
     """The profiler may show a C++ name with its arguments: ``void softmax<float>(float const*)``."""
     return profiled == built or profiled.partition("(")[0].split("<")[0].split(" ")[-1] == built
@@ -87,15 +102,22 @@ def is_same_kernel(profiled: str, built: str) -> bool:
 
 def launch_sections(session: Session, point: Point) -> tuple[Section, ...]:
     """A section a kernel; empty where nothing is known of any."""
-    if point.measured is None:
-        return ()
-    device = session.device_of(point)
-    found = (_section(kernel, device) for kernel in kernels_of(point.measured))
+    match point.outcome:
+        case Measured() as measured:
+            device, kernels = session.device_of(point), kernels_of(measured)
+        case Examined(build=BuildInfo() as build) as examined:
+            gpu = gpu_of(examined.architecture)
+            device, kernels = gpu.device if gpu else None, built_kernels_of(build)
+        case _:
+            return ()
+    found = (_section(kernel, device) for kernel in kernels)
     return tuple(each for each in found if not each.is_empty)
 
 
 def why_no_launch(point: Point) -> str:
     """Why nothing is known of a point's launches."""
+    if isinstance(point.outcome, Examined):
+        return "Its kernels were not compiled, so nothing is known of their launches."
     if point.measured is None:
         return "Only a measured point has launches."
     return "No profile of this point's kernels was recorded; on a CPU there are none."
@@ -136,7 +158,7 @@ def _unrecorded(kernel: KernelFacts, found: Occupancy | None) -> str:
     if kernel.name.startswith(("Memcpy ", "Memset ")):
         return ""
     figures: dict[str, object] = {
-        "time": kernel.profiled,
+        "time": kernel.profiled or (kernel.launch and kernel.built and kernel.built.launch),
         "grid and block": kernel.launch,
         "registers": kernel.registers,
         "shared memory": kernel.shared_bytes,

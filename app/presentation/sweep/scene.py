@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from roofscope.app.presentation.examined import examined_sentence
 from roofscope.app.presentation.roofline.scene import Range
 from roofscope.app.presentation.sweep.axis import SweepAxis, axes_of
 from roofscope.app.presentation.sweep.empty import FILTERED_TEXT, why_empty
@@ -18,7 +19,7 @@ from roofscope.app.presentation.verdict_text import WARNING_FLAGS
 from roofscope.profiling.analysis.verdict import flags_of
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.planning.spec import Dtype, Provider
-from roofscope.profiling.results.outcome import Cancelled, Failed, Skipped
+from roofscope.profiling.results.outcome import Cancelled, Examined, Failed, Skipped
 from roofscope.profiling.results.session import Point, Session
 
 _MOST_LINEAR, _MOST_LOG = 1.3, 10.0  # times the highest dot, that the intervals may have of the axis
@@ -268,6 +269,8 @@ def why_no_time(point: Point) -> str:
             return f"{str(kind).capitalize()}: {message}"
         case Cancelled(message=message):
             return message
+        case Examined() as examined:
+            return examined_sentence(examined, point.job.workload)
         case _:
             return ""
 

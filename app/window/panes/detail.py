@@ -25,6 +25,7 @@ from roofscope.app.window.panes.fold import Fold
 from roofscope.app.window.panes.gauge_bars import NAME_WIDTH, GaugeBars
 from roofscope.app.window.panes.sample_strip import SampleStrip
 from roofscope.app.window.panes.why_block import WhyBlock
+from roofscope.app.window.recorded import RecordedSessions
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.tables.point_table import PointTable
@@ -38,7 +39,7 @@ from roofscope.app.window.widgets.labels import (
     tip_text,
 )
 from roofscope.app.window.widgets.log_view import LogView
-from roofscope.profiling.results.outcome import Failed
+from roofscope.profiling.results.outcome import Examined, Failed
 
 LEAST_WIDTH = 272  # pixels: the gauges, with a scroll bar
 _LEAST_LETTERS = 29  # below the histogram
@@ -55,13 +56,21 @@ class DetailPane(QWidget):
         selection: Selection,
         actions: tuple[QAction, ...],
         theme: Theme,
+        recorded: RecordedSessions | None = None,
         parent: QWidget | None = None,
         *,
         of_sections: Mapping[str, QAction] | None = None,
     ) -> None:
-        """``of_sections``: by the title of a group of facts, what leads to more of it."""
+        """What a point is about.
+
+        ``recorded``: times of other machines, beside points that have none. ``of_sections``: by the title of a
+        group of facts, what leads to more of it.
+        """
         super().__init__(parent)
         as_pane(self)
+        self._recorded = recorded
+        if recorded:
+            recorded.arrived.connect(self._refresh)
         self._model = model
         self._table = table
         self._selection = selection
@@ -173,7 +182,8 @@ class DetailPane(QWidget):
         _clear(self._facts_layout)
         if why and why.others:
             self._add_fold("What else to try", partial(_add_sentences, why.others))
-        for section in sections(row, self._model.session):
+        others = self._recorded.sessions() if self._recorded and isinstance(point.outcome, Examined) else ()
+        for section in sections(row, self._model.session, others):
             more = self._of_sections.get(section.title)
             self._add_fold(section.title, partial(_add_section, section, more))
         self._suit_width()

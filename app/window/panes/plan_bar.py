@@ -29,8 +29,10 @@ from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.outcome import Stage
+from roofscope.profiling.roofline.architecture import ARCHITECTURES, gpu_of
 from roofscope.profiling.supervision.run_events import Awaited, Progressed
 
+TIP = Qt.ItemDataRole.ToolTipRole
 Choice = TypeVar("Choice")
 
 _LEAST_MESSAGE = 44  # letters
@@ -51,6 +53,7 @@ class PlanBar(QFrame):
 
     changed = Signal()
     device_changed = Signal()
+    architecture_changed = Signal()
 
     def __init__(
         self,
@@ -73,6 +76,7 @@ class PlanBar(QFrame):
         self.device_box.setMaximumWidth(260)
         self.device_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.device_box.currentIndexChanged.connect(self._device_chosen)
+        self.architecture_box = _architecture_box()
         self.dtypes = {
             dtype: _segment(dtype.label, f"Measure in {dtype}", on=dtype is Dtype.FLOAT32) for dtype in Dtype
         }
@@ -165,6 +169,19 @@ class PlanBar(QFrame):
     def _is_all_chosen(self) -> bool:
         return bool(self._devices) and self.device_box.currentIndex() == len(self._devices)
 
+    @property
+    def chosen_architecture(self) -> str:
+        """Also while a GPU is chosen, which needs none."""
+        return str(self.architecture_box.currentData() or "")
+
+    def choose_architecture(self, architecture: str) -> None:
+        self.architecture_box.setCurrentIndex(max(self.architecture_box.findData(architecture), 0))
+
+    def architecture(self) -> str:
+        """For which code is compiled; "" where a GPU is chosen, or its code is left out."""
+        device = self.device()
+        return self.chosen_architecture if device and device.kind is DeviceKind.CPU else ""
+
     def choice(self) -> PlanChoice | None:
         """The state of the bar; None without a device. Raises PlanError if own sizes cannot be read."""
         device = self.device()
@@ -178,6 +195,7 @@ class PlanBar(QFrame):
             regime=_chosen(self.regimes),
             quality=_chosen(self.qualities),
             keeps_code=self.keep_code.isChecked(),
+            architecture=self.architecture(),
         )
 
     def set_devices(self, devices: Sequence[Device], chosen: Device) -> None:
@@ -204,6 +222,7 @@ class PlanBar(QFrame):
     def set_running(self, running: bool) -> None:
         for widget in (
             self.device_box,
+            self.architecture_box,
             self.own_sizes,
             *self.dtypes.values(),
             *self.presets.values(),
@@ -245,7 +264,7 @@ class PlanBar(QFrame):
         """One row. The buttons stand first, where they stay while the progress takes the choices' room."""
         self.choices = FoldingRow(
             (
-                group("Run on", [self.device_box], 0),
+                group("Run on", [self.device_box, self.architecture_box], 0),
                 group("Data types", self.dtypes.values(), 1),
                 group("Sizes", self.presets.values(), 2),
                 group("Own sizes", [self.own_sizes], 3),
@@ -288,6 +307,8 @@ class PlanBar(QFrame):
             for button in buttons.values():
                 button.toggled.connect(self.changed)
         self.own_sizes.textChanged.connect(self.changed)
+        self.architecture_box.currentIndexChanged.connect(self.architecture_changed)
+        self.architecture_box.currentIndexChanged.connect(self.changed)
         self.keep_code.toggled.connect(self.changed)
         self.changed.connect(self.choices.tell)
 
@@ -301,6 +322,7 @@ class PlanBar(QFrame):
 
     def _device_chosen(self) -> None:
         device = self.device()
+        self.architecture_box.setVisible(device is not None and device.kind is DeviceKind.CPU)
         if device and not self._presets_touched:
             # Medium on a CPU (large takes minutes), large on a GPU (smaller is too short to judge).
             default = "medium" if device.kind is DeviceKind.CPU else "large"
@@ -308,6 +330,27 @@ class PlanBar(QFrame):
                 button.setChecked(name == default)
         self.device_changed.emit()
         self.changed.emit()
+
+
+def _architecture_box() -> QComboBox:
+    box = QComboBox()
+    box.setAccessibleName("GPU code on the CPU")
+    box.setToolTip(
+        tip_text(
+            "Without a GPU: Triton versions are verified in Triton's interpreter, Triton and CUDA are "
+            "compiled for this architecture. Neither is timed."
+        )
+    )
+    box.addItem("no GPU code", "")
+    for architecture in ARCHITECTURES:
+        gpu = gpu_of(architecture)
+        box.addItem(f"{architecture} code", architecture)
+        box.setItemData(box.count() - 1, tip_text(f"Such as {gpu.label}") if gpu else "", TIP)
+    box.setMinimumContentsLength(9)
+    box.setMaximumWidth(160)
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.hide()
+    return box
 
 
 def _short(name: str) -> str:

@@ -16,6 +16,7 @@ from roofscope.profiling.planning.spec import Implementation, Workload
 from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.outcome import BuildInfo
 from roofscope.profiling.worker.build.machine_code import Budget
+from roofscope.profiling.worker.candidate.messages import Target
 from roofscope.profiling.worker.failures import BuildError
 
 Tensors = torch.Tensor | tuple[torch.Tensor, ...]
@@ -33,6 +34,7 @@ class BuildRequest:
     inputs: tuple[str, ...] = ()  # names of the spec's inputs, which ``run`` must take; empty: no check
     entry: Entry | None = None  # how a user's file is called, as it stands
     has_lines: bool = False  # machine code names the lines of its source, which changes no instruction
+    target: Target | None = None  # a GPU that is not here, to compile for or to interpret
 
 
 def _no_code(_budget: Budget) -> Iterable[Code]:

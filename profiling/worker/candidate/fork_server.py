@@ -48,11 +48,19 @@ class ForkServer:
         return cls(ours)
 
     @classmethod
-    def spawned(cls) -> "ForkServer":
-        """A new Python, for a process that has used CUDA or torch's threads already."""
+    def spawned(cls, **variables: str) -> "ForkServer":
+        """A new Python, for a process that has used CUDA or torch's threads already.
+
+        It has these variables in its environment beside ours.
+        """
         ours, theirs = socket.socketpair()
         command = [*module_command(__name__), str(theirs.fileno()), str(os.getpid())]
-        process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command,
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **variables},
+        )
         theirs.close()
         return cls(ours, process)
 

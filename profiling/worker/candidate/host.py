@@ -233,6 +233,7 @@ class Host:
                 self._device,
                 request.inputs,
                 request.entry,
+                request.target,
             )
         )
         self._candidates[request.number] = _Candidate(built, [])

@@ -80,7 +80,8 @@ def raw_bytes(tensor: torch.Tensor) -> bytes:
     if not tensor.numel():
         return b""
     plain = tensor.detach().cpu().contiguous()
-    return plain.view(-1).view(torch.uint8).numpy().tobytes()
+    # A dimension of one element may have any stride, also in what counts as contiguous.
+    return plain.as_strided((plain.numel(),), (1,)).view(torch.uint8).numpy().tobytes()
 
 
 def _handle_of(tensor: torch.Tensor) -> tuple[bytes, int]:

@@ -53,6 +53,14 @@ class Begin(Struct, frozen=True, tag="begin"):
     device: Device
 
 
+class Target(Struct, frozen=True):
+    """A GPU that is not here. Inputs of these layouts, without contents, tell what is launched there."""
+
+    architecture: str  # such as ``sm_90``
+    layouts: tuple[Layout, ...] = ()
+    interprets: bool = False  # in Triton's interpreter instead, on the CPU
+
+
 class Build(Struct, frozen=True, tag="build"):
     """Build an implementation, which is ``number`` from now on. ``inputs``: names that ``run`` must take."""
 
@@ -62,6 +70,7 @@ class Build(Struct, frozen=True, tag="build"):
     workload: Workload
     inputs: tuple[str, ...]
     entry: Entry | None = None  # of a user's file, as it stands
+    target: Target | None = None  # compile for it, or interpret
 
 
 class Make(Struct, frozen=True, tag="make"):

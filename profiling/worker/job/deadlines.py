@@ -37,6 +37,7 @@ from roofscope.profiling.worker.candidate.messages import (
 )
 
 COMPILE_S = 240.0
+INTERPRET_S = 120.0  # of a call in Triton's interpreter, for which small sizes are chosen
 OWN_WORK_S = 240.0  # of the referee's own code: inputs and comparisons of gigabytes on a busy CPU
 LOAD_REFERENCE_S = 15.0
 _LEAST_CALL_S = 10.0
@@ -80,6 +81,7 @@ class Deadlines:
         self._on_gpu = device.id != "cpu"
         self._roof_s = roof_s(job.work, device)
         self._providers: dict[int, Provider] = {}  # by the numbers of implementations that were built
+        self._interpreted: set[int] = set()
         self._called: set[int] = set()
         # The slowest call or block of each: odd sizes and hot caches are faster than what follows.
         self._pace_s: dict[int, float] = {}
@@ -94,9 +96,8 @@ class Deadlines:
         match request:
             case Begin() | Reveal() | SettleRunnerUp():
                 return _FIXED[type(request)]
-            case Build(number=number, implementation=implementation):
-                self._providers[number] = implementation.provider
-                return _of_build(implementation.provider)
+            case Build():
+                return self._of_build(request)
             case Call(number=number):
                 return self._of_call(number)
             case Collect():
@@ -155,7 +156,22 @@ class Deadlines:
     def _call_s(self) -> float:
         return min(max(_OF_ROOF * self._roof_s, _LEAST_CALL_S), _MOST_S)
 
+    def _of_build(self, request: Build) -> Deadline:
+        provider, target = request.implementation.provider, request.target
+        if target and not target.interprets:
+            return Deadline(COMPILE_S, f"compiling for {target.architecture}")
+        if target:
+            self._interpreted.add(request.number)
+        else:
+            self._interpreted.discard(request.number)
+        self._providers[request.number] = provider
+        if provider in _COMPILES_WHEN_BUILT:
+            return Deadline(COMPILE_S)
+        return Deadline(_IMPORT_LIBRARY_S if provider is Provider.LIBRARY else _IMPORT_S)
+
     def _of_call(self, number: int) -> Deadline:
+        if number in self._interpreted:
+            return Deadline(INTERPRET_S, "interpreting")
         if self._compiles_at_call(number):
             return Deadline(COMPILE_S, "compiling")
         return Deadline(self._call_s if number in self._called else max(self._call_s, _FIRST_CALL_S))
@@ -175,9 +191,3 @@ def roof_s(work: Work, device: Device) -> float:
         work.byte_count / found.get(Bound.DRAM, _LEAST_BYTE_PER_S),
         work.flop_count / found.get(Bound.FP32, _LEAST_FLOP_PER_S),
     )
-
-
-def _of_build(provider: Provider) -> Deadline:
-    if provider in _COMPILES_WHEN_BUILT:
-        return Deadline(COMPILE_S)
-    return Deadline(_IMPORT_LIBRARY_S if provider is Provider.LIBRARY else _IMPORT_S)

@@ -48,10 +48,12 @@ from roofscope.profiling.worker.failures import (
 )
 from roofscope.profiling.worker.inputs import InputMaker, InputSet, bytes_a_call, set_count
 from roofscope.profiling.worker.job.check_stage import Candidate, Checker
+from roofscope.profiling.worker.job.examine import Examiner
 from roofscope.profiling.worker.job.link import (
     CandidateFailed,
     CandidateLost,
     Connect,
+    ConnectInterpreter,
     Link,
     RemoteCall,
     RemoteSets,
@@ -98,6 +100,7 @@ class JobExecutor:
         connect: Connect,
         emit: Emit,
         check_cancelled: Callable[[], None],
+        connect_interpreter: ConnectInterpreter | None = None,
     ) -> None:
         kernel = catalog.kernel(job.workload.kernel)
         if kernel is None:
@@ -109,6 +112,7 @@ class JobExecutor:
         self._connect = connect
         self._emit = emit
         self._check_cancelled = check_cancelled
+        self._connect_interpreter = connect_interpreter
         self._left = list(job.implementations)  # without an outcome
         self._is_apart = False  # each in a process of its own, because nobody knows which of them spoils it
         self._stage = Stage.BUILD
@@ -127,6 +131,7 @@ class JobExecutor:
                     implementation, classify(error, what=what, stage=Stage.BUILD, device_is_sound=True)
                 )
             return
+        self._examine_all()
         while self._left:
             batch = tuple(self._left[:1] if self._is_apart else self._left)
             try:
@@ -141,6 +146,36 @@ class JobExecutor:
                 continue
             finally:
                 self._link.close()
+
+    def _examine_all(self) -> None:
+        """What the job is to interpret or compile, because the GPU that it is for is not here."""
+        to_examine = [one for one in self._left if self._job.examines(one)]
+        if not to_examine or self._connect_interpreter is None:
+            return
+        examiner = Examiner(
+            self._job,
+            self._kernel,
+            self._instruments,
+            self._maker,
+            self._reference,
+            self._waiting,
+            self._connect,
+            self._connect_interpreter,
+        )
+        for implementation in to_examine:
+            self._check_cancelled()
+            try:
+                self._require_as_planned(implementation)
+                examined = examiner.examine(implementation)
+            except (CancelRequested, DeviceFault, CandidateLost):
+                raise
+            except Exception as error:  # noqa: BLE001 - a kernel may raise anything
+                self._stage = examiner.stage
+                self._fail([implementation], error)
+                continue
+            self._conclude(implementation, examined.outcome)
+            if examined.codes:
+                self._emit(CodeReady(self._job.id, implementation, bounded(examined.codes)))
 
     def trace(self) -> None:
         """Record a trace of the job's one implementation. Raises what the build raises."""
@@ -211,7 +246,8 @@ class JobExecutor:
         self._maker = InputMaker(
             spec, job.workload.dtype, self._device, seed=seed, derive=derive and self._waited(derive)
         )
-        self._verifier = Verifier(spec, job.workload, self._waited(run), self._maker)
+        self._reference = self._waited(run)
+        self._verifier = Verifier(spec, job.workload, self._reference, self._maker)
         tensor_bytes = self._maker.set_bytes(job.workload.sizes)
         self._bytes_a_call = bytes_a_call(tensor_bytes, job.work.byte_count)
 
@@ -251,12 +287,16 @@ class JobExecutor:
         call = RemoteCall(self._link, number, self._maker)
         return _Prepared(implementation, number, self._verifier.verify(call, implementation.domain))
 
-    def _build(self, number: int, implementation: Implementation) -> None:
+    def _require_as_planned(self, implementation: Implementation) -> None:
+        """Raises Refusal."""
         if not self._kernel.is_unchanged(implementation):
             what = f"{implementation.title} or its reference"
             raise Changed(f"{what} changed since the run was planned; run it again.")
         if sentence := outside(implementation, self._job.workload):
             raise Refusal(sentence)
+
+    def _build(self, number: int, implementation: Implementation) -> None:
+        self._require_as_planned(implementation)
         inputs = tuple(tensor.name for tensor in self._kernel.spec.inputs)
         folder = str(self._kernel.folder)
         entry = self._kernel.entries.get(implementation.stem)

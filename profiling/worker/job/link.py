@@ -327,3 +327,4 @@ def own_process(_with_compiler: bool) -> OwnProcess:
 
 
 Connect = Callable[[bool], Process]  # with the compiler imported or not
+ConnectInterpreter = Callable[[], Process]  # in which Triton interprets
