@@ -56,6 +56,7 @@ class Controller(QObject):
     worker_lost = Signal(object)  # WorkerLost
     worker_greeted = Signal(object)  # Environment: of a worker that is there
     refused = Signal()  # an implementation turned out not to run here
+    given_up = Signal(str)  # why what a save has begun was: its files were saved again before they were read
     catalog_changed = Signal(object)  # Catalog
     outcome_taken = Signal(object)  # Point, in the file and on screen
     session_changed = Signal()  # another file, or the same under another name
@@ -478,6 +479,8 @@ class Controller(QObject):
                 self.progressed.emit(report)
             case Awaited():
                 self._show_awaited(report)
+            case Banner(text=text, is_edited=True) if self._is_live and not self._is_stopping:
+                self.given_up.emit(text)
             case Banner(text=text):
                 self.noticed.emit(text, Topic.RUN)
             case WorkerLost():

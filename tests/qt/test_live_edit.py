@@ -15,6 +15,7 @@ from roofscope.app.window.application import Application
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.settings import Settings
 from roofscope.profiling.paths import UserPaths
+from roofscope.profiling.planning.file_watch import Saved
 from roofscope.profiling.planning.survey import survey
 from roofscope.profiling.planning.trust import Trust
 from roofscope.profiling.results.outcome import Cancelled, Failed
@@ -236,6 +237,46 @@ def test_a_second_save_supersedes_the_run_of_the_first(open_window: OpenWindow, 
         "triton_b",
     }
     assert live.application.link.worker_pid == pid
+
+
+def save_before_it_is_read(live: Live, count: int) -> None:
+    """As often, a version is saved while the worker still has to read what was saved before it.
+
+    No look sees it, so that it is the worker that finds other files than the window knows.
+    """
+    looks, left = live.application.live_edit._looks, [count]
+
+    def again(_: object) -> None:
+        if left[0]:
+            left[0] -= 1
+            live.save("triton_a.py", time=f"{1 + left[0]}e-3")
+
+    live.application.controller.catalog_changed.connect(again)
+    live.save("reference.py", REFERENCE + "# 1\n")
+    looks.blockSignals(True)
+    live.application.live_edit._take_saved(Saved(frozenset({live.toy / "reference.py"})))
+
+
+def test_what_the_first_save_had_not_measured_is_measured_when_a_second_one_comes_before_it_is_read(
+    live: Live,
+):
+    save_before_it_is_read(live, 1)
+    live.until_points(7)
+    assert {one.implementation.stem for one in live.points[-3:]} == {"eager", "triton_a", "triton_b"}
+    assert len({one.job.id for one in live.points[-3:]}) == 1
+    newest = next(one for one in live.points[-3:] if one.implementation.stem == "triton_a")
+    assert newest.measured
+    assert newest.measured.time.median_s == pytest.approx(1e-3)
+    assert not [text for text in live.application.panes.cards.notice_texts if "differ" in text]
+
+
+def test_files_that_are_never_read_as_they_are_here_are_said_and_not_tried_for_ever(live: Live):
+    save_before_it_is_read(live, 20)
+    live.qtbot.waitUntil(
+        lambda: any("differ from those here" in text for text in live.application.panes.cards.notice_texts)
+    )
+    until_idle(live.application, live.qtbot)
+    assert len(live.points) == 4
 
 
 def test_a_save_during_a_run_of_the_plan_waits_for_its_end(
