@@ -84,6 +84,8 @@ class LiveEdit(QObject):
         controller.worker_greeted.connect(self._worker_greeted)
         action.setChecked(settings.habits.measures_on_save)
         action.toggled.connect(self._toggled)
+        self._tip = action.toolTip()
+        self._show_state()
 
     @property
     def is_on(self) -> bool:
@@ -100,12 +102,18 @@ class LiveEdit(QObject):
     def _toggled(self, on: bool) -> None:
         self._settings.habits = replace(self._settings.habits, measures_on_save=on)
         self._edits, self._pending, self._given_up = None, Saved(), ""
+        self._show_state()
         if not on:
             self._looks.end()
             self.said.emit("Saved files are measured at the next Run.")
             return
         self._begin(self._controller.catalog)
         self.said.emit("What you save in a kernel's folder is measured at once.")
+
+    def _show_state(self) -> None:
+        """On the button of the plan bar: that it is not pressed says little by itself."""
+        state = "files are watched" if self.is_on else "files are not watched; Run measures what was saved"
+        self._action.setToolTip(f"{self._tip}\nNow {'on' if self.is_on else 'off'}: {state}.")
 
     def _catalog_changed(self, catalog: Catalog) -> None:
         if self.is_on:

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QCheckBox, QToolButton
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.source.failing_line import failing_line
@@ -22,6 +22,7 @@ from roofscope.profiling.results.outcome import Cancelled, Failed
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.qt.conftest import OpenWindow, marker_of
+from roofscope.tests.qt.test_reach import dialog_of
 from roofscope.tests.qt.test_runs import press, tick_only, until_idle
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
@@ -331,6 +332,28 @@ def test_the_switch_is_off_at_first_is_remembered_and_shows_in_the_plan_bar(
     again = open_window()
     assert again.live_edit.is_on
     qtbot.waitUntil(lambda: again.live_edit.is_watching)
+
+
+def test_the_settings_switch_it_and_the_button_says_that_nothing_is_watched(
+    open_window: OpenWindow, paths: UserPaths
+):
+    application = open_window()
+    action = application.window.actions_of[CommandId.LIVE]
+    [button] = [
+        one for one in application.panes.plan_bar.findChildren(QToolButton) if one.text() == "On save"
+    ]
+    assert "Now off: files are not watched" in button.toolTip()
+    application.window.actions_of[CommandId.SETTINGS].trigger()
+    dialog = dialog_of(application)
+    [box] = [one for one in dialog.findChildren(QCheckBox) if one.accessibleName() == "Measure when saved"]
+    assert not box.isChecked()
+    QTest.mouseClick(box, Qt.MouseButton.LeftButton)
+    assert application.live_edit.is_on
+    assert "Now on: files are watched" in button.toolTip()
+    assert Settings(paths.settings).habits.measures_on_save
+    action.trigger()
+    assert not box.isChecked()
+    dialog.close()
 
 
 def test_a_folder_that_is_no_longer_trusted_is_not_run_because_a_file_of_it_changed(
