@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from importlib.machinery import all_suffixes
 from pathlib import Path
+from typing import NamedTuple
 
 from roofscope.profiling.planning.kernel_files import FileFault, printable, read_file
 from roofscope.profiling.planning.one_file.form import FormFault
@@ -20,17 +21,29 @@ _IMPORTERS = ("import_module", "__import__")
 _LOADED_BEFORE = ("torch",)  # by the worker itself, so that no folder beside stands for it
 
 
+class Beside(NamedTuple):
+    contents: dict[str, bytes]  # by their names as seen from the folder
+    folders: frozenset[Path]  # that were looked into: another file in one of them may be another answer
+
+
 def beside(folder: Path, contents: Iterable[bytes]) -> dict[str, bytes]:
     """By their names as seen from the folder, in which these contents lie.
 
     Raises FormFault where there are too many, or one cannot be read.
     """
+    return look_beside(folder, contents).contents
+
+
+def look_beside(folder: Path, contents: Iterable[bytes]) -> Beside:
+    """Raises FormFault."""
     waiting = [(folder, content) for content in contents]
     roots = tuple(dict.fromkeys((_home(folder), folder)))
     found: dict[str, bytes] = {}
+    folders = set(roots)
     while waiting:
         at, content = waiting.pop()
         for path in _candidates(at, roots, content):
+            folders.add(path.parent)
             name = os.path.relpath(path, folder)
             if name in found or not os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises
                 continue  # it is installed, or missing: the build says so
@@ -38,7 +51,7 @@ def beside(folder: Path, contents: Iterable[bytes]) -> dict[str, bytes]:
                 raise FormFault(f"more than {MOST_BESIDE} files beside it would run with it")
             found[name] = _content(path, name)
             waiting.append((path.parent, found[name]))
-    return found
+    return Beside(found, frozenset(folders))
 
 
 def _candidates(at: Path, roots: tuple[Path, ...], content: bytes) -> Iterator[Path]:

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -19,7 +20,7 @@ from roofscope.profiling.planning.one_file.form import (
     read_form,
     tensor_of,
 )
-from roofscope.profiling.planning.one_file.imports import beside
+from roofscope.profiling.planning.one_file.imports import beside, look_beside
 from roofscope.profiling.planning.one_file.offers import Kind, Offer
 from roofscope.profiling.planning.one_file.python_offers import python_offers
 from roofscope.profiling.planning.spec import (
@@ -251,18 +252,32 @@ def survey_form(form: Path) -> Survey:
     return survey_file(form, running_files(form.parent / said.file, said.reference))
 
 
+class Running(NamedTuple):
+    files: tuple[Path, ...]
+    folders: frozenset[Path]  # that were looked into
+
+
 def running_files(source: Path, reference: str) -> list[Path]:
     """The files that run with a user's file: those beside it that it needs, and the reference's.
 
     Raises FormFault where there are too many.
     """
+    return [*look_for_running(source, reference).files]
+
+
+def look_for_running(source: Path, reference: str) -> Running:
+    """Raises FormFault."""
     found: list[Path] = []
+    folders: set[Path] = set()
     match = _BY_FILE.fullmatch(reference.strip())
     paths = [source] + ([source.parent / match[1]] if match else [])
     for path in paths:
+        folders.add(path.parent)
         try:
             content = read_file(path)
         except FileFault:
             continue  # what cannot be read is refused when it is read
-        found += [path, *(path.parent / name for name in beside(path.parent, [content]))]
-    return list(dict.fromkeys(found))
+        needed = look_beside(path.parent, [content])
+        found += [path, *(path.parent / name for name in needed.contents)]
+        folders |= needed.folders
+    return Running(tuple(dict.fromkeys(found)), frozenset(folders))
