@@ -82,6 +82,7 @@ class WindowCommands(QObject):
         parts.panes.results.view.addActions([self._actions[command] for command in OF_A_POINT])
         parts.panes.chart.addAction(self._actions[CommandId.DELETE])
         self.steps.changed.connect(self._refresh)
+        self.steps.failed.connect(parts.window.say)
         parts.panes.cards.retry_asked.connect(self._try_paused_again)
         for signal in (parts.library.checks_changed, parts.panes.plan_bar.changed):
             signal.connect(lambda: self._settle(Topic.PLAN))
