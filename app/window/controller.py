@@ -5,6 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
+from roofscope.app.presentation.compare.marks_text import why_no_pin
 from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.window.availability import Availability
 from roofscope.app.window.fleet_link import FleetLink
@@ -211,8 +212,13 @@ class Controller(QObject):
         if why := why_unfit(mark):
             self.noticed.emit(why, Topic.SESSION)
             return False
-        if self._model.point(number) is None:
+        point = self._model.point(number)
+        if point is None:
             self.noticed.emit(f"Point {number} is deleted; bring it back first.", Topic.SESSION)
+            return False
+        asks_for_pin = mark.is_pinned and not self._model.mark(number).is_pinned
+        if asks_for_pin and (why := why_no_pin(point)):
+            self.noticed.emit(why, Topic.SESSION)
             return False
         try:
             why_unkept = self._keeper.keep_marks({number: mark})

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from PySide6.QtCore import QObject
 
+from roofscope.app.presentation.compare.marks_text import why_no_pin
 from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.window.background import Background
 from roofscope.app.window.commands import COMMAND_OF, CommandId, tool_tip
@@ -253,6 +254,11 @@ class WindowCommands(QObject):
         more = f", {rest} not: see Reason in the results" if rest else ""
         return f"Done: {measured} of {counted_text(len(new), 'point')} measured{more}."
 
+    def _why_no_pin(self, point: Point | None) -> str:
+        """A pin of before can always be taken back."""
+        is_pinned = point is not None and self._parts.model.mark(point.number).is_pinned
+        return "" if point is None or is_pinned else why_no_pin(point)
+
     def _why_no_trace(self, point: Point | None) -> str:
         devices = self._parts.panes.plan_bar.devices
         if point is None or not devices:
@@ -291,7 +297,7 @@ class WindowCommands(QObject):
             CommandId.STOP: "" if running else "No run is under way.",
             CommandId.PROBE: running or looking,
             CommandId.TRACE: running or unmeasured or self._why_no_trace(point),
-            CommandId.PIN: unmeasured,
+            CommandId.PIN: unselected or self._why_no_pin(point),
             CommandId.NOTE: unselected,
             CommandId.HIDE: unselected,
             CommandId.SHOW_HIDDEN: "" if parts.shown.filter.put_aside else "No point is hidden.",
