@@ -104,7 +104,7 @@ def _result_lines(points: Sequence[Point], session: Session, width: int) -> list
     """Flags in words where every column has room then, else as letters that a line below explains."""
     baselines = Baselines(session.points, pinned=pins_of(session.marks))
     cases = Cases(session)
-    judged = {point.number: limited_by_text(case) for point in points if (case := cases.of(point))}
+    judged = {point.number: limited_by_text(point, verdict(point, session), cases) for point in points}
     flags = {point.number: flags_of(point, session) for point in points}
 
     def table(text_of: Callable[[Flag], str], joint: str) -> FittedTable:
