@@ -128,6 +128,8 @@ def test_two_functions_are_timed_in_turn() -> None:
         ((X.double(),), {}, "None of the tensors is of a type that a workload can have"),
         ((X,), {"device": "cuda:9"}, "There is no device 'cuda:9'"),
         ((X,), {"reference": "x @ y"}, "NameError: name 'y' is not defined"),
+        ((torch.empty(2**30, device="meta"),), {"contents": True}, r"hold 4\.00 GiB; .* at most 2\.00 GiB"),
+        ((torch.empty(16, device="meta"),), {"contents": True}, "x is a shape without contents"),
     ],
 )
 def test_what_cannot_be_measured_is_one_sentence(
