@@ -30,6 +30,7 @@ from roofscope.app.presentation.comparison import (
     across_methods_text,
     speed_up_short_text,
 )
+from roofscope.app.presentation.derived_text import derived_text
 from roofscope.app.presentation.formatting import (
     MISSING,
     bandwidth_text,
@@ -94,6 +95,8 @@ def table_lines(session: Session, width: int) -> list[Text]:
             lines.append(Text(elided(names, width), "italic"))
         lines += _result_lines(measured, session, width)
     lines += _mode_lines(measured, session, width)
+    if derived := derived_text(measured):
+        lines.append(Text(wrapped(derived, width)))
     reasons = [*unverified_lines(measured), *failure_lines(points, session), *skip_lines(points)]
     lines += [Text(wrapped(line, width)) for line in reasons]
     marks = mark_lines(session)

@@ -145,4 +145,5 @@ class PointRecord(Struct, frozen=True):
     pinned: bool  # the first pin of a workload is its baseline
     note: str  # the user's, as are the tags
     tags: str  # "first; second"
+    work_is_derived: bool  # FLOPs and bytes, from the reference; else a person stated them
     samples_s: tuple[float, ...]  # one a block; in JSON only

@@ -46,7 +46,7 @@ def report_html(session: Session) -> str:
             best=content.best_rows(judged, session),
             columns=content.COLUMNS,
             rows=rows,
-            footnotes=content.footnotes(rows),
+            footnotes=content.footnotes(rows, session),
             notes=content.notes_of(session, titles),
             method=METHOD,
             devices=machine.device_facts(session),
