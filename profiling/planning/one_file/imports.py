@@ -1,4 +1,4 @@
-"""The files beside a user's file that run with it: what it imports or includes, directly or through others.
+"""The files beside a user's file that run with it: what it imports, includes or names, also through others.
 
 By the syntax alone. Too many rather than too few: whatever runs must be trusted, hashed and watched.
 """
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from roofscope.profiling.planning.kernel_files import FileFault, printable, read_file
 from roofscope.profiling.planning.one_file.form import FormFault
+from roofscope.profiling.planning.one_file.named_files import named_files
 
 MOST_BESIDE = 100  # files
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([\w./-]+)"', re.MULTILINE)
@@ -62,6 +63,7 @@ def _candidates(at: Path, roots: tuple[Path, ...], content: bytes) -> Iterator[P
         tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return  # it is C++, or Python cannot import it either
+    yield from named_files(tree, tuple(dict.fromkeys((at, *roots))))
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
@@ -136,7 +138,7 @@ def _listed(folder: Path) -> list[str]:
 def _content(path: Path, name: str) -> bytes:
     """Of a compiled module a digest in its stead: it has no text, and may be large. Raises FormFault."""
     try:
-        if path.suffix in (".so", ".pyc", ".pyd"):
+        if path.suffix in (".so", ".pyc", ".pyd", ".cubin", ".fatbin"):
             with path.open("rb") as file:
                 return f"# compiled, SHA-256 {hashlib.file_digest(file, 'sha256').hexdigest()}".encode()
         return read_file(path)

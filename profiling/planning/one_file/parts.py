@@ -1,14 +1,16 @@
 """From a form to what a catalog knows of a kernel: its spec, its implementations and where each is."""
 
+import ast
 import hashlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from roofscope.profiling.planning.domain import DomainError, checked_domain
-from roofscope.profiling.planning.kernel_files import FileFault, KernelFiles, read_file
+from roofscope.profiling.planning.kernel_files import FileFault, KernelFiles, printable, read_file
 from roofscope.profiling.planning.one_file.cpp_offers import cpp_offers
 from roofscope.profiling.planning.one_file.form import (
     ENDING,
@@ -21,6 +23,7 @@ from roofscope.profiling.planning.one_file.form import (
     tensor_of,
 )
 from roofscope.profiling.planning.one_file.imports import beside, look_beside
+from roofscope.profiling.planning.one_file.named_files import unnamed_builds
 from roofscope.profiling.planning.one_file.offers import Kind, Offer
 from roofscope.profiling.planning.one_file.python_offers import python_offers
 from roofscope.profiling.planning.spec import (
@@ -152,8 +155,25 @@ def _read_parts(path: Path) -> Parts:
         entries[one.stem], names[one.stem] = judging, shown
     entries[REFERENCE] = judging
     files = KernelFiles(path.parent, contents, {})
-    warning = _STALE if form.is_stale else ""
+    warning = _STALE if form.is_stale else _unnamed_text(contents)
     return Parts(spec, (*eager, *modes, *implementations), entries, files, names, judge, warning)
+
+
+def _unnamed_text(contents: Mapping[str, bytes]) -> str:
+    """That code will run of which its text does not say where it lies, as a clause; "" for what names all."""
+    for name, content in contents.items():
+        if not name.endswith(".py") or name.endswith(ENDING):
+            continue
+        try:
+            lines = unnamed_builds(ast.parse(content))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        if lines:
+            return (
+                f"line {lines[0]} of {printable(name)} builds or loads code of files that no literal names; "
+                "they were not shown, and an edit of them is not noticed"
+            )
+    return ""
 
 
 def offers_of(name: str, source: str) -> tuple[Offer, ...]:
