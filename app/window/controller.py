@@ -15,7 +15,7 @@ from roofscope.app.window.plan_choice import Checked, PlanChoice, newest, plan
 from roofscope.app.window.session_keeper import SessionKeeper
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.trash import Trashed, take_from_trash
-from roofscope.app.window.unfinished import Unfinished
+from roofscope.app.window.unfinished import Unfinished, planned_now
 from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
@@ -355,13 +355,19 @@ class Controller(QObject):
             self._workers.give_more_time()
 
     def restart(self) -> None:
-        """Go on with what a lost worker left undone."""
-        runs = self._unfinished.runs()
+        """Go on with what a lost worker left undone, by the files as they are now."""
         if self._device is None or self._is_running:
             return
-        if not runs:
+        if not self._unfinished.runs():
             self.said.emit("Nothing was left undone; press Run to measure again.")
-        elif self._begin(*self._devices):
+        else:
+            self._after_look(self._restart)
+
+    def _restart(self) -> None:
+        runs, said = planned_now(self._unfinished.runs(), self._catalog, self._next_job())
+        if said:
+            self.noticed.emit(" ".join(said), Topic.PLAN)
+        if runs and self._begin(*self._devices):
             self._submit_runs(runs)
 
     def renew_workers(self) -> None:
