@@ -9,7 +9,7 @@ from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.options import DtypeName, SessionFile
 from roofscope.app.cli.output import say
 from roofscope.app.cli.points import point_named
-from roofscope.app.cli.sessions import load_or_refuse
+from roofscope.app.cli.sessions import load_or_refuse, refuse_shipped
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.session import Session, timestamp
@@ -38,6 +38,8 @@ def command(
 ) -> None:
     """Delete a point of a session: it stays in the file, and is in no table, figure or export."""
     session = load_or_refuse(file)
+    if bring_back or point is not None:
+        refuse_shipped(file)
     if bring_back:
         _bring_back(session, point)
     elif point is None:

@@ -10,7 +10,7 @@ from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.options import POINT_HELP, AsJson, DtypeName, PointSizes, SessionFile
 from roofscope.app.cli.output import say
 from roofscope.app.cli.points import point_named
-from roofscope.app.cli.sessions import load_or_refuse
+from roofscope.app.cli.sessions import load_or_refuse, refuse_shipped
 from roofscope.app.presentation.compare.marks_text import mark_lines, why_no_pin, workload_name
 from roofscope.profiling.analysis.comparison import Baselines
 from roofscope.profiling.plain_text import one_line
@@ -65,6 +65,7 @@ def command(
     asks_for_pin = after.is_pinned and not before.is_pinned
     if why := why_unfit(after) or (why_no_pin(chosen) if asks_for_pin else ""):
         refuse(why)
+    refuse_shipped(file)
     if after != before:
         try:
             with SessionStore.append(file) as store:

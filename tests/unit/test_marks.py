@@ -295,3 +295,15 @@ def test_a_session_of_which_every_point_is_deleted_opens(path: Path) -> None:
     assert len(session.deleted) == len(points)
     assert run("delete", path, "--bring-back")[0] == 0
     assert load(path).points == points
+
+
+@pytest.mark.parametrize(
+    "words", [("pin", 1, "--note", "x", "--no-pin"), ("delete", 1), ("delete", "--bring-back")]
+)
+def test_a_session_that_came_with_the_program_stays_as_it_is(words: tuple[object, ...]) -> None:
+    shipped = ASSETS / "sessions" / "h200-gelu.roofscope"
+    before = shipped.read_bytes()
+    code, output = run(words[0], shipped, *words[1:])
+    assert code == 2
+    assert "came with the program and stays as it is; copy it" in " ".join(output.split())
+    assert shipped.read_bytes() == before
