@@ -56,6 +56,11 @@ _STALE = (
     "correct these three, then delete DERIVED and DERIVED_OF"
 )
 
+_OLD = (
+    "its work was derived before forms said what of (DERIVED_OF), and counts as stated; `roofscope run` with "
+    "its file derives it again, or delete DERIVED"
+)
+
 
 class Entry(Struct, frozen=True):
     """How one function of a user's file is called."""
@@ -155,7 +160,7 @@ def _read_parts(path: Path) -> Parts:
         entries[one.stem], names[one.stem] = judging, shown
     entries[REFERENCE] = judging
     files = KernelFiles(path.parent, contents, {})
-    warning = _STALE if form.is_stale else _unnamed_text(contents)
+    warning = _OLD if form.is_old else _STALE if form.is_stale else _unnamed_text(contents)
     return Parts(spec, (*eager, *modes, *implementations), entries, files, names, judge, warning)
 
 
