@@ -63,6 +63,7 @@ def test_a_function_is_verified_and_timed(tmp_path: Path) -> None:
     assert result.point.job.work.is_derived
     assert result.point.label == "doubled / eager doubled"
     assert "65.5 kB, 8.19 kFLOP (derived)" in repr(result)
+    assert "; at these sizes, no others were tried" in repr(result)
     html = result._repr_html_()
     assert html.count("<svg") == 1
     assert "(derived)" in html
