@@ -132,6 +132,45 @@ def test_a_half_written_file_is_measured_when_it_is_whole(live: Live):
     assert point.measured.time.median_s == pytest.approx(5e-3)
 
 
+def test_a_half_written_file_that_rests_costs_no_point_and_the_whole_one_is_measured(live: Live):
+    """As of an editor that writes in parts over a slow disk: nobody can know that more is to come."""
+    old = next(one for one in live.points if one.implementation.stem == "triton_a")
+    with (live.toy / "triton_a.py").open("w") as file:
+        file.write("def run(x):\n    BROKEN")
+        file.flush()
+        half = live.until_points(5)
+        assert isinstance(half.outcome, Failed)
+        live.qtbot.waitUntil(lambda: live.application.panes.chart.scene.point(old.number) is not None)
+        file.seek(0)
+        file.truncate()
+        file.write(VERSION.format(time="5e-3"))
+    whole = live.until_points(6)
+    assert whole.measured
+    assert whole.measured.time.median_s == pytest.approx(5e-3)
+
+
+def test_of_twenty_saves_in_a_second_the_last_one_is_what_stays(live: Live, qtbot: QtBot):
+    worker = live.application.link.worker_pid
+    for number in range(20):
+        part = live.toy / f".triton_a.{number}"
+        part.write_text(VERSION.format(time=f"{number + 1}e-4"))
+        part.replace(live.toy / "triton_a.py")
+        qtbot.wait(50)
+    live.save(time="7e-3")
+    qtbot.waitUntil(lambda: bool(live.points[-1].measured) and live.points[-1].measured.time.median_s > 6e-3)
+    until_idle(live.application, qtbot)
+    kernel = live.application.library.catalog.kernel("toy")
+    assert kernel
+    assert live.points[-1].implementation == kernel.implementation("triton_a")
+    new = live.points[4:]
+    assert {one.implementation.stem for one in new} == {"triton_a"}
+    assert all(one.measured or isinstance(one.outcome, Cancelled) for one in new)
+    assert len({one.implementation.source_hash for one in new if one.measured}) == len(
+        [one for one in new if one.measured]
+    )
+    assert live.application.link.worker_pid == worker
+
+
 def test_a_deleted_file_keeps_its_point_and_one_that_comes_back_is_measured(live: Live):
     count = live.application.table.rowCount()
     (live.toy / "triton_a.py").unlink()
