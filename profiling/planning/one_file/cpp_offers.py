@@ -7,7 +7,7 @@ from itertools import islice
 
 from roofscope.profiling.planning.one_file.offers import Kind, Offer, Parameter
 
-# A comment that nothing closes goes to the end: to look for its end from each of many would take without end.
+# A comment that nothing closes goes to the end: looking for its end from each of many hardly ends.
 _COMMENT_OR_STRING = re.compile(
     r'//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL
 )
