@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
 
 from roofscope.app.presentation.live_line import live_line
+from roofscope.app.window.commands import COMMAND_OF, CommandId, tool_tip
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.file_looks import FileLooks
 from roofscope.app.window.kernel_folders import KernelFolders, not_used_text
@@ -17,6 +18,7 @@ from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.settings import Settings
 from roofscope.app.window.shared_gpu import SharedGpu
+from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, Kernel
@@ -84,7 +86,6 @@ class LiveEdit(QObject):
         controller.worker_greeted.connect(self._worker_greeted)
         action.setChecked(settings.habits.measures_on_save)
         action.toggled.connect(self._toggled)
-        self._tip = action.toolTip()
         self._show_state()
 
     @property
@@ -113,7 +114,8 @@ class LiveEdit(QObject):
     def _show_state(self) -> None:
         """On the button of the plan bar: that it is not pressed says little by itself."""
         state = "files are watched" if self.is_on else "files are not watched; Run measures what was saved"
-        self._action.setToolTip(f"{self._tip}\nNow {'on' if self.is_on else 'off'}: {state}.")
+        tip = tool_tip(COMMAND_OF[CommandId.LIVE])
+        self._action.setToolTip(tip_text(f"{tip}\nNow {'on' if self.is_on else 'off'}: {state}."))
 
     def _catalog_changed(self, catalog: Catalog) -> None:
         if self.is_on:
