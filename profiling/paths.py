@@ -118,3 +118,17 @@ def module_command(module: str) -> tuple[str, ...]:
     """The command line that runs a module of this very package, whether or not anybody installed it."""
     # -P: the folder of main.py must not come first on the path of what may import Python's own `profiling`.
     return (sys.executable, "-P", str(PACKAGE / "main.py"), "-m", module)
+
+
+def is_shipped(path: Path, assets: Path = ASSETS) -> bool:
+    """Whether a file came with the program, by whatever way it was come to: it stays as it is."""
+    return any(
+        one.is_relative_to(folder) for one, folder in ((path, assets), (_resolved(path), _resolved(assets)))
+    )
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # a loop of links, or a folder closed to us
+        return path

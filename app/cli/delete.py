@@ -12,7 +12,7 @@ from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.options import AsJson, DtypeName, SessionFile
 from roofscope.app.cli.output import say
 from roofscope.app.cli.points import point_named
-from roofscope.app.cli.sessions import load_or_refuse
+from roofscope.app.cli.sessions import load_or_refuse, refuse_shipped
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.session import Session, timestamp
@@ -43,6 +43,8 @@ def command(
     """Delete a point of a session: it stays in the file, and is in no table, figure or export."""
     session = load_or_refuse(file)
     tell = partial(say, err=as_json)
+    if bring_back or point is not None:
+        refuse_shipped(file)
     if bring_back:
         _bring_back(session, point, tell)
     elif point is None and not as_json:

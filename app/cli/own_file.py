@@ -12,7 +12,7 @@ from roofscope.app.cli.output import say
 from roofscope.app.cli.trusting import trust_file
 from roofscope.profiling.paths import is_file
 from roofscope.profiling.planning.kernel_files import printable
-from roofscope.profiling.planning.one_file.complete import complete, keep, path_for
+from roofscope.profiling.planning.one_file.complete import complete, derive_again, keep, path_for
 from roofscope.profiling.planning.one_file.draft import Asked, draft
 from roofscope.profiling.planning.one_file.form import SOURCES, Form, FormFault, is_form, read_form
 from roofscope.profiling.planning.one_file.parts import called, files_of_form, kernel_name, running_files
@@ -68,6 +68,8 @@ def choose_file(word: str, options: FileOptions, *, is_trusted: bool) -> OwnFile
             _require_known(form, said, functions)
             running = files_of_form(form, said)
             trust_file(form, running, is_trusted=is_trusted)
+            if said.is_old:
+                _derive_again(form, said, running)
         elif is_form(source):
             raise FormFault("it says itself how its file is measured; edit it, or name the file")
         else:
@@ -107,6 +109,18 @@ def _make(form: Path, source: Path, names: Sequence[str], options: FileOptions, 
     if found.was_guessed:
         say(f"Guessed from {source.name}: {found.was_guessed}.", err=True, colour=typer.colors.YELLOW)
     say(f"{form.name} beside {source.name} says how it is measured; edit it as you like.", err=True)
+
+
+def _derive_again(form: Path, said: Form, running: Sequence[Path]) -> None:
+    """Once: from then on the form says what its work was derived of."""
+    old = f"{form.name} was written before forms said what their work was derived of"
+    try:
+        derive_again(form, said)
+    except FormFault as error:
+        say(f"{old}; it stays, because {error}.", err=True, colour=typer.colors.YELLOW)
+        return
+    trust_file(form, running, is_trusted=True)  # it was, and only its work is another
+    say(f"{old}; FLOPs and bytes were derived again.", err=True, colour=typer.colors.YELLOW)
 
 
 def _beside(reference: str, folder: Path) -> str:

@@ -10,8 +10,8 @@ from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.options import POINT_HELP, AsJson, DtypeName, PointSizes, SessionFile
 from roofscope.app.cli.output import say
 from roofscope.app.cli.points import point_named
-from roofscope.app.cli.sessions import load_or_refuse
-from roofscope.app.presentation.compare.marks_text import mark_lines, workload_name
+from roofscope.app.cli.sessions import load_or_refuse, refuse_shipped
+from roofscope.app.presentation.compare.marks_text import mark_lines, why_no_pin, workload_name
 from roofscope.profiling.analysis.comparison import Baselines
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.results.marks import Mark, pins_of, why_unfit, with_mark
@@ -62,8 +62,10 @@ def command(
     chosen = point_named(session, point, dtype, sizes_of(size or []))
     before = session.marks.get(chosen.number, Mark())
     after = changed(before, note, tag or [], is_removal=remove, at=timestamp() if pin else None)
-    if why := why_unfit(after):
+    asks_for_pin = after.is_pinned and not before.is_pinned
+    if why := why_unfit(after) or (why_no_pin(chosen) if asks_for_pin else ""):
         refuse(why)
+    refuse_shipped(file)
     if after != before:
         try:
             with SessionStore.append(file) as store:

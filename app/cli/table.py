@@ -32,6 +32,7 @@ from roofscope.app.presentation.comparison import (
     across_methods_text,
     speed_up_short_text,
 )
+from roofscope.app.presentation.derived_text import derived_text
 from roofscope.app.presentation.formatting import (
     MISSING,
     bandwidth_text,
@@ -97,6 +98,8 @@ def table_lines(session: Session, width: int) -> list[Text]:
         lines += _result_lines(measured, session, width)
     lines += _mode_lines(measured, session, width)
     lines += examined_lines(points, width)
+    if derived := derived_text(measured):
+        lines.append(Text(wrapped(derived, width)))
     said = [*unverified_lines(measured), *tuned_lines(measured)]
     reasons = [*said, *failure_lines(points, session), *skip_lines(points)]
     lines += [Text(wrapped(line, width)) for line in reasons]
@@ -108,7 +111,7 @@ def _result_lines(points: Sequence[Point], session: Session, width: int) -> list
     """Flags in words where every column has room then, else as letters that a line below explains."""
     baselines = Baselines(session.points, pinned=pins_of(session.marks))
     cases = Cases(session)
-    judged = {point.number: limited_by_text(case) for point in points if (case := cases.of(point))}
+    judged = {point.number: limited_by_text(point, verdict(point, session), cases) for point in points}
     flags = {point.number: flags_of(point, session) for point in points}
 
     def table(text_of: Callable[[Flag], str], joint: str) -> FittedTable:

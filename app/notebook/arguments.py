@@ -10,9 +10,11 @@ from typing import Any
 from msgspec import Struct
 
 from roofscope.app.notebook.travelling import Luggage
+from roofscope.app.presentation.formatting import memory_text
 from roofscope.profiling.planning.spec import Axis, Dtype, Element, Fill, TensorSpec
 
 CONTENTS = "contents.pickle"
+_MOST_CONTENTS_BYTES = 2 << 30  # written, read by the worker, and held by both
 _WORKLOAD_DTYPES = {str(dtype) for dtype in Dtype}
 _ELEMENTS = {str(element) for element in Element}
 
@@ -96,6 +98,15 @@ def arguments_of(
         )
     dtype = _workload_dtype([value for _, value in tensors])
     sizes: dict[str, int] = {}
+    held = sum(_extent(value) * value.element_size() for _, value in tensors)
+    if keeps_contents and held > _MOST_CONTENTS_BYTES:
+        raise ArgumentError(
+            f"The tensors hold {memory_text(held)}; contents=True keeps at most "
+            f"{memory_text(_MOST_CONTENTS_BYTES)}, because they are written to a file. Leave it out, so that "
+            "random numbers fill them."
+        )
+    if keeps_contents and (empty := next((name for name, value in tensors if value.is_meta), None)):
+        raise ArgumentError(f"{empty} is a shape without contents, which contents=True would keep.")
     each: list[Argument] = []
     for number, (name, value) in enumerate(pairs):
         keyword = number >= len(positional)

@@ -31,7 +31,6 @@ from roofscope.profiling.supervision.protocol import Run
 from roofscope.profiling.supervision.recording import Ceilings, record
 
 _OWNER = "ROOFSCOPE_MEASURED_BY"  # the process whose call this is, for those that it starts
-_CONTENTS_BYTES = 2 << 30
 
 
 class MeasureError(Exception):

@@ -117,12 +117,9 @@ class Result:
         found.append(("verdict", self.verdict_text))
         if measured:
             check = measured.verification
-            found.append(
-                (
-                    "correct",
-                    f"error {error_text(check.relative_error)}, tolerance {error_text(check.tolerance)}",
-                )
-            )
+            errors = f"error {error_text(check.relative_error)}, tolerance {error_text(check.tolerance)}"
+            only = "; at these sizes, no others were tried" if check.shape_count == 1 else ""
+            found.append(("correct", f"{errors}{only}"))
         if flags := self.verdict.flags:
             found.append(("flags", ", ".join(flags)))
         amounts = f"{traffic_text(work.byte_count)}, {flop_count_text(work.flop_count)}"

@@ -129,7 +129,7 @@ def _trace(row: PointRow) -> str:
 
 
 def _limited_by(row: PointRow) -> str:
-    return str(row.verdict.kind) if row.point.measured else ""
+    return row.limited_by or (str(row.verdict.kind) if row.point.measured else "")
 
 
 def _build(read: Callable[[BuildInfo], float | None]) -> Callable[[PointRow], float | None]:

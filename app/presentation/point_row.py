@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from roofscope.app.presentation.examined import examined_sentence, examined_status
+from roofscope.app.presentation.why import limited_by_text
+from roofscope.profiling.analysis.advice.case import Cases
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp
 from roofscope.profiling.analysis.verdict import Verdict, VerdictKind, verdict
 from roofscope.profiling.planning.spec import Provider
@@ -22,15 +24,22 @@ class PointRow(Struct, frozen=True):
     payback: Payback = Payback()  # calls that pay for its compilation
     has_trace: bool = False  # in the session
     mark: Mark = Mark()  # what the user says of it
+    limited_by: str = ""  # as the sentences of why name it; "" where only the verdict is known
 
 
 def point_rows(
     session: Session, provider: Provider, pinned: int | Sequence[int] | None = None
 ) -> list[PointRow]:
     baselines = Baselines(session.points, provider, pinned)
-    break_even = BreakEven(session.points)
+    break_even, cases = BreakEven(session.points), Cases(session)
     return [
-        PointRow(point, verdict(point, session), baselines.speed_up(point), break_even.calls(point))
+        PointRow(
+            point,
+            judged := verdict(point, session),
+            baselines.speed_up(point),
+            break_even.calls(point),
+            limited_by=limited_by_text(point, judged, cases),
+        )
         for point in session.points
     ]
 

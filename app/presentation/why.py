@@ -73,10 +73,13 @@ class WhyTexts:
         return why_of(case, advise(case)) if case else why_not(point)
 
 
-def limited_by_text(case: Case) -> str:
-    """For a column: the verdict, or where that names nothing what the sentences name."""
-    limiter = advise(case).limiter if case.verdict.kind is VerdictKind.UNKNOWN else None
-    return (short_name(limiter) if limiter else "") or str(case.verdict.kind)
+def limited_by_text(point: Point, judged: Verdict, cases: Cases) -> str:
+    """For a column: the verdict, or where that names nothing what the sentences name; "" without a time."""
+    if point.measured is None:
+        return ""
+    case = cases.of(point) if judged.kind is VerdictKind.UNKNOWN else None
+    limiter = advise(case).limiter if case else None
+    return (short_name(limiter) if limiter else "") or str(judged.kind)
 
 
 def why_of_one(point: Point, session: Session) -> Why | WhyNot | None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
+from roofscope.app.presentation.compare.marks_text import why_no_pin
 from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.window.availability import Availability
 from roofscope.app.window.fleet_link import FleetLink
@@ -14,7 +15,7 @@ from roofscope.app.window.plan_choice import Checked, PlanChoice, newest, plan
 from roofscope.app.window.session_keeper import SessionKeeper
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.trash import Trashed, take_from_trash
-from roofscope.app.window.unfinished import Unfinished
+from roofscope.app.window.unfinished import Unfinished, planned_now
 from roofscope.app.window.worker_link import WorkerLink
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.planning.catalog import Catalog
@@ -57,6 +58,7 @@ class Controller(QObject):
     worker_lost = Signal(object)  # WorkerLost
     worker_greeted = Signal(object)  # Environment: of a worker that is there
     refused = Signal()  # an implementation turned out not to run here
+    given_up = Signal(str)  # why what a save has begun was: its files were saved again before they were read
     catalog_changed = Signal(object)  # Catalog
     outcome_taken = Signal(object)  # Point, in the file and on screen
     session_changed = Signal()  # another file, or the same under another name
@@ -211,8 +213,13 @@ class Controller(QObject):
         if why := why_unfit(mark):
             self.noticed.emit(why, Topic.SESSION)
             return False
-        if self._model.point(number) is None:
+        point = self._model.point(number)
+        if point is None:
             self.noticed.emit(f"Point {number} is deleted; bring it back first.", Topic.SESSION)
+            return False
+        asks_for_pin = mark.is_pinned and not self._model.mark(number).is_pinned
+        if asks_for_pin and (why := why_no_pin(point)):
+            self.noticed.emit(why, Topic.SESSION)
             return False
         try:
             why_unkept = self._keeper.keep_marks({number: mark})
@@ -365,13 +372,19 @@ class Controller(QObject):
             self._workers.give_more_time()
 
     def restart(self) -> None:
-        """Go on with what a lost worker left undone."""
-        runs = self._unfinished.runs()
+        """Go on with what a lost worker left undone, by the files as they are now."""
         if self._device is None or self._is_running:
             return
-        if not runs:
+        if not self._unfinished.runs():
             self.said.emit("Nothing was left undone; press Run to measure again.")
-        elif self._begin(*self._devices):
+        else:
+            self._after_look(self._restart)
+
+    def _restart(self) -> None:
+        runs, said = planned_now(self._unfinished.runs(), self._catalog, self._next_job())
+        if said:
+            self.noticed.emit(" ".join(said), Topic.PLAN)
+        if runs and self._begin(*self._devices):
             self._submit_runs(runs)
 
     def renew_workers(self) -> None:
@@ -496,6 +509,8 @@ class Controller(QObject):
                 self.progressed.emit(report)
             case Awaited():
                 self._show_awaited(report)
+            case Banner(text=text, is_edited=True) if self._is_live and not self._is_stopping:
+                self.given_up.emit(text)
             case Banner(text=text):
                 self.noticed.emit(text, Topic.RUN)
             case WorkerLost():

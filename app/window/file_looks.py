@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from roofscope.profiling.planning.file_watch import LOOK_S, LOOK_SOON_S, FileWatch, stamps_of
+from roofscope.profiling.planning.one_file.known_files import KnownFiles
 
 _END_S = 2.0  # a disk that does not answer holds up no window that closes
 
@@ -44,9 +45,10 @@ class FileLooks(QObject):
         self._thread = None
 
     def _look(self, roots: Sequence[Path], begun: threading.Event, over: threading.Event) -> None:
-        watch = FileWatch(stamps_of(roots))
+        known = KnownFiles()
+        watch = FileWatch(stamps_of(roots, known))
         begun.set()
         while not over.wait(LOOK_SOON_S if watch.is_waiting else LOOK_S):
-            saved = watch.look(stamps_of(roots), time.monotonic())
+            saved = watch.look(stamps_of(roots, known), time.monotonic())
             if saved.paths and not over.is_set():
                 self.saved.emit(saved)

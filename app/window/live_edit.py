@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
 
 from roofscope.app.presentation.live_line import live_line
+from roofscope.app.window.commands import COMMAND_OF, CommandId, tool_tip
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.file_looks import FileLooks
 from roofscope.app.window.kernel_folders import KernelFolders, not_used_text
@@ -17,6 +18,7 @@ from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.settings import Settings
 from roofscope.app.window.shared_gpu import SharedGpu
+from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import Catalog, Kernel
@@ -30,6 +32,7 @@ from roofscope.profiling.supervision.live_edits import LiveEdits
 from roofscope.profiling.supervision.protocol import Run
 
 _NAMED = 2  # files, in a sentence
+_TRIES = 2  # in a row; a worker that never reads what is read here is no matter of edits
 
 
 class PlanPart(Protocol):
@@ -73,12 +76,17 @@ class LiveEdit(QObject):
         self._pending = Saved()
         self._is_looking = False
         self._lines: list[str] = []  # of the run under way
+        self._given_up = ""  # why what a save has begun was, which is to be measured yet
+        self._tries_left = _TRIES
         self._looks.saved.connect(self._take_saved)
         controller.catalog_changed.connect(self._catalog_changed)
         controller.running_changed.connect(self._running_changed)
         controller.outcome_taken.connect(self._outcome_taken)
+        controller.given_up.connect(self._take_given_up)
+        controller.worker_greeted.connect(self._worker_greeted)
         action.setChecked(settings.habits.measures_on_save)
         action.toggled.connect(self._toggled)
+        self._show_state()
 
     @property
     def is_on(self) -> bool:
@@ -94,13 +102,20 @@ class LiveEdit(QObject):
 
     def _toggled(self, on: bool) -> None:
         self._settings.habits = replace(self._settings.habits, measures_on_save=on)
-        self._edits, self._pending = None, Saved()
+        self._edits, self._pending, self._given_up = None, Saved(), ""
+        self._show_state()
         if not on:
             self._looks.end()
             self.said.emit("Saved files are measured at the next Run.")
             return
         self._begin(self._controller.catalog)
         self.said.emit("What you save in a kernel's folder is measured at once.")
+
+    def _show_state(self) -> None:
+        """On the button of the plan bar: that it is not pressed says little by itself."""
+        state = "files are watched" if self.is_on else "files are not watched; Run measures what was saved"
+        tip = tool_tip(COMMAND_OF[CommandId.LIVE])
+        self._action.setToolTip(tip_text(f"{tip}\nNow {'on' if self.is_on else 'off'}: {state}."))
 
     def _catalog_changed(self, catalog: Catalog) -> None:
         if self.is_on:
@@ -129,10 +144,11 @@ class LiveEdit(QObject):
 
     def _take_up(self) -> None:
         """Look at the kernels that were saved, unless this has to wait."""
-        if self._edits is None or self._is_looking or not self._pending.paths:
+        if self._edits is None or self._is_looking or not (self._pending.paths or self._given_up):
             return
         if not self._controller.takes_edits:
-            self.said.emit(f"{_names(self._pending)} was saved; it is measured after this run.")
+            if self._pending.paths:
+                self.said.emit(f"{_names(self._pending)} was saved; it is measured after this run.")
             return
         self._is_looking = True
         self._folders.look(self._controller.catalog, self._looked, self._give_up)
@@ -148,6 +164,7 @@ class LiveEdit(QObject):
             self._take_up()
             return
         saved, self._pending = self._pending, Saved()
+        given_up, self._given_up = self._given_up, ""
         self._say_what_is_not_used(saved)
         device = self._plan.device()
         if device is None:
@@ -156,7 +173,10 @@ class LiveEdit(QObject):
             return
         first = self._controller.next_job
         before = jobs_before(self._model.session, device, self._selection.number)
-        found = self._edits.saved(catalog, saved, before, device.id, first)
+        if given_up:
+            found = self._edits.given_up(catalog, before, device.id, first)
+        else:
+            found = self._edits.saved(catalog, saved, before, device.id, first)
         runs = [*found.runs, *self._planned(catalog, found.unplanned, first + len(found.runs))]
         if found.said:
             self.said.emit(" ".join(found.said))
@@ -205,11 +225,22 @@ class LiveEdit(QObject):
         if selected is None or _is_same(selected, point):
             self._selection.select(point.number)
 
+    def _take_given_up(self, why: str) -> None:
+        """A file was saved before the worker had read what an earlier save brought; the run ends now."""
+        if self._tries_left and self.is_on:
+            self._tries_left -= 1
+            self._given_up = why
+        else:
+            self.noticed.emit(why, Topic.RUN)
+
+    def _worker_greeted(self, _: object) -> None:
+        self._tries_left = _TRIES
+
     def _running_changed(self, running: bool) -> None:
         if running:
             self._lines = []
             return
-        if self._edits:
+        if self._edits and not self._given_up:  # of that it is known what had no outcome
             self._edits.forget()
         if self._lines:
             self.said.emit("; ".join(self._lines))

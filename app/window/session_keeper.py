@@ -9,7 +9,7 @@ from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.trash import Trashed, put_into_trash
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import environment
-from roofscope.profiling.paths import is_file, new_session_path, rescue_folders
+from roofscope.profiling.paths import is_file, is_shipped, new_session_path, rescue_folders
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.revision import revision_labels
 from roofscope.profiling.results import session_writer
@@ -72,10 +72,7 @@ class SessionKeeper:
 
     def is_shipped(self, path: Path) -> bool:
         """Whether a file came with the program, by whatever way it was come to."""
-        return any(
-            one.is_relative_to(folder)
-            for one, folder in ((path, self._assets), (_resolved(path), _resolved(self._assets)))
-        )
+        return is_shipped(path, self._assets)
 
     @property
     def is_autosaved(self) -> bool:
@@ -326,13 +323,6 @@ class SessionKeeper:
 
 def _why(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
-def _resolved(path: Path) -> Path:
-    try:
-        return path.resolve()
-    except (OSError, RuntimeError):  # a loop of links, or a folder closed to us
-        return path
 
 
 def _state_of(path: Path) -> tuple[Path, int, int, int] | None:

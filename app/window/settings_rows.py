@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from msgspec.structs import replace
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QCheckBox
 
 from roofscope.app.presentation.tokens import Scheme
 from roofscope.app.window.commands import CommandId
@@ -94,6 +96,11 @@ def setting_rows(parts: SettingsParts) -> Sequence[Setting]:
             ),
         ),
         Setting(
+            "Measure when saved",
+            "Files of kernels are watched, and a version is measured again whenever one of its own is saved.",
+            _following(parts.window.actions_of[CommandId.LIVE], "Measure when saved"),
+        ),
+        Setting(
             "Kernel folders",
             f"Kernels of your own, used beside the program's; {folders or 'none'} recorded.",
             button(
@@ -111,6 +118,13 @@ def setting_rows(parts: SettingsParts) -> Sequence[Setting]:
             button("Reset layout", parts.window.actions_of[CommandId.RESET_LAYOUT].trigger),
         ),
     )
+
+
+def _following(action: QAction, name: str) -> QCheckBox:
+    """A switch of what has an action too, whose state it always shows."""
+    box = switch(name, action.isChecked(), action.setChecked)
+    action.toggled.connect(box.setChecked)
+    return box
 
 
 def _clear_recent(parts: SettingsParts) -> None:

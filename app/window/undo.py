@@ -19,9 +19,10 @@ class Step:
 
 
 class UndoSteps(QObject):
-    """What was done, and what was taken back. A step that could not be taken is dropped."""
+    """What was done, and what was taken back. A step that could not be taken stays, to be tried again."""
 
     changed = Signal()
+    failed = Signal(str)  # one sentence; why it failed is said by what could not be done
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -69,10 +70,10 @@ class UndoSteps(QObject):
             self.changed.emit()
 
     def undo(self) -> None:
-        self._move(self._done, self._undone, lambda step: step.undo)
+        self._move(self._done, self._undone, lambda step: step.undo, "undone")
 
     def redo(self) -> None:
-        self._move(self._undone, self._done, lambda step: step.do)
+        self._move(self._undone, self._done, lambda step: step.do, "done again")
 
     def forget_session(self) -> None:
         """Another session is shown: its points have nothing to do with the steps there were."""
@@ -80,12 +81,16 @@ class UndoSteps(QObject):
             steps[:] = [step for step in steps if step.outlives]
         self.changed.emit()
 
-    def _move(self, source: list[Step], target: list[Step], act_of: Callable[[Step], Act]) -> None:
+    def _move(self, source: list[Step], target: list[Step], act_of: Callable[[Step], Act], done: str) -> None:
         if self._is_at_work or not source:
             return
-        step = source.pop()
+        step = source[-1]
         if self._alone(act_of(step)):
+            if step in source:  # else another session is shown by it, which its steps went with
+                source.remove(step)
             target.append(step)
+        else:
+            self.failed.emit(f"{step.text[:1].upper()}{step.text[1:]} was not {done}; the step stays.")
         self.changed.emit()
 
     def _alone(self, act: Act) -> bool:

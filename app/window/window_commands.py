@@ -7,6 +7,7 @@ from typing import Protocol
 
 from PySide6.QtCore import QObject
 
+from roofscope.app.presentation.compare.marks_text import why_no_pin
 from roofscope.app.presentation.formatting import counted_text
 from roofscope.app.window.background import Background
 from roofscope.app.window.commands import COMMAND_OF, CommandId, tool_tip
@@ -84,6 +85,7 @@ class WindowCommands(QObject):
         parts.panes.results.view.addActions([self._actions[command] for command in OF_A_POINT])
         parts.panes.chart.addAction(self._actions[CommandId.DELETE])
         self.steps.changed.connect(self._refresh)
+        self.steps.failed.connect(parts.window.say)
         parts.panes.cards.retry_asked.connect(self._try_paused_again)
         for signal in (parts.library.checks_changed, parts.panes.plan_bar.changed):
             signal.connect(lambda: self._settle(Topic.PLAN))
@@ -259,6 +261,11 @@ class WindowCommands(QObject):
         more = f", {rest} not: see Reason in the results" if rest else ""
         return f"Done: {measured} of {counted_text(len(new), 'point')} measured{more}."
 
+    def _why_no_pin(self, point: Point | None) -> str:
+        """A pin of before can always be taken back."""
+        is_pinned = point is not None and self._parts.model.mark(point.number).is_pinned
+        return "" if point is None or is_pinned else why_no_pin(point)
+
     def _why_no_trace(self, point: Point | None) -> str:
         devices = self._parts.panes.plan_bar.devices
         if point is None or not devices:
@@ -297,7 +304,7 @@ class WindowCommands(QObject):
             CommandId.STOP: "" if running else "No run is under way.",
             CommandId.PROBE: running or looking,
             CommandId.TRACE: running or unmeasured or self._why_no_trace(point),
-            CommandId.PIN: unmeasured,
+            CommandId.PIN: unselected or self._why_no_pin(point),
             CommandId.NOTE: unselected,
             CommandId.HIDE: unselected,
             CommandId.SHOW_HIDDEN: "" if parts.shown.filter.put_aside else "No point is hidden.",

@@ -170,7 +170,7 @@ class Baselines:
         workload, job_id = comparable(point), point.job.id
         if (workload, job_id) not in self._chosen:
             points = self._by_workload.get(workload, [])
-            here = {other.number for other in points} if self._pinned else set[int]()
+            here = {other.number for other in points if other.measured} if self._pinned else set[int]()
             pinned = next((number for number in self._pinned if number in here), None)
             self._chosen[workload, job_id] = baseline_of(point, points, self._provider, pinned)
         return self._chosen[workload, job_id]

@@ -67,6 +67,7 @@ def _planned_cells(point: Point) -> Cells:
         "sizes": workload.sizes,
         "regime": str(point.job.regime),
         "quality": str(point.job.quality),
+        "work_is_derived": work.is_derived,
         "flop_count": work.flop_count,
         "read_bytes": work.read_bytes,
         "write_bytes": work.write_bytes,

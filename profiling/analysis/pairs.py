@@ -151,6 +151,13 @@ def pair_of(session: Session, one: Point, other: Point) -> Pair:
     return _maker(session, session, repeats_of(session))(one, other, 1)
 
 
+def failures_of(session: Session, point: Point) -> tuple[Point, ...]:
+    """Tries at the same that gave no time: builds that failed, results that were wrong."""
+    setup = _key(point, uuid_of(session, point))
+    same = (p for p in session.points if isinstance(p.outcome, Failed))
+    return tuple(p for p in same if _key(p, uuid_of(session, p)) == setup)
+
+
 def is_same_measurement(one: Point, other: Point) -> bool:
     """As in a session and its copy."""
     return (one.recorded_at, one.outcome) == (other.recorded_at, other.outcome)

@@ -157,4 +157,5 @@ class PointRecord(Struct, frozen=True):
     runner_up_high: float | None
     runner_up_verdict: str | None  # slower, faster, not distinguishable, not known
     parameters: dict[str, Value]  # the declared constants that it was built with, defaults included
+    work_is_derived: bool  # FLOPs and bytes, from the reference; else a person stated them
     samples_s: tuple[float, ...]  # one a block; in JSON only

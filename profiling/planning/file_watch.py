@@ -5,14 +5,13 @@ containers, and four hundred files take a millisecond. Nothing of a folder is op
 can act; a form, which names its files, and those are read.
 """
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from roofscope.profiling.planning.kernel_files import CODE, FileFault, kernel_folders, names_in
-from roofscope.profiling.planning.one_file.form import FormFault, is_form, read_form
-from roofscope.profiling.planning.one_file.parts import files_of_form
+from roofscope.profiling.planning.one_file.form import is_form
+from roofscope.profiling.planning.one_file.known_files import KnownFiles, Stamp, stamp_of
 from roofscope.profiling.planning.source_hash import SHARED
 
 LOOK_S = 0.2  # between two looks
@@ -21,14 +20,6 @@ _REST_S = 0.1  # for which a file is as it is before it counts as whole
 # Editors empty a file before they write it, and some take the old one away before the new one has its name.
 _REST_OF_NONE_S = 0.5
 _MOST_WAIT_S = 2.0  # of whole files for one that is written without end
-
-
-class Stamp(NamedTuple):
-    """By which a file's content is known to be another one; an atomic replace is another ``inode``."""
-
-    modified_ns: int
-    size: int
-    inode: int
 
 
 Stamps = Mapping[Path, Stamp]
@@ -49,12 +40,16 @@ class Saved(NamedTuple):
         return Saved((self.written - later.gone) | later.written, (self.gone - later.written) | later.gone)
 
 
-def stamps_of(roots: Iterable[Path]) -> dict[Path, Stamp]:
-    """Of the code in every kernel's folder at the roots, of forms and what runs by them, of what we share."""
+def stamps_of(roots: Iterable[Path], known: KnownFiles | None = None) -> dict[Path, Stamp]:
+    """Of the code in every kernel's folder at the roots, of forms and what runs by them, of what we share.
+
+    ``known`` is kept by one who looks again and again, so that forms and their files are read once.
+    """
+    known = known or KnownFiles()
     found: dict[Path, Stamp] = {}
     roots = list(roots)
-    for path in (path for root in roots if is_form(root) for path in _files_of(root)):
-        if stamp := _stamp(path):
+    for path in (path for root in roots if is_form(root) for path in known.files_of(root)):
+        if stamp := stamp_of(path):
             found[path] = stamp
     folders = [folder for root in roots if not is_form(root) for folder in _folders(root)]
     for folder in (SHARED, *folders):
@@ -64,18 +59,9 @@ def stamps_of(roots: Iterable[Path]) -> dict[Path, Stamp]:
             continue  # it is gone, with its files
         for name in names:
             path = folder / name
-            if path.suffix in CODE and (stamp := _stamp(path)):
+            if path.suffix in CODE and (stamp := stamp_of(path)):
                 found[path] = stamp
     return found
-
-
-def _files_of(form: Path) -> list[Path]:
-    """The form and the files that run by it, as it says now."""
-    try:
-        said = read_form(form)
-        return [form, *files_of_form(form, said)]
-    except (FormFault, ValueError):  # while it is edited
-        return [form]
 
 
 def _folders(root: Path) -> list[Path]:
@@ -83,14 +69,6 @@ def _folders(root: Path) -> list[Path]:
         return kernel_folders(root)
     except FileFault:
         return []
-
-
-def _stamp(path: Path) -> Stamp | None:
-    try:
-        status = os.stat(path)  # noqa: PTH116 - four hundred of them, five times a second
-    except (OSError, ValueError):
-        return None
-    return Stamp(status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 class FileWatch:

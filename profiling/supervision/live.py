@@ -11,6 +11,7 @@ from roofscope.profiling.devices.device import Device
 from roofscope.profiling.paths import rescue_folders
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.planning.file_watch import LOOK_S, LOOK_SOON_S, FileWatch, Stamps, stamps_of
+from roofscope.profiling.planning.one_file.known_files import KnownFiles
 from roofscope.profiling.planning.plan import Job, next_job_number
 from roofscope.profiling.planning.revision import revision_labels
 from roofscope.profiling.planning.source_hash import SHARED
@@ -97,6 +98,7 @@ class _Live:
         self._recorder, self._watch, self._say = recorder, watch, say
         self._look_again, self._wants, self._folders = look_again, wants, folders
         self._files = FileWatch(_watched(folders, stamps))
+        self._known_files = KnownFiles()
         self._edits = LiveEdits(catalog)
         self._next_look = 0.0
         self._busy = ""
@@ -160,7 +162,7 @@ class _Live:
         now = time.monotonic()
         if now < self._next_look:
             return None
-        saved = self._files.look(stamps_of(self._folders), now)
+        saved = self._files.look(stamps_of(self._folders, self._known_files), now)
         self._next_look = now + (LOOK_SOON_S if self._files.is_waiting else LOOK_S)
         if not saved.paths:
             return None

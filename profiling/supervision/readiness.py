@@ -1,12 +1,12 @@
 """Whether devices may be measured on now; asked before a worker is started, which takes seconds."""
 
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
 from roofscope.profiling.devices.device import Device
-from roofscope.profiling.devices.sharing import Sharing, sharing_of
+from roofscope.profiling.devices.sharing import sharing_of
 
 
 class Refusal(Struct, frozen=True):
@@ -49,11 +49,6 @@ def lock_refusal(device: Device) -> Refusal | None:
     except OSError as error:
         return Refusal(str(error), is_busy=False)
     return Refusal(reason) if reason else None
-
-
-def sharing_beside(device: Device, own: Collection[int]) -> Sharing:
-    """As ``sharing_of``, with our own processes known."""
-    return sharing_of(device, own)
 
 
 def named(device: Device) -> str:

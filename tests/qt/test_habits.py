@@ -21,7 +21,7 @@ from roofscope.profiling.paths import UserPaths
 from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.results.outcome import Failed, Measured
-from roofscope.profiling.results.session_reader import load
+from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.tests.qt.conftest import OpenWindow, write_session
 from roofscope.tests.qt.test_runs import card_of, press, tick_only, until_idle
 from roofscope.tests.sessions import DEVICE
@@ -282,6 +282,34 @@ def test_a_pin_is_undone(open_window: OpenWindow, session_file: Path) -> None:
     assert not application.model.mark(number).is_pinned
     press(application, CommandId.REDO)
     assert application.model.mark(number).is_pinned
+    assert load(session_file).marks[number].is_pinned
+
+
+def test_an_undo_that_cannot_be_written_stays_and_is_said(
+    open_window: OpenWindow, session_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    application = open_window(session_file)
+    number = next(point.number for point in application.model.session.points if point.measured)
+    application.selection.select(number)
+    press(application, CommandId.PIN)
+    undo, keeper = application.window.actions_of[CommandId.UNDO], application.controller.keeper
+
+    def full(_: object) -> str:
+        raise SessionError("The disk is full.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(keeper, "keep_marks", full)
+        undo.trigger()
+    assert application.model.mark(number).is_pinned
+    assert application.window.said == "Pin was not undone; the step stays."
+    assert undo.text() == "&Undo pin"
+    undo.trigger()
+    assert not application.model.mark(number).is_pinned
+    with monkeypatch.context() as patched:
+        patched.setattr(keeper, "keep_marks", full)
+        press(application, CommandId.REDO)
+    assert application.window.said == "Pin was not done again; the step stays."
+    press(application, CommandId.REDO)
     assert load(session_file).marks[number].is_pinned
 
 

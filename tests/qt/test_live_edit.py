@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QCheckBox, QToolButton
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.source.failing_line import failing_line
@@ -15,12 +15,14 @@ from roofscope.app.window.application import Application
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.settings import Settings
 from roofscope.profiling.paths import UserPaths
+from roofscope.profiling.planning.file_watch import Saved
 from roofscope.profiling.planning.survey import survey
 from roofscope.profiling.planning.trust import Trust
 from roofscope.profiling.results.outcome import Cancelled, Failed
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.qt.conftest import OpenWindow, marker_of
+from roofscope.tests.qt.test_reach import dialog_of
 from roofscope.tests.qt.test_runs import press, tick_only, until_idle
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
@@ -128,6 +130,45 @@ def test_a_half_written_file_is_measured_when_it_is_whole(live: Live):
     point = live.until_points(5)
     assert point.measured
     assert point.measured.time.median_s == pytest.approx(5e-3)
+
+
+def test_a_half_written_file_that_rests_costs_no_point_and_the_whole_one_is_measured(live: Live):
+    """As of an editor that writes in parts over a slow disk: nobody can know that more is to come."""
+    old = next(one for one in live.points if one.implementation.stem == "triton_a")
+    with (live.toy / "triton_a.py").open("w") as file:
+        file.write("def run(x):\n    BROKEN")
+        file.flush()
+        half = live.until_points(5)
+        assert isinstance(half.outcome, Failed)
+        live.qtbot.waitUntil(lambda: live.application.panes.chart.scene.point(old.number) is not None)
+        file.seek(0)
+        file.truncate()
+        file.write(VERSION.format(time="5e-3"))
+    whole = live.until_points(6)
+    assert whole.measured
+    assert whole.measured.time.median_s == pytest.approx(5e-3)
+
+
+def test_of_twenty_saves_in_a_second_the_last_one_is_what_stays(live: Live, qtbot: QtBot):
+    worker = live.application.link.worker_pid
+    for number in range(20):
+        part = live.toy / f".triton_a.{number}"
+        part.write_text(VERSION.format(time=f"{number + 1}e-4"))
+        part.replace(live.toy / "triton_a.py")
+        qtbot.wait(50)
+    live.save(time="7e-3")
+    qtbot.waitUntil(lambda: bool(live.points[-1].measured) and live.points[-1].measured.time.median_s > 6e-3)
+    until_idle(live.application, qtbot)
+    kernel = live.application.library.catalog.kernel("toy")
+    assert kernel
+    assert live.points[-1].implementation == kernel.implementation("triton_a")
+    new = live.points[4:]
+    assert {one.implementation.stem for one in new} == {"triton_a"}
+    assert all(one.measured or isinstance(one.outcome, Cancelled) for one in new)
+    assert len({one.implementation.source_hash for one in new if one.measured}) == len(
+        [one for one in new if one.measured]
+    )
+    assert live.application.link.worker_pid == worker
 
 
 def test_a_deleted_file_keeps_its_point_and_one_that_comes_back_is_measured(live: Live):
@@ -238,6 +279,46 @@ def test_a_second_save_supersedes_the_run_of_the_first(open_window: OpenWindow, 
     assert live.application.link.worker_pid == pid
 
 
+def save_before_it_is_read(live: Live, count: int) -> None:
+    """As often, a version is saved while the worker still has to read what was saved before it.
+
+    No look sees it, so that it is the worker that finds other files than the window knows.
+    """
+    looks, left = live.application.live_edit._looks, [count]
+
+    def again(_: object) -> None:
+        if left[0]:
+            left[0] -= 1
+            live.save("triton_a.py", time=f"{1 + left[0]}e-3")
+
+    live.application.controller.catalog_changed.connect(again)
+    live.save("reference.py", REFERENCE + "# 1\n")
+    looks.blockSignals(True)
+    live.application.live_edit._take_saved(Saved(frozenset({live.toy / "reference.py"})))
+
+
+def test_what_the_first_save_had_not_measured_is_measured_when_a_second_one_comes_before_it_is_read(
+    live: Live,
+):
+    save_before_it_is_read(live, 1)
+    live.until_points(7)
+    assert {one.implementation.stem for one in live.points[-3:]} == {"eager", "triton_a", "triton_b"}
+    assert len({one.job.id for one in live.points[-3:]}) == 1
+    newest = next(one for one in live.points[-3:] if one.implementation.stem == "triton_a")
+    assert newest.measured
+    assert newest.measured.time.median_s == pytest.approx(1e-3)
+    assert not [text for text in live.application.panes.cards.notice_texts if "differ" in text]
+
+
+def test_files_that_are_never_read_as_they_are_here_are_said_and_not_tried_for_ever(live: Live):
+    save_before_it_is_read(live, 20)
+    live.qtbot.waitUntil(
+        lambda: any("differ from those here" in text for text in live.application.panes.cards.notice_texts)
+    )
+    until_idle(live.application, live.qtbot)
+    assert len(live.points) == 4
+
+
 def test_a_save_during_a_run_of_the_plan_waits_for_its_end(
     open_window: OpenWindow, qtbot: QtBot, toy: Path, paths: UserPaths
 ):
@@ -290,6 +371,28 @@ def test_the_switch_is_off_at_first_is_remembered_and_shows_in_the_plan_bar(
     again = open_window()
     assert again.live_edit.is_on
     qtbot.waitUntil(lambda: again.live_edit.is_watching)
+
+
+def test_the_settings_switch_it_and_the_button_says_that_nothing_is_watched(
+    open_window: OpenWindow, paths: UserPaths
+):
+    application = open_window()
+    action = application.window.actions_of[CommandId.LIVE]
+    [button] = [
+        one for one in application.panes.plan_bar.findChildren(QToolButton) if one.text() == "On save"
+    ]
+    assert "Now off: files are not watched" in button.toolTip()
+    application.window.actions_of[CommandId.SETTINGS].trigger()
+    dialog = dialog_of(application)
+    [box] = [one for one in dialog.findChildren(QCheckBox) if one.accessibleName() == "Measure when saved"]
+    assert not box.isChecked()
+    QTest.mouseClick(box, Qt.MouseButton.LeftButton)
+    assert application.live_edit.is_on
+    assert "Now on: files are watched" in button.toolTip()
+    assert Settings(paths.settings).habits.measures_on_save
+    action.trigger()
+    assert not box.isChecked()
+    dialog.close()
 
 
 def test_a_folder_that_is_no_longer_trusted_is_not_run_because_a_file_of_it_changed(

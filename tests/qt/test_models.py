@@ -7,14 +7,22 @@ from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.point_columns import COLUMNS
+from roofscope.app.presentation.point_row import point_rows
 from roofscope.app.presentation.view_filter import ViewFilter
+from roofscope.app.presentation.why_limits import short_name
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.tables.library_model import LibraryModel, LibraryRole
 from roofscope.app.window.tables.point_table import PointRole, PointTable
+from roofscope.app.window.tables.row_store import RowStore
+from roofscope.profiling.analysis.advice.case import Cases
+from roofscope.profiling.analysis.advice.rules import advise
+from roofscope.profiling.analysis.verdict import VerdictKind
+from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.plan import TOUR, by_default
 from roofscope.profiling.planning.spec import Dtype, Implementation, Provider
 from roofscope.profiling.results.session import TraceInfo
+from roofscope.profiling.results.session_reader import load
 from roofscope.tests.sessions import make_session
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
@@ -361,3 +369,60 @@ def test_a_root_has_no_parent(library: LibraryModel):
 )
 def test_an_implementation_has_a_name_for_people(provider: Provider, variant: str, label: str) -> None:
     assert Implementation("softmax", provider, variant, "hash").label == label
+
+
+def test_what_limits_a_point_is_what_the_sentences_name_and_a_search_finds_it() -> None:
+    """Of some no roof is near, and no evidence of the verdict's says why; the advice's does."""
+    session = load(ASSETS / "sessions" / "h200-tour.roofscope")
+    cases = Cases(session)
+    store = RowStore(session)
+    column = next(one for one in COLUMNS if one.title == "Limited by")
+    shown = {index: column.text(store.row(index)) for index in range(len(store))}
+    unknown = [
+        index
+        for index in shown
+        if store.points[index].measured and store.verdict(index).kind is VerdictKind.UNKNOWN
+    ]
+    named = [index for index in unknown if shown[index] != VerdictKind.UNKNOWN]
+    assert named
+    for index in named:
+        case = cases.of(store.points[index])
+        assert case
+        limiter = advise(case).limiter
+        assert limiter
+        assert shown[index] == short_name(limiter)
+    rows = {row.point.number: row.limited_by for row in point_rows(session, Provider.EAGER)}
+    assert {store.points[index].number: text for index, text in shown.items()} == rows
+    word = shown[named[0]].split()[0]
+    found = store.kept(ViewFilter(text=word))
+    assert found[named[0]]
+
+
+def test_a_point_of_another_type_may_explain_one_that_was_shown_before() -> None:
+    session = load(ASSETS / "sessions" / "h200-tour.roofscope")
+    whole = RowStore(session)
+    found = next(
+        index
+        for index in range(len(whole))
+        if whole.points[index].measured
+        and whole.verdict(index).kind is VerdictKind.UNKNOWN
+        and whole.row(index).limited_by == "instructions"  # its time beside that in another type says so
+    )
+    point = whole.points[found]
+    others = [
+        one
+        for one in session.points
+        if one.implementation == point.implementation
+        and one.job.workload.size_label == point.job.workload.size_label
+        and one.job.workload.dtype is not point.job.workload.dtype
+    ]
+    session.points = tuple(one for one in session.points if one not in others)
+    store = RowStore(session)
+    index = store.index_of(point.number)
+    assert index is not None
+    before = store.row(index).limited_by
+    session.points = (*session.points, *others)
+    for one in others:
+        store.add(one)
+    assert before != "instructions"
+    assert store.row(index).limited_by == "instructions"

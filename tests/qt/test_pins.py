@@ -53,6 +53,19 @@ def test_several_pins_are_kept_in_the_session_and_the_first_is_the_baseline(
     assert application.table.pinned == second.number
 
 
+def test_a_point_without_a_time_is_not_pinned_as_on_the_command_line(
+    open_window: OpenWindow, session_file: Path
+) -> None:
+    application = open_window(session_file)
+    point = next(point for point in application.model.session.points if not point.measured)
+    trigger(application, point, CommandId.PIN)
+    assert not application.window.actions_of[CommandId.PIN].isEnabled()
+    assert "has no time to compare others with" in application.commands.why_not(CommandId.PIN)
+    assert not application.controller.mark(point.number, Mark(pinned_at="2026-01-02T03:04:05+00:00"))
+    assert load(session_file).marks == {}
+    assert application.controller.mark(point.number, Mark(note="why?"))
+
+
 def test_a_note_and_tags_are_written_found_and_kept(
     open_window: OpenWindow, session_file: Path, qtbot: QtBot
 ) -> None:

@@ -25,6 +25,7 @@ from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.supervision import supervisor, wait
 from roofscope.tests.qt.conftest import FakeDevices, OpenWindow, marker_of
 from roofscope.tests.sessions import CEILINGS, DEVICE, ENVIRONMENT, make_session
+from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 
 def tick_only(application: Application, *names: str) -> int:
@@ -277,6 +278,31 @@ def test_a_worker_that_does_not_start_can_be_restarted(open_window: OpenWindow, 
     assert application.controller.is_running
     until_idle(application, qtbot)
     assert application.table.rowCount() > 0
+
+
+def test_a_restart_measures_the_files_as_they_are_by_then(
+    open_window: OpenWindow, qtbot: QtBot, tmp_path: Path
+):
+    toy = add_toy(tmp_path / "mine", "toy", REFERENCE)
+    (toy / "triton_a.py").write_text("def run(x): ...\n")
+    application = open_window(mode="mute", kernel_roots=(toy.parent,))
+    qtbot.waitUntil(lambda: "toy" in {kernel.spec.name for kernel in application.library.kernels})
+    tick_only(application, "toy")
+    application.panes.plan_bar.presets["small"].click()
+    press(application, CommandId.RUN)
+    until_idle(application, qtbot)
+    spec = (toy / "spec.py").read_text()
+    (toy / "spec.py").write_text(spec.replace('WorkFormula("n"', 'WorkFormula("7*n"'))
+    (toy / "triton_a.py").unlink()
+    application.link._target = type(application.link._target)("quick")
+    application.controller.restart()
+    until_idle(application, qtbot)
+    points = application.model.session.points
+    assert points
+    assert "triton_a" not in {point.implementation.stem for point in points}
+    assert {point.job.work.flop_count for point in points} == {7 * points[0].job.workload.sizes["n"]}
+    texts = application.panes.cards.notice_texts
+    assert any("toy/triton_a is no longer among the kernels." in text for text in texts)
 
 
 def test_a_program_that_is_not_there_gives_a_card(open_window: OpenWindow, qtbot: QtBot):

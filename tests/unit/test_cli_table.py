@@ -118,7 +118,7 @@ def cells_of(name: str) -> list[dict[str, str]]:
                     "95 % CI": spread_text(time.median_s, time.bounds_s, len(time.samples_s)),
                     "speed-up": speed_up_short_text(speed_up) if speed_up else MISSING,
                     "of roof": percent_text(verdict(point, session).fraction_of_roof),
-                    "limited by": limited_by_text(case) if (case := cases.of(point)) else "",
+                    "limited by": limited_by_text(point, verdict(point, session), cases),
                     "bandwidth": bandwidth_text(point.achieved_bandwidth),
                     "rate": flop_rate_text(point.achieved_flop_rate or None),
                     "error": error_text(point.measured.verification.relative_error),

@@ -439,6 +439,28 @@ def test_the_document_has_every_pair(tmp_path: Path) -> None:
     assert document["b"]["session"] == str(TOUR)
 
 
+def test_the_history_says_which_edits_gave_no_time(session: Session) -> None:
+    point = measured(session)[0]
+    broken = replace(
+        point,
+        number=1000,
+        recorded_at="2026-03-01T00:00:00.000+00:00",
+        implementation=replace(point.implementation, source_hash="cccc" * 16),
+        outcome=Failed(FailureKind.BUILD_ERROR, Stage.BUILD, "a.cu does not compile."),
+    )
+    session.points = (*session.points, broken)
+    table = history_table(session, point)
+    assert len(table.rows) == 1
+    assert "No time at 2026-03-01 00:00 (ccccccc): build error; a.cu does not compile." in table.notes
+    only = history_table(make_only(session, broken), broken)
+    assert [note for note in only.notes if note.startswith("No time at")]
+
+
+def make_only(session: Session, point: Point) -> Session:
+    session.points = (point,)
+    return session
+
+
 def test_pins_and_history_of_one_session_are_printed(tmp_path: Path) -> None:
     path = tmp_path / "a.roofscope"
     path.write_bytes(TOUR.read_bytes())

@@ -6,12 +6,15 @@ import json
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from roofscope import __version__
 from roofscope.app.cli.export import export_session
+from roofscope.app.cli.table import table_lines
+from roofscope.app.presentation.report.page import report_html
 from roofscope.profiling.analysis.export import SessionDocument, csv_report, json_report
 from roofscope.profiling.analysis.flatten import point_records
-from roofscope.profiling.analysis.frame import COLUMNS
+from roofscope.profiling.analysis.frame import COLUMNS, make_frame
 from roofscope.profiling.analysis.verdict import verdict
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.spec import Provider
@@ -186,3 +189,26 @@ def test_the_largest_difference_is_exported_with_its_place() -> None:
     assert record.worst_part_share == 0.031
     row = next(one for one in rows() if one["number"] == str(found.number))
     assert (row["max_error_index"], row["unverified"], row["domain"]) == ("17, 3", "", "")
+
+
+def test_derived_work_is_marked_in_exports_frames_the_report_and_show() -> None:
+    session = make_session(full=True)
+    kernel = next(point.job.workload.kernel for point in session.points if point.measured)
+    session.points = tuple(with_derived_work(point, kernel) for point in session.points)
+    said = f"Derived from the reference, not stated by a person: FLOPs and bytes of {kernel}."
+    for row in csv.DictReader(io.StringIO(csv_report(session))):
+        assert row["work_is_derived"] == str(row["kernel"] == kernel)
+    for record in json.loads(json_report(session))["points"]:
+        assert record["work_is_derived"] is (record["kernel"] == kernel)
+    frame = make_frame([session])
+    assert set(frame.loc[frame["work_is_derived"], "kernel"]) == {kernel}
+    assert said in report_html(session)
+    assert said in "\n".join(line.plain for line in table_lines(session, 200))
+    assert "Derived from" not in "\n".join(line.plain for line in table_lines(SESSION, 200))
+    assert "Derived from" not in report_html(SESSION)
+
+
+def with_derived_work(point: Point, kernel: str) -> Point:
+    if point.job.workload.kernel != kernel:
+        return point
+    return replace(point, job=replace(point.job, work=replace(point.job.work, is_derived=True)))

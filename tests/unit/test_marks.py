@@ -13,11 +13,13 @@ from typer.testing import CliRunner
 from roofscope.app.cli.commands import cli
 from roofscope.app.presentation.compare.marks_text import mark_lines, workload_name
 from roofscope.app.presentation.report.content import judged_rows, result_rows
+from roofscope.profiling.analysis.comparison import Baselines, comparable
 from roofscope.profiling.analysis.export import csv_report, json_report
 from roofscope.profiling.analysis.flatten import point_records
 from roofscope.profiling.analysis.frame import make_frame
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.marks import MOST_NOTE, Mark, pins_of, tags_of, why_unfit, with_mark
+from roofscope.profiling.results.session import timestamp
 from roofscope.profiling.results.session_file import save_whole
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_schema import FORMAT_VERSION
@@ -233,6 +235,27 @@ def test_what_cannot_be_pinned_is_said(path: Path, words: tuple[str, ...], sente
     assert load(path).marks == {}
 
 
+def test_a_point_without_a_time_takes_notes_and_no_pin(path: Path) -> None:
+    session = load(path)
+    failed = next(
+        point
+        for point in session.points
+        if not point.measured
+        and any(one.measured and comparable(one) == comparable(point) for one in session.points)
+    )
+    code, output = run("pin", path, failed.number)
+    assert (code, load(path).marks) == (2, {})
+    assert f"Point {failed.number} has no time to compare others with" in output
+    assert run("pin", path, failed.number, "--note", "why?", "--no-pin")[0] == 0
+    # One of a session from before is no baseline, hides none, and can be taken back.
+    other = next(p for p in session.points if p.measured and comparable(p) == comparable(failed))
+    add_marks(path, (failed.number, Mark(pinned_at=AT)), (other.number, Mark(pinned_at=timestamp())))
+    found = Baselines(load(path).points, pinned=pins_of(load(path).marks)).of(other)
+    assert found
+    assert found.number == other.number
+    assert run("pin", path, failed.number, "--remove")[0] == 0
+
+
 def test_hostile_notes_are_printed_as_text(path: Path) -> None:
     add_marks(path, (1, Mark(note="\x1b[31mred\x1b[0m")))
     assert "\x1b" not in run("pin", path)[1]
@@ -272,3 +295,15 @@ def test_a_session_of_which_every_point_is_deleted_opens(path: Path) -> None:
     assert len(session.deleted) == len(points)
     assert run("delete", path, "--bring-back")[0] == 0
     assert load(path).points == points
+
+
+@pytest.mark.parametrize(
+    "words", [("pin", 1, "--note", "x", "--no-pin"), ("delete", 1), ("delete", "--bring-back")]
+)
+def test_a_session_that_came_with_the_program_stays_as_it_is(words: tuple[object, ...]) -> None:
+    shipped = ASSETS / "sessions" / "h200-gelu.roofscope"
+    before = shipped.read_bytes()
+    code, output = run(words[0], shipped, *words[1:])
+    assert code == 2
+    assert "came with the program and stays as it is; copy it" in " ".join(output.split())
+    assert shipped.read_bytes() == before

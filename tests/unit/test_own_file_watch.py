@@ -1,5 +1,6 @@
 """A user's own file under a watch: what is looked at, what a save concerns, and what is refused."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ from roofscope.app.cli.watch import why_not_trusted
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.edits import EditedKernels
 from roofscope.profiling.planning.file_watch import Saved, stamps_of
+from roofscope.profiling.planning.one_file import known_files
 from roofscope.profiling.planning.one_file.complete import keep
-from roofscope.profiling.planning.one_file.form import Form
+from roofscope.profiling.planning.one_file.form import Form, read_form
+from roofscope.profiling.planning.one_file.known_files import KnownFiles
 
 FORM = Form(
     file="add.py",
@@ -42,6 +45,54 @@ def test_a_form_its_file_and_what_that_imports_are_looked_at_and_nothing_else(fo
     assert found == {"add.roofscope.py", "add.py", "sizes.py"}
     form.write_text("FILE = (")  # while it is edited
     assert form in stamps_of([form])
+
+
+def test_files_at_rest_are_read_once_and_again_when_something_changes(
+    form: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, reads = form.parent, list[Path]()
+
+    def counted(path: Path) -> Form:
+        reads.append(path)
+        return read_form(path)
+
+    def at_rest() -> None:
+        for path in (*folder.iterdir(), folder):
+            os.utime(path, (1e9, 1e9))
+
+    def names(known: KnownFiles) -> set[str]:
+        return {path.name for path in stamps_of([form], known) if path.parent == folder}
+
+    monkeypatch.setattr(known_files, "read_form", counted)
+    known = KnownFiles()
+    names(known)
+    names(known)
+    assert len(reads) == 2  # it was written a moment ago: a save within the disk's tick has the same time
+    at_rest()
+    names(known)
+    for _ in range(5):
+        assert names(known) == {"add.roofscope.py", "add.py", "sizes.py"}
+    assert len(reads) == 3
+    (folder / "sizes.py").write_text("import more\n")  # which is not there yet
+    assert names(known) == {"add.roofscope.py", "add.py", "sizes.py"}
+    at_rest()
+    names(known)
+    read = len(reads)
+    (folder / "more.py").write_text("")
+    assert names(known) == {"add.roofscope.py", "add.py", "sizes.py", "more.py"}
+    assert len(reads) == read + 1
+
+
+def test_a_package_whose_folder_was_there_is_followed_when_its_module_comes(form: Path) -> None:
+    package = form.parent / "pack"
+    package.mkdir()
+    (form.parent / "add.py").write_text("from pack.inner import BLOCK\n\n\ndef add(x, y): ...\n")
+    for path in (*form.parent.iterdir(), form.parent):
+        os.utime(path, (1e9, 1e9))
+    known = KnownFiles()
+    stamps_of([form], known)
+    (package / "inner.py").write_text("BLOCK = 1\n")
+    assert package / "inner.py" in stamps_of([form], known)
 
 
 @pytest.mark.parametrize("name", ["add.py", "sizes.py"])

@@ -292,6 +292,46 @@ def test_functions_of_tensors_come_before_the_kernels_that_they_launch() -> None
     assert [parameter.is_tensor for parameter in offer.parameters] == [True, True, False]
 
 
+_LONG = 1 << 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/* " * (_LONG // 3),
+        "__global__ void f(" * (_LONG // 18),
+        "__global__ __launch_bounds__(" * (_LONG // 29),
+        "static " * (_LONG // 7) + "__global__ void f(int* x) {",
+        "__global__ void f(int* x) {" * (_LONG // 27),
+        "void f(torch::Tensor x, " * (_LONG // 24),
+        "void f(torch::Tensor x) {" * (_LONG // 25) + "}" * (_LONG // 25),
+        "std::tuple<Tensor,Tensor" * (_LONG // 24),
+        "template <typename T> " * (_LONG // 22),
+        "__global__ void f(int " + "a " * (_LONG // 2) + ") {}",
+        "\"'" * (_LONG // 2),
+    ],
+    ids=range(11),
+)
+def test_a_file_that_is_not_trusted_yet_is_read_in_as_many_steps_as_it_is_long(text: str) -> None:
+    """Where an end is looked for from each beginning, this test hangs."""
+    assert len(cpp_offers(text)) <= 200
+
+
+def test_an_unclosed_comment_hides_what_follows_it() -> None:
+    source = "__global__ void a(int* x) {}\n/* __global__ void b(int* x) {}\n__global__ void c(int* x) {}\n"
+    assert [offer.name for offer in cpp_offers(source)] == ["a"]
+
+
+def test_a_template_and_what_stands_before_a_kernel_are_read() -> None:
+    source = (
+        "template <class T>\n"
+        "static inline __global__ void k(T* x, int n) { if (n > 0) { x[0] = 1; } } // end\n"
+    )
+    (offer,) = cpp_offers(source)
+    assert (offer.name, offer.template, offer.line) == ("k", "T", 2)
+    assert offer.body == "{ if (n > 0) { x[0] = 1; } "
+
+
 # The form
 
 

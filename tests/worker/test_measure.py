@@ -1,6 +1,7 @@
 """roofscope.measure and compare with a real worker on the CPU."""
 
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,13 @@ import pytest
 import torch
 
 import roofscope
+from roofscope.app.notebook import workspace
 from roofscope.app.notebook.measuring import MeasureError, compare, measure
 from roofscope.app.notebook.result import NotMeasured
+from roofscope.profiling.planning.derivation import Derivation, DeriveError, Question
 from roofscope.profiling.results import session_reader
 from roofscope.profiling.results.outcome import Failed, FailureKind
+from roofscope.profiling.worker.derive.deriving import derivation, with_types_of_subject
 from roofscope.tests.children import python
 
 FACTOR = 2.0
@@ -50,6 +54,19 @@ def devices_without_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
 
 
+@pytest.fixture
+def derived_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work is derived in this process, which has torch; another one is started in the tests without this."""
+
+    def here(question: Question) -> Derivation:
+        try:
+            return with_types_of_subject(question, derivation(question, time.monotonic() + 60))
+        except Exception as error:
+            raise DeriveError(str(error)) from error
+
+    monkeypatch.setattr(workspace, "derive", here)
+
+
 X = torch.randn(64, 128)
 
 
@@ -63,6 +80,7 @@ def test_a_function_is_verified_and_timed(tmp_path: Path) -> None:
     assert result.point.job.work.is_derived
     assert result.point.label == "doubled / eager doubled"
     assert "65.5 kB, 8.19 kFLOP (derived)" in repr(result)
+    assert "; at these sizes, no others were tried" in repr(result)
     html = result._repr_html_()
     assert html.count("<svg") == 1
     assert "(derived)" in html
@@ -83,12 +101,14 @@ def test_a_crash_costs_a_result_and_not_the_program() -> None:
         _ = result.median_s
 
 
+@pytest.mark.usefixtures("derived_here")
 def test_a_wrong_function_says_where() -> None:
     result = measure(wrong, X, reference="x * 2", ceilings=False)
     assert isinstance(result.point.outcome, Failed)
     assert result.point.outcome.kind is FailureKind.WRONG_VALUES
 
 
+@pytest.mark.usefixtures("derived_here")
 def test_without_a_reference_float64_judges() -> None:
     result = measure(torch.nn.Linear(128, 16), X, ceilings=False)
     assert result.is_measured
@@ -97,12 +117,14 @@ def test_without_a_reference_float64_judges() -> None:
     assert result.flop_count == 2 * 64 * 128 * 16
 
 
+@pytest.mark.usefixtures("derived_here")
 def test_strides_and_indices_are_kept() -> None:
     rows = torch.tensor([5, 63, 5, 0])
     result = measure(looked_up, X.T, rows, ceilings=False, reference=looked_up)
     assert result.is_measured, repr(result)
 
 
+@pytest.mark.usefixtures("derived_here")
 def test_contents_are_kept_where_they_matter() -> None:
     threes = torch.full((64, 128), 3.0)
     assert not measure(only_right_on_its_contents, threes, reference="x * 2", ceilings=False).is_measured
@@ -110,6 +132,7 @@ def test_contents_are_kept_where_they_matter() -> None:
     assert kept.is_measured, repr(kept)
 
 
+@pytest.mark.usefixtures("derived_here")
 def test_two_functions_are_timed_in_turn() -> None:
     found = compare(doubled, added, X)
     assert found.speed_up.common_rounds > 0 or found.speed_up.ratio > 0
@@ -128,6 +151,8 @@ def test_two_functions_are_timed_in_turn() -> None:
         ((X.double(),), {}, "None of the tensors is of a type that a workload can have"),
         ((X,), {"device": "cuda:9"}, "There is no device 'cuda:9'"),
         ((X,), {"reference": "x @ y"}, "NameError: name 'y' is not defined"),
+        ((torch.empty(2**30, device="meta"),), {"contents": True}, r"hold 4\.00 GiB; .* at most 2\.00 GiB"),
+        ((torch.empty(16, device="meta"),), {"contents": True}, "x is a shape without contents"),
     ],
 )
 def test_what_cannot_be_measured_is_one_sentence(

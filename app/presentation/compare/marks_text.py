@@ -14,6 +14,13 @@ def workload_name(point: Point) -> str:
     return name if regime == "burst" else f"{name}, {regime}"
 
 
+def why_no_pin(point: Point) -> str:
+    """Why it cannot be pinned, as a sentence; "" where it can. A pin is a baseline, and so needs a time."""
+    if point.measured:
+        return ""
+    return f"Point {point.number} has no time to compare others with; give it a note or tags, without a pin."
+
+
 def mark_text(mark: Mark) -> str:
     """Tags and note in a line."""
     return one_line(" · ".join([*mark.tags, *([mark.note] if mark.note else [])]))
@@ -28,7 +35,8 @@ def mark_block(session: Session, point: Point) -> str:
     """What the user said of a point, a line each: that it is pinned, its tags, its note as it was written."""
     mark = session.marks.get(point.number, Mark())
     pins = pins_of(session.marks)
-    own = {one.number for one in session.points if comparable(one) == comparable(point)} if pins else set()
+    beside = [one for one in session.points if comparable(one) == comparable(point)] if pins else []
+    own = {one.number for one in beside if one.measured}
     is_first = next((number for number in pins if number in own), None) == point.number
     pinned = f"Pinned{': the baseline of its workload' if is_first else ''}" if mark.is_pinned else ""
     tags = one_line(f"Tags: {', '.join(mark.tags)}") if mark.tags else ""

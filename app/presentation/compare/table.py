@@ -24,11 +24,12 @@ from roofscope.app.presentation.formatting import (
     ratio_text,
     spread_time_text,
 )
-from roofscope.app.presentation.point_row import status_text
+from roofscope.app.presentation.point_row import reason_text, status_text
 from roofscope.profiling.analysis.pairs import (
     Change,
     Pair,
     Side,
+    failures_of,
     history_of,
     pairs_of_pins,
     pairs_of_sessions,
@@ -144,13 +145,21 @@ def history_table(session: Session, point: Point) -> ComparedTable:
         name = f"edit {edit} ({source[:_HASH]}), {date}"
         rows.append(_row(pair, name, how_text(pair)))
     name = one_line(f"{point.implementation.label}, {workload_name(point)}")
+    failed = tuple(map(_failed_text, failures_of(session, point)))
     notes = (
         f"{counted_text(len(edits), 'edit')} of {name}; A is the measurement before B.",
         *together(pairs),
         *apart(pairs),
     )
-    said = notes if pairs else (f"{name} has no time.",)
+    said = (*(notes if pairs else (f"{name} has no time.",)), *failed)
     return ComparedTable(f"History of {name}", tuple(rows), said, pairs)
+
+
+def _failed_text(point: Point) -> str:
+    """An edit that gave no time, which the table of times leaves out."""
+    source, date = point.implementation.source_hash[:_HASH], point.recorded_at[:16].replace("T", " ")
+    reason = reason_text(point).rstrip(".")
+    return one_line(f"No time at {date} ({source}): {status_text(point)}{f'; {reason}' if reason else ''}.")
 
 
 def ratio_cell(pair: Pair) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from roofscope.app.presentation.comparison import ACROSS_METHODS, ACROSS_METHODS_NOTE, speed_up_short_text
+from roofscope.app.presentation.derived_text import derived_text
 from roofscope.app.presentation.formatting import (
     MISSING,
     bandwidth_text,
@@ -221,13 +222,11 @@ def tunings_of(rows: Sequence[JudgedRow], titles: Mapping[int, str]) -> list[Tun
     return found
 
 
-def footnotes(rows: Sequence[ResultRow]) -> list[str]:
-    """What signs in the table mean."""
-    return (
-        [ACROSS_METHODS_NOTE]
-        if any(ACROSS_METHODS in cell.text for row in rows for cell in row.cells)
-        else []
-    )
+def footnotes(rows: Sequence[ResultRow], session: Session) -> list[str]:
+    """What signs in the table mean, and whose work was derived."""
+    is_across = any(ACROSS_METHODS in cell.text for row in rows for cell in row.cells)
+    derived = derived_text(point for point in session.points if point.measured)
+    return [*([ACROSS_METHODS_NOTE] if is_across else []), *([derived] if derived else [])]
 
 
 def count_text_of(session: Session) -> str:

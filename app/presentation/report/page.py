@@ -47,7 +47,7 @@ def report_html(session: Session) -> str:
             best=content.best_rows(judged, session),
             columns=content.COLUMNS,
             rows=rows,
-            footnotes=content.footnotes(rows),
+            footnotes=content.footnotes(rows, session),
             tunings=content.tunings_of(judged, titles),
             tried_columns=TRIED_COLUMNS,
             notes=content.notes_of(session, titles),

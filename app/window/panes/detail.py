@@ -63,8 +63,8 @@ class DetailPane(QWidget):
     ) -> None:
         """What a point is about.
 
-        ``recorded``: times of other machines, beside points that have none. ``of_sections``: by the title of a
-        group of facts, what leads to more of it.
+        ``recorded``: times of other machines, beside points that have none. ``of_sections``: by the title of
+        a group of facts, what leads to more of it.
         """
         super().__init__(parent)
         as_pane(self)

@@ -14,10 +14,12 @@ from roofscope.app.presentation.point_columns import COLUMNS, Key, RestsOn
 from roofscope.app.presentation.point_row import NOT_JUDGED, PointRow
 from roofscope.app.presentation.search_text import search_text
 from roofscope.app.presentation.view_filter import ViewFilter
+from roofscope.app.presentation.why import limited_by_text
 from roofscope.app.window.tables.search_texts import SearchTexts
 from roofscope.app.window.tables.sort_keys import SortKeys
+from roofscope.profiling.analysis.advice.case import Cases
 from roofscope.profiling.analysis.comparison import Baselines, BreakEven, Payback, SpeedUp, comparable
-from roofscope.profiling.analysis.verdict import Verdict, verdict
+from roofscope.profiling.analysis.verdict import Verdict, VerdictKind, verdict
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.session import Point, Session
@@ -50,6 +52,8 @@ class RowStore:
         self._verdicts: list[Verdict | None] = []
         self._ratios: list[tuple[SpeedUp | None, Payback] | None] = []
         self._rows: list[PointRow | None] = []
+        self._of_kernel: dict[str, list[int]] = {}  # indices: what limits a point shows beside other types
+        self._cases: dict[str, Cases] = {}  # by kernel
         self._unmade: set[int] = set()
         self._untold: list[int] = []  # rows judged since words were last looked for
         self._compared: dict[int, tuple[Baselines, BreakEven]] = {}  # of each group
@@ -74,6 +78,7 @@ class RowStore:
         """One more row; speed-ups of its workload are made again when they are asked for."""
         index = self._append(point)
         self.forget_ratios(self._group_of[index])
+        self._forget_limits(point.implementation.kernel)
         for column, keys in list(self._keys.items()):
             if COLUMNS[column].rests_on is RestsOn.CEILINGS:
                 del self._keys[column]
@@ -92,6 +97,7 @@ class RowStore:
         self._group_of.append(group)
         self.members[group].append(index)
         self._indices[point.number] = index
+        self._of_kernel.setdefault(point.implementation.kernel, []).append(index)
         self._verdicts.append(None)
         self._ratios.append(None)
         self._rows.append(None)
@@ -123,6 +129,8 @@ class RowStore:
             of_group = (index for index, one in enumerate(self._group_of) if one == group)
             self.members[group] = [index for index in of_group if index not in left_out]
             self.forget_ratios(group)
+        for kernel in {self.points[index].implementation.kernel for index in changed}:
+            self._forget_limits(kernel)
         if changed:  # of a row that was never made there is no key
             self._keys.clear()
         self._unmade -= left_out
@@ -139,6 +147,7 @@ class RowStore:
                 *ratios,
                 has_trace=self._has_trace(index),
                 mark=self._mark_of(point),
+                limited_by=self._limited_by(index),
             )
             self._ratios[index], self._rows[index] = ratios, made
             self._unmade.discard(index)
@@ -152,6 +161,14 @@ class RowStore:
             judged = self._verdicts[index] = verdict(self.points[index], self._session)
             self._untold.append(index)
         return judged
+
+    def _limited_by(self, index: int) -> str:
+        point = self.points[index]
+        kernel = point.implementation.kernel
+        if kernel not in self._cases:
+            there = (one for one in self._of_kernel[kernel] if one not in self._left_out)
+            self._cases[kernel] = Cases(self._session, [self.points[one] for one in there])
+        return limited_by_text(point, self.verdict(index), self._cases[kernel])
 
     def _compare(self, index: int) -> tuple[SpeedUp | None, Payback]:
         group = self._group_of[index]
@@ -184,7 +201,18 @@ class RowStore:
         self._unmade.update(self.members[group])
         self._forget_keys(RestsOn.OTHERS)
 
+    def _forget_limits(self, kernel: str) -> None:
+        """Another point of it may explain one that no roof does."""
+        self._cases.pop(kernel, None)
+        for index in self._of_kernel[kernel]:
+            judged = self._verdicts[index]
+            if judged and judged.kind is VerdictKind.UNKNOWN and index not in self._left_out:
+                self._rows[index] = None
+                self._unmade.add(index)
+                self._untold.append(index)
+
     def forget_verdicts(self) -> None:
+        self._cases.clear()
         self._verdicts = [None] * len(self)
         self._rows = [None] * len(self)
         self._unmade = set(range(len(self))) - self._left_out
@@ -313,7 +341,7 @@ class RowStore:
             pass
         for index in self._untold:
             if judged := self._verdicts[index]:
-                self.texts.judge(index, self.points[index], judged)
+                self.texts.judge(index, self.points[index], judged, self._limited_by(index))
         self._untold.clear()
         return self.texts
 

@@ -66,9 +66,9 @@ class SearchTexts:
         if index < self._count:
             self._codes[index, _MARK] = self._code(said_text(mark))
 
-    def judge(self, index: int, point: Point, judged: Verdict) -> None:
+    def judge(self, index: int, point: Point, judged: Verdict, limited_by: str = "") -> None:
         """What the ceilings say of a row."""
-        row = PointRow(point, judged, None)
+        row = PointRow(point, judged, None, limited_by=limited_by)
         words = " ".join([judged.kind, *(column.text(row) for column in _JUDGED_WORDS)])
         self._codes[index, _VERDICT] = self._code(words)
 

@@ -71,6 +71,18 @@ def keep(form: Form, path: Path) -> None:
         ) from error
 
 
+def derive_again(path: Path, form: Form) -> Form:
+    """A form of before with its work derived once more, which says what of; its outputs keep their names.
+
+    The files must be ones that may run. Raises FormFault, also where its user has edited the form.
+    """
+    made = complete(Draft(form, tuple(form.outputs), ""), path.parent)
+    if not made.is_fixed:  # else its work holds at its own sizes only
+        made = replace(made, odd_sizes=form.odd_sizes, domain=form.domain)
+    keep(made, path)
+    return made
+
+
 def path_for(source: Path, names: tuple[str, ...]) -> Path:
     """The form of a file, or of another of its functions: the first has the plain name."""
     plain = form_path(source)

@@ -1,29 +1,45 @@
 """The kernels and functions of a CUDA or C++ file that can be measured, by its text alone."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import islice
 
 from roofscope.profiling.planning.one_file.offers import Kind, Offer, Parameter
 
-_COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
+# A comment that nothing closes goes to the end: looking for its end from each of many hardly ends.
+_COMMENT_OR_STRING = re.compile(
+    r'//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL
+)
 _NAME = r"[A-Za-z_]\w*"
-_BARE = re.compile(
-    rf"(?:template\s*<\s*(?:typename|class)\s+({_NAME})\s*>\s*)?"
-    rf"(?:extern\s*\"\s*\"\s*)?(?:static\s+|inline\s+)*__global__\s+(?:static\s+)?(?:__launch_bounds__\s*\([^)]*\)\s*)?"
+_GLOBAL = re.compile(r"__global__\b")
+_BEFORE = re.compile(
+    rf"template\s*<\s*(?:typename|class)\s+({_NAME})\s*>\s*"
+    r"(?:extern\s*\"\s*\"\s*)?(?:static\s+|inline\s+)*\Z"
+)
+_AFTER = re.compile(
+    r"\s+(?:static\s+)?(?:__launch_bounds__\s*\([^)]*\)\s*)?"
     rf"void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?({_NAME})\s*\("
 )
 _TENSOR = r"(?:torch|at)::Tensor"
 _EXTENSION = re.compile(
-    rf"(?<![\w:<,(])({_TENSOR}|std::vector<\s*{_TENSOR}\s*>|std::tuple<[\w:<>,\s]*Tensor[\w:<>,\s]*>|void)\s+({_NAME})\s*\("
+    rf"(?<![\w:<,(])({_TENSOR}|std::vector<\s*{_TENSOR}\s*>|std::tuple<[\w:<>,\s]{{0,300}}>|void)\s+({_NAME})\s*\("
 )
+_BODY = re.compile(r"\s*(?:const\s*)?\{")
+_DECLARED = re.compile(rf"({_NAME})\s*(\[\s*\w*\s*\])?\s*$")
+
+# A file is read before its user has said that it may run: none may take more than its size in steps.
+_MOST_BEFORE, _MOST_AFTER = 300, 1000  # characters about a __global__
+_MOST_SIGNATURE = 4000
+_MOST_NAME = 300
+_MOST_BODY = 100_000
+_MOST_OFFERS = 200
 
 
 def cpp_offers(source: str) -> tuple[Offer, ...]:
     """Functions that take tensors; where there are none, the kernels themselves."""
-    text = without_comments(source)
-    extensions = [*_extensions(text)]
-    kernels = [*_kernels(text)]
-    return tuple(extensions or kernels)
+    text = _Text(without_comments(source))
+    return tuple(islice(_extensions(text), _MOST_OFFERS)) or tuple(islice(_kernels(text), _MOST_OFFERS))
 
 
 def without_comments(source: str) -> str:
@@ -50,30 +66,66 @@ def closing(text: str, start: int, pair: str = "()") -> int:
     return len(text)
 
 
-def _kernels(text: str) -> Iterator[Offer]:
-    for match in _BARE.finditer(text):
-        end = closing(text, match.end() - 1)
-        after = text[end + 1 :].lstrip()
-        if not after.startswith("{"):
-            continue  # declared, and defined elsewhere
-        first = text.index("{", end)
-        body = text[first : closing(text, first, "{}")]
-        parameters = tuple(_parameters(text[match.end() : end]))
-        line = text.count("\n", 0, match.start(2)) + 1
-        yield Offer(match[2], Kind.BARE, parameters, line, template=match[1] or "", returns=False, body=body)
+class _Text:
+    """A file's text without comments, of which all brackets and lines are found in one pass each."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._ends = {pair: _ends(text, pair) for pair in ("()", "{}")}
+        self._lines = [place for place, sign in enumerate(text) if sign == "\n"]
+
+    def closing(self, start: int, pair: str = "()") -> int | None:
+        return self._ends[pair].get(start)
+
+    def line(self, place: int) -> int:
+        return bisect_left(self._lines, place) + 1
+
+    def signature(self, start: int) -> tuple[tuple[Parameter, ...], int] | None:
+        """Parameters, and where the body opens; None of what is declared only."""
+        end = self.closing(start)
+        if end is None or end - start > _MOST_SIGNATURE:
+            return None
+        body = _BODY.match(self.text, end + 1)
+        return (tuple(_parameters(self.text[start + 1 : end])), body.end() - 1) if body else None
 
 
-def _extensions(text: str) -> Iterator[Offer]:
+def _ends(text: str, pair: str) -> dict[int, int]:
+    """Where each bracket is closed, by where it opens."""
+    waiting: list[int] = []
+    found: dict[int, int] = {}
+    for match in re.finditer(f"[{re.escape(pair)}]", text):
+        if match[0] == pair[0]:
+            waiting.append(match.start())
+        elif waiting:
+            found[waiting.pop()] = match.start()
+    return found
+
+
+def _kernels(text: _Text) -> Iterator[Offer]:
+    for match in _GLOBAL.finditer(text.text):
+        found = _AFTER.match(text.text, match.end(), match.end() + _MOST_AFTER)
+        if found is None or (signature := text.signature(found.end() - 1)) is None:
+            continue
+        parameters, first = signature
+        before = _BEFORE.search(text.text[max(0, match.start() - _MOST_BEFORE) : match.start()])
+        end = text.closing(first, "{}")
+        body = text.text[first : min(len(text.text) if end is None else end, first + _MOST_BODY)]
+        line, template = text.line(found.start(1)), before[1] if before else ""
+        yield Offer(found[1], Kind.BARE, parameters, line, template=template, returns=False, body=body)
+
+
+def _extensions(text: _Text) -> Iterator[Offer]:
     seen = set[str]()
-    for match in _EXTENSION.finditer(text):
-        end = closing(text, match.end() - 1)
-        parameters = tuple(_parameters(text[match.end() : end]))
-        is_defined = re.match(r"\s*(?:const\s*)?\{", text[end + 1 :]) is not None
-        if not is_defined or match[2] in seen or not any(one.is_tensor for one in parameters):
+    for match in _EXTENSION.finditer(text.text):
+        if match[2] in seen or not (match[1] == "void" or "Tensor" in match[1]):
+            continue
+        signature = text.signature(match.end() - 1)
+        if signature is None or not any(one.is_tensor for one in signature[0]):
             continue
         seen.add(match[2])
-        line = text.count("\n", 0, match.start(2)) + 1
-        yield Offer(match[2], Kind.EXTENSION, parameters, line, returns=match[1] != "void")
+        yield Offer(
+            match[2], Kind.EXTENSION, signature[0], text.line(match.start(2)), returns=match[1] != "void"
+        )
 
 
 def _parameters(text: str) -> Iterator[Parameter]:
@@ -86,7 +138,8 @@ def _parameters(text: str) -> Iterator[Parameter]:
     words.append(text[start:])
     for word in filter(str.strip, words):
         declared, _, default = word.partition("=")
-        match = re.search(rf"({_NAME})\s*(\[\s*\w*\s*\])?\s*$", declared)
+        left_out = max(0, len(declared) - _MOST_NAME)
+        match = _DECLARED.search(declared, left_out)
         if match:
             kind = " ".join(declared[: match.start()].split()) + ("*" if match[2] else "")
             yield Parameter(match[1], kind, default.strip())

@@ -77,6 +77,11 @@ class Form(Struct, frozen=True, forbid_unknown_fields=True):
         return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:12]
 
     @property
+    def is_old(self) -> bool:
+        """Whether its work was derived before forms said what of."""
+        return bool(self.derived) and not self.derived_of
+
+    @property
     def is_stale(self) -> bool:
         """Whether its work was derived of something else than what it says now."""
         return bool(self.derived) and self.derived_of != self.origin

@@ -1,4 +1,4 @@
-"""The files beside a user's file that run with it: what it imports or includes, directly or through others.
+"""The files beside a user's file that run with it: what it imports, includes or names, also through others.
 
 By the syntax alone. Too many rather than too few: whatever runs must be trusted, hashed and watched.
 """
@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterable, Iterator
 from importlib.machinery import all_suffixes
 from pathlib import Path
+from typing import NamedTuple
 
 from roofscope.profiling.planning.kernel_files import FileFault, printable, read_file
 from roofscope.profiling.planning.one_file.form import FormFault
+from roofscope.profiling.planning.one_file.named_files import named_files
 
 MOST_BESIDE = 100  # files
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([\w./-]+)"', re.MULTILINE)
@@ -20,17 +22,29 @@ _IMPORTERS = ("import_module", "__import__")
 _LOADED_BEFORE = ("torch",)  # by the worker itself, so that no folder beside stands for it
 
 
+class Beside(NamedTuple):
+    contents: dict[str, bytes]  # by their names as seen from the folder
+    folders: frozenset[Path]  # that were looked into: another file in one of them may be another answer
+
+
 def beside(folder: Path, contents: Iterable[bytes]) -> dict[str, bytes]:
     """By their names as seen from the folder, in which these contents lie.
 
     Raises FormFault where there are too many, or one cannot be read.
     """
+    return look_beside(folder, contents).contents
+
+
+def look_beside(folder: Path, contents: Iterable[bytes]) -> Beside:
+    """Raises FormFault."""
     waiting = [(folder, content) for content in contents]
     roots = tuple(dict.fromkeys((_home(folder), folder)))
     found: dict[str, bytes] = {}
+    folders = set(roots)
     while waiting:
         at, content = waiting.pop()
         for path in _candidates(at, roots, content):
+            folders.add(path.parent)
             name = os.path.relpath(path, folder)
             if name in found or not os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises
                 continue  # it is installed, or missing: the build says so
@@ -38,7 +52,7 @@ def beside(folder: Path, contents: Iterable[bytes]) -> dict[str, bytes]:
                 raise FormFault(f"more than {MOST_BESIDE} files beside it would run with it")
             found[name] = _content(path, name)
             waiting.append((path.parent, found[name]))
-    return found
+    return Beside(found, frozenset(folders))
 
 
 def _candidates(at: Path, roots: tuple[Path, ...], content: bytes) -> Iterator[Path]:
@@ -49,6 +63,7 @@ def _candidates(at: Path, roots: tuple[Path, ...], content: bytes) -> Iterator[P
         tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return  # it is C++, or Python cannot import it either
+    yield from named_files(tree, tuple(dict.fromkeys((at, *roots))))
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
@@ -123,7 +138,7 @@ def _listed(folder: Path) -> list[str]:
 def _content(path: Path, name: str) -> bytes:
     """Of a compiled module a digest in its stead: it has no text, and may be large. Raises FormFault."""
     try:
-        if path.suffix in (".so", ".pyc", ".pyd"):
+        if path.suffix in (".so", ".pyc", ".pyd", ".cubin", ".fatbin"):
             with path.open("rb") as file:
                 return f"# compiled, SHA-256 {hashlib.file_digest(file, 'sha256').hexdigest()}".encode()
         return read_file(path)

@@ -1,14 +1,16 @@
 """From a form to what a catalog knows of a kernel: its spec, its implementations and where each is."""
 
+import ast
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from roofscope.profiling.planning.domain import DomainError, checked_domain
-from roofscope.profiling.planning.kernel_files import FileFault, KernelFiles, read_file
+from roofscope.profiling.planning.kernel_files import FileFault, KernelFiles, printable, read_file
 from roofscope.profiling.planning.one_file.cpp_offers import cpp_offers
 from roofscope.profiling.planning.one_file.form import (
     ENDING,
@@ -21,7 +23,8 @@ from roofscope.profiling.planning.one_file.form import (
     split_call,
     tensor_of,
 )
-from roofscope.profiling.planning.one_file.imports import beside
+from roofscope.profiling.planning.one_file.imports import beside, look_beside
+from roofscope.profiling.planning.one_file.named_files import unnamed_builds
 from roofscope.profiling.planning.one_file.offers import Kind, Offer
 from roofscope.profiling.planning.one_file.python_offers import python_offers
 from roofscope.profiling.planning.parameters import Parameter, ParameterError, read_parameters
@@ -53,6 +56,11 @@ _BY_FILE = re.compile(r"([^:()]+\.py):([A-Za-z_]\w*)")
 _STALE = (
     "its REFERENCE, SIZES, INPUTS or OUTPUTS were edited after FLOPS, READS and WRITES were derived of them; "
     "correct these three, then delete DERIVED and DERIVED_OF"
+)
+
+_OLD = (
+    "its work was derived before forms said what of (DERIVED_OF), and counts as stated; `roofscope run` with "
+    "its file derives it again, or delete DERIVED"
 )
 
 
@@ -152,7 +160,7 @@ def _read_parts(path: Path) -> Parts:
         entries[one.stem], names[one.stem] = judging, shown
     entries[REFERENCE] = judging
     files = KernelFiles(path.parent, contents, {})
-    warning = _STALE if form.is_stale else ""
+    warning = _OLD if form.is_old else _STALE if form.is_stale else _unnamed_text(contents)
     return Parts(spec, (*eager, *modes, *implementations), entries, files, names, judge, warning)
 
 
@@ -175,6 +183,23 @@ def _parameters(name: str, content: bytes) -> tuple[Parameter, ...]:
         return read_parameters(name, content.decode("utf-8", "replace"))
     except ParameterError as error:
         raise FormFault(f"of {name}, {error}") from error
+
+
+def _unnamed_text(contents: Mapping[str, bytes]) -> str:
+    """That code will run of which its text does not say where it lies, as a clause; "" for what names all."""
+    for name, content in contents.items():
+        if not name.endswith(".py") or name.endswith(ENDING):
+            continue
+        try:
+            lines = unnamed_builds(ast.parse(content))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        if lines:
+            return (
+                f"line {lines[0]} of {printable(name)} builds or loads code of files that no literal names; "
+                "they were not shown, and an edit of them is not noticed"
+            )
+    return ""
 
 
 def offers_of(name: str, source: str) -> tuple[Offer, ...]:
@@ -273,24 +298,38 @@ def survey_form(form: Path) -> Survey:
     return survey_file(form, files_of_form(form, said))
 
 
+class Running(NamedTuple):
+    files: tuple[Path, ...]
+    folders: frozenset[Path]  # that were looked into
+
+
 def files_of_form(path: Path, form: Form) -> list[Path]:
     """All that runs by a form. Raises FormFault where that is too much."""
-    return running_files(path.parent / form.file, form.reference, form.others)
+    return [*look_for_running(path.parent / form.file, form.reference, form.others).files]
 
 
-def running_files(source: Path, reference: str, others: Iterable[str] = ()) -> list[Path]:
+def running_files(source: Path, reference: str) -> list[Path]:
     """The files that run with a user's file: those beside it that it needs, and the reference's.
 
-    ``others``: names of files beside it that run as well. Raises FormFault where there are too many.
+    Raises FormFault where there are too many.
     """
+    return [*look_for_running(source, reference).files]
+
+
+def look_for_running(source: Path, reference: str, others: Iterable[str] = ()) -> Running:
+    """``others``: names of files beside it that run as well. Raises FormFault."""
     found: list[Path] = []
+    folders: set[Path] = set()
     match = _BY_FILE.fullmatch(reference.strip())
     paths = [source, *(source.parent / name for name in others)]
     paths += [source.parent / match[1]] if match else []
     for path in paths:
+        folders.add(path.parent)
         try:
             content = read_file(path)
         except FileFault:
             continue  # what cannot be read is refused when it is read
-        found += [path, *(path.parent / name for name in beside(path.parent, [content]))]
-    return list(dict.fromkeys(found))
+        needed = look_beside(path.parent, [content])
+        found += [path, *(path.parent / name for name in needed.contents)]
+        folders |= needed.folders
+    return Running(tuple(dict.fromkeys(found)), frozenset(folders))

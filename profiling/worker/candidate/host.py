@@ -233,7 +233,7 @@ class Host:
                 self._device,
                 request.inputs,
                 request.entry,
-                request.target,
+                target=request.target,
             )
         )
         self._candidates[request.number] = _Candidate(built, [])

@@ -17,7 +17,6 @@ _MOST_SETS = 8
 _MOST_TRIES = 5
 _LEAST_PAIRS = 2  # that accuse
 _MOST_DISTURBED = 20  # tries more, while other work has the cores
-_MOST_WAITED = 0.1  # of a pass: far less than what is looked for
 _PASS_S = 0.02
 _DISTURBED_S = 10.0  # after which no pair takes the place of a disturbed one
 
