@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from roofscope.profiling.planning.one_file.offers import Kind, Offer, Parameter
 
 _COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
@@ -18,12 +20,27 @@ _EXTENSION = re.compile(
 )
 
 
+_LAUNCHER = re.compile(rf"(?<![\w:<,(])void\s+({_NAME})\s*\(")
+_NAMESPACE = re.compile(rf"\bnamespace\s+((?:{_NAME}::)*{_NAME})?\s*\{{")
+# What allocates or copies of itself takes a host's pointers, and no tensor's.
+_OF_HOST = re.compile(r"\bcuda(?:Malloc|Memcpy)\w*\s*\(")
+
+
 def cpp_offers(source: str) -> tuple[Offer, ...]:
-    """Functions that take tensors; where there are none, the kernels themselves."""
+    """Functions that take tensors; where there are none, those that launch kernels, and the kernels."""
     text = without_comments(source)
-    extensions = [*_extensions(text)]
+    if extensions := [*_extensions(text)]:
+        return tuple(extensions)
+    launchers = [*_launchers(text)]
     kernels = [*_kernels(text)]
-    return tuple(extensions or kernels)
+    if launchers:
+        kernels = [replace(kernel, is_plain=False) for kernel in kernels]
+    return (*launchers, *kernels)
+
+
+def declared_functions(source: str) -> tuple[Offer, ...]:
+    """Functions of tensors that are defined, or only declared."""
+    return tuple(_extensions(without_comments(source), is_declaration_enough=True))
 
 
 def without_comments(source: str) -> str:
@@ -60,20 +77,57 @@ def _kernels(text: str) -> Iterator[Offer]:
         body = text[first : closing(text, first, "{}")]
         parameters = tuple(_parameters(text[match.end() : end]))
         line = text.count("\n", 0, match.start(2)) + 1
-        yield Offer(match[2], Kind.BARE, parameters, line, template=match[1] or "", returns=False, body=body)
+        yield Offer(
+            match[2], Kind.BARE, parameters, line, template=match[1] or "", returns=False, body=body,
+            namespace=_namespace(text, match.start()),
+        )  # fmt: skip
 
 
-def _extensions(text: str) -> Iterator[Offer]:
+def _launchers(text: str) -> Iterator[Offer]:
+    """``void solve(const float* a, float* out, int n)``, of pointers that are tensors' memory."""
+    for match in _LAUNCHER.finditer(text):
+        end = closing(text, match.end() - 1)
+        after = text[end + 1 :].lstrip()
+        if not after.startswith("{") or "__" in text[text.rfind("\n", 0, match.start()) + 1 : match.start()]:
+            continue  # only declared, or a kernel
+        first = text.index("{", end)
+        body = text[first : closing(text, first, "{}")]
+        parameters = tuple(_parameters(text[match.end() : end]))
+        pointers = [one for one in parameters if one.is_pointer]
+        is_plain_data = all(one.type.count("*") == 1 and "void" not in one.type for one in pointers)
+        if "<<<" not in body or not pointers or not is_plain_data or _OF_HOST.search(body):
+            continue
+        line = text.count("\n", 0, match.start(1)) + 1
+        yield Offer(
+            match[1], Kind.LAUNCHER, parameters, line, returns=False, body=body,
+            namespace=_namespace(text, match.start()),
+        )  # fmt: skip
+
+
+def _namespace(text: str, place: int) -> str:
+    """The namespaces round a place, such as ``a::b::``; one without a name needs none."""
+    return "".join(
+        f"{match[1]}::"
+        for match in _NAMESPACE.finditer(text, 0, place)
+        if match[1] and closing(text, match.end() - 1, "{}") > place
+    )
+
+
+def _extensions(text: str, *, is_declaration_enough: bool = False) -> Iterator[Offer]:
     seen = set[str]()
     for match in _EXTENSION.finditer(text):
         end = closing(text, match.end() - 1)
         parameters = tuple(_parameters(text[match.end() : end]))
-        is_defined = re.match(r"\s*(?:const\s*)?\{", text[end + 1 :]) is not None
+        opening = r"\s*(?:const\s*)?[{;]" if is_declaration_enough else r"\s*(?:const\s*)?\{"
+        is_defined = re.match(opening, text[end + 1 :]) is not None
         if not is_defined or match[2] in seen or not any(one.is_tensor for one in parameters):
             continue
         seen.add(match[2])
         line = text.count("\n", 0, match.start(2)) + 1
-        yield Offer(match[2], Kind.EXTENSION, parameters, line, returns=match[1] != "void")
+        yield Offer(
+            match[2], Kind.EXTENSION, parameters, line, returns=match[1] != "void",
+            namespace=_namespace(text, match.start()),
+        )  # fmt: skip
 
 
 def _parameters(text: str) -> Iterator[Parameter]:

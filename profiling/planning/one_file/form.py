@@ -17,7 +17,7 @@ from roofscope.profiling.planning.kernel_files import FileFault, printable, read
 from roofscope.profiling.planning.spec import Dtype, Element, Fill, Multiply, Pipe, TensorSpec
 
 ENDING = ".roofscope.py"
-SOURCES = (".py", ".cu", ".cpp", ".cc")
+SOURCES = (".py", ".cu", ".cuh", ".cpp", ".cc")
 _TENSOR = re.compile(r"([^:]*?)\s*(?::\s*([a-z0-9_]+)\s*(?:<\s*(.+?))?)?\s*")
 
 

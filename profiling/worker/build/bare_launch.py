@@ -80,7 +80,7 @@ def bare_launch(entry: Entry, offer: Offer, dtype: Dtype) -> BareLaunch:
             f"{where}: {offer.signature} takes {len(offer.parameters)} arguments, unlike {entry.call!r}.",
             "",
         )
-    kernel = f"{offer.name}<{_SCALARS[dtype]}>" if offer.template else offer.name
+    kernel = offer.namespace + (f"{offer.name}<{_SCALARS[dtype]}>" if offer.template else offer.name)
     arguments: list[str] = []
     numbers: dict[str, Any] = {"cdiv": cdiv, "torch": torch}
     for number, (argument, parameter) in enumerate(zip(call.args, offer.parameters, strict=True)):
