@@ -4,6 +4,7 @@ By the syntax alone. Too many rather than too few: whatever runs must be trusted
 """
 
 import ast
+import functools
 import hashlib
 import os
 import re
@@ -14,7 +15,7 @@ from pathlib import Path
 from roofscope.profiling.planning.kernel_files import FileFault, printable, read_file
 from roofscope.profiling.planning.one_file.form import FormFault
 
-MOST_BESIDE = 100  # files
+MOST_BESIDE = 500  # files
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([\w./-]+)"', re.MULTILINE)
 _IMPORTERS = ("import_module", "__import__")
 _LOADED_BEFORE = ("torch",)  # by the worker itself, so that no folder beside stands for it
@@ -28,12 +29,16 @@ def beside(folder: Path, contents: Iterable[bytes]) -> dict[str, bytes]:
     waiting = [(folder, content) for content in contents]
     roots = tuple(dict.fromkeys((_home(folder), folder)))
     found: dict[str, bytes] = {}
+    seen = set[Path]()  # modules ask for the same files again and again
     while waiting:
         at, content = waiting.pop()
         for path in _candidates(at, roots, content):
-            name = os.path.relpath(path, folder)
-            if name in found or not os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises
+            if path in seen:
+                continue
+            seen.add(path)
+            if not os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises
                 continue  # it is installed, or missing: the build says so
+            name = os.path.relpath(path, folder)
             if len(found) >= MOST_BESIDE:
                 raise FormFault(f"more than {MOST_BESIDE} files beside it would run with it")
             found[name] = _content(path, name)
@@ -45,11 +50,7 @@ def _candidates(at: Path, roots: tuple[Path, ...], content: bytes) -> Iterator[P
     """The files for which a content in a folder may ask; most of them are not there."""
     for header in _INCLUDE.findall(content.decode("utf-8", "replace")):
         yield from dict.fromkeys(Path(os.path.normpath(one / header)) for one in (at, *roots))
-    try:
-        tree = ast.parse(content)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return  # it is C++, or Python cannot import it either
-    for node in ast.walk(tree):
+    for node in _importing(content):
         match node:
             case ast.Import(names=names):
                 for alias in names:
@@ -66,6 +67,20 @@ def _candidates(at: Path, roots: tuple[Path, ...], content: bytes) -> Iterator[P
                 yield from _absolute(roots, module.lstrip("."), ())
             case _:
                 pass
+
+
+@functools.lru_cache(MOST_BESIDE)  # a package is read again at each edit of the one file that changes
+def _importing(content: bytes) -> tuple[ast.AST, ...]:
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()  # it is C++, or Python cannot import it either
+    return tuple(
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        or (isinstance(node, ast.Call) and _last(node.func) in _IMPORTERS)
+    )
 
 
 def _absolute(roots: tuple[Path, ...], module: str, names: Iterable[str]) -> Iterator[Path]:
