@@ -3,6 +3,7 @@
 The process has no device, while files ask Triton for the active one: it says that it is the CPU.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from roofscope.profiling.planning.formula import evaluate
 from roofscope.profiling.planning.one_file.parts import REFERENCE, Parts, read_parts
 from roofscope.profiling.planning.spec import Dtype, TensorSpec
 from roofscope.profiling.worker.build.own_file import entry_module
+from roofscope.profiling.worker.inputs import as_tuple
 
 
 def errors(form: Path, dtype: str, sizes: dict[str, int]) -> dict[str, float]:
@@ -27,8 +29,7 @@ def errors(form: Path, dtype: str, sizes: dict[str, int]) -> dict[str, float]:
 
 
 def _called(parts: Parts, stem: str, dtype: Dtype, inputs: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    found = entry_module(parts.entries[stem], dtype).run(*(one.clone() for one in inputs))
-    return (found,) if isinstance(found, torch.Tensor) else tuple(found)
+    return as_tuple(entry_module(parts.entries[stem], dtype).run(*(one.clone() for one in inputs)))
 
 
 def _tensor(spec: TensorSpec, dtype: Dtype, sizes: dict[str, int]) -> torch.Tensor:
@@ -75,6 +76,15 @@ def _stand_in_for_a_device() -> None:
 
         def get_current_stream(self, _device: object = None) -> int:
             return 0
+
+        def get_benchmarker(self) -> Any:
+            """No configuration is the fastest here: the first one is taken."""
+
+            def once(call: Callable[[], object], **_: object) -> list[float]:
+                call()
+                return [1.0, 1.0, 1.0]
+
+            return once
 
         def get_device_interface(self) -> Any:
             return torch.cuda

@@ -31,8 +31,8 @@ def cpp_offers(source: str) -> tuple[Offer, ...]:
     text = without_comments(source)
     if extensions := [*_extensions(text)]:
         return tuple(extensions)
-    launchers = [*_launchers(text)]
     kernels = [*_kernels(text)]
+    launchers = [_with_kernels(one, kernels) for one in _launchers(text)]
     if launchers:
         kernels = [replace(kernel, is_plain=False) for kernel in kernels]
     return (*launchers, *kernels)
@@ -102,6 +102,12 @@ def _launchers(text: str) -> Iterator[Offer]:
             match[1], Kind.LAUNCHER, parameters, line, returns=False, body=body,
             namespace=_namespace(text, match.start()),
         )  # fmt: skip
+
+
+def _with_kernels(launcher: Offer, kernels: list[Offer]) -> Offer:
+    """With the bodies of the kernels that it launches."""
+    bodies = [one.body for one in kernels if re.search(rf"\b{one.name}\b", launcher.body)]
+    return replace(launcher, body="\n".join([launcher.body, *bodies]))
 
 
 def _namespace(text: str, place: int) -> str:

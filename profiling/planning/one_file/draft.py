@@ -246,7 +246,8 @@ def _launch_missing(asked: Asked, offer: Offer, tensors: Tensors, call: str) -> 
 def _call(offer: Offer, tensors: Tensors) -> str:
     """By the signature: tensors by the inputs' order, numbers by their names. Raises Missing."""
     names, written = input_names(offer)
-    given = dict(zip(names, tensors.inputs, strict=False)) | {name: name for name in written}
+    given = dict(zip(names, tensors.inputs, strict=False))
+    given |= {name: f"{name}.zero_()" if _is_added_to(name, offer.body) else name for name in written}
     first = next(iter(tensors.inputs))
     whole = {parameter.name for parameter in integers(offer)}
     words: list[str] = []
@@ -271,6 +272,12 @@ def _call(offer: Offer, tensors: Tensors) -> str:
                 f"with a value for {name}"
             )
     return f"{offer.name}({', '.join(words)})"
+
+
+def _is_added_to(name: str, body: str) -> bool:
+    """Whether C++ reads an output before it writes it, so that it must be zero: atomicAdd, beta * C[i]."""
+    place = rf"\b{name}\s*\[[^;=]*\]"
+    return bool(re.search(rf"\batomic\w+\(\s*&?\s*{name}\b|{place}\s*(?:[-+*|&^]=|=[^;=]*{place})", body))
 
 
 def _others(source: Path, offer: Offer) -> list[Offer]:

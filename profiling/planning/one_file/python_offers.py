@@ -14,6 +14,7 @@ from roofscope.profiling.planning.one_file.slicing import bound_names, used_name
 _ASIDE = ("test", "bench", "main", "_", "check", "plot", "profile", "ref", "get_", "is_", "supports_")
 _BACKWARD = re.compile("backward|bwd|grad", re.IGNORECASE)
 _JIT = ("jit", "autotune", "heuristics")
+_DEVICE = (*_JIT, "kernel", "prim_func")  # of other languages, too
 _OTHER_JIT = ("cuda.", "numba.", "cute.", "cutlass.", "torch.", "jax.")
 _OF_TESTBED = ("perf_report", "fixture", "parametrize", "cache", "lru_cache")
 NEW_MODEL, MODEL = "ModelNew", "Model"  # as KernelBench names what is measured, and what is right
@@ -105,7 +106,7 @@ def _functions(tree: ast.Module) -> Iterator[_Function]:
             ):
                 for function, parameters in inline_functions(tree, call):
                     yield _Function(f"{name}.{function}", node.lineno, parameters, body=ast.unparse(call))
-            case ast.FunctionDef() if not _is_kernel(node):
+            case ast.FunctionDef() if not _decorated(node, _DEVICE):
                 yield _Function(node.name, node.lineno, _parameters(node), node, body=ast.unparse(node))
             case _:
                 pass

@@ -5,7 +5,7 @@ import re
 
 from msgspec.structs import replace
 
-from roofscope.profiling.planning.one_file.offers import Offer, Parameter
+from roofscope.profiling.planning.one_file.offers import Kind, Offer, Parameter
 
 # An operator in a namespace of its own builds in half a minute; pybind11 behind nvcc takes minutes.
 _UNIT = """\
@@ -28,7 +28,9 @@ def unit_text(source: str, name: str, offer: Offer | None = None) -> str:
     # With ``::``, because C++ would also look in at:: for a function of tensors: at::add.
     body = f"::{offer.namespace}{offer.name}({', '.join(arguments)})"
     function = f"[]({', '.join(parameters)}) {{ return {body}; }}"
-    return _UNIT.format(source=source, name=name, function=function)
+    unit = _UNIT.format(source=source, name=name, function=function)
+    # load_inline puts this in front of what it compiles, so that files for it have no such line.
+    return f"#include <torch/types.h>\n{unit}" if offer.kind is Kind.EXTENSION else unit
 
 
 def as_called(offer: Offer, call: str) -> Offer:

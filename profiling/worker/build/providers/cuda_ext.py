@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 
 import torch
@@ -63,7 +63,9 @@ def _build_inline(request: BuildRequest) -> Built:
     """What a Python file compiles itself, by load_inline, when it is loaded."""
     _with_tools(with_cuda=True)
     started = time.perf_counter()
-    run = run_of(module_of(request, ""), *request.inputs)
+    folder = Path(request.entry.file).parent if request.entry else request.folder
+    with chdir(folder):  # where a build_directory or sources that it names lie
+        run = run_of(module_of(request, ""), *request.inputs)
     compile_s = time.perf_counter() - started
     architecture = "sm_{}{}".format(*torch.cuda.get_device_capability(request.device))
     return Built(run, lambda: BuildInfo(compile_s=compile_s, architecture=architecture))
