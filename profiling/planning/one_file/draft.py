@@ -28,6 +28,12 @@ _REFERENCES = (
     ("softmax", "torch.softmax({0}, dim=-1)"),
     ("layer_?norm", "torch.nn.functional.layer_norm({0}, {0}.shape[-1:], {1}, {2})"),
     ("rms_?norm", "torch.nn.functional.rms_norm({0}, {0}.shape[-1:], {1})"),
+    ("attention|attn|sdpa", "torch.nn.functional.scaled_dot_product_attention({0}, {1}, {2})"),
+    ("leaky_?relu", "torch.nn.functional.leaky_relu({0})"),
+    ("swiglu|silu_?mul", "torch.nn.functional.silu({0}) * {1}"),
+    ("l2_?norm", "torch.nn.functional.normalize({0}, dim=-1)"),
+    ("cross_?entropy", "torch.nn.functional.cross_entropy({0}, {1})"),
+    ("square", "{0} * {0}"),
     ("add", "{0} + {1}"),
     ("mul(?!ti)|matmul|gemm|mm|dot", "{0} @ {1}"),
     ("relu", "torch.relu({0})"),
@@ -40,6 +46,7 @@ _REFERENCES = (
 _NUMBERS = {
     "normalized_shape": "{0}.shape[-1:]", "w_shape": "{0}.shape[-1:]", "eps": "1e-5", "epsilon": "1e-5",
     "causal": "False", "p": "0.0", "dim": "-1", "axis": "-1", "alpha": "1.0", "beta": "0.0",
+    "seed": "123", "sm_scale": "{0}.shape[-1] ** -0.5",
     **NUMBERS_OF_LAUNCHES,
 }  # fmt: skip
 

@@ -1,5 +1,6 @@
 """What a user's file offers to be measured: names and parameters, read and never run."""
 
+import re
 from enum import StrEnum
 
 from msgspec import Struct
@@ -53,7 +54,7 @@ class Offer(Struct, frozen=True):
     @property
     def tensors(self) -> tuple[Parameter, ...]:
         """The parameters that are tensors, as far as the file says so."""
-        return tuple(parameter for parameter in self.parameters if _is_tensor(self.kind, parameter))
+        return tuple(parameter for parameter in self.parameters if _is_tensor(self, parameter))
 
     @property
     def head(self) -> str:
@@ -74,11 +75,12 @@ NUMBERS = frozenset(
     )
 )
 NUMBERS_OF_LAUNCHES = {"block_size": "256", "blocksize": "256", "threads": "256", "num_threads": "256"}
+_OF_TENSORS = "shape|stride|size|numel|contiguous|is_contiguous|is_cuda|device|dtype|view|reshape|T|mT"
 _NO_TENSORS = ("int", "float", "bool", "str", "tuple", "list", "Sequence", "size", "dtype", "device")
 
 
-def _is_tensor(kind: Kind, parameter: Parameter) -> bool:
-    match kind:
+def _is_tensor(offer: Offer, parameter: Parameter) -> bool:
+    match offer.kind:
         case Kind.BARE | Kind.LAUNCHER:
             return parameter.is_pointer
         case Kind.EXTENSION:
@@ -88,6 +90,6 @@ def _is_tensor(kind: Kind, parameter: Parameter) -> bool:
                 return False
             if parameter.type:
                 return "Tensor" in parameter.type or not any(word in parameter.type for word in _NO_TENSORS)
-            return parameter.name.lower() not in NUMBERS or (
-                len(parameter.name) == 1 and parameter.name.isupper()
-            )
+            name = parameter.name
+            is_number = name.lower() in NUMBERS and not (len(name) == 1 and name.isupper())
+            return not is_number or bool(re.search(rf"\b{name}\.(?:{_OF_TENSORS})\b", offer.body))
