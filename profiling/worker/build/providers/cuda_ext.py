@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 from collections.abc import Generator
-from contextlib import chdir, contextmanager
+from contextlib import chdir, contextmanager, suppress
 from pathlib import Path
 
 import torch
@@ -141,10 +141,23 @@ def _with_tools(*, with_cuda: bool) -> None:
     if with_cuda:
         toolkit, ninja = _tools()
         cpp_extension.CUDA_HOME = str(toolkit)
+        _know_headers(toolkit)
     else:
         ninja = _ninja()
     if not shutil.which("ninja"):  # torch searches only the PATH
         os.environ["PATH"] = os.pathsep.join([str(Path(ninja).parent), os.environ["PATH"]])
+
+
+def _know_headers(toolkit: Path) -> None:
+    """Of cuSPARSE and its like, which PyTorch's headers include: torch brings what a toolkit has not."""
+    flags = os.environ.get("NVCC_APPEND_FLAGS", "")
+    if (toolkit / "include" / "cusparse.h").exists() or "-idirafter" in flags:
+        return
+    with suppress(Unavailable):
+        from roofscope.profiling.worker.build.providers.cuda import cuda_include_folder
+
+        after = f"-Xcompiler -idirafter -Xcompiler {cuda_include_folder()}"
+        os.environ["NVCC_APPEND_FLAGS"] = f"{flags} {after}".strip()
 
 
 def _tools() -> tuple[Path, str]:
