@@ -50,7 +50,7 @@ def before_device_text(text: str) -> str:
 
 
 def with_headers(text: str, path: Path, seen: set[Path] | None = None) -> str:
-    """With the user's own headers in the place of their includes, each once: a host has parts of them, too."""
+    """With the user's own headers in the place of their includes, each once: parts of them are a host's."""
     seen = set() if seen is None else seen
     lines: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
