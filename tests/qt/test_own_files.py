@@ -12,10 +12,12 @@ from roofscope.app.window import own_files
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.shell.kernel_folders_dialog import TrustDialog
 from roofscope.app.window.shell.open_kernel_dialog import OpenKernelDialog
-from roofscope.profiling.planning.derivation import Derivation
+from roofscope.profiling.planning.derivation import Derivation, Question
 from roofscope.profiling.planning.one_file import complete as completing
 from roofscope.profiling.planning.one_file.form import read_form
 from roofscope.profiling.planning.spec import TensorSpec, WorkFormula
+from roofscope.tests.public_files import PUBLIC, Tried
+from roofscope.tests.public_files import TUTORIALS as OF_TUTORIALS
 from roofscope.tests.qt.conftest import OpenWindow, QtBot
 
 TUTORIALS = Path(__file__).parents[1] / "data" / "tutorials"
@@ -105,3 +107,41 @@ def test_a_file_without_a_function_is_a_notice(qtbot: QtBot, open_window: OpenWi
     qtbot.waitUntil(
         lambda: any("no function that takes tensors" in text for text in one.panes.cards.notice_texts)
     )
+
+
+@pytest.mark.parametrize("one", [*PUBLIC, *OF_TUTORIALS], ids=lambda one: one.name)
+def test_a_public_file_or_a_tutorial_is_opened_by_drop(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one: Tried
+) -> None:
+    """Each becomes a kernel with nothing but what the table says of it."""
+    window = open_window()
+    qtbot.waitUntil(lambda: bool(window.library.catalog.kernels))
+    parts = Path(one.file).parts
+    shutil.copytree(one.path.parents[len(parts) - 2], tmp_path / "data")
+    source = tmp_path / "data" / Path(*parts[1:])
+    drop(window.window, source)
+    qtbot.waitUntil(lambda: bool(window.window.findChildren(OpenKernelDialog)))
+    (dialog,) = window.window.findChildren(OpenKernelDialog)
+    if one.function:
+        dialog.function.setCurrentText(one.function)
+        assert dialog.function.currentText() == one.function
+    for field, text in (
+        (dialog.reference, one.reference),
+        (dialog.inputs, " ".join(one.inputs)),
+        (dialog.call, one.call),
+        (dialog.grid, one.grid),
+        (dialog.block, one.block),
+    ):
+        if text:
+            field.setText(text)
+    monkeypatch.setattr(completing, "derive", lambda question: _derived(question, one))
+    dialog.buttons.button(QDialogButtonBox.StandardButton.Open).click()
+    qtbot.waitUntil(lambda: window.library.catalog.kernel(source.name) is not None)
+
+
+def _derived(question: Question, one: Tried) -> Derivation:
+    """As many outputs as the call writes to, of the first input's shape."""
+    shape = question.inputs[0].shape
+    count = 3 if one.file.endswith("layernorm_forward.cu") else 1
+    outputs = tuple(TensorSpec(f"y{number}", shape) for number in range(count))
+    return Derivation(WorkFormula("1", "1", "1"), outputs)
