@@ -47,8 +47,11 @@ def _exact(tensor: torch.Tensor) -> torch.Tensor:
 
 def _worst(found: tuple[torch.Tensor, ...], right: tuple[torch.Tensor, ...]) -> float:
     assert [one.shape for one in found] == [one.shape for one in right]
-    pairs = zip(found, right, strict=True)
-    return max(float((y.double() - r).norm() / r.double().norm().clamp(min=1e-30)) for y, r in pairs)
+    worst = 0.0
+    for y, r in zip(found, right, strict=True):
+        norm = torch.linalg.vector_norm
+        worst = max(worst, (norm(y.double() - r) / norm(r.double()).clamp(min=1e-30)).item())
+    return worst
 
 
 def _stand_in_for_a_device() -> None:
@@ -89,6 +92,7 @@ def _stand_in_for_a_device() -> None:
         def get_device_interface(self) -> Any:
             return torch.cuda
 
-    driver.set_active(_Driver())
+    active: Any = _Driver()
+    driver.set_active(active)
     torch.cuda.get_device_capability = lambda device=None: (8, 0)
     torch.Tensor.is_cuda = property(lambda _: True)  # pyright: ignore[reportAttributeAccessIssue]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QDialogButtonBox, QMainWindow
+from PySide6.QtWidgets import QDialogButtonBox, QLabel, QMainWindow
 
 from roofscope.app.window import own_files
 from roofscope.app.window.commands import CommandId
@@ -97,6 +97,23 @@ def test_a_bare_kernel_is_asked_for_its_launch(qtbot: QtBot, open_window: OpenWi
     (dialog,) = one.window.findChildren(OpenKernelDialog)
     assert (dialog.grid.text(), dialog.block.text()) == ("cdiv(numElements, 256)", "256")
     assert not dialog.grid.isHidden()
+    dialog.reject()
+
+
+def test_of_a_package_the_first_files_are_named_and_all_in_the_tip(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    one = open_window()
+    for number in range(20):
+        (tmp_path / f"m{number}.py").write_text("")
+    imports = "".join(f"import m{number}\n" for number in range(20))
+    (tmp_path / "f.py").write_text(f"{imports}def f(x):\n    return x\n")
+    one.own_files.open(tmp_path / "f.py")
+    qtbot.waitUntil(lambda: bool(one.window.findChildren(OpenKernelDialog)))
+    (dialog,) = one.window.findChildren(OpenKernelDialog)
+    (said,) = (found for found in dialog.findChildren(QLabel) if "will run with all" in found.text())
+    assert said.text().startswith("f.py, m0.py, m1.py, m2.py, m3.py and 16 files beside it will run")
+    assert "m19.py" in said.toolTip()
     dialog.reject()
 
 
