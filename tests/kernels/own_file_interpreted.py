@@ -49,8 +49,8 @@ def _worst(found: tuple[torch.Tensor, ...], right: tuple[torch.Tensor, ...]) -> 
     assert [one.shape for one in found] == [one.shape for one in right]
     worst = 0.0
     for y, r in zip(found, right, strict=True):
-        norm = torch.linalg.vector_norm
-        worst = max(worst, (norm(y.double() - r) / norm(r.double()).clamp(min=1e-30)).item())
+        norm: Callable[[torch.Tensor], torch.Tensor] = torch.linalg.vector_norm
+        worst = max(worst, float(norm(y.double() - r) / norm(r.double()).clamp(min=1e-30)))
     return worst
 
 
