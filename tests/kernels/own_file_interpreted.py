@@ -50,7 +50,7 @@ def _worst(found: tuple[torch.Tensor, ...], right: tuple[torch.Tensor, ...]) -> 
     worst = 0.0
     for y, r in zip(found, right, strict=True):
         norm: Callable[[torch.Tensor], torch.Tensor] = torch.linalg.vector_norm
-        worst = max(worst, float(norm(y.double() - r) / norm(r.double()).clamp(min=1e-30)))
+        worst = max(worst, norm(y.double() - r).item() / max(norm(r.double()).item(), 1e-30))
     return worst
 
 
