@@ -30,7 +30,7 @@ class Availability:
         if self._version("torch") is None:
             return "PyTorch is not installed here, so nothing can be measured; see Help, Doctor."
         if is_examined and device.kind is DeviceKind.CPU and implementation.provider in EXAMINED_PROVIDERS:
-            return self._refused.get((device.uuid, implementation.source_hash), "")
+            return self._refused.get(_key(device, implementation), "")
         if is_examined and implementation.provider is Provider.LIBRARY and device.kind is DeviceKind.CPU:
             return "Library kernels are compiled already, and need an NVIDIA GPU to run."
         if implementation.provider in _ON_GPU_ONLY and device.kind is DeviceKind.CPU:

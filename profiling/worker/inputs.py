@@ -145,12 +145,15 @@ def set_count(bytes_per_set: int, cache_bytes: int, room_bytes: int) -> int:
     return min(wanted, fitting, _MOST_SETS)
 
 
-def as_tuple(outputs: torch.Tensor | Sequence[torch.Tensor] | None) -> tuple[torch.Tensor, ...]:
-    """What a call returned. Raises WrongResult where that is neither a tensor nor a sequence."""
+def as_tuple(outputs: torch.Tensor | Sequence[torch.Tensor | None] | None) -> tuple[torch.Tensor, ...]:
+    """The tensors that a call returned. Raises WrongResult where that is neither a tensor nor a sequence.
+
+    None stands for an output that was not asked for, as functions return it that may have several.
+    """
     if isinstance(outputs, torch.Tensor):
         return (outputs,)
     if isinstance(outputs, tuple | list):
-        return tuple(outputs)
+        return tuple(one for one in outputs if one is not None)
     kind = type(outputs).__name__
     hint = "; its run lacks a return" if outputs is None else ""
     raise WrongResult(

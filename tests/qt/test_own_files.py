@@ -6,16 +6,18 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QDialogButtonBox, QMainWindow
+from PySide6.QtWidgets import QDialogButtonBox, QLabel, QMainWindow
 
 from roofscope.app.window import own_files
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.shell.kernel_folders_dialog import TrustDialog
 from roofscope.app.window.shell.open_kernel_dialog import OpenKernelDialog
-from roofscope.profiling.planning.derivation import Derivation
+from roofscope.profiling.planning.derivation import Derivation, Question
 from roofscope.profiling.planning.one_file import complete as completing
 from roofscope.profiling.planning.one_file.form import read_form
 from roofscope.profiling.planning.spec import TensorSpec, WorkFormula
+from roofscope.tests.public_files import PUBLIC, Tried
+from roofscope.tests.public_files import TUTORIALS as OF_TUTORIALS
 from roofscope.tests.qt.conftest import OpenWindow, QtBot
 
 TUTORIALS = Path(__file__).parents[1] / "data" / "tutorials"
@@ -98,6 +100,23 @@ def test_a_bare_kernel_is_asked_for_its_launch(qtbot: QtBot, open_window: OpenWi
     dialog.reject()
 
 
+def test_of_a_package_the_first_files_are_named_and_all_in_the_tip(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    one = open_window()
+    for number in range(20):
+        (tmp_path / f"m{number}.py").write_text("")
+    imports = "".join(f"import m{number}\n" for number in range(20))
+    (tmp_path / "f.py").write_text(f"{imports}def f(x):\n    return x\n")
+    one.own_files.open(tmp_path / "f.py")
+    qtbot.waitUntil(lambda: bool(one.window.findChildren(OpenKernelDialog)))
+    (dialog,) = one.window.findChildren(OpenKernelDialog)
+    (said,) = (found for found in dialog.findChildren(QLabel) if "will run with all" in found.text())
+    assert said.text().startswith("f.py, m0.py, m1.py, m2.py, m3.py and 16 files beside it will run")
+    assert "m19.py" in said.toolTip()
+    dialog.reject()
+
+
 def test_a_file_without_a_function_is_a_notice(qtbot: QtBot, open_window: OpenWindow, tmp_path: Path) -> None:
     one = open_window()
     (tmp_path / "empty.py").write_text("x = 3\n")
@@ -105,3 +124,41 @@ def test_a_file_without_a_function_is_a_notice(qtbot: QtBot, open_window: OpenWi
     qtbot.waitUntil(
         lambda: any("no function that takes tensors" in text for text in one.panes.cards.notice_texts)
     )
+
+
+@pytest.mark.parametrize("one", [*PUBLIC, *OF_TUTORIALS], ids=lambda one: one.name)
+def test_a_public_file_or_a_tutorial_is_opened_by_drop(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one: Tried
+) -> None:
+    """Each becomes a kernel with nothing but what the table says of it."""
+    window = open_window()
+    qtbot.waitUntil(lambda: bool(window.library.catalog.kernels))
+    parts = Path(one.file).parts
+    shutil.copytree(one.path.parents[len(parts) - 2], tmp_path / "data")
+    source = tmp_path / "data" / Path(*parts[1:])
+    drop(window.window, source)
+    qtbot.waitUntil(lambda: bool(window.window.findChildren(OpenKernelDialog)))
+    (dialog,) = window.window.findChildren(OpenKernelDialog)
+    if one.function:
+        dialog.function.setCurrentText(one.function)
+        assert dialog.function.currentText() == one.function
+    for field, text in (
+        (dialog.reference, one.reference),
+        (dialog.inputs, " ".join(one.inputs)),
+        (dialog.call, one.call),
+        (dialog.grid, one.grid),
+        (dialog.block, one.block),
+    ):
+        if text:
+            field.setText(text)
+    monkeypatch.setattr(completing, "derive", lambda question: _derived(question, one))
+    dialog.buttons.button(QDialogButtonBox.StandardButton.Open).click()
+    qtbot.waitUntil(lambda: window.library.catalog.kernel(source.name) is not None)
+
+
+def _derived(question: Question, one: Tried) -> Derivation:
+    """As many outputs as the call writes to, of the first input's shape."""
+    shape = question.inputs[0].shape
+    count = 3 if one.file.endswith("layernorm_forward.cu") else 1
+    outputs = tuple(TensorSpec(f"y{number}", shape) for number in range(count))
+    return Derivation(WorkFormula("1", "1", "1"), outputs)

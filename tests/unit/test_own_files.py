@@ -550,13 +550,13 @@ def test_a_file_in_a_package_is_found_by_the_packages_name(tmp_path: Path) -> No
 
 
 def test_more_files_than_can_be_looked_at_are_refused(tmp_path: Path) -> None:
-    for number in range(101):
+    for number in range(501):
         (tmp_path / f"m{number}.py").write_text("")
-    lines = "".join(f"import m{number}\n" for number in range(101))
+    lines = "".join(f"import m{number}\n" for number in range(501))
     form = form_in(tmp_path, lines + "def add(x, y):\n    return x + y\n")
     (problem,) = scan([form]).problems
-    assert "more than 100 files beside it would run with it" in problem.message
-    with pytest.raises(FormFault, match="more than 100 files"):
+    assert "more than 500 files beside it would run with it" in problem.message
+    with pytest.raises(FormFault, match="more than 500 files"):
         survey_form(form)
 
 

@@ -101,3 +101,24 @@ def test_an_extension_in_plain_cpp_is_built_by_its_own_name(tmp_path: Path) -> N
         assert not isinstance(point.outcome, Measured)
     else:
         assert isinstance(point.outcome, Measured), point.outcome
+
+
+def test_a_model_of_kernelbench_brings_its_inputs_and_its_weights_itself(tmp_path: Path) -> None:
+    keep_ceilings(tmp_path / "cache")
+    model = "class {}(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"
+    model += "        self.linear = nn.Linear(n, n)\n    def forward(self, x):\n        return {}\n"
+    text = "import torch\nimport torch.nn as nn\n" + model.format("Model", "self.linear(x)")
+    text += model.format("ModelNew", "torch.addmm(self.linear.bias, x, self.linear.weight.T)")
+    text += "def get_inputs():\n    return [torch.rand(8, 32)]\ndef get_init_inputs():\n    return [32]\n"
+    (tmp_path / "answer.py").write_text(text)
+    done, out = run(tmp_path, "answer.py", "--provider", "eager")
+    assert done.returncode == 0, done.stdout + done.stderr
+    session = load(out)
+    assert all(isinstance(point.outcome, Measured) for point in session.points)
+    assert {point.implementation.stem for point in session.points} == {"eager", "eager_modelnew"}
+    assert session.specs["answer.py"].formula == "answer.py:Model"
+    (tmp_path / "other.py").write_text(text.replace("return [32]", "return [32, 7]"))
+    done, _ = run(tmp_path, "other.py", "--provider", "eager")
+    assert done.returncode == 2
+    assert "Model cannot be made: TypeError" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -12,7 +12,7 @@ from roofscope.app.window.widgets.icons import icon
 from roofscope.profiling.paths import SUFFIX
 
 _SESSIONS = f"Roofscope sessions (*{SUFFIX})"
-_SOURCES = "Kernels in Python, CUDA or C++ (*.py *.cu *.cpp *.cc)"
+_SOURCES = "Kernels in Python, CUDA or C++ (*.py *.cu *.cuh *.cpp *.cc)"
 _EXPORTS = ";;".join(
     (
         "Chart as PNG (*.png)",

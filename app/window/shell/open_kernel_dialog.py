@@ -14,13 +14,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from roofscope.app.window.widgets.labels import label
+from roofscope.app.window.widgets.labels import label, tip_text
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.planning.kernel_files import printable
 from roofscope.profiling.planning.one_file.draft import Asked, Proposal
 from roofscope.profiling.planning.one_file.offers import Offer
 
 _WIDTH = 560
+_MOST_NAMED = 6  # files, before their number stands for them
 
 
 class OpenKernelDialog(QDialog):
@@ -79,8 +80,10 @@ class OpenKernelDialog(QDialog):
         )
         layout.addLayout(self._form)
         layout.addWidget(self._fault)
-        runs_text = f"{', '.join(runs)} will run with all that you may do."
-        layout.addWidget(label(one_line(printable(runs_text)), "muted", wraps=True))
+        words = f"{_some(runs)} will run with all that you may do."
+        runs_text = label(one_line(printable(words)), "muted", wraps=True)
+        runs_text.setToolTip(tip_text("\n".join(map(printable, runs))) if len(runs) > _MOST_NAMED else "")
+        layout.addWidget(runs_text)
         layout.addWidget(self.buttons)
         self.setFixedWidth(_WIDTH)
         self.function.currentTextChanged.connect(self._fill)
@@ -124,6 +127,13 @@ class OpenKernelDialog(QDialog):
                 self.block.text().strip(),
             )
         )
+
+
+def _some(runs: Sequence[str]) -> str:
+    """The first of the files' names, and how many more there are: a package has dozens."""
+    if len(runs) <= _MOST_NAMED:
+        return ", ".join(runs)
+    return f"{', '.join(runs[: _MOST_NAMED - 1])} and {len(runs) - _MOST_NAMED + 1} files beside it"
 
 
 def _field(name: str, example: str) -> QLineEdit:

@@ -22,8 +22,8 @@ from roofscope.profiling.planning.one_file.parts import called, reference_entry
 _IMPORTS = "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n"
 _BY_FILE = """\
 from pathlib import Path
-from roofscope.profiling.planning.loading import load_names
-run = load_names(Path({path!r}), [{name!r}]).{name}
+from roofscope.profiling.worker.build.own_file import function_of
+run = function_of(Path({path!r}), {name!r}, is_class={is_class}, made_by={made_by!r})
 """
 
 
@@ -39,7 +39,10 @@ def complete(draft: Draft, folder: Path) -> Form:
         text = _IMPORTS + call_text(entry)
     else:
         assert is_direct(entry, called(entry.call))
-        text = _BY_FILE.format(path=entry.file, name=entry.offer.name)
+        offer = entry.offer
+        text = _BY_FILE.format(
+            path=entry.file, name=offer.name, is_class=offer.is_class, made_by=entry.made_by
+        )
     with tempfile.TemporaryDirectory() as aside:
         path = Path(aside) / "reference.py"
         path.write_text(text, encoding="utf-8")

@@ -5,6 +5,8 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import islice
 
+from msgspec.structs import replace
+
 from roofscope.profiling.planning.one_file.offers import Kind, Offer, Parameter
 
 # A comment that nothing closes goes to the end: looking for its end from each of many hardly ends.
@@ -26,6 +28,8 @@ _EXTENSION = re.compile(
     rf"(?<![\w:<,(])({_TENSOR}|std::vector<\s*{_TENSOR}\s*>|std::tuple<[\w:<>,\s]{{0,300}}>|void)\s+({_NAME})\s*\("
 )
 _BODY = re.compile(r"\s*(?:const\s*)?\{")
+_BODY_OR_END = re.compile(r"\s*(?:const\s*)?[{;]")
+_WORD = re.compile(r"\w+")
 _DECLARED = re.compile(rf"({_NAME})\s*(\[\s*\w*\s*\])?\s*$")
 
 # A file is read before its user has said that it may run: none may take more than its size in steps.
@@ -36,10 +40,28 @@ _MOST_BODY = 100_000
 _MOST_OFFERS = 200
 
 
+_LAUNCHER = re.compile(rf"(?<![\w:<,(])void\s+({_NAME})\s*\(")
+_NAMESPACE = re.compile(rf"\bnamespace\s+((?:{_NAME}::)*{_NAME})?\s*\{{")
+# What allocates or copies of itself takes a host's pointers, and no tensor's.
+_OF_HOST = re.compile(r"\bcuda(?:Malloc|Memcpy)\w*\s*\(")
+
+
 def cpp_offers(source: str) -> tuple[Offer, ...]:
-    """Functions that take tensors; where there are none, the kernels themselves."""
+    """Functions that take tensors; where there are none, those that launch kernels, and the kernels."""
     text = _Text(without_comments(source))
-    return tuple(islice(_extensions(text), _MOST_OFFERS)) or tuple(islice(_kernels(text), _MOST_OFFERS))
+    if extensions := [*islice(_extensions(text), _MOST_OFFERS)]:
+        return tuple(extensions)
+    kernels = [*islice(_kernels(text), _MOST_OFFERS)]
+    launchers = [_with_kernels(one, kernels) for one in islice(_launchers(text), _MOST_OFFERS)]
+    if launchers:
+        kernels = [replace(kernel, is_plain=False) for kernel in kernels]
+    return (*launchers, *kernels)
+
+
+def declared_functions(source: str) -> tuple[Offer, ...]:
+    """Functions of tensors that are defined, or only declared."""
+    text = _Text(without_comments(source))
+    return tuple(islice(_extensions(text, is_declaration_enough=True), _MOST_OFFERS))
 
 
 def without_comments(source: str) -> str:
@@ -73,6 +95,8 @@ class _Text:
         self.text = text
         self._ends = {pair: _ends(text, pair) for pair in ("()", "{}")}
         self._lines = [place for place, sign in enumerate(text) if sign == "\n"]
+        named = ((one.end() - 1, one[1]) for one in _NAMESPACE.finditer(text) if one[1])
+        self._namespaces = [(start, self.closing(start, "{}"), name) for start, name in named][:_MOST_OFFERS]
 
     def closing(self, start: int, pair: str = "()") -> int | None:
         return self._ends[pair].get(start)
@@ -80,13 +104,27 @@ class _Text:
     def line(self, place: int) -> int:
         return bisect_left(self._lines, place) + 1
 
-    def signature(self, start: int) -> tuple[tuple[Parameter, ...], int] | None:
+    def namespace(self, place: int) -> str:
+        """The namespaces round a place, such as ``a::b::``; one without a name needs none."""
+        return "".join(
+            f"{name}::"
+            for start, end, name in self._namespaces
+            if start < place and not (end and end < place)
+        )
+
+    def signature(
+        self, start: int, opening: re.Pattern[str] = _BODY
+    ) -> tuple[tuple[Parameter, ...], int] | None:
         """Parameters, and where the body opens; None of what is declared only."""
         end = self.closing(start)
         if end is None or end - start > _MOST_SIGNATURE:
             return None
-        body = _BODY.match(self.text, end + 1)
+        body = opening.match(self.text, end + 1)
         return (tuple(_parameters(self.text[start + 1 : end])), body.end() - 1) if body else None
+
+    def body(self, start: int) -> str:
+        end = self.closing(start, "{}")
+        return self.text[start : min(len(self.text) if end is None else end, start + _MOST_BODY)]
 
 
 def _ends(text: str, pair: str) -> dict[int, int]:
@@ -108,24 +146,54 @@ def _kernels(text: _Text) -> Iterator[Offer]:
             continue
         parameters, first = signature
         before = _BEFORE.search(text.text[max(0, match.start() - _MOST_BEFORE) : match.start()])
-        end = text.closing(first, "{}")
-        body = text.text[first : min(len(text.text) if end is None else end, first + _MOST_BODY)]
         line, template = text.line(found.start(1)), before[1] if before else ""
-        yield Offer(found[1], Kind.BARE, parameters, line, template=template, returns=False, body=body)
+        yield Offer(
+            found[1], Kind.BARE, parameters, line, template=template, returns=False, body=text.body(first),
+            namespace=text.namespace(match.start()),
+        )  # fmt: skip
 
 
-def _extensions(text: _Text) -> Iterator[Offer]:
+def _launchers(text: _Text) -> Iterator[Offer]:
+    """``void solve(const float* a, float* out, int n)``, of pointers that are tensors' memory."""
+    for match in _LAUNCHER.finditer(text.text):
+        before = text.text[max(0, match.start() - _MOST_BEFORE) : match.start()]
+        if "__" in before[before.rfind("\n") + 1 :]:
+            continue  # a kernel
+        if (signature := text.signature(match.end() - 1)) is None:
+            continue
+        parameters, first = signature
+        body = text.body(first)
+        pointers = [one for one in parameters if one.is_pointer]
+        is_plain_data = all(one.type.count("*") == 1 and "void" not in one.type for one in pointers)
+        if "<<<" not in body or not pointers or not is_plain_data or _OF_HOST.search(body):
+            continue
+        yield Offer(
+            match[1], Kind.LAUNCHER, parameters, text.line(match.start(1)), returns=False, body=body,
+            namespace=text.namespace(match.start()),
+        )  # fmt: skip
+
+
+def _with_kernels(launcher: Offer, kernels: list[Offer]) -> Offer:
+    """With the bodies of the kernels that it launches."""
+    words = set(_WORD.findall(launcher.body))
+    bodies = [one.body for one in kernels if one.name in words]
+    return replace(launcher, body="\n".join([launcher.body, *bodies])[:_MOST_BODY])
+
+
+def _extensions(text: _Text, *, is_declaration_enough: bool = False) -> Iterator[Offer]:
     seen = set[str]()
+    opening = _BODY_OR_END if is_declaration_enough else _BODY
     for match in _EXTENSION.finditer(text.text):
         if match[2] in seen or not (match[1] == "void" or "Tensor" in match[1]):
             continue
-        signature = text.signature(match.end() - 1)
+        signature = text.signature(match.end() - 1, opening)
         if signature is None or not any(one.is_tensor for one in signature[0]):
             continue
         seen.add(match[2])
         yield Offer(
-            match[2], Kind.EXTENSION, signature[0], text.line(match.start(2)), returns=match[1] != "void"
-        )
+            match[2], Kind.EXTENSION, signature[0], text.line(match.start(2)), returns=match[1] != "void",
+            namespace=text.namespace(match.start()),
+        )  # fmt: skip
 
 
 def _parameters(text: str) -> Iterator[Parameter]:

@@ -9,8 +9,10 @@ from msgspec import Struct
 
 from roofscope.profiling.planning.kernel_files import FileFault, printable, read_file
 from roofscope.profiling.planning.one_file.form import SOURCES, Form, FormFault
-from roofscope.profiling.planning.one_file.offers import Kind, Offer
-from roofscope.profiling.planning.one_file.parts import called, offers_of
+from roofscope.profiling.planning.one_file.given_inputs import given_inputs
+from roofscope.profiling.planning.one_file.offers import NUMBERS_OF_LAUNCHES, Kind, Offer
+from roofscope.profiling.planning.one_file.parts import BY_FILE, called, offers_of
+from roofscope.profiling.planning.one_file.python_offers import MODEL, NEW_MODEL
 from roofscope.profiling.planning.one_file.shapes import (
     Tensors,
     guessed,
@@ -26,6 +28,12 @@ _REFERENCES = (
     ("softmax", "torch.softmax({0}, dim=-1)"),
     ("layer_?norm", "torch.nn.functional.layer_norm({0}, {0}.shape[-1:], {1}, {2})"),
     ("rms_?norm", "torch.nn.functional.rms_norm({0}, {0}.shape[-1:], {1})"),
+    ("attention|attn|sdpa", "torch.nn.functional.scaled_dot_product_attention({0}, {1}, {2})"),
+    ("leaky_?relu", "torch.nn.functional.leaky_relu({0})"),
+    ("swiglu|silu_?mul", "torch.nn.functional.silu({0}) * {1}"),
+    ("l2_?norm", "torch.nn.functional.normalize({0}, dim=-1)"),
+    ("cross_?entropy", "torch.nn.functional.cross_entropy({0}, {1})"),
+    ("square", "{0} * {0}"),
     ("add", "{0} + {1}"),
     ("mul(?!ti)|matmul|gemm|mm|dot", "{0} @ {1}"),
     ("relu", "torch.relu({0})"),
@@ -37,8 +45,18 @@ _REFERENCES = (
 )
 _NUMBERS = {
     "normalized_shape": "{0}.shape[-1:]", "w_shape": "{0}.shape[-1:]", "eps": "1e-5", "epsilon": "1e-5",
-    "causal": "False", "p": "0.0", "dim": "-1", "axis": "-1",
+    "causal": "False", "p": "0.0", "dim": "-1", "axis": "-1", "alpha": "1.0", "beta": "0.0",
+    "seed": "123", "sm_scale": "{0}.shape[-1] ** -0.5",
+    **NUMBERS_OF_LAUNCHES,
 }  # fmt: skip
+
+_OTHER_LANGUAGES = (
+    (r"@(?:numba\.)?cuda\.jit", "Numba"),
+    (r"\b(?:cupy|cp)\.(?:RawKernel|RawModule|ElementwiseKernel|ReductionKernel)\b|\bRawKernel\(", "CuPy"),
+    (r"@cute\.(?:jit|kernel)", "the CuTe DSL"),
+    (r"@T\.prim_func", "TileLang"),
+    (r"@triton\.jit", "Triton"),
+)
 
 
 class Asked(Struct, frozen=True):
@@ -77,9 +95,10 @@ class Proposal(Struct, frozen=True):
 
 def proposal(source: Path, offer: Offer) -> Proposal:
     """To fill a form with."""
-    reference = guessed_reference(source, offer)
+    reference = own_reference(source, offer) or guessed_reference(source, offer)
     try:
-        tensors = guessed(offer, reference)
+        words = own_inputs(source, offer, reference)
+        tensors = stated(words, offer) if words else guessed(offer, reference)
     except FormFault:
         return Proposal(reference, "", "", "", "")
     try:
@@ -95,12 +114,24 @@ def all_offers(source: Path) -> tuple[Offer, ...]:
     if source.suffix not in SOURCES:
         raise FormFault(f"{printable(source.name)} is no {', '.join(SOURCES)} file")
     try:
-        offers = offers_of(source.name, read_file(source).decode("utf-8", "replace"))
+        text = read_file(source).decode("utf-8", "replace")
     except FileFault as error:
         raise FormFault(f"{printable(source.name)} cannot be read: {error}") from error
+    offers = offers_of(source.name, text)
     if not offers:
-        raise FormFault(f"{source.name} has no function that takes tensors, and no __global__ kernel")
+        raise FormFault(_why_nothing(source.name, text))
     return offers
+
+
+def _why_nothing(name: str, text: str) -> str:
+    """A clause."""
+    for pattern, language in _OTHER_LANGUAGES:
+        if re.search(pattern, text):
+            return (
+                f"{name} has kernels of {language}, and no function that takes torch tensors and launches "
+                "them; write one, and name it"
+            )
+    return f"{name} has no function that takes tensors, and no __global__ kernel"
 
 
 def chosen_offers(source: Path, names: Sequence[str]) -> tuple[Offer, ...]:
@@ -127,13 +158,15 @@ def draft(asked: Asked) -> Draft:
     """Raises FormFault, and Missing where the user must say more."""
     offers = chosen_offers(asked.source, asked.names or ((called(asked.call),) if asked.call else ()))
     offer = offers[0]
-    if not asked.reference:
+    reference = asked.reference or own_reference(asked.source, offer)
+    if not reference:
         guess = guessed_reference(asked.source, offer)
         raise Missing(
             f"nothing says what {asked.source.name}:{offer.name} must compute; add --reference EXPRESSION, "
             f"in torch, or --reference FILE:NAME, such as --reference {shlex.quote(guess)}"
         )
-    tensors = stated(asked.inputs, offer) if asked.inputs else guessed(offer, asked.reference)
+    said = asked.inputs or own_inputs(asked.source, offer, reference)
+    tensors = stated(said, offer, asked.call) if said else guessed(offer, reference)
     calls = [asked.call] if asked.call else [_call(one, tensors) for one in offers]
     grid, block = asked.grid, asked.block
     if offer.kind is Kind.BARE and not (grid and block):
@@ -141,7 +174,7 @@ def draft(asked: Asked) -> Draft:
     form = Form(
         file=asked.source.name,
         call=calls[0] if len(calls) == 1 else tuple(calls),
-        reference=asked.reference,
+        reference=reference,
         sizes=tensors.sizes,
         inputs=tensors.texts(),
         outputs={},
@@ -150,8 +183,33 @@ def draft(asked: Asked) -> Draft:
         block=block,
         odd_sizes=(scaled(tensors.sizes),),
     )
-    guess = "" if asked.inputs else f"--input {tensors.label().replace(' ', ' --input ')}"
+    guess = "" if said else f"--input {tensors.label().replace(' ', ' --input ')}"
     return Draft(form, input_names(offer)[1], guess)
+
+
+def own_reference(source: Path, offer: Offer) -> str:
+    """What the file itself says is right: the ``Model`` of its ``ModelNew``, as KernelBench has them."""
+    if offer.name not in (NEW_MODEL, MODEL):
+        return ""
+    has_model = offer.name == MODEL or any(one.name == MODEL for one in _others(source, offer))
+    return f"{source.name}:{MODEL}" if has_model else ""
+
+
+def own_inputs(source: Path, offer: Offer, reference: str) -> tuple[str, ...]:
+    """What ``get_inputs`` of the file makes, or that of the file that the reference lies in."""
+    if not source.name.endswith(".py") or not offer.is_class:
+        return ()
+    paths = [source]
+    if by_file := BY_FILE.fullmatch(reference.strip()):
+        paths.append(source.parent / by_file[1])
+    for path in paths:
+        try:
+            words = given_inputs(read_file(path).decode("utf-8", "replace"), offer)
+        except FileFault:
+            continue
+        if words:
+            return words
+    return ()
 
 
 def guessed_reference(source: Path, offer: Offer) -> str:
@@ -195,7 +253,8 @@ def _launch_missing(asked: Asked, offer: Offer, tensors: Tensors, call: str) -> 
 def _call(offer: Offer, tensors: Tensors) -> str:
     """By the signature: tensors by the inputs' order, numbers by their names. Raises Missing."""
     names, written = input_names(offer)
-    given = dict(zip(names, tensors.inputs, strict=False)) | {name: name for name in written}
+    given = dict(zip(names, tensors.inputs, strict=False))
+    given |= {name: f"{name}.zero_()" if _is_added_to(name, offer.body) else name for name in written}
     first = next(iter(tensors.inputs))
     whole = {parameter.name for parameter in integers(offer)}
     words: list[str] = []
@@ -220,6 +279,12 @@ def _call(offer: Offer, tensors: Tensors) -> str:
                 f"with a value for {name}"
             )
     return f"{offer.name}({', '.join(words)})"
+
+
+def _is_added_to(name: str, body: str) -> bool:
+    """Whether C++ reads an output before it writes it, so that it must be zero: atomicAdd, beta * C[i]."""
+    place = rf"\b{name}\s*\[[^;=]*\]"
+    return bool(re.search(rf"\batomic\w+\(\s*&?\s*{name}\b|{place}\s*(?:[-+*|&^]=|=[^;=]*{place})", body))
 
 
 def _others(source: Path, offer: Offer) -> list[Offer]:

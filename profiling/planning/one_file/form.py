@@ -17,8 +17,8 @@ from roofscope.profiling.planning.kernel_files import FileFault, printable, read
 from roofscope.profiling.planning.spec import Dtype, Element, Fill, Multiply, Pipe, TensorSpec
 
 ENDING = ".roofscope.py"
-SOURCES = (".py", ".cu", ".cpp", ".cc")
-_ELSEWHERE = re.compile(r"([^\s:()/]+\.(?:py|cu|cpp|cc)):(.+)", re.DOTALL)
+SOURCES = (".py", ".cu", ".cuh", ".cpp", ".cc")
+_ELSEWHERE = re.compile(r"([^\s:()/]+\.(?:py|cu|cuh|cpp|cc)):(.+)", re.DOTALL)
 _TENSOR = re.compile(r"([^:]*?)\s*(?::\s*([a-z0-9_]+)\s*(?:<\s*(.+?))?)?\s*")
 
 

@@ -4,6 +4,7 @@ By the syntax alone. Too many rather than too few: whatever runs must be trusted
 """
 
 import ast
+import functools
 import hashlib
 import os
 import re
@@ -16,7 +17,7 @@ from roofscope.profiling.planning.kernel_files import FileFault, printable, read
 from roofscope.profiling.planning.one_file.form import FormFault
 from roofscope.profiling.planning.one_file.named_files import named_files
 
-MOST_BESIDE = 100  # files
+MOST_BESIDE = 500  # files
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([\w./-]+)"', re.MULTILINE)
 _IMPORTERS = ("import_module", "__import__")
 _LOADED_BEFORE = ("torch",)  # by the worker itself, so that no folder beside stands for it
@@ -41,13 +42,17 @@ def look_beside(folder: Path, contents: Iterable[bytes]) -> Beside:
     roots = tuple(dict.fromkeys((_home(folder), folder)))
     found: dict[str, bytes] = {}
     folders = set(roots)
+    seen = set[Path]()  # modules ask for the same files again and again
     while waiting:
         at, content = waiting.pop()
         for path in _candidates(at, roots, content):
+            if path in seen:
+                continue
+            seen.add(path)
             folders.add(path.parent)
-            name = os.path.relpath(path, folder)
-            if name in found or not os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises
+            if not os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises
                 continue  # it is installed, or missing: the build says so
+            name = os.path.relpath(path, folder)
             if len(found) >= MOST_BESIDE:
                 raise FormFault(f"more than {MOST_BESIDE} files beside it would run with it")
             found[name] = _content(path, name)
@@ -59,12 +64,10 @@ def _candidates(at: Path, roots: tuple[Path, ...], content: bytes) -> Iterator[P
     """The files for which a content in a folder may ask; most of them are not there."""
     for header in _INCLUDE.findall(content.decode("utf-8", "replace")):
         yield from dict.fromkeys(Path(os.path.normpath(one / header)) for one in (at, *roots))
-    try:
-        tree = ast.parse(content)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return  # it is C++, or Python cannot import it either
-    yield from named_files(tree, tuple(dict.fromkeys((at, *roots))))
-    for node in ast.walk(tree):
+    tree, importing = _parsed(content)
+    if tree:
+        yield from named_files(tree, tuple(dict.fromkeys((at, *roots))))
+    for node in importing:
         match node:
             case ast.Import(names=names):
                 for alias in names:
@@ -81,6 +84,21 @@ def _candidates(at: Path, roots: tuple[Path, ...], content: bytes) -> Iterator[P
                 yield from _absolute(roots, module.lstrip("."), ())
             case _:
                 pass
+
+
+@functools.lru_cache(MOST_BESIDE)  # a package is read again at each edit of the one file that changes
+def _parsed(content: bytes) -> tuple[ast.Module | None, tuple[ast.AST, ...]]:
+    """The tree and what imports in it; None of C++, and of what Python cannot import either."""
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None, ()
+    return tree, tuple(
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        or (isinstance(node, ast.Call) and _last(node.func) in _IMPORTERS)
+    )
 
 
 def _absolute(roots: tuple[Path, ...], module: str, names: Iterable[str]) -> Iterator[Path]:

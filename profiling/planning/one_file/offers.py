@@ -1,5 +1,6 @@
 """What a user's file offers to be measured: names and parameters, read and never run."""
 
+import re
 from enum import StrEnum
 
 from msgspec import Struct
@@ -12,6 +13,12 @@ class Kind(StrEnum):
     PYTHON = "python"  # any other Python function
     BARE = "bare"  # a __global__ kernel, whose launch must be known
     EXTENSION = "extension"  # a C++ function that takes tensors
+    INLINE = "inline"  # a Python function that calls CUDA C++ of its file, as load_inline compiles it
+    LAUNCHER = "launcher"  # a C++ function that takes pointers and launches kernels
+
+    @property
+    def is_python(self) -> bool:
+        return self in (Kind.TRITON, Kind.PYTHON, Kind.INLINE)
 
 
 class Parameter(Struct, frozen=True):
@@ -39,13 +46,20 @@ class Offer(Struct, frozen=True):
     is_plain: bool = True  # not a test, a benchmark or another's helper, so that it need not be named
     shapes: dict[str, tuple[str, ...]] = {}  # by parameter, the names that the file unpacks its shape into
     template: str = ""  # the one type parameter of a kernel
-    returns: bool = True  # of a C++ function: it returns tensors, and does not write to its parameters
+    returns: bool = True  # it returns tensors, and does not write to its parameters
     body: str = ""
+    is_class: bool = False  # a module of PyTorch: made once, and then called
+    namespace: str = ""  # of a C++ function, such as a::b::
 
     @property
     def tensors(self) -> tuple[Parameter, ...]:
         """The parameters that are tensors, as far as the file says so."""
-        return tuple(parameter for parameter in self.parameters if _is_tensor(self.kind, parameter))
+        return tuple(parameter for parameter in self.parameters if _is_tensor(self, parameter))
+
+    @property
+    def head(self) -> str:
+        """The file's own name: ``Scale`` of ``Scale.apply``."""
+        return self.name.partition(".")[0]
 
     @property
     def signature(self) -> str:
@@ -60,20 +74,22 @@ NUMBERS = frozenset(
         *("causal", "training", "activation", "approximate", "dtype", "normalized_shape", "w_shape"),
     )
 )
+NUMBERS_OF_LAUNCHES = {"block_size": "256", "blocksize": "256", "threads": "256", "num_threads": "256"}
+_OF_TENSORS = "shape|stride|size|numel|contiguous|is_contiguous|is_cuda|device|dtype|view|reshape|T|mT"
 _NO_TENSORS = ("int", "float", "bool", "str", "tuple", "list", "Sequence", "size", "dtype", "device")
 
 
-def _is_tensor(kind: Kind, parameter: Parameter) -> bool:
-    match kind:
-        case Kind.BARE:
+def _is_tensor(offer: Offer, parameter: Parameter) -> bool:
+    match offer.kind:
+        case Kind.BARE | Kind.LAUNCHER:
             return parameter.is_pointer
         case Kind.EXTENSION:
             return parameter.is_tensor
-        case Kind.TRITON | Kind.PYTHON:
+        case Kind.TRITON | Kind.PYTHON | Kind.INLINE:
             if parameter.default:
                 return False
             if parameter.type:
                 return "Tensor" in parameter.type or not any(word in parameter.type for word in _NO_TENSORS)
-            return parameter.name.lower() not in NUMBERS or (
-                len(parameter.name) == 1 and parameter.name.isupper()
-            )
+            name = parameter.name
+            is_number = name.lower() in NUMBERS and not (len(name) == 1 and name.isupper())
+            return not is_number or bool(re.search(rf"\b{name}\.(?:{_OF_TENSORS})\b", offer.body))

@@ -23,6 +23,7 @@ from roofscope.profiling.planning.one_file.form import (
     split_call,
     tensor_of,
 )
+from roofscope.profiling.planning.one_file.given_inputs import defines
 from roofscope.profiling.planning.one_file.imports import beside, look_beside
 from roofscope.profiling.planning.one_file.named_files import unnamed_builds
 from roofscope.profiling.planning.one_file.offers import Kind, Offer
@@ -50,9 +51,11 @@ _PROVIDERS = {
     Kind.PYTHON: Provider.EAGER,
     Kind.BARE: Provider.CUDA,
     Kind.EXTENSION: Provider.CUDA_EXT,
+    Kind.LAUNCHER: Provider.CUDA_EXT,
+    Kind.INLINE: Provider.CUDA_EXT,
 }
 _MODES = ("default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagraphs")
-_BY_FILE = re.compile(r"([^:()]+\.py):([A-Za-z_]\w*)")
+BY_FILE = re.compile(r"([^:()]+\.py):([A-Za-z_][\w.]*)")
 _STALE = (
     "its REFERENCE, SIZES, INPUTS or OUTPUTS were edited after FLOPS, READS and WRITES were derived of them; "
     "correct these three, then delete DERIVED and DERIVED_OF"
@@ -77,6 +80,7 @@ class Entry(Struct, frozen=True):
     grid: str = ""
     block: str = ""
     shared_bytes: str = ""
+    made_by: str = ""  # of a class, the file whose get_init_inputs it is made of
 
 
 class Parts(Struct, frozen=True):
@@ -118,6 +122,7 @@ def _read_parts(path: Path) -> Parts:
     for written in form.calls:
         elsewhere, call = split_call(written)
         file = elsewhere or form.file
+        source = path.parent / file
         offer = offers[file].get(called(call))
         if offer is None:
             raise FormFault(
@@ -130,8 +135,8 @@ def _read_parts(path: Path) -> Parts:
         if stem in entries:
             raise FormFault(f"it calls {offer.name} twice; a call stands for one version")
         entries[stem] = Entry(
-            str(path.parent / file), call, offer, str(path), line, spec.inputs, spec.outputs,
-            form.grid, form.block, form.shared_bytes,
+            str(source), call, offer, str(path), line, spec.inputs, spec.outputs,
+            form.grid, form.block, form.shared_bytes, _made_by(source, path.parent, form, offer),
         )  # fmt: skip
         names[stem] = (file, *others)
         digest = _digest(
@@ -263,7 +268,7 @@ def reference_entry(
     path: Path, form: Form, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...], line: int
 ) -> Entry:
     """How the reference is called. Raises FormFault."""
-    match = _BY_FILE.fullmatch(form.reference.strip())
+    match = BY_FILE.fullmatch(form.reference.strip())
     common = (str(path), line, inputs, outputs)
     if match is None:
         return Entry(str(path), form.reference, None, *common)
@@ -275,7 +280,25 @@ def reference_entry(
     offer = next((one for one in offers if one.name == match[2]), None)
     if offer is None:
         raise FormFault(f"its reference {match[1]} has no function {match[2]!r}")
-    return Entry(str(file), f"{match[2]}({', '.join(form.inputs)})", offer, *common)
+    call = f"{match[2]}({', '.join(form.inputs)})"
+    made_by = _made_by(file, path.parent, form, offer)
+    return Entry(str(file), call, offer, *common, made_by=made_by)
+
+
+def _made_by(file: Path, folder: Path, form: Form, offer: Offer) -> str:
+    """The file whose ``get_init_inputs`` a class is made of: its own, or else the reference's."""
+    if not offer.is_class:
+        return ""
+    paths = [file]
+    if match := BY_FILE.fullmatch(form.reference.strip()):
+        paths.append(folder / match[1])
+    for one in paths:
+        try:
+            if defines(read_file(one).decode("utf-8", "replace"), "get_init_inputs"):
+                return str(one)
+        except FileFault:
+            pass  # what cannot be read is refused when it is loaded
+    return ""
 
 
 def _name_fault(name: str) -> str:
@@ -320,7 +343,7 @@ def look_for_running(source: Path, reference: str, others: Iterable[str] = ()) -
     """``others``: names of files beside it that run as well. Raises FormFault."""
     found: list[Path] = []
     folders: set[Path] = set()
-    match = _BY_FILE.fullmatch(reference.strip())
+    match = BY_FILE.fullmatch(reference.strip())
     paths = [source, *(source.parent / name for name in others)]
     paths += [source.parent / match[1]] if match else []
     for path in paths:

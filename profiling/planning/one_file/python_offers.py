@@ -1,14 +1,34 @@
 """The functions of a Python file that can be measured, by its syntax alone."""
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from roofscope.profiling.planning.one_file.inline_cpp import inline_functions
 from roofscope.profiling.planning.one_file.offers import Kind, Offer, Parameter
 from roofscope.profiling.planning.one_file.slicing import bound_names, used_names
 
 _ASIDE = ("test", "bench", "main", "_", "check", "plot", "profile", "ref", "get_", "is_", "supports_")
+_BACKWARD = re.compile("backward|bwd|grad", re.IGNORECASE)
 _JIT = ("jit", "autotune", "heuristics")
+_DEVICE = (*_JIT, "kernel", "prim_func")  # of other languages, too
+_OTHER_JIT = ("cuda.", "numba.", "cute.", "cutlass.", "torch.", "jax.")
 _OF_TESTBED = ("perf_report", "fixture", "parametrize", "cache", "lru_cache")
+NEW_MODEL, MODEL = "ModelNew", "Model"  # as KernelBench names what is measured, and what is right
+
+
+class _Function(Struct, frozen=True):
+    """Something that can be called, by what defines its parameters."""
+
+    name: str
+    line: int
+    parameters: tuple[Parameter, ...]
+    node: ast.FunctionDef | None = None  # None: it is in C++
+    is_class: bool = False
+    body: str = ""
 
 
 def python_offers(source: str) -> tuple[Offer, ...]:
@@ -16,82 +36,141 @@ def python_offers(source: str) -> tuple[Offer, ...]:
     tree = ast.parse(source)
     uses = {name: used_names([node]) for node in tree.body for name in bound_names(node)}
     kernels = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and _is_kernel(node)}
+    inline = {name for node in tree.body if _compiles_cuda(node) for name in bound_names(node)}
     found: list[Offer] = []
-    for name, node, function in _functions(tree):
-        if isinstance(node, ast.FunctionDef) and (_is_kernel(node) or not _parameters(function, node)):
+    for one in _functions(tree):
+        if not one.parameters:
             continue
-        reached = _reached(name, uses)
-        kind = Kind.TRITON if reached & kernels else Kind.PYTHON
+        reached = {one.name.partition(".")[0]} | _reached(one.name, uses)
+        kind = Kind.TRITON if reached & kernels else Kind.INLINE if reached & inline else Kind.PYTHON
         found.append(
             Offer(
-                name,
+                one.name,
                 kind,
-                _parameters(function, node),
-                node.lineno,
-                is_plain=not name.startswith(_ASIDE) and not _decorated(function, _OF_TESTBED),
-                shapes=dict(_shapes(function)),
-                body=ast.unparse(function),
+                one.parameters,
+                one.line,
+                is_plain=_is_plain(one),
+                shapes=dict(_shapes(one.node)) if one.node else {},
+                returns=one.node is None or one.is_class or _returns(one.node),
+                body=one.body,
+                is_class=one.is_class,
             )
         )
     return _without_helpers(found, uses)
 
 
 def _without_helpers(found: list[Offer], uses: dict[str, set[str]]) -> tuple[Offer, ...]:
-    """A function that another calls is its helper; plain PyTorch beside Triton is there to compare with."""
-    plain = [offer for offer in found if offer.is_plain]
-    helpers = {
+    """A function that another calls is its helper; plain PyTorch beside Triton is there to compare with.
+
+    So is what a module computes beside its ``ModelNew``, and a backward pass is measured where it is named.
+    """
+    names = {offer.name for offer in found}
+    aside = {MODEL} if NEW_MODEL in names else set[str]()
+    plain = [offer for offer in found if offer.is_plain and offer.name not in aside]
+    aside |= {
         one.name
         for one in plain
         for other in plain
-        if one is not other and one.name in _reached(other.name, uses)
+        if one is not other and one.head in _reached(other.name, uses)
     }
-    has_triton = any(one.kind is Kind.TRITON and one.name not in helpers for one in plain)
-
-    def is_plain(offer: Offer) -> bool:
-        aside = offer.name in helpers or (has_triton and offer.kind is Kind.PYTHON)
-        return offer.is_plain and not aside
-
-    return tuple(
-        Offer(o.name, o.kind, o.parameters, o.line, is_plain(o), o.shapes, body=o.body) for o in found
-    )
+    plain = [offer for offer in plain if offer.name not in aside]
+    if any(one.kind in (Kind.TRITON, Kind.INLINE) for one in plain):
+        aside |= {one.name for one in plain if one.kind is Kind.PYTHON}
+    backward = {one.name for one in plain if _BACKWARD.search(one.name)}
+    if any(one.name not in aside | backward for one in plain):
+        aside |= backward
+    return tuple(replace(one, is_plain=one.is_plain and one.name not in aside) for one in found)
 
 
-def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt, ast.FunctionDef]]:
-    """Functions by name; of ``name = Class.apply`` the ``forward`` of an autograd function."""
-    forwards: dict[str, ast.FunctionDef] = {}
+def _is_plain(one: _Function) -> bool:
+    if one.is_class:  # others are parts of a network, made of what only its program knows
+        return one.name in (NEW_MODEL, MODEL)
+    return not one.name.startswith(_ASIDE) and not (one.node and _decorated(one.node, _OF_TESTBED))
+
+
+def _functions(tree: ast.Module) -> Iterator[_Function]:
+    """Functions; of an autograd function its ``apply``, under the name that the file gives it; modules."""
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    forwards = {node.name: one for node in classes for one in _forward(node)}
+    applied = set[str]()
     for node in tree.body:
         match node:
-            case ast.FunctionDef():
-                yield node.name, node, node
-            case ast.ClassDef():
-                for inner in node.body:
-                    if isinstance(inner, ast.FunctionDef) and inner.name == "forward":
-                        forwards[node.name] = inner
             case ast.Assign(
                 targets=[ast.Name(id=name)],
                 value=ast.Attribute(value=ast.Name(id=owner), attr="apply"),
             ) if owner in forwards:
-                yield name, node, forwards[owner]
+                applied.add(owner)
+                yield _of_class(name, node, forwards[owner])
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if (
+                _last(call) == "load_inline"
+            ):
+                for function, parameters in inline_functions(tree, call):
+                    yield _Function(f"{name}.{function}", node.lineno, parameters, body=ast.unparse(call))
+            case ast.FunctionDef() if not _decorated(node, _DEVICE):
+                yield _Function(node.name, node.lineno, _parameters(node), node, body=ast.unparse(node))
             case _:
                 pass
+    for node in classes:
+        if node.name not in forwards:
+            continue
+        bases = {_last(base) for base in node.bases}
+        if "Function" in bases and node.name not in applied:
+            yield _of_class(f"{node.name}.apply", node, forwards[node.name])
+        elif "Module" in bases:
+            yield _of_class(node.name, node, forwards[node.name], is_class=True)
 
 
-def _parameters(function: ast.FunctionDef, node: ast.stmt) -> tuple[Parameter, ...]:
+def _compiles_cuda(node: ast.stmt) -> bool:
+    """Whether a statement has PyTorch compile CUDA C++, in its sources or in files."""
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and _last(call) in ("load_inline", "load"):
+            words = {one.arg: one.value for one in call.keywords}
+            if "cuda_sources" in words or ".cu" in ast.unparse(words.get("sources", call.func)):
+                return True
+    return False
+
+
+def _forward(node: ast.ClassDef) -> Iterator[ast.FunctionDef]:
+    return (one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "forward")
+
+
+def _of_class(name: str, node: ast.stmt, forward: ast.FunctionDef, *, is_class: bool = False) -> _Function:
+    """Without ``self``, or autograd's context."""
+    return _Function(
+        name, node.lineno, _parameters(forward)[1:], forward, is_class=is_class, body=ast.unparse(forward)
+    )
+
+
+def _parameters(function: ast.FunctionDef) -> tuple[Parameter, ...]:
     arguments = [*function.args.posonlyargs, *function.args.args]
     defaults = [None] * (len(arguments) - len(function.args.defaults)) + [*function.args.defaults]
-    found = [
+    return tuple(
         Parameter(
             one.arg,
             ast.unparse(one.annotation) if one.annotation else "",
             ast.unparse(default) if default else "",
         )
         for one, default in zip(arguments, defaults, strict=True)
-    ]
-    return tuple(found if isinstance(node, ast.FunctionDef) else found[1:])  # without autograd's context
+    )
+
+
+def _returns(function: ast.FunctionDef) -> bool:
+    """Whether it returns a value: its own, not one of a function within it."""
+    waiting: list[ast.AST] = [*function.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Return) and node.value and ast.unparse(node.value) != "None":
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(node)
+    return False
 
 
 def _is_kernel(function: ast.FunctionDef) -> bool:
-    return _decorated(function, _JIT)
+    """Of Triton: ``jit`` of Numba or the CuTe DSL stands behind ``cuda.`` or ``cute.``."""
+    return any(
+        _last(one) in _JIT and not ast.unparse(one).startswith(_OTHER_JIT) for one in function.decorator_list
+    )
 
 
 def _decorated(function: ast.FunctionDef, names: Iterable[str]) -> bool:
@@ -107,13 +186,14 @@ def _last(node: ast.expr) -> str:
 
 def _reached(name: str, uses: dict[str, set[str]]) -> set[str]:
     """The file's own names that a name's definition needs, directly or through others."""
-    reached, waiting = set[str](), [name]
+    head = name.partition(".")[0]
+    reached, waiting = set[str](), [head]
     while waiting:
         for used in uses.get(waiting.pop(), ()):
             if used in uses and used not in reached:
                 reached.add(used)
                 waiting.append(used)
-    return reached - {name}
+    return reached - {head}
 
 
 def _shapes(function: ast.FunctionDef) -> Iterator[tuple[str, tuple[str, ...]]]:

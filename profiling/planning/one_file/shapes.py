@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from roofscope.profiling.planning.one_file.form import FormFault
-from roofscope.profiling.planning.one_file.offers import Kind, Offer, Parameter
+from roofscope.profiling.planning.one_file.offers import NUMBERS_OF_LAUNCHES, Kind, Offer, Parameter
 from roofscope.profiling.planning.spec import Dtype, Element
 
 _WORD = re.compile(r"([A-Za-z_]\w*)=([\dx_*, ]+)(?::([\w]+)(?:<(\w+))?)?")
@@ -23,6 +23,11 @@ _POINTED = (
     ("__nv_bfloat16", Dtype.BFLOAT16), ("nv_bfloat16", Dtype.BFLOAT16), ("half", Dtype.FLOAT16),
     ("float16", Dtype.FLOAT16), ("bfloat16", Dtype.BFLOAT16), ("float", Dtype.FLOAT32),
 )  # fmt: skip
+_WHOLE = {
+    "int64_t": Element.INT64, "long": Element.INT64, "uint8_t": Element.UINT8, "int8_t": Element.INT8,
+    "char": Element.INT8, "int32_t": Element.INT32, "int": Element.INT32,
+}  # fmt: skip
+_OUTPUTS = re.compile(r"(out|output|result|res|dst|y|c)(_ptr|_tensor)?|.*_out(put)?")
 _VECTORS = re.compile(r"(w|b|weight|bias|gamma|beta|scale|shift|g|rms_weight|ln_weight|ln_bias)")
 _OF_ROWS = re.compile(r"softmax|norm|dim\s*=|\(\s*-?1\s*\)|, *-1\b|argmax|logsumexp")
 _OF_PRODUCTS = re.compile(r"@|matmul|\bmm\(|addmm|linear")
@@ -58,22 +63,24 @@ class _Word(Struct, frozen=True):
 def input_names(offer: Offer) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The tensors that a function reads, and those that it writes to."""
     tensors = offer.tensors
-    if offer.kind in (Kind.TRITON, Kind.PYTHON) or (offer.kind is Kind.EXTENSION and offer.returns):
+    if offer.returns:
         return tuple(one.name for one in tensors), ()
     read = [one for one in tensors if "const" in one.type]
+    if offer.kind.is_python:
+        read = [one for one in tensors if not _OUTPUTS.fullmatch(one.name.lower())]
     if not read or len(read) == len(tensors):
         read = [*tensors[:-1]]
     return tuple(one.name for one in read), tuple(one.name for one in tensors if one not in read)
 
 
-def stated(words: Sequence[str], offer: Offer) -> Tensors:
-    """From words such as ``x=4096x1024:bf16``. Raises FormFault."""
+def stated(words: Sequence[str], offer: Offer, call: str = "") -> Tensors:
+    """From words such as ``x=4096x1024:bf16``; a call says itself what it takes. Raises FormFault."""
     found = [_read(word) for word in words]
     names = [one.name for one in found]
     if len(set(names)) < len(names):
         raise FormFault(f"--input names {next(n for n in names if names.count(n) > 1)} twice")
     wanted, _ = input_names(offer)
-    if wanted and set(names) != set(wanted) and len(names) < len(wanted):
+    if wanted and not call and len(names) < len(wanted):
         rest = [name for name in wanted if name not in names]
         raise FormFault(
             f"{offer.signature} takes {' and '.join(rest)} too; add --input {rest[0]}=SIZE[xSIZE]"
@@ -83,9 +90,13 @@ def stated(words: Sequence[str], offer: Offer) -> Tensors:
     floating = next((one.kind for one in found if isinstance(one.kind, Dtype)), None)
     axes = _axes(found, offer)
     elements: dict[str, str] = {}
+    pointed = _pointed_elements(offer)
     for one in found:
-        if isinstance(one.kind, Element):
-            elements[one.name] = f": {one.kind}" + (f" < {one.below}" if one.below else "")
+        kind = one.kind or pointed.get(one.name)
+        if isinstance(kind, Element):
+            # An index below a size stays below it where the size is another.
+            below = axes.get(int(one.below), one.below) if one.below.isdigit() else one.below
+            elements[one.name] = f": {kind}" + (f" < {below}" if below else "")
         elif one.kind and one.kind != floating:
             elements[one.name] = f": {one.kind}"
     dtypes = (floating,) if isinstance(floating, Dtype) else guessed_dtypes(offer)
@@ -116,12 +127,24 @@ def guessed(offer: Offer, reference: str) -> Tensors:
         sizes = dict.fromkeys(axes, _SIDE)
     else:
         sizes = {axis: (8, 16, 1024, 64, 64, 64)[min(place, 5)] for place, axis in enumerate(axes)}
-    return Tensors(sizes, shapes, {}, guessed_dtypes(offer))
+    elements = {name: f": {kind}" for name, kind in _pointed_elements(offer).items() if name in shapes}
+    return Tensors(sizes, shapes, elements, guessed_dtypes(offer))
+
+
+def _pointed_elements(offer: Offer) -> dict[str, Element]:
+    """Of the pointers of a C++ function, those to whole numbers."""
+    found: dict[str, Element] = {}
+    for parameter in offer.parameters:
+        words = set(re.findall(r"\w+", parameter.type))
+        if parameter.is_pointer and (words & _WHOLE.keys()):
+            kinds = [kind for word, kind in _WHOLE.items() if word in words]
+            found[parameter.name] = Element.UINT8 if {"unsigned", "char"} <= words else kinds[0]
+    return found
 
 
 def guessed_dtypes(offer: Offer) -> tuple[Dtype, ...]:
     """All that a file may take, or the one that it is written for."""
-    if offer.kind is Kind.BARE and not offer.template:
+    if offer.kind in (Kind.BARE, Kind.LAUNCHER) and not offer.template:
         kinds = [parameter.type for parameter in offer.tensors]
         found = next((dtype for word, dtype in _POINTED if any(word in kind for kind in kinds)), None)
         return (found,) if found else (Dtype.FLOAT32,)
@@ -133,12 +156,15 @@ def guessed_dtypes(offer: Offer) -> tuple[Dtype, ...]:
 
 
 def integers(offer: Offer) -> tuple[Parameter, ...]:
-    """The whole numbers that a C++ function takes."""
+    """The whole numbers that a C++ function takes, and that may be sizes."""
     words = ("int", "long", "size_t", "unsigned", "short")
     return tuple(
         one
         for one in offer.parameters
-        if not one.is_pointer and not one.is_tensor and any(word in one.type for word in words)
+        if not one.is_pointer
+        and not one.is_tensor
+        and any(word in one.type for word in words)
+        and one.name.lower() not in NUMBERS_OF_LAUNCHES
     )
 
 

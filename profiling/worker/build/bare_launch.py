@@ -81,7 +81,7 @@ def bare_launch(entry: Entry, offer: Offer, dtype: Dtype, parameters: Iterable[P
             f"{where}: {offer.signature} takes {len(offer.parameters)} arguments, unlike {entry.call!r}.",
             "",
         )
-    kernel = f"{offer.name}<{_SCALARS[dtype]}>" if offer.template else offer.name
+    kernel = offer.namespace + (f"{offer.name}<{_SCALARS[dtype]}>" if offer.template else offer.name)
     arguments: list[str] = []
     numbers: dict[str, Any] = {"cdiv": cdiv, "torch": torch}
     numbers |= {one.name: one.value for one in parameters}

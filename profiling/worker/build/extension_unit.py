@@ -5,7 +5,7 @@ import re
 
 from msgspec.structs import replace
 
-from roofscope.profiling.planning.one_file.offers import Offer
+from roofscope.profiling.planning.one_file.offers import Kind, Offer, Parameter
 
 # An operator in a namespace of its own builds in half a minute; pybind11 behind nvcc takes minutes.
 _UNIT = """\
@@ -24,12 +24,13 @@ def unit_text(source: str, name: str, offer: Offer | None = None) -> str:
     for number, parameter in enumerate(offer.parameters):
         kind = _in_operator(parameter.type)
         parameters.append(f"{kind} a{number}")
-        plain = re.sub(r"\bconst\b|&", "", parameter.type).strip()
-        arguments.append(f"a{number}" if parameter.is_tensor else f"static_cast<{plain}>(a{number})")
+        arguments.append(_argument(f"a{number}", parameter))
     # With ``::``, because C++ would also look in at:: for a function of tensors: at::add.
-    body = f"::{offer.name}({', '.join(arguments)})"
+    body = f"::{offer.namespace}{offer.name}({', '.join(arguments)})"
     function = f"[]({', '.join(parameters)}) {{ return {body}; }}"
-    return _UNIT.format(source=source, name=name, function=function)
+    unit = _UNIT.format(source=source, name=name, function=function)
+    # load_inline puts this in front of what it compiles, so that files for it have no such line.
+    return f"#include <torch/types.h>\n{unit}" if offer.kind is Kind.EXTENSION else unit
 
 
 def as_called(offer: Offer, call: str) -> Offer:
@@ -44,7 +45,19 @@ def as_called(offer: Offer, call: str) -> Offer:
     return offer
 
 
+def _argument(name: str, parameter: Parameter) -> str:
+    """What the function gets of an operator's argument."""
+    if parameter.is_tensor:
+        return name
+    plain = re.sub(r"\bconst\b|&|\b__restrict__\b|\b__restrict\b", "", parameter.type).strip()
+    if parameter.is_pointer:
+        return f"static_cast<{plain}>({name}.data_ptr())"
+    return f"static_cast<{plain}>({name})"
+
+
 def _in_operator(kind: str) -> str:
+    if "*" in kind:
+        return "at::Tensor"
     if "vector" in kind:
         return "std::vector<at::Tensor>"
     if "optional" in kind:

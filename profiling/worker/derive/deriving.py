@@ -17,6 +17,7 @@ from roofscope.profiling.planning.loading import load_module
 from roofscope.profiling.planning.polynomial import MOST_AXES, at_steps, fitted, grid
 from roofscope.profiling.planning.spec import Dtype, Element, Multiply, Pipe, TensorSpec, WorkFormula
 from roofscope.profiling.worker.derive.counting import Count
+from roofscope.profiling.worker.inputs import as_tuple
 
 _MOST_REAL_BYTES = 1 << 30  # of tensors with contents, where a reference needs those
 _FLOAT64 = "float64"
@@ -94,7 +95,7 @@ def _call(
         inputs = [_tensor(one, question.dtype, sizes, device, is_real=is_real) for one in question.inputs]
         with Count(inputs) as count:
             result = run(*inputs)
-        outputs = (result,) if isinstance(result, torch.Tensor) else tuple(result)
+        outputs = as_tuple(result)
         count.note_returned(outputs)
     return _Seen(
         count.matrix_flops,

@@ -25,7 +25,9 @@ def build(request: BuildRequest) -> Built:
             _require_gpu(request, "CUDA C++")
             from roofscope.profiling.worker.build.providers import cuda as provider
         case Provider.CUDA_EXT:
-            if not (request.entry and Path(request.entry.file).suffix != ".cu"):  # C++ runs anywhere
+            if not (
+                request.entry and Path(request.entry.file).suffix in (".cpp", ".cc")
+            ):  # which run anywhere
                 _require_gpu(request, "CUDA C++")
             from roofscope.profiling.worker.build.providers import cuda_ext as provider
         case Provider.LIBRARY:

@@ -34,7 +34,7 @@ from roofscope.profiling.worker.build.contract import (
     double_instructions,
     run_of,
 )
-from roofscope.profiling.worker.build.device_text import device_text
+from roofscope.profiling.worker.build.device_text import before_device_text, device_text, with_headers
 from roofscope.profiling.worker.build.machine_code import Budget, sass_of
 from roofscope.profiling.worker.failures import BuildError, Refusal, Unavailable
 
@@ -248,7 +248,9 @@ def compiled(
     macros: list[str | tuple[str, str]] = [(one.name, macro_text(one.value)) for one in parameters]
     if dtype:
         macros += [("SCALAR", _SCALAR[dtype]), f"SCALAR_IS_{dtype.upper()}"]
-    folders = [cuda_include_folder(), *([source.parent] if names else [])]
+    folders = [cuda_include_folder()]
+    if names:
+        folders += [folders[0] / "cccl", source.parent]
     options = core.ProgramOptions(
         name=source.name,  # by which errors name it
         arch=architecture,
@@ -259,7 +261,10 @@ def compiled(
     )
     try:
         text = source.read_text()
-        program = core.Program(device_text(text, folders) if names else text, "c++", options)
+        if names:
+            text = device_text(with_headers(text, source), folders)
+            text = before_device_text(text) + text
+        program = core.Program(text, "c++", options)
         module = program.compile("cubin", tuple(names))
     except Exception as error:
         message = f"{source.name} does not compile for {architecture}{f' in {dtype}' if dtype else ''}."

@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, suppress
 from pathlib import Path
 
 import torch
@@ -21,13 +21,13 @@ from torch.utils import cpp_extension
 from roofscope.profiling.devices import host
 from roofscope.profiling.paths import cache_folder
 from roofscope.profiling.planning.one_file.call_text import is_direct
-from roofscope.profiling.planning.one_file.offers import Offer
+from roofscope.profiling.planning.one_file.offers import Kind, Offer
 from roofscope.profiling.planning.parameters import Parameter, macro_text
 from roofscope.profiling.results.outcome import BuildInfo
-from roofscope.profiling.worker.build.contract import BuildRequest, Built, Call
+from roofscope.profiling.worker.build.contract import BuildRequest, Built, Call, run_of
 from roofscope.profiling.worker.build.extension_unit import as_called, unit_text
 from roofscope.profiling.worker.build.machine_code import code_of_library
-from roofscope.profiling.worker.build.own_file import call_in
+from roofscope.profiling.worker.build.own_file import call_in, module_of
 from roofscope.profiling.worker.failures import BuildError, Unavailable
 
 NO_GPU = (0, 0)  # in the place of a compute capability
@@ -36,6 +36,8 @@ NO_GPU = (0, 0)  # in the place of a compute capability
 def build(request: BuildRequest) -> Built:
     """Build now, or load what was built before. Raises Unavailable without the tools, and BuildError."""
     entry = request.entry
+    if entry and entry.offer and entry.offer.kind is Kind.INLINE:
+        return _build_inline(request)
     source = Path(entry.file) if entry else request.folder / f"{request.implementation.stem}.cu"
     is_on_gpu = request.device.type == "cuda"
     capability = torch.cuda.get_device_capability(request.device) if is_on_gpu else NO_GPU
@@ -57,6 +59,18 @@ def build(request: BuildRequest) -> Built:
         lambda: BuildInfo(compile_s=compile_s, architecture=architecture),
         lambda budget: code_of_library(source.name, library, budget),
     )
+
+
+def _build_inline(request: BuildRequest) -> Built:
+    """What a Python file compiles itself, by load_inline, when it is loaded."""
+    _with_tools(with_cuda=True)
+    started = time.perf_counter()
+    folder = Path(request.entry.file).parent if request.entry else request.folder
+    with chdir(folder):  # where a build_directory or sources that it names lie
+        run = run_of(module_of(request, ""), *request.inputs)
+    compile_s = time.perf_counter() - started
+    architecture = "sm_{}{}".format(*torch.cuda.get_device_capability(request.device))
+    return Built(run, lambda: BuildInfo(compile_s=compile_s, architecture=architecture))
 
 
 def build_extension(
@@ -113,17 +127,11 @@ def _folder(
 
 @functools.cache
 def _build(text: str, capability: tuple[int, int], folder: Path, suffix: str) -> Call:
-    with_cuda = suffix == ".cu"
-    if with_cuda:
-        toolkit, ninja = _tools()
-        cpp_extension.CUDA_HOME = str(toolkit)
-    else:
-        ninja = _ninja()
-    if not shutil.which("ninja"):  # torch searches only the PATH
-        os.environ["PATH"] = os.pathsep.join([str(Path(ninja).parent), os.environ["PATH"]])
+    with_cuda = suffix in (".cu", ".cuh")
+    _with_tools(with_cuda=with_cuda)
     folder.mkdir(parents=True, exist_ok=True)
     name = _name(folder)
-    unit = folder / f"unit{suffix}"
+    unit = folder / f"unit{'.cu' if with_cuda else suffix}"
     with _locked(folder):
         if not unit.exists():  # ninja rebuilds what is newer than its result
             unit.write_text(text)
@@ -149,6 +157,30 @@ def _locked(folder: Path) -> Generator[None]:
         fcntl.flock(handle, fcntl.LOCK_EX)
         (folder / "lock").unlink(missing_ok=True)
         yield
+
+
+def _with_tools(*, with_cuda: bool) -> None:
+    """Lets torch find what it compiles with. Raises Unavailable."""
+    if with_cuda:
+        toolkit, ninja = _tools()
+        cpp_extension.CUDA_HOME = str(toolkit)
+        _know_headers(toolkit)
+    else:
+        ninja = _ninja()
+    if not shutil.which("ninja"):  # torch searches only the PATH
+        os.environ["PATH"] = os.pathsep.join([str(Path(ninja).parent), os.environ["PATH"]])
+
+
+def _know_headers(toolkit: Path) -> None:
+    """Of cuSPARSE and its like, which PyTorch's headers include: torch brings what a toolkit has not."""
+    flags = os.environ.get("NVCC_APPEND_FLAGS", "")
+    if (toolkit / "include" / "cusparse.h").exists() or "-idirafter" in flags:
+        return
+    with suppress(Unavailable):
+        from roofscope.profiling.worker.build.providers.cuda import cuda_include_folder
+
+        after = f"-Xcompiler -idirafter -Xcompiler {cuda_include_folder()}"
+        os.environ["NVCC_APPEND_FLAGS"] = f"{flags} {after}".strip()
 
 
 def _tools() -> tuple[Path, str]:
