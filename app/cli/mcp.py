@@ -11,6 +11,7 @@ import typer
 from roofscope.app.cli.choice import choose_device
 from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.options import DeviceName
+from roofscope.app.cli.output import say
 from roofscope.app.cli.targets import check_session_target
 from roofscope.profiling.devices.discovery import default_device, local_devices
 from roofscope.profiling.paths import SUFFIX, UserPaths, is_file
@@ -38,7 +39,7 @@ def command(
     Over stdin and stdout only: nothing listens. docs/agents.md says how to add it to a client.
     """
     if tools:
-        print(json.dumps(described(), indent=2))
+        say(json.dumps(described(), indent=2))
         return
     if importlib.util.find_spec("mcp") is None:
         refuse(f"The package mcp is not installed, which speaks the protocol; install it with {INSTALL}.")

@@ -111,7 +111,7 @@ def test_a_fault_of_the_arguments_is_one_sentence(arguments: object, said: str) 
         ({"path": "\udcff.py"}, "There is no file"),
         ({"path": "/dev/null"}, "is no file"),
         ({"path": "."}, "is no file"),
-        ({"path": "a.txt"}, "is no .py, .cu, .cpp, .cc file"),
+        ({"path": "a.txt"}, "is no .py, .cu, .cuh, .cpp, .cc file"),
         ({"path": "a.py", "source": "x"}, "not both"),
         ({"source": "x", "name": "../a.py"}, "is no name for a kernel's file"),
         ({"source": "x", "name": "a.roofscope.py"}, "is no name for a kernel's file"),
