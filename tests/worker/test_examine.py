@@ -1,6 +1,7 @@
 """Without a GPU: Triton interpreted and verified, Triton and CUDA compiled for one, by the command line."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ import torch
 from roofscope.profiling.results.generated import CodeKind
 from roofscope.profiling.results.outcome import Examined, Failed, FailureKind, Measured, Skipped, Stage
 from roofscope.profiling.results.session_reader import load, load_code
+from roofscope.profiling.worker.build.without_gpu.stand_in import DEVICE, StandIn
 from roofscope.profiling.worker.candidate.memory import raw_bytes
+from roofscope.profiling.worker.failures import Refusal
 from roofscope.tests.worker.test_command_line import keep_ceilings, main
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
@@ -151,3 +154,26 @@ def test_a_skip_stays_a_skip(tmp_path: Path) -> None:
     done = main(tmp_path, "run", "matmul/cuda_wgmma", "--size", "m=64,n=64,k=64", "--interpret", "--out", out)
     [point] = load(out).points
     assert isinstance(point.outcome, Skipped), done.stdout
+
+
+def _in_place(x: torch.Tensor) -> object:
+    return x.detach().requires_grad_()
+
+
+def _by_assignment(x: torch.Tensor) -> object:
+    x.requires_grad = True
+    return x
+
+
+def _when_made(x: torch.Tensor) -> object:
+    return torch.empty(x.shape, device=x.device, requires_grad=True)
+
+
+@pytest.mark.parametrize("differentiate", [_in_place, _by_assignment, _when_made])
+def test_what_differentiates_is_refused_where_torch_would_end_the_process(
+    differentiate: Callable[[torch.Tensor], object],
+) -> None:
+    with StandIn("sm_90").here():
+        x = torch.empty(4, 8, device=DEVICE)
+        with pytest.raises(Refusal, match="it differentiates"):
+            differentiate(x)

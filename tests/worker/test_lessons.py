@@ -14,6 +14,7 @@ from roofscope.app.presentation.lesson.shelf import Shelved, shelf_of
 from roofscope.benchmarks.lessons import job_of
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.spec import Dtype
+from roofscope.profiling.results.outcome import Examined
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.sessions import DEVICE
 
@@ -65,7 +66,7 @@ def test_the_run_of_a_page_is_the_plan_of_its_steps(one: Shelved) -> None:
 
 @pytest.mark.parametrize("one", SHELF.stories, ids=lambda one: one.story.kernel)
 def test_an_exercise_begins_with_a_folder_that_is_a_kernel(one: Shelved, call: Call, tmp_path: Path) -> None:
-    begin, run, checking = blocks(one)[1]
+    begin, run, checking = blocks(one)[2]
     assert call(begin) == 0
     assert call(begin) == 2  # what is there stays
     kernel = scan([tmp_path / "my-kernels"]).kernel(one.story.kernel)
@@ -85,8 +86,8 @@ def test_an_exercise_begins_with_a_folder_that_is_a_kernel(one: Shelved, call: C
 def test_the_first_lesson_is_done_to_its_end_without_a_gpu(
     call: Call, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    begin = blocks(FIRST)[1][0]
-    run, checking = blocks(FIRST)[2]
+    begin = blocks(FIRST)[2][0]
+    run, checking = blocks(FIRST)[3]
     assert call(begin) == 0
     assert call(run) == 0
     capfd.readouterr()
@@ -96,11 +97,20 @@ def test_the_first_lesson_is_done_to_its_end_without_a_gpu(
     assert [point.implementation.stem for point in session.points] == ["eager_mine"]
 
 
+def test_the_steps_of_the_first_lesson_are_examined_without_a_gpu(call: Call, tmp_path: Path) -> None:
+    [words] = blocks(FIRST)[1]
+    assert call(words) == 0
+    session = load(tmp_path / str(_parsed(words)["out"]))
+    stems = {stem for stem in FIRST.story.stems if stem.startswith(("cuda", "triton"))}
+    assert {point.implementation.stem for point in session.points} == stems
+    assert all(isinstance(point.outcome, Examined) for point in session.points)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("one", SHELF.stories[1:], ids=lambda one: one.story.kernel)
 def test_every_exercise_can_be_done_without_a_gpu(one: Shelved, call: Call, tmp_path: Path) -> None:
-    assert call(blocks(one)[1][0]) == 0
-    run, checking = blocks(one)[2]
+    assert call(blocks(one)[2][0]) == 0
+    run, checking = blocks(one)[3]
     assert call(run) == 0
     assert call(checking) == 0
     assert check(one.story, load(tmp_path / str(_parsed(run)["out"]))).is_done
@@ -109,10 +119,10 @@ def test_every_exercise_can_be_done_without_a_gpu(one: Shelved, call: Call, tmp_
 def test_a_wrong_version_does_not_do_the_exercise(
     call: Call, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert call(blocks(FIRST)[1][0]) == 0
+    assert call(blocks(FIRST)[2][0]) == 0
     own = tmp_path / "my-kernels" / "vector_add" / "eager_mine.py"
     own.write_text(own.read_text().replace("return x + y", "return x - y"))
-    run, checking = blocks(FIRST)[2]
+    run, checking = blocks(FIRST)[3]
     assert call(run) == 1
     capfd.readouterr()
     assert call(checking) == 1

@@ -10,11 +10,12 @@ FOLDER = "my-kernels"
 
 
 class Commands(Struct, frozen=True):
-    """Lines for a shell. Those of ``steps`` and ``exercise`` measure on a GPU; ``without_gpu`` needs none."""
+    """Lines for a shell. Those of ``steps`` and ``exercise`` measure on a GPU; the others need none."""
 
     steps: tuple[str, ...]
+    examined: tuple[str, ...]  # the steps, verified in Triton's interpreter and compiled
     exercise: tuple[str, ...]
-    without_gpu: tuple[str, ...]
+    without_gpu: tuple[str, ...]  # the exercise
 
 
 def commands(story: Story) -> Commands:
@@ -28,13 +29,32 @@ def commands(story: Story) -> Commands:
     own = f"roofscope run {kernel} --kernels {FOLDER}"
     return Commands(
         steps=(f"roofscope run {kernel} {every} {workload} --out {kernel}{SUFFIX}",),
+        examined=(_examined(story),),
         exercise=(
             begin,
             f"{own} --implementation eager --implementation {story.exercise.stem} {workload} --out {mine}",
             check,
         ),
         without_gpu=(
-            f"{own} --device cpu --implementation {Provider.EAGER}_{OWN} --preset small --out {mine}",
+            f"{own} --device cpu {own_version(story)} --preset small --out {mine}",
             check,
         ),
     )
+
+
+def stem_without_gpu(story: Story) -> str:
+    """The version that is edited where there is no GPU: Triton's runs in its interpreter, CUDA's nowhere."""
+    own = story.exercise.stem
+    return own if own.startswith(Provider.TRITON) else f"{Provider.EAGER}_{OWN}"
+
+
+def own_version(story: Story) -> str:
+    stem = stem_without_gpu(story)
+    return f"--implementation {stem}" + (" --interpret" if stem.startswith(Provider.TRITON) else "")
+
+
+def _examined(story: Story) -> str:
+    stems = [stem for stem in story.stems if stem.startswith((Provider.TRITON, Provider.CUDA))]
+    chosen = " ".join(f"--implementation {stem}" for stem in dict.fromkeys(stems))
+    rest = f"--dtype {story.dtype.label} --preset small --out {story.kernel}{SUFFIX}"
+    return f"roofscope run {story.kernel} --interpret {chosen} {rest}"

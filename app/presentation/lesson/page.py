@@ -4,14 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from roofscope.app.presentation.formatting import sizes_text
 from roofscope.app.presentation.lesson.check import goal_text
-from roofscope.app.presentation.lesson.commands import commands
+from roofscope.app.presentation.lesson.commands import commands, stem_without_gpu
 from roofscope.app.presentation.lesson.excerpt import Excerpt
 from roofscope.app.presentation.lesson.figures import StepView, StoryView, heading
 from roofscope.app.presentation.lesson.shelf import Shelf, Shelved, best_view
 from roofscope.app.presentation.source.texts import Language, file_names
 from roofscope.profiling.plain_text import one_line
-from roofscope.profiling.planning.spec import Provider
-from roofscope.profiling.planning.story import OWN, Story
+from roofscope.profiling.planning.story import Story
 from roofscope.profiling.results.session import Session
 
 _KERNELS = "../../kernels"  # as the pages lie in docs/lessons
@@ -80,7 +79,7 @@ def _figures(view: StoryView, session: Session | None) -> Iterator[str]:
             "`roofscope lesson` and the window show yours:"
         )
         yield ""
-        yield from _fenced(commands(story).steps)
+        yield from _to_run(story)
         return
     where = f"{view.workload.dtype.label}, {sizes_text(view.workload.sizes)}"
     device = one_line(session.device.name) if session.device else "an unknown device"
@@ -94,7 +93,19 @@ def _figures(view: StoryView, session: Session | None) -> Iterator[str]:
     yield ""
     yield "Measure it yourself, on a GPU:"
     yield ""
-    yield from _fenced(commands(story).steps)
+    yield from _to_run(story)
+
+
+def _to_run(story: Story) -> Iterator[str]:
+    found = commands(story)
+    yield from _fenced(found.steps)
+    yield ""
+    yield (
+        "Without one, Triton's interpreter verifies the Triton versions, and all are compiled for a GPU that "
+        "is not there; nothing is timed:"
+    )
+    yield ""
+    yield from _fenced(found.examined)
 
 
 def _row(story: Story, step: StepView, titles: Sequence[str]) -> str:
@@ -155,7 +166,11 @@ def _exercise(story: Story) -> Iterator[str]:
     yield (
         f"The first line makes a folder with `{story.exercise.stem}`, a copy of `{story.exercise.start}` "
         "that is yours to edit; the last one ends with exit code 0 when the exercise is done. Without a GPU "
-        f"edit `{Provider.EAGER}_{OWN}.py` in that folder:"
+        + (
+            "it is verified in Triton's interpreter:"
+            if stem_without_gpu(story) == story.exercise.stem
+            else f"edit `{stem_without_gpu(story)}.py` in that folder:"
+        )
     )
     yield ""
     yield from _fenced(found.without_gpu)

@@ -17,11 +17,16 @@ from torch.overrides import TorchFunctionMode
 from roofscope.profiling.analysis.occupancy import REGISTERS, WARP, limits_of
 from roofscope.profiling.roofline.architecture import capability_of, gpu_of
 from roofscope.profiling.worker.candidate.messages import Layout
+from roofscope.profiling.worker.failures import Refusal
 
 DEVICE = torch.device("cuda", 0)
 _MOST_THREADS = 1024
 _THREADS_OF_WARPS = 32
 _L2_BYTES = 50 << 20
+_DIFFERENTIATING: tuple[Any, ...] = (
+    torch.Tensor.requires_grad_,
+    torch.Tensor.requires_grad.__set__,  # type: ignore[attr-defined]
+)
 
 
 class StandIn:
@@ -76,7 +81,7 @@ class StandIn:
             for name, answer in answers.items():
                 stack.enter_context(patch.object(torch.cuda, name, answer))
             stack.enter_context(FakeTensorMode())
-            stack.enter_context(_Views())
+            stack.enter_context(_NoContents())
             yield
 
     @staticmethod
@@ -87,19 +92,25 @@ class StandIn:
         ]
 
 
-class _Views(TorchFunctionMode):
-    """Slices tensors without contents: torch's own indexing asks for the device, which is not here."""
+class _NoContents(TorchFunctionMode):
+    """What torch would ask the device for, which is not here."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if func is not torch.Tensor.__getitem__ or args[0].device.type != "cuda" or _has_tensors(args[1]):
-            return func(*args, **(kwargs or {}))
-        whole = args[0]
-        shape = torch.empty_strided(whole.shape, whole.stride(), dtype=whole.dtype, device="meta")
-        part = shape[args[1]]
-        offset = whole.storage_offset() + part.storage_offset()
-        return torch.as_strided(whole, part.shape, part.stride(), offset)
+        kwargs = kwargs or {}
+        if func in _DIFFERENTIATING or kwargs.get("requires_grad"):
+            # Autograd asks for the stream of each tensor, and ends the process where there is none.
+            raise Refusal("it differentiates, for which PyTorch needs the GPU itself.")
+        if func is torch.Tensor.__getitem__ and args[0].device.type == "cuda" and not _has_tensors(args[1]):
+            return _part(args[0], args[1])
+        return func(*args, **kwargs)
+
+
+def _part(whole: torch.Tensor, index: Any) -> torch.Tensor:
+    """A slice: torch's own indexing asks for the device."""
+    part = torch.empty_strided(whole.shape, whole.stride(), dtype=whole.dtype, device="meta")[index]
+    return torch.as_strided(whole, part.shape, part.stride(), whole.storage_offset() + part.storage_offset())
 
 
 def _has_tensors(index: object) -> bool:
