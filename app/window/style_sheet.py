@@ -121,7 +121,7 @@ QScrollArea {{ border: none; background: {theme.surface}; }}
 QWidget#pane {{ background: {theme.surface}; }}
 QStatusBar {{ background: {theme.surface}; border-top: 1px solid {theme.border}; }}
 QTabBar::tab {{
-  background: transparent; border: none; border-bottom: 2px solid transparent; padding: 6px 14px;
+  background: transparent; border: none; border-bottom: 2px solid transparent; padding: 6px 10px;
   color: {theme.text_muted};
 }}
 QTabBar::tab:selected {{ color: {theme.text}; border-bottom-color: {theme.accent}; }}

@@ -6,6 +6,7 @@ from typing import Protocol
 from PySide6.QtCore import QObject, Signal
 
 from roofscope.app.presentation.live_line import change_text
+from roofscope.app.presentation.point_row import reason_text
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.shared_gpu import SharedGpu
@@ -62,7 +63,7 @@ class Variants(QObject):
         values = " ".join(one.text for one in point.implementation.parameters)
         if self._best is None or _time(point) < _time(self._best):
             self._best = point
-            change = change_text(point, before) if point.measured else ""
+            change = change_text(point, before) if point.measured else reason_text(point)
             self._line = f"{values}: {change}" if change else values
             self._selection.select(point.number)
 

@@ -37,6 +37,7 @@ from roofscope.app.window.theme import ThemeSwitch
 from roofscope.app.window.undo import UndoSteps
 from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.planning.plan import PlanError
+from roofscope.profiling.results.outcome import Examined
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.supervision.retrying import is_paused
 
@@ -257,9 +258,11 @@ class WindowCommands(QObject):
         if not new:
             return ""
         measured = sum(point.measured is not None for point in new)
-        rest = len(new) - measured
+        examined = sum(isinstance(point.outcome, Examined) for point in new)
+        rest = len(new) - measured - examined
+        without = f", {examined} checked without a GPU" if examined else ""
         more = f", {rest} not: see Reason in the results" if rest else ""
-        return f"Done: {measured} of {counted_text(len(new), 'point')} measured{more}."
+        return f"Done: {measured} of {counted_text(len(new), 'point')} measured{without}{more}."
 
     def _why_no_pin(self, point: Point | None) -> str:
         """A pin of before can always be taken back."""

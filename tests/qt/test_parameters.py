@@ -126,9 +126,7 @@ def test_a_value_that_is_changed_is_measured_and_the_point_moves(
     view = view_of(application, qtbot)
     qtbot.waitUntil(lambda: set(view.form.boxes) == {"BLOCK", "WARPS"})
     assert view.scene
-    assert "was measured in one variant. It declares BLOCK=64, 128 or 256; WARPS=4 or 8." in (
-        view.scene.why_empty
-    )
+    assert "has one variant here. It declares BLOCK=64, 128 or 256; WARPS=4 or 8." in (view.scene.why_empty)
     block = view.form.boxes["BLOCK"]
     assert [block.itemText(place) for place in range(block.count())] == [
         "64 (default)",

@@ -241,14 +241,15 @@ def _name(point: Point) -> str:
 
 
 _NOTHING = (
-    "No point here has parameters. A file declares one as BLOCK = Choice(64, 128, 256); roofscope run "
-    "KERNEL/VERSION --set all measures each combination; of a selected point this pane offers the values."
+    "No point here was measured with parameters, which a file declares as BLOCK = Choice(64, 128, 256). "
+    "roofscope run KERNEL/VERSION --set all measures each combination; in the window select a point of such "
+    "a file, choose values and press Measure."
 )
 
 
 def _one_variant(subject: Subject, implementation: Implementation) -> str:
     declared = "; ".join(one.choices_text for one in implementation.parameters)
     return (
-        f"{subject.key} was measured in one variant. It declares {declared}. Choose others beside this and "
+        f"{subject.key} has one variant here. It declares {declared}. Choose others beside this and "
         f"press Measure, or roofscope run {subject.key} --set all."
     )

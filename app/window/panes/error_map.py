@@ -12,6 +12,7 @@ _MOST_CELL = 14  # pixels
 _LEAST = QSize(120, 24)  # no more, because the pane would grow under the eye when a map comes
 _LEAST_GAPPED = 5  # pixels of a cell
 _STEPS = ((1.0, 0.0), (10.0, 0.35), (100.0, 0.55))  # up to this share, how much of the colour of errors
+_RIGHT = 0.3  # how much of the colour of quiet text: what is right must be seen on the ground, too
 _MOST = 0.8  # of it: a map that is wrong everywhere must not shout
 _KEYS = {
     Qt.Key.Key_Left: (0, -1),
@@ -116,7 +117,8 @@ class ErrorMapView(QWidget):
         if share == NOT_FINITE:
             return QColor(theme.warning)
         part = next((part for limit, part in _STEPS if share <= limit), _MOST)
-        return _mixed(QColor(theme.grid), QColor(theme.bad), part)
+        right = _mixed(QColor(theme.grid), QColor(theme.text_muted), _RIGHT)
+        return _mixed(right, QColor(theme.bad), part)
 
 
 def _mixed(one: QColor, other: QColor, part: float) -> QColor:

@@ -59,6 +59,10 @@ class TuningPane(QWidget):
         self._delegate.set_theme(theme)
         self.view.viewport().update()
 
+    def minimumSizeHint(self) -> QSize:
+        """Wrapped lines ask for the height of the narrowest pane, which the chart would lose for good."""
+        return QSize(super().minimumSizeHint().width(), self._empty.minimumSizeHint().height())
+
     @property
     def said(self) -> str:
         """What an empty pane says; "" where there is a table."""
