@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from roofscope.app.cli import run as command
+from roofscope.app.cli import run_options
 from roofscope.app.cli.table import table_lines
 from roofscope.profiling.devices.device import Device
 from roofscope.profiling.devices.host import cpu_device
@@ -273,7 +274,7 @@ def test_the_command_line_prints_one_table_of_all_devices(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(command, "local_devices", lambda: (DEVICE, TWIN, cpu_device()))
+    monkeypatch.setattr(run_options, "local_devices", lambda: (DEVICE, TWIN, cpu_device()))
     monkeypatch.setattr(command, "record", partial(record, members_of=modes("quick", "quick")))
     out = tmp_path / "a.roofscope"
     options = command.RunOptions(

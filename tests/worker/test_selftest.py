@@ -1,5 +1,6 @@
 """The self-test on the CPU: traps are caught by the real executor, and the command tells what it found."""
 
+import math
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -20,12 +21,12 @@ from roofscope.profiling.results.proof import Proof, ProofName, Row
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.worker.failures import CancelRequested
 from roofscope.profiling.worker.inputs import InputSet
-from roofscope.profiling.worker.job import link
+from roofscope.profiling.worker.job import link, passes
 from roofscope.profiling.worker.job.link import own_process
 from roofscope.profiling.worker.selftest import causal_limiter, nsight_compute, runner, traps
 from roofscope.profiling.worker.selftest.rig import Rig
 from roofscope.profiling.worker.selftest.trap_sources import HONEST, TRAPS, Trap
-from roofscope.profiling.worker.timing import wall_timer
+from roofscope.profiling.worker.timing import turn, wall_timer
 from roofscope.profiling.worker.timing.block import BlockReading
 from roofscope.profiling.worker.timing.instruments import Instruments
 from roofscope.tests.children import python
@@ -62,7 +63,10 @@ class WorkClock(TorchDispatchMode):
 
 @pytest.fixture
 def by_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Blocks take the time of their work, by both clocks."""
+    """Blocks take the time of their work, by both clocks; other work on this machine is no matter."""
+    monkeypatch.setattr(turn, "_MOST_PREEMPTED", 1.0)
+    for module in (passes, wall_timer):
+        monkeypatch.setattr(module, "MOST_WAITED", math.inf)
     with WorkClock() as clock:
         for module in (wall_timer, link):
             monkeypatch.setattr(module, "time", clock)
