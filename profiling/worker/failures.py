@@ -5,6 +5,7 @@ They are classified once, by exception type, CUDA error code and stage, never by
 
 import traceback
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -13,6 +14,7 @@ from roofscope.profiling.supervision.worker_log import WorkerLog
 
 _OUR_CODE = Path(__file__).resolve().parent
 _MOST_MESSAGE = 1000  # letters
+_MOST_CAUSES = 20  # a kernel may make a ring of them
 _CAPTURE_ERRORS = range(900, 909)  # cudaErrorStreamCaptureUnsupported to cudaErrorStreamCaptureWrongThread
 
 
@@ -104,7 +106,8 @@ def _classify(error: Exception, *, what: str, stage: Stage, device_is_sound: boo
         case _:
             # A compiler that runs at the first call fails inside a call, not in the build stage.
             if stage is Stage.BUILD or _is_compiler_error(error):
-                message = f"{what} was not built: {_place(error)}{first_line(error)}"
+                told = _of_triton(error) or f"{_place(error)}{first_line(error)}"
+                message = f"{what} was not built: {told}"
                 return Failed(FailureKind.BUILD_ERROR, stage, message, _log(error))
             message = f"{what} failed in its {stage} stage: {first_line(error)}"
             return Failed(FailureKind.LAUNCH_ERROR, stage, message, _log(error))
@@ -151,6 +154,37 @@ def _shortage(error: BaseException) -> str:
                     return f"needs {kib[0]} of shared memory a block, and this GPU has {kib[1]}."
                 return f"needs {required} {name} a block, and this GPU has {limit}."
     return ""
+
+
+def _of_triton(error: BaseException) -> str:
+    """Line and words of Triton's compiler, which counts lines from the function's own; "" of other errors."""
+    found: Any = None
+    cause: BaseException | None = error
+    for _ in range(_MOST_CAUSES):  # the innermost is of the function in which it is
+        if cause is None:
+            break
+        if type(cause).__module__.startswith("triton.compiler") and getattr(cause, "error_message", ""):
+            found = cause
+        cause = cause.__cause__ or cause.__context__
+    if found is None:
+        return ""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        kernel = getattr(frame.f_locals.get("self"), "fn", None)
+        known = getattr(getattr(kernel, "fn", None), "__globals__", {})  # it may call others of its file
+        for function in (kernel, *known.values()):
+            if function and getattr(function, "src", "") == found.src:
+                code = function.fn.__code__
+                line = _line_of_def(function) + getattr(found.node, "lineno", 1) - 1
+                words = str(found.error_message).strip().splitlines()[-1][:_MOST_MESSAGE]
+                return f"{Path(code.co_filename).name}:{line}: {words}"
+    return ""
+
+
+def _line_of_def(function: Any) -> int:
+    """Of a Triton function in its file; decorators stand above, and its source begins without them."""
+    lines = function.raw_src
+    head = next((at for at, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)
+    return function.starting_line_number + head
 
 
 def _place(error: BaseException) -> str:
