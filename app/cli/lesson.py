@@ -118,7 +118,8 @@ def _begin(one: Shelved, folder: Path) -> None:
         say(f"Edit:  {file}")
     _, run, checking = commands(story).exercise
     say(f"Then:  {_in_folder(run, folder)}\n       {checking}")
-    say(f"Or, without a GPU:  {_in_folder(commands(story).without_gpu[0], folder)}")
+    run, checking = commands(story).without_gpu
+    say(f"Or, without a GPU:\n       {_in_folder(run, folder)}\n       {checking}")
 
 
 def _in_folder(line: str, folder: Path) -> str:
