@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from roofscope.profiling.planning.spec import Implementation
+from roofscope.profiling.planning.spec import Implementation, Provider
 from roofscope.profiling.results.outcome import Failed, FailureKind, Stage
 from roofscope.profiling.supervision.protocol import Bye, Run, StageStarted, Task
+
+_OUTSIDE = " Interpreted, an access outside of its tensor does that: a debug run (--debug) names its line."
 
 
 class WorkerEnd(Struct, frozen=True):
@@ -78,9 +80,15 @@ def _failure(run: Run, implementation: Implementation, last: StageStarted | None
     return Failed(
         FailureKind.WORKER_LOST,
         stage,
-        f"The worker was lost ({end.description}) in the {stage} stage of {where} {at}; it was restarted.",
+        f"The worker was lost ({end.description}) in the {stage} stage of {where} {at}; it was restarted."
+        + (_OUTSIDE if _is_interpreted(run, implementation, stage) else ""),
         end.log_tail,
     )
+
+
+def _is_interpreted(run: Run, implementation: Implementation, stage: Stage) -> bool:
+    is_examined = bool(run.job.architecture)
+    return is_examined and implementation.provider is Provider.TRITON and stage is Stage.VERIFY
 
 
 def _run_of(run: Run, implementations: Sequence[Implementation]) -> Run:

@@ -1,4 +1,4 @@
-"""What Triton's compiler refuses is told with the line of the user's file, by each Triton that is allowed."""
+"""What Triton's compiler refuses has the line of the user's file, by each Triton that is allowed."""
 
 import textwrap
 from pathlib import Path

@@ -177,3 +177,14 @@ def test_what_differentiates_is_refused_where_torch_would_end_the_process(
         x = torch.empty(4, 8, device=DEVICE)
         with pytest.raises(Refusal, match="it differentiates"):
             differentiate(x)
+
+
+def test_an_access_far_outside_is_told_with_what_names_its_line(tmp_path: Path) -> None:
+    pytest.importorskip("triton")
+    keep_ceilings(tmp_path / "cache")
+    load_far = "found = tl.load(x + at.to(tl.int64) * 1_000_000_000)"
+    (tmp_path / "far.py").write_text(TRITON.format(load=load_far, result="found"))
+    words = ("--reference", "2 * x", "--input", "x=4096", "--provider", "triton", "--interpret")
+    done = main(tmp_path, "run", tmp_path / "far.py:run", *words, "--out", tmp_path / "a.roofscope")
+    assert "killed by SIGSEGV" in done.stdout, done.stdout + done.stderr
+    assert "a debug run (--debug) names its line" in done.stdout
