@@ -4,6 +4,7 @@ import sqlite3
 from pathlib import Path
 
 import msgspec
+import PySide6
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
@@ -46,10 +47,10 @@ def drop(application: Application, path: Path) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path))])
     where, button, modifiers = QPoint(50, 50), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    try:  # Qt 6.12 takes a QPointF and warns of the QPoint that Qt up to 6.11 wants
-        enter = QDragEnterEvent(QPointF(where), Qt.DropAction.CopyAction, data, button, modifiers)
-    except TypeError:
-        enter = QDragEnterEvent(where, Qt.DropAction.CopyAction, data, button, modifiers)
+    # Qt 6.12 takes a QPointF and warns of the QPoint that Qt up to 6.11 wants. To try and see which ends the
+    # process where much is loaded: Shiboken cannot always say what is wrong with an argument.
+    place = QPointF(where) if PySide6.__version_info__ >= (6, 12) else where
+    enter = QDragEnterEvent(place, Qt.DropAction.CopyAction, data, button, modifiers)
     QApplication.sendEvent(application.window, enter)
     assert enter.isAccepted()
     QApplication.sendEvent(
