@@ -290,7 +290,7 @@ class Application(QObject):
             lesson=LessonPane(model, selection, self.background, theme),
             compare=ComparePane(model, selection, actions[CommandId.COMPARE], theme),
             sweep=SweepPane(model, selection, self.background, theme, self.shown, table.speed_up_of),
-            parameters=ParametersPane(model, selection, theme, self._declared_now),
+            parameters=ParametersPane(model, selection, self.background, theme, self._declared_now),
             strip=DeviceStrip(self._source),
             log=LogPane(self.log),
         )

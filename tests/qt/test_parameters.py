@@ -94,8 +94,10 @@ def test_a_recorded_grid_is_a_heat_map_whose_cells_are_points(
     assert failed
     assert TOO_LARGE in tip_of(failed, view.scene.quantity)
     view.export(tmp_path / "grid.png")
+    qtbot.waitUntil(lambda: "grid.png" in application.window.said)
     assert (tmp_path / "grid.png").read_bytes().startswith(b"\x89PNG")
     view.export(tmp_path / "grid.svg")
+    qtbot.waitUntil(lambda: "grid.svg" in application.window.said)
     assert "480.0 µs" in (tmp_path / "grid.svg").read_text()
 
 

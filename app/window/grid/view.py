@@ -6,28 +6,25 @@ from pathlib import Path
 from msgspec.structs import replace
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from roofscope.app.presentation.files import ending_of, why_misnamed, why_unwritable, write_file
 from roofscope.app.presentation.grid.layout import intervals_of
 from roofscope.app.presentation.grid.scene import GridCell, GridOptions, GridScene, build_grid, untried
-from roofscope.app.presentation.grid.svg import grid_svg, size_of_picture
 from roofscope.app.presentation.grid.variants import Subject, subject_of, subjects_of, values_of
 from roofscope.app.presentation.tokens import Theme
-from roofscope.app.window.chart.files import png_bytes
+from roofscope.app.window.background import Background
 from roofscope.app.window.grid.bar import GridBar
+from roofscope.app.window.grid.files import KINDS, SUFFIXES, GridPicture
 from roofscope.app.window.grid.form import VariantForm
 from roofscope.app.window.grid.map import GridMap
+from roofscope.app.window.picture_files import PictureFiles
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
-from roofscope.app.window.svg_image import svg_image
 from roofscope.app.window.widgets.labels import as_pane, placeholder
 from roofscope.profiling.planning.spec import Implementation
 from roofscope.profiling.results.session import Point
 
 _ARRIVING_MS = 150  # points that arrive meanwhile are drawn together
-_KINDS = "Picture as SVG (*.svg);;Picture as PNG (*.png)"
-_SUFFIXES = (".svg", ".png")
 _STEPS = {
     Qt.Key.Key_Right: (1, 0),
     Qt.Key.Key_Left: (-1, 0),
@@ -47,6 +44,7 @@ class GridView(QWidget):
         self,
         model: SessionModel,
         selection: Selection,
+        background: Background,
         theme: Theme,
         declared_now: Callable[[Implementation], Implementation],
         parent: QWidget | None = None,
@@ -66,6 +64,7 @@ class GridView(QWidget):
         self._empty.setObjectName("whyEmpty")
         self._empty.setAccessibleName("Why there is no grid")
         self._arrange()
+        self._files = PictureFiles(self, background, "grid", KINDS, SUFFIXES)
         self._soon = QTimer(self, singleShot=True, interval=_ARRIVING_MS)
         self._soon.timeout.connect(self._refresh)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -95,18 +94,7 @@ class GridView(QWidget):
 
     def export(self, path: Path) -> None:
         """Write the grid as PNG or SVG, by the name's ending."""
-        if why := why_misnamed(path, _SUFFIXES):
-            self.noticed.emit(why)
-            return
-        svg = grid_svg(self._model.session, self._options, dark=self._theme.is_dark)
-        size = size_of_picture(build_grid(self._model.session, self._options))
-        is_png = ending_of(path, _SUFFIXES) == ".png"
-        try:
-            write_file(path, png_bytes(svg_image(svg, size)) if is_png else svg.encode(), may_wait=False)
-        except (OSError, ValueError) as error:
-            self.noticed.emit(f"The grid {why_unwritable(path, error)}")
-        else:
-            self.said.emit(f"Grid written to {path}")
+        self._files.write(self._picture, path)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """A pane behind another's tab is visible to Qt, but is not painted."""
@@ -145,7 +133,9 @@ class GridView(QWidget):
         model.environment_changed.connect(self._later)
         self._selection.changed.connect(self._select)
         self.bar.options_changed.connect(self.show_options)
-        self.bar.export_wanted.connect(self._ask_where)
+        self.bar.export_wanted.connect(lambda: self._files.ask(self._picture))
+        self._files.failed.connect(self.noticed)
+        self._files.done.connect(self.said)
         self.map.clicked.connect(self._click)
         self.form.measure_wanted.connect(self._measure)
 
@@ -231,16 +221,9 @@ class GridView(QWidget):
         if self._base:
             self.measure_wanted.emit(self._base, settings)
 
-    def _ask_where(self) -> None:
-        dialog = QFileDialog(self, "Export grid", "", _KINDS)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix("svg")
-        dialog.filterSelected.connect(
-            lambda kind: dialog.setDefaultSuffix(kind.partition("*.")[2].rstrip(")"))
-        )
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(lambda name: self.export(Path(name)))
-        dialog.open()
+    @property
+    def _picture(self) -> GridPicture:
+        return GridPicture(self._model.session, self._options, self._theme.is_dark)
 
     def event(self, event: QEvent) -> bool:
         if event.type() is QEvent.Type.Show:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QToolButton, QWidget
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.settings import Settings
 from roofscope.app.window.widgets.icons import icon
+from roofscope.app.window.widgets.save_dialog import save_as
 from roofscope.profiling.paths import SUFFIX
 
 _SESSIONS = f"Roofscope sessions (*{SUFFIX})"
@@ -66,12 +67,7 @@ class FileDialogs:
 
     def ask_export(self, stem: str, deliver: Callable[[Path], object]) -> None:
         dialog = self._dialog("Export", _EXPORTS, deliver)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix("png")
-        # The suffix follows the kind chosen: "(*.csv)" -> "csv".
-        dialog.filterSelected.connect(
-            lambda kind: dialog.setDefaultSuffix(kind.partition("*.")[2].rstrip(")"))
-        )
+        save_as(dialog, _EXPORTS)
         dialog.selectFile(stem)
         dialog.open()
 
