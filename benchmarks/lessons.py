@@ -11,18 +11,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from roofscope.app.presentation.formatting import time_text
 from roofscope.app.presentation.lesson.shelf import Shelved, shelf_of
+from roofscope.benchmarks.recorded_jobs import record_jobs
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.discovery import default_device, local_devices
-from roofscope.profiling.planning.catalog import Catalog, scan
+from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.plan import Job, SizeChoice, plan_jobs
-from roofscope.profiling.results.session import Point
-from roofscope.profiling.roofline.cache import CeilingCache
-from roofscope.profiling.supervision.protocol import Run
-from roofscope.profiling.supervision.recorder import Gain
-from roofscope.profiling.supervision.recording import Ceilings, record
-from roofscope.profiling.supervision.run_events import RunEvent
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -41,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
         print(reason, file=sys.stderr)
         return 2
     jobs = [job_of(one, device, number) for number, one in enumerate(stories, 1)]
-    measure(catalog, jobs, device, chosen.session)
+    record_jobs(catalog, jobs, device, chosen.session)
     return 0
 
 
@@ -57,16 +51,6 @@ def job_of(one: Shelved, device: Device, number: int) -> Job:
         first_id=number,
     )
     return job
-
-
-def measure(catalog: Catalog, jobs: Sequence[Job], device: Device, path: Path) -> None:
-    def watch(_: RunEvent, gained: Gain | None) -> None:
-        if isinstance(gained, Point):
-            outcome = time_text(gained.measured.time.median_s) if gained.measured else gained.outcome
-            print(f"{gained.label}, {gained.job.workload.label}: {outcome}", file=sys.stderr)
-
-    cache = CeilingCache(lambda text: print(text, file=sys.stderr))
-    record(path, catalog, device, [Run(job) for job in jobs], watch, cache, ceilings=Ceilings.KEEP)
 
 
 def _is_chosen(one: Shelved, kernels: Sequence[str]) -> bool:

@@ -22,8 +22,9 @@ from roofscope.app.presentation.lesson.check import check, goal_text
 from roofscope.app.presentation.lesson.commands import commands
 from roofscope.app.presentation.lesson.figures import StepView, StoryView, heading, story_view
 from roofscope.app.presentation.lesson.page import outdented, pages
-from roofscope.app.presentation.lesson.shelf import Shelf, Shelved, best_view, loaded, shelf_of
-from roofscope.profiling.paths import SUFFIX, UserPaths
+from roofscope.app.presentation.lesson.shelf import Shelf, Shelved, best_view, shelf_of
+from roofscope.app.presentation.recorded import example_sessions
+from roofscope.profiling.paths import UserPaths
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.results.session import Session
 
@@ -80,7 +81,7 @@ def command(
 
 
 def shipped_sessions() -> tuple[Session, ...]:
-    return loaded((UserPaths.of_user().assets / "sessions").glob(f"*{SUFFIX}"))
+    return example_sessions(UserPaths.of_user().example.parent)
 
 
 def _write(shelf: Shelf, folder: Path) -> None:

@@ -10,6 +10,7 @@ from roofscope.app.presentation.fact import Fact
 from roofscope.app.presentation.formatting import sizes_text, spread_time_text
 from roofscope.app.presentation.verdict_text import ceiling_name, share_text
 from roofscope.profiling.analysis.verdict import verdict
+from roofscope.profiling.paths import SUFFIX
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import SessionError, load
 
@@ -74,7 +75,7 @@ def recorded_fact(point: Point, recorded: Iterable[Session]) -> Fact:
 def example_sessions(folder: Path) -> tuple[Session, ...]:
     """Those that came with the program; one that cannot be read is left out."""
     found: list[Session] = []
-    for path in sorted(folder.glob("*.roofscope")):
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
         with suppress(SessionError):
             found.append(load(path))
     return tuple(found)

@@ -6,7 +6,6 @@ from typing import Protocol
 
 from PySide6.QtCore import QObject, Signal
 
-from roofscope.app.presentation.debugging.running import debugged
 from roofscope.app.window.background import Background
 from roofscope.app.window.controller import Controller
 from roofscope.app.window.shell.main_window import Panes
@@ -21,6 +20,15 @@ from roofscope.profiling.supervision.debug_run import DebugRequest
 Run = Callable[[DebugRequest, Callable[[Said], None], Callable[[], bool]], DebugReport]
 
 
+def _debugged(
+    request: DebugRequest, hear: Callable[[Said], None], is_stopped: Callable[[], bool]
+) -> DebugReport:
+    """The rules are loaded with the first run: start is dear."""
+    from roofscope.app.presentation.debugging.running import debugged
+
+    return debugged(request, hear, is_stopped)
+
+
 class DebugParts(Protocol):
     controller: Controller
     background: Background
@@ -33,7 +41,7 @@ class Debugging(QObject):
     _said = Signal(object, object)  # the number of the run, Said
     running_changed = Signal(bool)
 
-    def __init__(self, parts: DebugParts, parent: QObject, run: Run = debugged) -> None:
+    def __init__(self, parts: DebugParts, parent: QObject, run: Run = _debugged) -> None:
         super().__init__(parent)
         self.run = run
         self._parts = parts

@@ -12,21 +12,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from roofscope.app.presentation.formatting import time_text
 from roofscope.benchmarks.peers.rows import ROWS, Row
 from roofscope.benchmarks.peers.table import OURS, Line, candidates, judgements, markdown
+from roofscope.benchmarks.recorded_jobs import record_jobs
 from roofscope.profiling.devices.device import Device, DeviceKind
 from roofscope.profiling.devices.discovery import default_device, local_devices
 from roofscope.profiling.paths import UserPaths, new_session_path
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.plan import Job, SizeChoice, plan_jobs
-from roofscope.profiling.results.session import Point, Session, version
+from roofscope.profiling.results.session import Session, version
 from roofscope.profiling.results.session_reader import load
-from roofscope.profiling.roofline.cache import CeilingCache
-from roofscope.profiling.supervision.protocol import Run
-from roofscope.profiling.supervision.recorder import Gain
-from roofscope.profiling.supervision.recording import Ceilings, record
-from roofscope.profiling.supervision.run_events import RunEvent
 
 _PACKAGES = ("torch", "triton", "liger-kernel", "nvidia-cudnn-cu13", "nvidia-cublas")
 
@@ -55,14 +50,7 @@ def measure(rows: Sequence[Row], device: Device, path: Path) -> tuple[list[Line]
     """Measure one job a row, all in one session."""
     catalog = scan()
     jobs = [_job(row, catalog, device, number) for number, row in enumerate(rows, start=1)]
-
-    def watch(_: RunEvent, gained: Gain | None) -> None:
-        if isinstance(gained, Point):
-            outcome = time_text(gained.measured.time.median_s) if gained.measured else gained.outcome
-            print(f"{gained.label}, {gained.job.workload.label}: {outcome}", file=sys.stderr)
-
-    cache = CeilingCache(lambda text: print(text, file=sys.stderr))
-    record(path, catalog, device, [Run(job) for job in jobs], watch, cache, ceilings=Ceilings.KEEP)
+    record_jobs(catalog, jobs, device, path)
     session = load(path)
     lines = [
         Line(row, job, tuple(point for point in session.points if point.job.id == job.id))

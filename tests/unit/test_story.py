@@ -12,7 +12,8 @@ from roofscope.app.presentation.lesson.commands import FOLDER, commands
 from roofscope.app.presentation.lesson.excerpt import MOST_LINES, excerpt_of, find
 from roofscope.app.presentation.lesson.figures import NOT_THERE, story_view
 from roofscope.app.presentation.lesson.page import outdented, pages
-from roofscope.app.presentation.lesson.shelf import Shelved, best_view, loaded, shelf_of, why_unfit
+from roofscope.app.presentation.lesson.shelf import Shelved, best_view, shelf_of, why_unfit
+from roofscope.app.presentation.recorded import example_sessions
 from roofscope.app.presentation.source.texts import shown_text
 from roofscope.app.presentation.verdict_text import share_text
 from roofscope.profiling.analysis.verdict import verdict
@@ -127,7 +128,7 @@ def test_a_story_fits_its_kernel_and_its_lines_are_in_the_files(one: Shelved) ->
 @each_story
 def test_no_exercise_is_done_before_it_is_begun(one: Shelved) -> None:
     """What a reader begins with is below the goal in every shipped session that has it."""
-    for session in loaded(SESSIONS.glob("*.roofscope")):
+    for session in example_sessions(SESSIONS):
         for point in session.points:
             is_start = point.implementation.key == f"{one.story.kernel}/{one.story.exercise.start}"
             job = point.job.workload
@@ -288,7 +289,7 @@ def test_code_loses_the_margin_that_all_lines_have() -> None:
 
 def test_the_committed_pages_are_what_is_generated() -> None:
     """Every figure from a shipped session: `roofscope lesson --write docs/lessons` makes them again."""
-    made = pages(SHELF, loaded(SESSIONS.glob("*.roofscope")))
+    made = pages(SHELF, example_sessions(SESSIONS))
     folder = ROOT / "docs" / "lessons"
     assert {file.name for file in folder.iterdir()} == set(made)
     for name, text in made.items():
@@ -306,7 +307,7 @@ def test_a_page_links_to_files_that_are_there(one: Shelved) -> None:
 
 
 def test_a_page_is_of_the_session_that_has_most_of_it() -> None:
-    _, session = best_view(shelved("gelu"), loaded(SESSIONS.glob("*.roofscope")))
+    _, session = best_view(shelved("gelu"), example_sessions(SESSIONS))
     assert session
     assert session.path.name == "h200-gelu.roofscope"
 

@@ -1,14 +1,12 @@
 """All stories of a catalog in their order, and the shipped session that knows most of each."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from roofscope.app.presentation.lesson.figures import StoryView, story_view, why_unknown_figure
 from roofscope.profiling.planning.catalog import Kernel
 from roofscope.profiling.planning.story import Story, StoryFault, has_story, read_story
 from roofscope.profiling.results.session import Session
-from roofscope.profiling.results.session_reader import SessionError, load
 
 
 class Shelved(NamedTuple):
@@ -59,17 +57,6 @@ def why_unfit(story: Story, kernel: Kernel) -> str:
     if problem := kernel.spec.problem_with(story.sizes):
         return f"{story.kernel}/story.toml is left out: {problem}"
     return why_unknown_figure(story)
-
-
-def loaded(files: Iterable[Path]) -> tuple[Session, ...]:
-    """Those that can be read, in the order of their names."""
-    found: list[Session] = []
-    for file in sorted(files):
-        try:
-            found.append(load(file))
-        except SessionError:
-            continue  # another one has the figures, or the page says that none has
-    return tuple(found)
 
 
 def best_view(one: Shelved, sessions: Sequence[Session]) -> tuple[StoryView, Session | None]:

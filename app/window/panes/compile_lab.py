@@ -3,9 +3,7 @@
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QGridLayout,
-    QHeaderView,
     QScrollArea,
     QSplitter,
     QStackedLayout,
@@ -21,6 +19,7 @@ from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.panes.mode_bars import ModeBar, scale_end
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
+from roofscope.app.window.widgets.figure_list import as_figure_list
 from roofscope.app.window.widgets.labels import as_pane, label, placeholder, tip_text
 from roofscope.profiling.planning.spec import Provider
 
@@ -211,15 +210,6 @@ def _name(lab: Laboratory) -> tuple[str, str]:
 
 def _workload_list() -> QTreeWidget:
     made = _WorkloadList()
-    made.setAccessibleName("Compiled workloads")
-    made.setHeaderLabels(["Workload", "Best", "Worth it"])
-    made.setRootIsDecorated(False)
+    as_figure_list(made, "Compiled workloads", ["Workload", "Best", "Worth it"])
     made.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # a kernel and its size: both ends tell them apart
-    made.setUniformRowHeights(True)
-    made.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    header = made.header()
-    header.setStretchLastSection(False)
-    header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-    for column in (1, 2):
-        header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
     return made

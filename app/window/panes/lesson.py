@@ -2,9 +2,7 @@
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QHBoxLayout,
-    QHeaderView,
     QPushButton,
     QSplitter,
     QStackedWidget,
@@ -26,6 +24,7 @@ from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.widgets.code_side import CodeSide
 from roofscope.app.window.widgets.elided_label import ElidedLabel
+from roofscope.app.window.widgets.figure_list import as_figure_list
 from roofscope.app.window.widgets.labels import as_pane, choice_box, placeholder, tip_text
 from roofscope.profiling.planning.catalog import Catalog
 from roofscope.profiling.results.session import Point
@@ -299,14 +298,5 @@ def _step_item(step: StepView) -> QTreeWidgetItem:
 
 def _step_list() -> QTreeWidget:
     made = QTreeWidget()
-    made.setAccessibleName("Steps of the lesson")
-    made.setHeaderLabels(list(_COLUMNS))
-    made.setRootIsDecorated(False)
-    made.setUniformRowHeights(True)
-    made.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    header = made.header()
-    header.setStretchLastSection(False)
-    header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-    for column in (1, 2):
-        header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
+    as_figure_list(made, "Steps of the lesson", _COLUMNS)
     return made
