@@ -21,6 +21,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from roofscope.app.presentation.formatting import time_text
+from roofscope.app.presentation.point_row import reason_text
 from roofscope.profiling.paths import PACKAGE, SUFFIX, cache_folder
 from roofscope.profiling.planning.kernel_files import FileFault
 from roofscope.profiling.planning.one_file.complete import complete, keep, path_for
@@ -140,7 +141,7 @@ def _of(form: Path, session: Session | None) -> tuple[str, str]:
         return "absent", "the run ended before it"
     outcome = own[0].outcome
     if not isinstance(outcome, Measured):
-        return type(outcome).__name__.lower(), outcome.message
+        return type(outcome).__name__.lower(), reason_text(own[0])
     seconds = [one.outcome.time.median_s for one in (own[0], *points) if isinstance(one.outcome, Measured)]
     others = [time_text(one) for one in seconds[1:] if one != seconds[0]] or ["nothing"]
     return "measured", f"{time_text(seconds[0])}; beside it {', '.join(others)}"

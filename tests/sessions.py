@@ -47,6 +47,7 @@ from roofscope.profiling.results.outcome import (
     Verification,
 )
 from roofscope.profiling.results.session import Point, Session
+from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.roofline.roofline import Bound, Ceiling, Mix, Roofline, Source, compute_bound
 
 RECORDED_AT = "2026-01-02T03:04:05.678+00:00"
@@ -383,3 +384,18 @@ def make_session(*, full: bool = False, ceilings: Iterable[Ceiling] = CEILINGS) 
             point = Point(len(session.points) + 1, a_job, implementation, outcome, RECORDED_AT)
             session.points = (*session.points, point)
     return session
+
+
+def write_session(session: Session, path: Path) -> Path:
+    """The session as a file."""
+    with SessionStore.create(path) as store:
+        assert session.environment is not None
+        assert session.device is not None
+        store.add_environment(session.environment, session.device.id)
+        for spec in session.specs.values():
+            store.add_kernel(spec)
+        for ceiling in session.ceilings:
+            store.add_ceiling(ceiling)
+        for point in session.points:
+            store.add_outcome(point.job, point.implementation, point.outcome)
+    return path

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from roofscope.profiling.results.outcome import Measured
 from roofscope.profiling.results.session import Point, Session
-from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.results.time_stats import TimeStats
 from roofscope.profiling.results.tuning import Configuration, LeftOut, RunnerUp, Tuning
 from roofscope.tests import sessions
@@ -100,13 +99,4 @@ def _tuned_point(point: Point) -> Point:
 
 def write_tuned(path: Path) -> Path:
     """The session as a file."""
-    session = tuned_session()
-    with SessionStore.create(path) as store:
-        store.add_environment(sessions.ENVIRONMENT, sessions.DEVICE.id)
-        for spec in sessions.SPECS:
-            store.add_kernel(spec)
-        for ceiling in sessions.CEILINGS:
-            store.add_ceiling(ceiling)
-        for point in session.points:
-            store.add_outcome(point.job, point.implementation, point.outcome)
-    return path
+    return sessions.write_session(tuned_session(), path)

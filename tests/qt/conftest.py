@@ -13,9 +13,9 @@ from roofscope.profiling.devices.device import Device, DeviceState
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.devices.sharing import Sharing
 from roofscope.profiling.paths import UserPaths, module_command
-from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.supervision.target import LocalTarget
-from roofscope.tests.sessions import DEVICE, ENVIRONMENT, make_session
+from roofscope.tests import sessions
+from roofscope.tests.sessions import DEVICE, make_session
 
 OpenWindow = Callable[..., Application]
 
@@ -124,13 +124,5 @@ def marker_of(paths: UserPaths) -> Path:
 
 
 def write_session(path: Path) -> None:
-    session = make_session()
     path.parent.mkdir(parents=True, exist_ok=True)
-    with SessionStore.create(path) as store:
-        store.add_environment(ENVIRONMENT, DEVICE.id)
-        for spec in session.specs.values():
-            store.add_kernel(spec)
-        for ceiling in session.ceilings:
-            store.add_ceiling(ceiling)
-        for point in session.points:
-            store.add_outcome(point.job, point.implementation, point.outcome)
+    sessions.write_session(make_session(), path)

@@ -13,12 +13,11 @@ from roofscope.app.window.grid.view import GridView
 from roofscope.profiling.planning.grid import MOST_VARIANTS
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_reader import load
-from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.tests.grids import TOO_LARGE, grid_session
 from roofscope.tests.qt.conftest import OpenWindow
 from roofscope.tests.qt.test_live_edit import opened
 from roofscope.tests.qt.test_runs import until_idle
-from roofscope.tests.sessions import ENVIRONMENT
+from roofscope.tests.sessions import write_session
 from roofscope.tests.worker.toys import REFERENCE, add_toy
 
 DECLARED = "from roofscope import Choice\n\nBLOCK = Choice(64, 128, 256)\nWARPS = Choice(4, 8)\n"
@@ -27,17 +26,7 @@ VERSION = f"{DECLARED}\n\ndef run(x):\n    return x * 2\n# 4e-3 s\n"
 
 @pytest.fixture
 def grid_file(tmp_path: Path) -> Path:
-    path = tmp_path / "grid.roofscope"
-    session = grid_session()
-    with SessionStore.create(path) as store:
-        store.add_environment(ENVIRONMENT, ENVIRONMENT.devices[0].id)
-        for spec in session.specs.values():
-            store.add_kernel(spec)
-        for ceiling in session.ceilings:
-            store.add_ceiling(ceiling)
-        for point in session.points:
-            store.add_outcome(point.job, point.implementation, point.outcome)
-    return path
+    return write_session(grid_session(), tmp_path / "grid.roofscope")
 
 
 @pytest.fixture

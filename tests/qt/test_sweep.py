@@ -19,23 +19,14 @@ from roofscope.app.window.commands import CommandId
 from roofscope.app.window.sweep.view import SweepView
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.tests.qt.conftest import OpenWindow
-from roofscope.tests.sessions import ENVIRONMENT
+from roofscope.tests.sessions import ENVIRONMENT, write_session
 from roofscope.tests.sweeps import ODD, add_size, sweep_session
 
 
 @pytest.fixture
 def sweep_file(tmp_path: Path) -> Path:
-    path = tmp_path / "sweep.roofscope"
     session = sweep_session(range(10, 16), kernels=("vector_add", "gelu"))
-    with SessionStore.create(path) as store:
-        store.add_environment(ENVIRONMENT, ENVIRONMENT.devices[0].id)
-        for spec in session.specs.values():
-            store.add_kernel(spec)
-        for ceiling in session.ceilings:
-            store.add_ceiling(ceiling)
-        for point in session.points:
-            store.add_outcome(point.job, point.implementation, point.outcome)
-    return path
+    return write_session(session, tmp_path / "sweep.roofscope")
 
 
 @pytest.fixture

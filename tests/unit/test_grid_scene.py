@@ -18,8 +18,6 @@ from roofscope.app.presentation.roofline.points import all_points
 from roofscope.app.presentation.roofline.scene import build_scene
 from roofscope.app.presentation.sweep.quantity import Quantity
 from roofscope.app.presentation.tokens import CONTRAST, DARK, LIGHT, Theme
-from roofscope.profiling.results.session import Session
-from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.tests.grids import (
     BLOCK,
     STAGES,
@@ -30,22 +28,16 @@ from roofscope.tests.grids import (
     grouped,
     with_value,
 )
-from roofscope.tests.sessions import CEILINGS, ENVIRONMENT, SPEC_OF, empty_session, make_session
+from roofscope.tests.sessions import (
+    CEILINGS,
+    SPEC_OF,
+    empty_session,
+    make_session,
+    write_session,
+)
 
 AREA = Box(0, 0, 900, 400)
 FONT = Font(12.0, lambda text: 7.0 * len(text))
-
-
-def kept(session: Session, path: Path) -> Path:
-    with SessionStore.create(path) as store:
-        store.add_environment(ENVIRONMENT, ENVIRONMENT.devices[0].id)
-        for spec in session.specs.values():
-            store.add_kernel(spec)
-        for ceiling in session.ceilings:
-            store.add_ceiling(ceiling)
-        for point in session.points:
-            store.add_outcome(point.job, point.implementation, point.outcome)
-    return path
 
 
 def plot(*words: str | Path) -> tuple[int, str]:
@@ -170,7 +162,7 @@ def test_the_table_has_a_row_a_value_and_marks_the_best() -> None:
 
 
 def test_plot_draws_and_prints_it_and_refuses_in_sentences(tmp_path: Path) -> None:
-    file = kept(grid_session(), tmp_path / "a.roofscope")
+    file = write_session(grid_session(), tmp_path / "a.roofscope")
     out = tmp_path / "b.svg"
     code, text = plot(file, "--grid", "X=num_warps,Y=BLOCK_M", "--table", "--out", out)
     assert code == 0

@@ -19,20 +19,7 @@ from roofscope.profiling.results.session_rows import checksum_of
 from roofscope.profiling.results.session_schema import FORMAT_VERSION
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.tests.children import python
-from roofscope.tests.sessions import make_session
-
-
-def write(path: Path, session: Session) -> None:
-    with SessionStore.create(path) as store:
-        assert session.environment is not None
-        assert session.device is not None
-        store.add_environment(session.environment, session.device.id)
-        for spec in session.specs.values():
-            store.add_kernel(spec)
-        for ceiling in session.ceilings:
-            store.add_ceiling(ceiling)
-        for point in session.points:
-            store.add_outcome(point.job, point.implementation, point.outcome)
+from roofscope.tests.sessions import make_session, write_session
 
 
 def comparable(session: Session) -> list[tuple[object, ...]]:
@@ -41,7 +28,7 @@ def comparable(session: Session) -> list[tuple[object, ...]]:
 
 def test_a_session_survives_the_file(tmp_path: Path) -> None:
     session, path = make_session(), tmp_path / "a.roofscope"
-    write(path, session)
+    write_session(session, path)
     loaded = load(path)
     assert comparable(loaded) == comparable(session)
     assert loaded.environment == session.environment
@@ -53,7 +40,7 @@ def test_a_session_survives_the_file(tmp_path: Path) -> None:
 
 def test_samples_can_be_read_by_any_sqlite_tool(tmp_path: Path) -> None:
     session, path = make_session(), tmp_path / "a.roofscope"
-    write(path, session)
+    write_session(session, path)
     count = sum(len(point.measured.time.samples_s) for point in session.points if point.measured)
     with sqlite3.connect(path) as connection:
         assert connection.execute("SELECT count(*) FROM sample").fetchone() == (count,)
@@ -76,7 +63,7 @@ def test_sources_and_traces_are_kept(tmp_path: Path) -> None:
 def test_saving_elsewhere_copies_all_and_appending_goes_on(tmp_path: Path) -> None:
     session = make_session()
     first, second = tmp_path / "a.roofscope", tmp_path / "b.roofscope"
-    write(first, session)
+    write_session(session, first)
     point = session.points[0]
     with SessionStore.append(first) as store:
         store.add_outcome(point.job, point.implementation, point.outcome)
@@ -132,7 +119,7 @@ def test_another_programs_database_is_refused(tmp_path: Path) -> None:
 
 def test_of_a_truncated_session_the_whole_rows_are_read(tmp_path: Path) -> None:
     path, session = tmp_path / "a.roofscope", make_session()
-    write(path, session)
+    write_session(session, path)
     os.truncate(path, path.stat().st_size * 3 // 4)
     found = load(path)
     assert 0 < len(found.points) < len(session.points)
@@ -144,7 +131,7 @@ def test_of_a_truncated_session_the_whole_rows_are_read(tmp_path: Path) -> None:
 
 def test_an_outcome_without_its_job_is_left_out_and_said(tmp_path: Path) -> None:
     path = tmp_path / "a.roofscope"
-    write(path, make_session())
+    write_session(make_session(), path)
     with sqlite3.connect(path) as connection:
         connection.execute("DELETE FROM job WHERE id = 2")
     connection.close()
@@ -183,7 +170,7 @@ def test_a_file_locked_by_another_program_is_refused_in_one_sentence(tmp_path: P
 
 def test_a_newer_format_opens_for_viewing_and_says_so(tmp_path: Path) -> None:
     path, session = tmp_path / "a.roofscope", make_session()
-    write(path, session)
+    write_session(session, path)
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("ALTER TABLE outcome ADD COLUMN mood TEXT")
         connection.execute("CREATE TABLE mood (id INTEGER PRIMARY KEY)")
@@ -206,7 +193,7 @@ def test_a_point_of_a_kind_that_only_newer_versions_know_is_left_out_and_said(
     path, session = tmp_path / "a.roofscope", make_session()
     if is_newer:
         monkeypatch.setattr("roofscope.profiling.results.session_writer.__version__", "999.1.dev2")
-    write(path, session)
+    write_session(session, path)
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         names = [row[1] for row in connection.execute("PRAGMA table_info(outcome)")]
         row = dict(
@@ -242,7 +229,7 @@ def test_what_a_killed_run_left_is_read_from_a_read_only_place(
 ) -> None:
     """Its header still says that there is a log, and SQLite would make one: nobody may write there."""
     path = tmp_path / "a.roofscope"
-    write(path, make_session())
+    write_session(make_session(), path)
     with contextlib.closing(sqlite3.connect(path)) as killed:
         killed.execute("PRAGMA journal_mode = WAL")
     seen: list[str] = []
@@ -266,7 +253,7 @@ def test_a_session_in_a_read_only_place_is_read_under_a_lock(
 ) -> None:
     """A colleague's run may be adding to it, and a file read without a lock in mid-commit looks damaged."""
     path = tmp_path / "a.roofscope"
-    write(path, make_session())
+    write_session(make_session(), path)
     monkeypatch.setattr(os, "access", lambda _, how: how != os.W_OK)
     with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as writer:
         with reading(path) as connection:
@@ -278,7 +265,7 @@ def test_a_session_in_a_read_only_place_is_read_under_a_lock(
 
 def test_a_session_that_another_program_holds_is_not_called_damaged(tmp_path: Path) -> None:
     path = tmp_path / "a.roofscope"
-    write(path, make_session())
+    write_session(make_session(), path)
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode = EXCLUSIVE")
         other.execute("BEGIN EXCLUSIVE")
