@@ -15,7 +15,7 @@ from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.grids import TOO_LARGE, grid_session
 from roofscope.tests.qt.conftest import OpenWindow
-from roofscope.tests.qt.test_live_edit import opened
+from roofscope.tests.qt.test_live_edit import Live, opened
 from roofscope.tests.qt.test_runs import until_idle
 from roofscope.tests.sessions import write_session
 from roofscope.tests.worker.toys import REFERENCE, add_toy
@@ -107,15 +107,21 @@ def test_bars_and_other_axes_are_chosen_in_the_bar(
     assert view.scene.quantity.axis_title == "Fraction of roof"
 
 
+def on_version_a(open_window: OpenWindow, qtbot: QtBot, toy: Path) -> tuple[Live, Point, GridView]:
+    """The window, its point that is selected, and the view that offers the parameters of its file."""
+    live = opened(open_window, qtbot, toy, "reads")
+    first = next(point for point in live.points if point.implementation.stem == "triton_a")
+    live.application.selection.select(first.number)
+    view = view_of(live.application, qtbot)
+    qtbot.waitUntil(lambda: set(view.form.boxes) == {"BLOCK", "WARPS"})
+    return live, first, view
+
+
 def test_a_value_that_is_changed_is_measured_and_the_point_moves(
     open_window: OpenWindow, qtbot: QtBot, toy: Path
 ) -> None:
-    live = opened(open_window, qtbot, toy, "reads")
+    live, first, view = on_version_a(open_window, qtbot, toy)
     application = live.application
-    first = next(point for point in live.points if point.implementation.stem == "triton_a")
-    application.selection.select(first.number)
-    view = view_of(application, qtbot)
-    qtbot.waitUntil(lambda: set(view.form.boxes) == {"BLOCK", "WARPS"})
     assert view.scene
     assert "has one variant here. It declares BLOCK=64, 128 or 256; WARPS=4 or 8." in (view.scene.why_empty)
     block = view.form.boxes["BLOCK"]
@@ -172,12 +178,8 @@ def until_point(application: Application, qtbot: QtBot, count: int) -> Point:
 def test_all_values_of_parameters_are_one_job_and_too_many_are_not_offered(
     open_window: OpenWindow, qtbot: QtBot, toy: Path
 ) -> None:
-    live = opened(open_window, qtbot, toy, "reads")
+    live, _, view = on_version_a(open_window, qtbot, toy)
     application = live.application
-    first = next(point for point in live.points if point.implementation.stem == "triton_a")
-    application.selection.select(first.number)
-    view = view_of(application, qtbot)
-    qtbot.waitUntil(lambda: set(view.form.boxes) == {"BLOCK", "WARPS"})
     for box in view.form.boxes.values():
         box.setCurrentIndex(box.count() - 1)
     assert view.form.measure.text() == "Measure 6 variants"

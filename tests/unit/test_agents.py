@@ -36,19 +36,10 @@ from roofscope.profiling.planning.one_file.form import Form, FormFault, form_tex
 from roofscope.profiling.planning.one_file.parts import files_of_form, read_parts
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.supervision.run_events import Awaited, Banner, Progressed
+from roofscope.tests import own_forms
 
 GELU = ASSETS / "sessions" / "h200-gelu.roofscope"
-ADD = Form(
-    file="add.py",
-    call="add(x, y)",
-    reference="x + y",
-    sizes={"n": 1000},
-    inputs={"x": "n", "y": "n"},
-    outputs={"out": "n"},
-    flops="n",
-    reads="2*n*s",
-    writes="n*s",
-)
+ADD = msgspec.structs.replace(own_forms.ADD, odd_sizes=())
 
 
 @pytest.fixture

@@ -16,19 +16,7 @@ from roofscope.profiling.planning.one_file import known_files
 from roofscope.profiling.planning.one_file.complete import keep
 from roofscope.profiling.planning.one_file.form import Form, read_form
 from roofscope.profiling.planning.one_file.known_files import KnownFiles
-
-FORM = Form(
-    file="add.py",
-    call="add(x, y)",
-    reference="x + y",
-    sizes={"n": 1000},
-    inputs={"x": "n", "y": "n"},
-    outputs={"out": "n"},
-    flops="n",
-    reads="2*n*s",
-    writes="n*s",
-    odd_sizes=({"n": 37},),
-)
+from roofscope.tests.own_forms import ADD as FORM
 
 
 @pytest.fixture

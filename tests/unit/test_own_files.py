@@ -21,7 +21,6 @@ from roofscope.profiling.planning.one_file.draft import (
     guessed_reference,
 )
 from roofscope.profiling.planning.one_file.form import (
-    Form,
     FormFault,
     form_of,
     form_path,
@@ -35,20 +34,9 @@ from roofscope.profiling.planning.one_file.parts import read_parts, running_file
 from roofscope.profiling.planning.one_file.slicing import needed_statements
 from roofscope.profiling.planning.spec import Dtype, Provider
 from roofscope.profiling.planning.survey import survey_file
+from roofscope.tests.own_forms import ADD as FORM
 
 TUTORIALS = Path(__file__).parents[1] / "data" / "tutorials"
-FORM = Form(
-    file="add.py",
-    call="add(x, y)",
-    reference="x + y",
-    sizes={"n": 1000},
-    inputs={"x": "n", "y": "n"},
-    outputs={"out": "n"},
-    flops="n",
-    reads="2*n*s",
-    writes="n*s",
-    odd_sizes=({"n": 37},),
-)
 
 
 @pytest.mark.parametrize(
