@@ -28,6 +28,7 @@ _ENTRY_POINTS: dict[str, tuple[str, ...]] = {
                    "CUDAGraph.raw_cuda_graph", "Stream", "Stream.synchronize", "ExternalStream", "stream",
                    "current_stream", "synchronize", "_sleep", "graph", "memory_stats", "graph_pool_handle",
                    "is_current_stream_capturing", "empty_cache"),
+    "torch.autograd.profiler": ("profile", "profile.function_events", "profile.export_chrome_trace"),
     "torch.profiler": ("profile", "ProfilerActivity"),
     "time": ("perf_counter", "perf_counter_ns", "monotonic", "sleep", "time"),
     "gc": ("collect", "disable", "enable", "isenabled"),

@@ -4,7 +4,7 @@ import gzip
 import math
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import msgspec
 import torch
 from msgspec import Struct
 from torch._C._autograd import DeviceType
+from torch.autograd.profiler import profile as kineto_profile
 from torch.profiler import ProfilerActivity, profile
 
 from roofscope.profiling.results.outcome import Launch, Meanwhile, ProfiledKernel
@@ -87,11 +88,17 @@ def profile_block(timer: BlockTimer, rest_s: float) -> Profile:
     timer.block()
     time.sleep(rest_s)
     readings: list[BlockReading] = []
-    recording = _record(lambda: readings.append(timer.block()), on_gpu=True)
+    torch.cuda.synchronize()
+    # As torch.profiler has it beneath. That imports Inductor when it starts, which takes 1 to 4 s a process.
+    recording = kineto_profile(use_device="cuda", use_kineto=True)
+    with recording:
+        readings.append(timer.block())
+        torch.cuda.synchronize()
+    events: Any = recording.function_events or []
     spans = [
         Span(event.name, event.time_range.start * 1e-6, event.time_range.end * 1e-6)
-        for event in _device_events(recording)
-        if not event.name.startswith(OWN_PREFIX)
+        for event in events
+        if event.device_type == DeviceType.CUDA and not event.name.startswith(OWN_PREFIX)
     ]
     kernels = kernels_of(spans, timer.calls_per_block, launches_in(_chrome_json(recording)))
     return Profile(kernels, readings[0])
@@ -163,7 +170,7 @@ def launches_in(chrome_json: bytes) -> dict[str, Launch]:
 _EVENTS = msgspec.json.Decoder(_Event)
 
 
-def _chrome_json(recording: profile) -> bytes:
+def _chrome_json(recording: profile | kineto_profile) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.json"
         recording.export_chrome_trace(str(path))
@@ -177,10 +184,7 @@ def record_trace(call: Call, sets: list[InputSet]) -> bytes:
         for index in range(_TRACED_CALLS):
             call(*sets[index % len(sets)])
 
-    return gzip.compress(_chrome_json(_record(run, on_gpu=sets[0][0].is_cuda)))
-
-
-def _record(run: Callable[[], object], *, on_gpu: bool) -> profile:
+    on_gpu = sets[0][0].is_cuda
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])]
     if on_gpu:
         torch.cuda.synchronize()
@@ -188,9 +192,4 @@ def _record(run: Callable[[], object], *, on_gpu: bool) -> profile:
         run()
         if on_gpu:
             torch.cuda.synchronize()
-    return recording
-
-
-def _device_events(recording: profile) -> list[Any]:
-    events: Any = recording.events() or []
-    return [event for event in events if event.device_type == DeviceType.CUDA]
+    return gzip.compress(_chrome_json(recording))
