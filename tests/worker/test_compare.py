@@ -175,6 +175,13 @@ def test_few_integers_may_be_rounded_the_other_way() -> None:
     assert "output q" in refusal(output, expected, 1e-3).replace("output y", "output q")
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int64, torch.bool])
+def test_a_reference_may_give_integers(dtype: torch.dtype) -> None:
+    expected = (torch.arange(2 * CHUNK) % 2).to(dtype)
+    judge("q", expected.clone(), expected, 1e-3, "at n=1")
+    assert "is off by" in refusal(torch.zeros_like(expected), expected, 1e-3)
+
+
 def test_a_chunk_is_never_allowed_more_than_its_share() -> None:
     assert part_limit(1.0, CHUNK) < 2.5
     assert part_limit(1.0, 1) == 16

@@ -65,15 +65,16 @@ def examine(output: torch.Tensor, expected: torch.Tensor, tolerance: float) -> F
     row = expected.shape[-1] if expected.dim() else 1
     # Elements in their order; a copy only where the tensor has another layout.
     found, wanted = output.contiguous().view(-1), expected.contiguous().view(-1)
-    slices = [(a, found[a:b], wanted[a:b]) for a, b in _slices(len(wanted), row)]
-    norm = math.hypot(*(_norm_of_finite(right) for _, _, right in slices))
+    slices = tuple(_slices(len(wanted), row))
+    norm = math.hypot(*(_norm_of_finite(_floating(wanted[a:b])) for a, b in slices))
     # Where all of the reference is 0, the absolute norm is judged.
     scale = norm or 1.0
     norms: list[float] = []
     worst: Part | None = None
     largest, largest_difference = 0, -1.0
-    for start, values, right in slices:
-        part = _Slice(values, right, tolerance, scale / math.sqrt(len(wanted)), row)
+    for start, end in slices:
+        right = _floating(wanted[start:end])
+        part = _Slice(found[start:end], right, tolerance, scale / math.sqrt(len(wanted)), row)
         if part.stray is not None:
             return Findings(stray=start + part.stray)
         norms.append(part.norm)
@@ -213,6 +214,11 @@ def _stray(found: torch.Tensor, wanted: torch.Tensor) -> int | None:
     alike = (wide == wanted) | (wide.isnan() & wanted.isnan())
     wrong = torch.where(torch.isfinite(wanted), ~torch.isfinite(wide), ~alike)
     return int(wrong.to(torch.uint8).argmax()) if bool(wrong.any()) else None
+
+
+def _floating(wanted: torch.Tensor) -> torch.Tensor:
+    """A user's reference may give integers or truth values, of which torch takes no norm."""
+    return wanted if wanted.is_floating_point() else wanted.double()
 
 
 def _finite(wanted: torch.Tensor) -> torch.Tensor:
