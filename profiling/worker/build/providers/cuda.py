@@ -12,12 +12,14 @@ import importlib.util
 import operator
 import time
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import torch
 
+from roofscope.profiling.devices import host
 from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.catalog import load_module
 from roofscope.profiling.planning.one_file.offers import Offer
@@ -250,7 +252,7 @@ def compiled(
         macros += [("SCALAR", _SCALAR[dtype]), f"SCALAR_IS_{dtype.upper()}"]
     folders = [cuda_include_folder()]
     if names:
-        folders += [folders[0] / "cccl", source.parent]
+        folders += [*_cccl_folders(folders[0]), source.parent]
     options = core.ProgramOptions(
         name=source.name,  # by which errors name it
         arch=architecture,
@@ -294,6 +296,14 @@ def cuda_include_folder() -> Path:
             if (folder / "cuda_fp16.h").exists():
                 return folder
     raise Unavailable("The CUDA headers are missing; install the `nvidia-cuda-runtime` package.")
+
+
+def _cccl_folders(include: Path) -> list[Path]:
+    """libcu++ and its like, which cooperative_groups.h includes: torch's, else an installed toolkit's."""
+    toolkit = host.cuda_toolkit()
+    beside = [include, *([toolkit / "include"] if toolkit else [])]
+    found = (folder / "cccl" for folder in beside if (folder / "cccl" / "nv" / "target").exists())
+    return list(islice(found, 1))
 
 
 def _raise_shared_memory(function: Any, shared_bytes: int) -> None:
