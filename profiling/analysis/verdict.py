@@ -182,7 +182,8 @@ def own_flags(measured: Measured) -> set[Flag]:
         pairs = [(measured.kernel_sum_s, measured.time.median_s)]
         if measured.profiled:
             pairs += measured.profiled.pairs(*pairs[0])
-        if not any(_profiler_agrees(*pair, launches) for pair in pairs):
+        has_gaps = launches > 1.5 or measured.method is Method.EVENTS
+        if not any(_profiler_agrees(*pair, has_gaps=has_gaps) for pair in pairs):
             found.add(Flag.PROFILER_DISAGREES)
     return found
 
@@ -194,11 +195,11 @@ def _sagged(evidence: Evidence) -> bool:
     return evidence.clock_hz < (1 - _CLOCK_STEP) * evidence.fresh_hz
 
 
-def _profiler_agrees(kernel_sum_s: float, seconds: float, launches: float) -> bool:
-    """Several kernels leave gaps, but their sum hardly exceeds the time: else some work was not timed."""
+def _profiler_agrees(kernel_sum_s: float, seconds: float, *, has_gaps: bool) -> bool:
+    """Gaps are no kernel's, but the sum of kernels hardly exceeds the time: else some work was not timed."""
     if is_longer(kernel_sum_s, seconds):
         return False
-    return launches > 1.5 or not is_longer(seconds, kernel_sum_s)
+    return has_gaps or not is_longer(seconds, kernel_sum_s)
 
 
 def limiting_roof(point: Point, session: Session) -> Roof | None:

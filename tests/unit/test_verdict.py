@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from roofscope.app.presentation.verdict_text import distance_text, verdict_sentence
-from roofscope.profiling.analysis.verdict import VerdictKind, flags_of, limiting_roof, verdict
+from roofscope.profiling.analysis.verdict import VerdictKind, flags_of, limiting_roof, own_flags, verdict
 from roofscope.profiling.devices.device import DeviceKind
 from roofscope.profiling.planning.spec import Dtype
-from roofscope.profiling.results.outcome import Flag, Meanwhile, Measured, Outcome, ProfiledKernel
+from roofscope.profiling.results.outcome import Flag, Meanwhile, Measured, Method, Outcome, ProfiledKernel
 from roofscope.profiling.results.session import Point, Session
 from roofscope.tests import sessions
 
@@ -157,6 +157,18 @@ def test_the_profiler_has_a_say(
     )
     point = point_of(outcome)
     assert (Flag.PROFILER_DISAGREES in flags_of(point, session_with(point))) is flagged
+
+
+def test_the_hosts_time_is_no_kernels() -> None:
+    """Calls that wait for the device are timed with the host's time inside, on which kernels say nothing."""
+    short, long = (
+        msgspec.structs.replace(
+            sessions.measured(75e-6), method=Method.EVENTS, kernels=(ProfiledKernel("gelu", 1.0, kernel_s),)
+        )
+        for kernel_s in (56e-6, 99e-6)
+    )
+    assert own_flags(short) == {Flag.HOST_TIME_INSIDE}
+    assert own_flags(long) == {Flag.HOST_TIME_INSIDE, Flag.PROFILER_DISAGREES}
 
 
 def test_a_cpu_point_inside_the_cache_says_so() -> None:
