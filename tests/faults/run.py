@@ -174,7 +174,11 @@ class Watched:
             whole = (self._folder / "tap").read_bytes().rpartition(b"\n")[0]
         except FileNotFoundError:
             return []
-        return [msgspec.json.decode(line, type=Line) for line in whole.splitlines() if b"\0" not in line]
+        found: list[Line] = []
+        for line in whole.splitlines():
+            with contextlib.suppress(msgspec.DecodeError):  # torn by what was killed while it wrote
+                found.append(msgspec.json.decode(line, type=Line))
+        return found
 
     def _look(self) -> None:
         workers = children_of(self._process.pid)
