@@ -15,14 +15,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from multiprocessing import get_context
 from pathlib import Path
 
 from roofscope.app.presentation.formatting import time_text
 from roofscope.app.presentation.point_row import reason_text
-from roofscope.profiling.paths import PACKAGE, SUFFIX, cache_folder
+from roofscope.profiling.paths import PACKAGE, SUFFIX, cache_folder, module_command
 from roofscope.profiling.planning.kernel_files import FileFault
 from roofscope.profiling.planning.one_file.complete import complete, keep, path_for
 from roofscope.profiling.planning.one_file.draft import Asked, draft
@@ -49,15 +48,19 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seconds", type=float, default=470.0, help="the run is stopped after so many")
     parser.add_argument("--compiled", action="store_true")
     parser.add_argument("--only", action="append", help="such as solve.cu; all if none")
+    parser.add_argument("--build", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
+    if chosen.build:
+        _build(chosen.build)
+        return 0
     tried = [one for one in (*TUTORIALS, *PUBLIC, REFUSED) if not chosen.only or one.name in chosen.only]
     began = time.monotonic()
     forms = _forms(tried, chosen.folder.resolve())
     print(f"{time.monotonic() - began:.0f} s for {len(forms)} forms", flush=True)
     found = [form for form in forms.values() if isinstance(form, Path)]
     if chosen.device != "cpu":
-        with ProcessPoolExecutor(_AT_ONCE, get_context("spawn")) as pool:
-            list(pool.map(_build, found))
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(_build_apart, found))
         print(f"{time.monotonic() - began:.0f} s with the extensions", flush=True)
     session = chosen.folder / _NAME
     providers = (*_PROVIDERS, "compile") if chosen.compiled else _PROVIDERS
@@ -89,8 +92,14 @@ def _forms(tried: Sequence[Tried], folder: Path) -> dict[Tried, Path | str]:
     return {one: found[one] for one in tried}
 
 
+def _build_apart(form: Path) -> None:
+    """In a process of its own, several at once: nvcc takes a minute for all and not for each."""
+    command = [*module_command("roofscope.benchmarks.public_files"), str(form.parent), "--build", str(form)]
+    subprocess.run(command, check=False)
+
+
 def _build(form: Path) -> None:
-    """An extension: nvcc takes a minute for all and not for each; the run itself says of faults."""
+    """The extensions of a form; the run itself says of faults."""
     import torch
 
     from roofscope.profiling.worker.build.extension_unit import as_called
