@@ -23,6 +23,13 @@ _FORM_ONLY = frozenset(
 _Piece = tuple[Any, tuple[int, ...], tuple[int, ...]]  # offset, shape and strides of a view
 
 
+def _formula_of(packet: Any, name: str) -> Any:
+    """The FLOPs of a product, as torch.utils.flop_counter has them; None where it has none."""
+    if packet not in flop_registry and "attention_for_cpu" in name:  # torch 2.11 counts only the GPU's
+        packet = getattr(torch.ops.aten, name.replace("_for_cpu", ""), packet)
+    return flop_registry.get(packet)
+
+
 class Count(TorchDispatchMode):
     """Counts while it is entered. ``inputs`` are the tensors of the call, real or fake."""
 
@@ -58,7 +65,7 @@ class Count(TorchDispatchMode):
     ) -> Any:
         kwargs = kwargs or {}
         packet, name = func._overloadpacket, func._overloadpacket.__name__
-        if packet not in flop_registry and torch.is_inference_mode_enabled():
+        if _formula_of(packet, name) is None and torch.is_inference_mode_enabled():
             with self:
                 result = func.decompose(*args, **kwargs)
             if result is not NotImplemented:
@@ -66,8 +73,10 @@ class Count(TorchDispatchMode):
         result = func(*args, **kwargs)
         outputs = tuple(one for one in tree_leaves(result) if isinstance(one, torch.Tensor))
         arguments = _named(func, args, kwargs)
-        if packet in flop_registry or name == "_int_mm":
-            self._add_product(packet, name, args, kwargs, arguments, result)
+        if formula := _formula_of(packet, name):
+            self._add_product(formula, name, args, kwargs, arguments, result)
+        elif name == "_int_mm":
+            self.matrix_flops += 2 * arguments["self"].numel() * arguments["mat2"].shape[1]
         else:
             flops = flops_of(name, arguments, outputs) if func.namespace == "aten" else None
             if flops is None and func.namespace != "prim":  # which asks for a tensor's form
@@ -80,7 +89,7 @@ class Count(TorchDispatchMode):
 
     def _add_product(
         self,
-        packet: Any,
+        formula: Any,
         name: str,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
@@ -88,10 +97,7 @@ class Count(TorchDispatchMode):
         result: Any,
     ) -> None:
         """By torch.utils.flop_counter."""
-        if name == "_int_mm":
-            self.matrix_flops += 2 * arguments["self"].numel() * arguments["mat2"].shape[1]
-            return
-        flops = int(flop_registry[packet](*args, **kwargs, out_val=result))
+        flops = int(formula(*args, **kwargs, out_val=result))
         if "attention" in name:
             flops = _seen(flops, arguments)
             masks = (arguments.get(key) for key in ("attn_mask", "attn_bias"))
