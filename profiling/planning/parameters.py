@@ -82,9 +82,8 @@ def macro_text(value: Value) -> str:
 
 
 def variation(parameters: Iterable[Parameter]) -> str:
-    """``BLOCK=128 num_warps=8``, or "" where each has its default, by which an implementation is known."""
-    found = tuple(parameters)
-    return "" if all(one.is_default for one in found) else " ".join(one.text for one in found)
+    """``BLOCK=128 num_warps=8``, the values that are not the default, by which an implementation is known."""
+    return " ".join(one.text for one in parameters if not one.is_default)
 
 
 def carried(parameters: Iterable[Parameter], before: Iterable[Parameter]) -> tuple[Parameter, ...]:

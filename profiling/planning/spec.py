@@ -282,7 +282,7 @@ class Implementation(Struct, frozen=True):
 
     @property
     def values(self) -> str:
-        """``BLOCK=128 num_warps=8``; "" where each parameter has its default."""
+        """``BLOCK=128 num_warps=8``: of the parameters that have not their default."""
         return variation(self.parameters)
 
     @property

@@ -195,7 +195,7 @@ def test_a_variant_measured_alone_moves_the_point_and_a_grid_shows_each() -> Non
     add_variants(session, (with_value(one, "BLOCK_M", 64),))
     add_variants(session, (with_value(one, "BLOCK_M", 256),))
     scene = build_scene(session, all_points(session))
-    assert [point.name for point in scene.points] == ["Triton grouped BLOCK_M=256 num_warps=8"]
+    assert [point.name for point in scene.points] == ["Triton grouped BLOCK_M=256"]
     assert [point.number for point in scene.ghosts] == [1, 2]
     assert [[point.number for point in trail] for trail in scene.trails] == [[1, 2, 3]]
     grid = grid_session()

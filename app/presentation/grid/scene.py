@@ -4,7 +4,8 @@ No Qt: the pane of the window, the SVG and the table on the terminal are all mad
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 
@@ -219,25 +220,31 @@ def _best_sentences(points: Sequence[Point]) -> tuple[str, str]:
     if not timed or not (measured := timed[0].measured):
         return "No variant here has a time.", ""
     first, *others = timed
-    time = measured.time
-    said = f"Best: {_name(first)}, {spread_time_text(time.median_s, time.bounds_s, len(time.samples_s))}."
+    time, name = measured.time, partial(_name, varied=_varied(points))
+    said = f"Best: {name(first)}, {spread_time_text(time.median_s, time.bounds_s, len(time.samples_s))}."
     # The fastest of equals is always fast by luck: it might have been any of them.
     count = len(others) + 1
     compared = [found for point in others if (found := speed_up(point, first, count * (count - 1) // 2))]
     alike = [one for one, found in zip(others, compared, strict=False) if not found.distinguishable]
     if alike:
-        names = ", ".join(map(_name, alike[:2]))
+        names = ", ".join(map(name, alike[:2]))
         more = f" and {len(alike) - 2} more" if len(alike) > 2 else ""
         return said, f"Not distinguishable from it: {names}{more}."
-    return said, _next_sentence(others[0], compared[0]) if compared else ""
+    return said, _next_sentence(name(others[0]), compared[0]) if compared else ""
 
 
-def _next_sentence(point: Point, found: SpeedUp) -> str:
-    return f"Next: {_name(point)} takes {ratio_text(1 / found.ratio, 1 / found.high, 1 / found.low)} as long."
+def _next_sentence(name: str, found: SpeedUp) -> str:
+    return f"Next: {name} takes {ratio_text(1 / found.ratio, 1 / found.high, 1 / found.low)} as long."
 
 
-def _name(point: Point) -> str:
-    return " ".join(one.text for one in point.implementation.parameters)
+def _varied(points: Sequence[Point]) -> set[str]:
+    return {name for name, values in tried(points).items() if len(values) > 1}
+
+
+def _name(point: Point, varied: Container[str]) -> str:
+    """The values that tell it from others here, and those that are not the default."""
+    told = (one for one in point.implementation.parameters if one.name in varied or not one.is_default)
+    return " ".join(one.text for one in told)
 
 
 _NOTHING = (

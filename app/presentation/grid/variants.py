@@ -61,13 +61,22 @@ def subjects_of(session: Session) -> dict[Subject, tuple[Point, ...]]:
 
 
 def tried(points: Iterable[Point]) -> dict[str, tuple[Value, ...]]:
-    """Of each parameter the values that were tried, in the order declared."""
+    """Of each parameter the values that were tried: numbers as they grow, others in the order declared."""
     points = tuple(points)
     if not points:
         return {}
     declared = points[-1].implementation.parameters
     used = {one.name: {values_of(point).get(one.name) for point in points} for one in declared}
-    return {one.name: tuple(value for value in one.choices if value in used[one.name]) for one in declared}
+    return {
+        one.name: tuple(value for value in _along_axis(one.choices) if value in used[one.name])
+        for one in declared
+    }
+
+
+def _along_axis(choices: Sequence[Value]) -> Sequence[Value]:
+    """The default is declared first, wherever it lies."""
+    numbers = [value for value in choices if isinstance(value, int | float) and not isinstance(value, bool)]
+    return sorted(numbers) if len(numbers) == len(choices) else choices
 
 
 def _newest(points: Sequence[Point]) -> tuple[Point, ...]:
