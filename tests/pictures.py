@@ -5,6 +5,7 @@ themselves is cut off. ``--gallery FOLDER`` takes every pane instead, filled and
 three themes, to be looked at; with QT_SCALE_FACTOR=2 in the environment as on a screen of 200 %.
 """
 
+import argparse
 import os
 import sys
 import tempfile
@@ -116,6 +117,8 @@ PICTURES = (
     Picture("why-compile-lab", "h200", 83, _laboratory),
     Picture("why-power", "h200", 221, _details, ("What limits it",)),
     Picture("why-projection", "h200-gelu", 6, _projection),
+    Picture("parameters", "h200-parameters", 10, _pane("Parameters"), size=_LARGE),
+    Picture("autotune", "h200-autotune", 3, _pane("Tuning"), size=_LARGE),
 )
 
 
@@ -205,7 +208,7 @@ def _show_all(application: Application, point: int | None, folder: Path, name: s
             window.grab().save(str(folder / file))
 
 
-def main(folder: Path = ASSETS / "screenshots", *, is_gallery: bool = False) -> int:
+def main(folder: Path, *, is_gallery: bool) -> int:
     """All pictures; returns 1 where one is larger than a page of documentation should load."""
     app = QApplication.instance() or QApplication([])
     assert isinstance(app, QApplication)
@@ -222,5 +225,10 @@ def main(folder: Path = ASSETS / "screenshots", *, is_gallery: bool = False) -> 
 
 
 if __name__ == "__main__":
-    words = [word for word in sys.argv[1:] if word != "--gallery"]
-    raise SystemExit(main(*map(Path, words[:1]), is_gallery="--gallery" in sys.argv))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", nargs="?", type=Path, default=ASSETS / "screenshots")
+    parser.add_argument("--gallery", action="store_true")
+    chosen = parser.parse_args()
+    raise SystemExit(main(chosen.folder, is_gallery=chosen.gallery))

@@ -46,6 +46,7 @@ from roofscope.profiling.results.outcome import (
 from roofscope.profiling.results.session import Point, Session
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.roofline.roofline import Bound
+from roofscope.tests.recorded import recorded
 from roofscope.tests.sessions import DEVICE, ceiling, make_session
 
 # In the shipped sessions, by number: the rule fires at the first and not at the second.
@@ -73,7 +74,7 @@ RECORDED = (
 
 @cache
 def cases(name: str) -> tuple[Session, Cases]:
-    session = load(ASSETS / "sessions" / f"{name}.roofscope")
+    session = load(recorded(name))
     return session, Cases(session)
 
 

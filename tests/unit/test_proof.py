@@ -11,7 +11,6 @@ from roofscope.app.cli import selftest
 from roofscope.app.cli.errors import DONE, INCONCLUSIVE, SOME_FAILED
 from roofscope.app.presentation.proof_text import finding_text
 from roofscope.profiling.analysis.selftest_limits import LIMITS
-from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.proof import Column, Proof, ProofName, Row, Unit, all_passed
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
@@ -27,6 +26,7 @@ from roofscope.profiling.supervision.protocol import (
 from roofscope.profiling.supervision.recording import Ending
 from roofscope.profiling.supervision.run_events import BecameIdle, ProofArrived
 from roofscope.profiling.supervision.supervisor import Supervisor
+from roofscope.tests.recorded import GELU
 from roofscope.tests.sessions import DEVICE
 from roofscope.tests.unit.test_supervisor import hello
 
@@ -104,7 +104,7 @@ def test_a_session_keeps_proofs(tmp_path: Path) -> None:
 
 def test_a_session_from_before_the_self_test_loads_and_takes_proofs(tmp_path: Path) -> None:
     path = tmp_path / "a.roofscope"
-    shutil.copyfile(ASSETS / "sessions" / "h200-gelu.roofscope", path)  # of format 1
+    shutil.copyfile(GELU, path)  # of format 1
     connection = sqlite3.connect(path)
     connection.execute("DROP TABLE proof")
     connection.commit()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from roofscope.profiling.analysis.export import csv_report
-from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.session_reader import load
+from roofscope.tests.recorded import recorded
 
 # By device time then, by wall time now; a new flag; and what allows for the other comparisons of a job.
 RENAMED = {
@@ -28,7 +28,7 @@ def read(text: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize("name", ["h200", "h200-gelu", "h200-tour"])
 def test_a_recorded_session_exports_what_it_did(name: str) -> None:
     before = read(gzip.decompress((EXPORTS / f"{name}.csv.gz").read_bytes()).decode())
-    now = read(csv_report(load(ASSETS / "sessions" / f"{name}.roofscope")))
+    now = read(csv_report(load(recorded(name))))
     assert len(now) == len(before) > 0
     columns = list(before[0])
     assert [RENAMED.get(column, column) for column in columns] == list(now[0])[: len(columns)]

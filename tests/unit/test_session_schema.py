@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from roofscope import __version__
-from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.session import Identity
 from roofscope.profiling.results.session_reader import SessionError, load
 from roofscope.profiling.results.session_schema import FORMAT_VERSION
 from roofscope.profiling.results.session_writer import SessionStore
+from roofscope.tests.recorded import GELU, recorded
 from roofscope.tests.sessions import make_session
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
-RECORDED = sorted((ASSETS / "sessions").glob("*.roofscope"))  # of format 1
+RECORDED = [recorded(name) for name in ("h200", "h200-gelu", "h200-tour")]  # of format 1
 
 
 def change(path: Path, *statements: str) -> None:
@@ -55,7 +55,7 @@ def test_an_old_file_opens_unchanged_and_lacks_what_came_later(recorded: Path, t
 
 
 def test_an_old_file_that_is_added_to_is_lifted_and_keeps_its_rows(tmp_path: Path) -> None:
-    path = Path(shutil.copy(ASSETS / "sessions" / "h200-gelu.roofscope", tmp_path))
+    path = Path(shutil.copy(GELU, tmp_path))
     before = load(path)
     with SessionStore.append(path) as store:
         assert store.identity.uuid
@@ -72,7 +72,7 @@ def test_an_old_file_that_is_added_to_is_lifted_and_keeps_its_rows(tmp_path: Pat
 
 
 def test_a_lift_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
-    path = Path(shutil.copy(ASSETS / "sessions" / "h200-gelu.roofscope", tmp_path))
+    path = Path(shutil.copy(GELU, tmp_path))
     change(path, "CREATE TABLE label (mine)")
     with pytest.raises(SessionError, match="table label already exists"):
         SessionStore.append(path)

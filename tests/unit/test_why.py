@@ -34,12 +34,13 @@ from roofscope.profiling.results.outcome import (
     Stage,
 )
 from roofscope.profiling.results.session_reader import load
+from roofscope.tests.recorded import GELU, recorded
 
 SESSIONS = ("h200-gelu", "h200", "h200-tour")
 
 
 def why(name: str, number: int) -> Why:
-    session = load(ASSETS / "sessions" / f"{name}.roofscope")
+    session = load(recorded(name))
     found = WhyTexts(session).of(next(point for point in session.points if point.number == number))
     assert isinstance(found, Why)
     return found
@@ -84,7 +85,7 @@ def test_one_point_among_many_reads_as_it_does_with_all_of_them():
 
 @pytest.mark.parametrize("name", SESSIONS)
 def test_each_measured_point_has_four_whole_sentences(name: str):
-    session = load(ASSETS / "sessions" / f"{name}.roofscope")
+    session = load(recorded(name))
     texts = WhyTexts(session)
     for point in session.points:
         found = texts.of(point)
@@ -101,7 +102,7 @@ def test_each_measured_point_has_four_whole_sentences(name: str):
 @pytest.mark.parametrize("name", SESSIONS)
 def test_a_part_and_what_is_left_add_up_to_the_time(name: str):
     """As printed: 19.0 ms of 18.97 could not be."""
-    session = load(ASSETS / "sessions" / f"{name}.roofscope")
+    session = load(recorded(name))
     texts, seen = WhyTexts(session), 0
     pattern = re.compile(r"That costs (\S+) (\S+) of its (\S+) (\S+) a call: .* allows (\S+) (\S+)\.")
     for point in session.points:
@@ -129,7 +130,7 @@ def test_a_part_has_the_decimals_of_its_whole():
 
 def near_a_roof(name: str, number: int) -> Case:
     """A point of which the host's launch takes longer than the device, judged by the roof that it is near."""
-    session = load(ASSETS / "sessions" / f"{name}.roofscope")
+    session = load(recorded(name))
     case = Cases(session).of(next(point for point in session.points if point.number == number))
     assert case is not None
     assert Flag.LAUNCH_BOUND in case.verdict.flags
@@ -150,7 +151,7 @@ def test_a_launch_beside_a_near_roof_is_evidence_and_no_limit():
 
 def test_the_next_step_far_from_a_roof_is_never_to_stay():
     for name in SESSIONS:
-        session = load(ASSETS / "sessions" / f"{name}.roofscope")
+        session = load(recorded(name))
         texts = WhyTexts(session)
         for point in session.points:
             found, judged = texts.of(point), verdict(point, session)
@@ -161,7 +162,7 @@ def test_the_next_step_far_from_a_roof_is_never_to_stay():
 
 
 def untimed(outcome: Outcome) -> WhyNot:
-    session = load(ASSETS / "sessions" / "h200-gelu.roofscope")
+    session = load(GELU)
     point = replace(session.points[0], outcome=outcome)
     found = WhyTexts(session).of(point)
     assert found == why_of_one(point, session)
@@ -189,7 +190,7 @@ def test_a_point_without_a_time_says_what_happened_what_that_means_and_what_to_d
 
 
 def test_a_table_names_what_the_sentences_name():
-    result = CliRunner().invoke(cli, ["show", str(ASSETS / "sessions" / "h200-gelu.roofscope")])
+    result = CliRunner().invoke(cli, ["show", str(GELU)])
     assert result.output.count("double arithmetic") == 4
     assert "on no roof" not in result.output
 
@@ -200,7 +201,7 @@ def test_what_is_paused_says_until_when():
 
 
 def test_the_command_line_says_why_a_point_has_no_time():
-    path = str(ASSETS / "sessions" / "h200-gelu.roofscope")
+    path = str(GELU)
     result = CliRunner().invoke(cli, ["why", path, "1"])
     assert result.exit_code == 0
     assert "Happened" in result.output
@@ -221,7 +222,7 @@ def test_every_rule_has_words():
 
 
 def _all_advice(name: str) -> Iterator[AnyAdvice]:
-    session = load(ASSETS / "sessions" / f"{name}.roofscope")
+    session = load(recorded(name))
     cases = Cases(session)
     for point in session.points:
         case = cases.of(point)
@@ -237,7 +238,7 @@ def test_a_hostile_name_of_a_file_stays_one_line_of_text():
 
 
 def test_the_json_of_a_session_has_the_same_sentences_and_their_figures():
-    session = load(ASSETS / "sessions" / "h200-gelu.roofscope")
+    session = load(GELU)
     text = json_report(session, why_records(session))
     document = msgspec.json.decode(text, type=SessionDocument)  # each rule reads back as its own type
     record = next(record for record in document.why if record.number == 6)
