@@ -3,6 +3,7 @@
 python3 -P main.py -m roofscope.tests.faults.tapped_run TAP run KERNEL ...
 """
 
+import fcntl
 import os
 import sys
 import time
@@ -33,7 +34,10 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def main(tap: str, words: list[str]) -> None:
-    descriptor = os.open(tap, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    opened = os.open(tap, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    # Where the standard streams are closed it would be taken for one of them, and printed into.
+    descriptor = fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(opened)
     handle = Recorder.handle
 
     def tapped(recorder: Recorder, report: RunEvent) -> Gain | None:

@@ -178,6 +178,20 @@ def test_a_server_that_foreign_code_has_stopped_is_waited_for_only_so_long(
     stopped.close()
 
 
+def test_a_server_that_foreign_code_has_stopped_is_woken() -> None:
+    server = ForkServer.spawned()
+    held, pid = server.new(with_compiler=False)
+    assert server._process
+    os.kill(server._process.pid, signal.SIGSTOP)
+    held.close()
+    server.end_of(pid)
+    os.kill(server._process.pid, signal.SIGSTOP)
+    again, pid = server.new(with_compiler=False)
+    again.close()
+    server.end_of(pid)
+    server.close()
+
+
 def test_nothing_outlives_the_referee() -> None:
     code = (
         "import os, signal\n"

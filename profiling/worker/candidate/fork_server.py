@@ -26,14 +26,18 @@ _FORK, _FORK_WITH_COMPILER, _REAP = b"F", b"C", b"R"
 _GRACE_S = 1.0  # for a process whose connection was closed to end by itself
 _ORPHANS_S = 1.0  # for what it left to end once it is killed
 _FORK_S = 90.0  # imports torch's compiler, once
+_LOOK_S = 1.0
 _REAP_S = 30.0  # a driver may take seconds to give the memory of a process back
 
 
 class ForkServer:
     """The server as the referee sees it: ``new`` gives a process and the socket that it serves."""
 
-    def __init__(self, control: socket.socket, process: subprocess.Popen[bytes] | None = None) -> None:
+    def __init__(
+        self, control: socket.socket, pid: int, process: subprocess.Popen[bytes] | None = None
+    ) -> None:
         self._control = control
+        self._pid = pid
         self._process = process  # of a server that was spawned
 
     @classmethod
@@ -41,11 +45,11 @@ class ForkServer:
         """Fork this process, which must not have used CUDA or run foreign code."""
         ours, theirs = socket.socketpair()
         referee = os.getpid()
-        if _fork() == 0:
+        if (pid := _fork()) == 0:
             ours.close()
             _run(lambda: serve(theirs, referee))
         theirs.close()
-        return cls(ours)
+        return cls(ours, pid)
 
     @classmethod
     def spawned(cls, **variables: str) -> "ForkServer":
@@ -62,12 +66,12 @@ class ForkServer:
             env={**os.environ, **variables},
         )
         theirs.close()
-        return cls(ours, process)
+        return cls(ours, process.pid, process)
 
     def new(self, *, with_compiler: bool) -> tuple[socket.socket, int]:
         """A candidate's process: the connection to it and its number.
 
-        Raises EOFError or OSError without a server, or with one that foreign code has stopped.
+        Raises EOFError or OSError without a server, or with one that does not answer.
         """
         ours, theirs = socket.socketpair()
         try:
@@ -94,12 +98,17 @@ class ForkServer:
             self._process.wait()
 
     def _number(self, within_s: float) -> int:
-        self._control.settimeout(within_s)
-        try:
-            data = self._control.recv(_NUMBER.size, socket.MSG_WAITALL)
-        except TimeoutError:
-            self._control.close()  # a late answer would be taken for that to the next question
-            raise
+        until = time.monotonic() + within_s
+        self._control.settimeout(_LOOK_S)
+        while True:
+            try:
+                data = self._control.recv(_NUMBER.size, socket.MSG_WAITALL)
+                break
+            except TimeoutError:
+                if time.monotonic() > until:
+                    self._control.close()  # a late answer would be taken for that to the next question
+                    raise
+                send(self._pid, signal.SIGCONT)  # foreign code may have stopped it
         if len(data) < _NUMBER.size:
             raise EOFError("The server of candidates' processes is gone.")
         return _NUMBER.unpack(data)[0]
