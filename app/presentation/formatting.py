@@ -187,10 +187,17 @@ def ratio_text(ratio: float | None, low: float | None = None, high: float | None
     """``1.07×``, with its interval where given: ``1.07× (1.05 to 1.09)``."""
     if ratio is None or not math.isfinite(ratio):
         return MISSING
-    text = f"{_significant(ratio, 3)}×"
     if low is None or high is None:
-        return text
-    return f"{text} ({range_text(low, high)})"
+        return f"{_significant(ratio, 3)}×"
+    ends = range_text(low, high)
+    return f"{_within(ratio, ends)}× ({ends})"
+
+
+def _within(ratio: float, ends: str) -> str:
+    """With so many digits that it lies between the ends as they are written."""
+    low, high = map(float, ends.split(" to "))
+    texts = (_significant(ratio, digits) for digits in range(3, _MOST_BESIDE_ONE))
+    return next((text for text in texts if low <= float(text) <= high), _significant(ratio, 3))
 
 
 def range_text(low: float, high: float) -> str:

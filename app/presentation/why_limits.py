@@ -134,13 +134,15 @@ def _of_launches(found: AnyAdvice) -> Words | None:
             return None
 
 
+_IN_FLOAT_C = "Write constants with an f (0.5f) and call the float functions (tanhf, expf)"
+_IN_FLOAT_TRITON = "Load as tl.float32 and leave out the casts to tl.float64"
 _MORE_WORK = "Give one call more work: a larger size, or several calls batched into one."
 
 
 def _of_code(found: AnyAdvice) -> Words | None:
     match found:
         case Doubles():
-            step = "Write constants with an f (0.5f) and call the float functions (tanhf, expf)"
+            step = _IN_FLOAT_TRITON if found.is_triton else _IN_FLOAT_C
             return Words(
                 "Double arithmetic limits it, not memory.",
                 _doubles(found),

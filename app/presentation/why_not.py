@@ -3,6 +3,8 @@
 The window's details, `why`, `show --why` and the report have the same sentences.
 """
 
+import re
+
 from msgspec import Struct
 
 from roofscope.app.presentation.examined import examined_sentence
@@ -44,6 +46,8 @@ def why_not(point: Point) -> WhyNot | None:
             return None
         case Failed(kind=kind, stage=stage, message=message):
             meaning, step = _OF_FAILURE[kind]
+            if kind is FailureKind.WRONG_VALUES and _NO_NUMBER.search(message):
+                step = _OVERFLOWS
             if kind.pauses:
                 meaning = f"{meaning} {_PAUSED}"
             return WhyNot(f"It failed {_WHEN[stage]} ({kind}): {_sentence(message)}", meaning, step)
@@ -77,6 +81,11 @@ _WHEN = {
 }
 
 _PAUSED = "It is paused until its file changes, so that it takes no other work down."
+_NO_NUMBER = re.compile(r"\b(NaN|infinity)\b")
+_OVERFLOWS = (
+    "Look at what overflows or divides by zero for such inputs: exponentials, squares, sums in a short type, "
+    "quotients of two infinities, a maximum that was not subtracted."
+)
 _IN_SPEC = "its kernel's spec.py says which"
 
 _OF_FAILURE = {

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from roofscope.app.presentation.formatting import counted_text, sizes_text, time_short_text
+from roofscope.app.presentation.formatting import counted_text, si_text, sizes_text
 from roofscope.profiling.planning.plan import Regime
 from roofscope.profiling.results.session import Point
 
@@ -33,7 +33,7 @@ def workload_line(points: Sequence[Point], *, names_device: bool) -> WorkloadLin
     summary = counted_text(count, "implementation")
     if timed:
         fastest_s, fastest = min(timed, key=lambda pair: pair[0])
-        summary += f", fastest {fastest.implementation.label} in {time_short_text(fastest_s)}"
+        summary += f", fastest {fastest.implementation.label} in {si_text(fastest_s, 's')}"
     else:
         summary += ", none measured"
     return WorkloadLine(workload.kernel, ", ".join(parts), summary)

@@ -5,10 +5,8 @@ from pytestqt.qtbot import QtBot
 
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.shell.projection_dialog import ProjectionDialog
-from roofscope.profiling.paths import ASSETS
 from roofscope.tests.qt.conftest import OpenWindow
-
-GELU = ASSETS / "sessions" / "h200-gelu.roofscope"
+from roofscope.tests.recorded import GELU
 
 
 def dialog_of(application) -> ProjectionDialog:

@@ -8,10 +8,9 @@ from roofscope.app.presentation.why import WhyTexts
 from roofscope.app.window.panes.detail import DetailPane
 from roofscope.app.window.panes.fold import Fold
 from roofscope.app.window.settings import Settings
-from roofscope.profiling.paths import ASSETS, UserPaths
+from roofscope.profiling.paths import UserPaths
 from roofscope.tests.qt.conftest import OpenWindow
-
-GELU = ASSETS / "sessions" / "h200-gelu.roofscope"
+from roofscope.tests.recorded import GELU
 
 
 def fold(details: DetailPane, title: str) -> Fold:

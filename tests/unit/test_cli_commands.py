@@ -39,11 +39,11 @@ from roofscope.profiling.results.outcome import Failed, FailureKind, Flag, Stage
 from roofscope.profiling.results.session_reader import load
 from roofscope.profiling.results.session_writer import SessionStore
 from roofscope.profiling.supervision.recording import Ending
+from roofscope.tests.recorded import GELU
 from roofscope.tests.sessions import make_session
 from roofscope.tests.worker.toys import add_toy
 
 ROOT = Path(__file__).parents[2]
-GELU = ASSETS / "sessions" / "h200-gelu.roofscope"
 
 
 class Called(msgspec.Struct):

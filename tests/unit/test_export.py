@@ -16,11 +16,11 @@ from roofscope.profiling.analysis.export import SessionDocument, csv_report, jso
 from roofscope.profiling.analysis.flatten import point_records
 from roofscope.profiling.analysis.frame import COLUMNS, make_frame
 from roofscope.profiling.analysis.verdict import verdict
-from roofscope.profiling.paths import LIBRARY
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.outcome import Failed, Measured, TimeStats
 from roofscope.profiling.results.session import Point
 from roofscope.profiling.results.session_reader import load
+from roofscope.tests.recorded import GELU
 from roofscope.tests.sessions import CEILINGS, empty_session, make_session
 
 SESSION = make_session(full=True)
@@ -56,10 +56,9 @@ def test_csv_values_are_raw_and_read_back_exactly() -> None:
 
 
 def test_csv_lines_end_as_rfc_4180_says_in_files_too(tmp_path: Path) -> None:
-    source = LIBRARY.parent / "assets" / "sessions" / "h200-gelu.roofscope"
-    [path] = export_session(source, ["csv"], tmp_path / "out.csv")
+    [path] = export_session(GELU, ["csv"], tmp_path / "out.csv")
     content = path.read_bytes()
-    assert content == csv_report(load(source)).encode()
+    assert content == csv_report(load(GELU)).encode()
     assert content.startswith(",".join([*COLUMNS, "size_n"]).encode() + b"\r\n")
     assert content.endswith(b"\r\n")
     assert b"\r\r" not in content

@@ -19,6 +19,7 @@ import pytest
 from roofscope.app.presentation.report.page import report_html
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.session_reader import load
+from roofscope.tests.recorded import GELU
 from roofscope.tests.sweeps import sweep_session
 from roofscope.tests.unit.test_report import HOSTILE, hostile_session
 
@@ -182,7 +183,7 @@ def test_no_column_is_cut_at_1200_pixels(browser: Browser, tmp_path: Path) -> No
 
 
 def test_the_card_says_what_limits_a_point_and_what_that_costs(browser: Browser, tmp_path: Path) -> None:
-    session = load(ASSETS / "sessions" / "h200-gelu.roofscope")
+    session = load(GELU)
     opened(browser, tmp_path / "a.html", report_html(session))
     browser.run("document.querySelector('#roofline [data-point=\"6\"]').focus()")
     text = browser.run("document.getElementById('hover').textContent")

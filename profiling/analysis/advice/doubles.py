@@ -40,6 +40,7 @@ class Doubles(Advice, frozen=True, kw_only=True, tag="doubles"):
     file: str = ""  # the source that has them, where it was found by its text
     lines: tuple[int, ...] = ()
     floats_a_double: float | None = None  # how many times as many floats the device computes
+    is_triton: bool = False
 
 
 def doubles(case: Case) -> Doubles | None:
@@ -57,6 +58,7 @@ def doubles(case: Case) -> Doubles | None:
         file=file,
         lines=lines,
         floats_a_double=lanes * _FMA / rates.fp64 if rates and lanes else None,
+        is_triton=case.point.implementation.provider is Provider.TRITON,
         saves_s=case.headroom_s,
         is_at_most=True,
     )
