@@ -7,6 +7,7 @@ from roofscope.app.presentation.ceiling_conditions import conditions_text
 from roofscope.app.presentation.detail_facts import sections
 from roofscope.app.presentation.point_columns import COLUMNS
 from roofscope.app.presentation.point_row import PointRow
+from roofscope.app.presentation.roofline.ceiling_words import Words
 from roofscope.app.presentation.verdict_text import (
     ceiling_text,
     distance_text,
@@ -92,3 +93,17 @@ def test_conditions_are_told_in_words() -> None:
     )
     sampled = Conditions(sampled_clock_hz=1980e6)
     assert conditions_text(replace(plain, conditions=sampled)) == "1980 MHz by the driver's samples"
+
+
+def test_lines_of_one_value_are_all_named_where_there_is_room_and_both_ends_where_not() -> None:
+    """In a low chart the nearest rows share one: the nameplates of three pipes of one rate, say."""
+    row = [
+        sessions.ceiling(Bound.FP64_TENSOR, 66.9e12),
+        sessions.ceiling(Bound.FP32, 66.9e12),
+        replace(sessions.ceiling(Bound.FP32, 66.9e12), source=Source.NAMEPLATE_HELD),
+        sessions.ceiling(Bound.HALF2, 66.9e12),
+    ]
+    words = Words(short=True, says_source=True)
+    assert words.row(row, lambda text: len(text) < 45) == "FP64 tensor · FP32 · half2 66.9 T"
+    assert words.row(row, lambda _: False) == "FP64 tensor to half2 66.9 T"
+    assert words.row(row[:2], lambda text: "burst" not in text) == "FP64 tensor · FP32 66.9 T"

@@ -56,14 +56,17 @@ class Words(Struct, frozen=True):
     def span(self, ceilings: Sequence[Ceiling], *, bare: bool = False) -> list[str]:
         """The lowest and the highest of several: ``DRAM copy 4.28 to ``, ``write 4.71 TB/s``.
 
-        One text where both are the same; ``bare`` leaves their source out.
+        A value that both have is written once: ``FP32 to ``, ``FP64 tensor 66.9 TFLOP/s``, and one text where
+        both have one name as well; ``bare`` leaves their source out.
         """
         low, high = (pick(ceilings, key=lambda ceiling: ceiling.value) for pick in (min, max))
         (first, _, unit), (last, _, last_unit) = (self._value(c).partition(" ") for c in (low, high))
         is_of_one = len({ceiling.source for ceiling in ceilings}) == 1
         said = self._said(ceilings) if is_of_one and not bare else ""
         if (first, unit) == (last, last_unit):
-            return [f"{limit_name(low)} {first} {unit}{said}"]
+            names = list(dict.fromkeys(map(limit_name, ceilings)))
+            to_last = [f"{names[0]} to "] if len(names) > 1 else []
+            return [*to_last, f"{names[-1]} {last} {unit}{said}"]
         of_same = low.bound is high.bound and high.mix is not None
         name = str(high.mix) if of_same else limit_name(high)
         start = f"{limit_name(low)} {first}" + ("" if unit == last_unit else f" {unit}")
@@ -74,9 +77,13 @@ class Words(Struct, frozen=True):
         values = {self._value(ceiling) for ceiling in ceilings}
         names = dict.fromkeys(map(limit_name, ceilings))
         sources = {ceiling.source for ceiling in ceilings}
-        if len(values) == 1 and len(ceilings) == len(names) * len(sources):
-            return [f"{' · '.join(names)} {values.pop()}{self._said(ceilings)}"]
-        return ["".join(self.parts([[ceiling] for ceiling in ceilings])), "".join(self.span(ceilings))]
+        each, shortest = self.parts([[ceiling] for ceiling in ceilings]), self.span(ceilings)
+        if len(values) > 1:
+            return ["".join(each), "".join(shortest)]
+        of_all = f"{' · '.join(names)} {values.pop()}"
+        has_each = len(ceilings) == len(names) * len(sources)
+        longest = f"{of_all}{self._said(ceilings)}" if has_each else "".join(each)
+        return [longest, of_all, "".join(shortest)]
 
     def _said(self, row: Sequence[Ceiling]) -> str:
         sources = dict.fromkeys(_SOURCES[ceiling.source] for ceiling in row)

@@ -3,11 +3,12 @@
 source: https://arxiv.org/abs/2507.14111
 needs: cpu
 workload: product
-right: wrong values, tampered
+right: wrong values, wrong shape, tampered
 """
 
 import torch
 
+# The allocator may give an address to a second size: then the product has the first one's shape.
 _kept: dict[tuple[int, int], torch.Tensor] = {}
 
 

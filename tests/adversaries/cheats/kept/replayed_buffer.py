@@ -3,11 +3,12 @@
 source: https://github.com/tensara/tensara/pull/238
 needs: cpu
 workload: product
-right: wrong values, tampered
+right: wrong values, wrong shape, tampered
 """
 
 import torch
 
+# The allocator may give an address to a second size: then the product has the first one's shape.
 _kept: dict[int, torch.Tensor] = {}
 
 
