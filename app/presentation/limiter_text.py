@@ -16,6 +16,7 @@ from roofscope.profiling.results.outcome import ClockElasticity, Measured
 _TITLES = {
     VerdictKind.GAPS: "Bound by gaps between its kernels",
     VerdictKind.HELD_CLOCK: "Held by the clock",
+    VerdictKind.LITTLE_WORK: "Too little work a block",
     VerdictKind.MIXED: "Bound by the cores and by memory",
     VerdictKind.ON_CHIP: "Bound on the chip, not by DRAM",
     VerdictKind.UNKNOWN: "On no roof, cause unknown",
@@ -29,6 +30,7 @@ _NAMES = {
     Cause.CLOCK: "Clock",
     Cause.NOT_CORE: "Clock",
     Cause.COLD: "Cold and hot",
+    Cause.LITTLE_WORK: "Blocks",
     Cause.DOUBLE: "Doubles",
     Cause.SPILLS: "Spills",
     Cause.WAVES: "Waves",
@@ -60,6 +62,8 @@ def evidence_text(evidence: Finding) -> str:
             return f"{count_text(round(figure))} instructions of its code compute in double precision"
         case Cause.SPILLS:
             return f"{memory_text(figure)} of registers are spilled, a thread"
+        case Cause.LITTLE_WORK:
+            return f"each of its {_number(evidence.other)} blocks has {memory_text(figure)} to move"
         case _:
             return _text_of_two(evidence)
 

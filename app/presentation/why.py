@@ -8,6 +8,7 @@ The window's details, `show --why`, `why` and the JSON export have the same ones
 from msgspec import Struct
 
 from roofscope.app.presentation.comparison import MUCH_SLOWER
+from roofscope.app.presentation.flag_text import badge
 from roofscope.app.presentation.formatting import (
     MISSING,
     break_even_text,
@@ -44,6 +45,8 @@ _STAY = "Stay with eager here: nothing that was measured beside it is faster by 
 _LITTLE_LEFT = 0.9  # of the roof
 _MOST_OTHERS = 4
 _UNSURE = frozenset((Flag.UNSTABLE, Flag.PREEMPTED))
+# Measuring again does not mend these.
+_DOUBTFUL = (Flag.REMEMBERS, Flag.PROFILER_DISAGREES, Flag.HOST_TIME_INSIDE, Flag.PARTLY_WARM)
 
 
 class Why(Struct, frozen=True):
@@ -101,7 +104,7 @@ def why_of(case: Case, judged: Judged) -> Why:
     return Why(
         limit=words.limit if words else _limit(verdict),
         cost=_cost(case, limiter),
-        evidence=_evidence(judged, verdict, words) + _host_too(case),
+        evidence=_evidence(judged, verdict, words) + _host_too(case) + _doubts(verdict),
         next_step=first,
         others=steps[:_MOST_OTHERS],
     )
@@ -164,6 +167,12 @@ def _host_too(case: Case) -> str:
     return (
         f" Its host takes {brief(host_s)} to launch it: a program waits for that unless it replays a graph."
     )
+
+
+def _doubts(verdict: Verdict) -> str:
+    """What undermines the time, and so all that was said of it."""
+    meanings = [badge(flag).meaning for flag in _DOUBTFUL if flag in verdict.flags]
+    return f" But its time is not certain. {' '.join(meanings)}" if meanings else ""
 
 
 def _steps(case: Case, judged: Judged, words: Words | None) -> tuple[str, tuple[str, ...]]:

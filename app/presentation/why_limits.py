@@ -22,6 +22,7 @@ from roofscope.profiling.analysis.advice.extra_bytes import ExtraBytes
 from roofscope.profiling.analysis.advice.gaps import Gaps
 from roofscope.profiling.analysis.advice.launch_bound import LaunchBound
 from roofscope.profiling.analysis.advice.launch_latency import LaunchLatency
+from roofscope.profiling.analysis.advice.little_work import LittleWork
 from roofscope.profiling.analysis.advice.not_bytes import NotBytes
 from roofscope.profiling.analysis.advice.occupancy import Occupancy
 from roofscope.profiling.analysis.advice.partial_waves import PartialWaves
@@ -106,6 +107,14 @@ def _of_launches(found: AnyAdvice) -> Words | None:
                 f"Its grid has {count_text(found.blocks)} blocks for {count_text(found.multiprocessors)} "
                 "multiprocessors.",
                 "Split each block's work over several (split-K, smaller tiles), or batch calls.",
+            )
+        case LittleWork():
+            elements = "a block of elements a program (tl.arange)" if found.is_triton else "16 bytes a thread"
+            return Words(
+                "Its blocks have too little to do: starting each, and its one wait for memory, limit it.",
+                f"{count_text(round(found.blocks))} blocks of {count_text(found.threads)} threads have "
+                f"{memory_text(found.bytes_a_block)} each to move.",
+                f"Give each block more: {elements}, and several such a block.",
             )
         case Gaps():
             return Words(

@@ -28,6 +28,8 @@ _SURELY_CACHED = 0.5  # of the last-level cache, which is in two halves on some 
 _DOUBLES = 4  # instructions; a constant in double may cost one
 _SPILLED_BYTES = 32  # a thread
 _BUSY = 0.75
+_LEAST_BYTES = 1.0  # a thread; no element of a tensor is shorter
+_LEAST_FLOPS = 16.0  # a thread; below, its bytes are its work
 _SHARP = 0.15  # half-width of an elasticity that may decide
 _POWER_CAP = "power cap"
 
@@ -44,6 +46,7 @@ class Cause(StrEnum):
     CLOCK = "clock"  # the same without a power cap
     NOT_CORE = "time does not follow the clock"  # elasticity
     COLD = "cold against hot"  # time with cold caches over time with hot ones
+    LITTLE_WORK = "little work a block"  # compulsory bytes a block; other: blocks
     DOUBLE = "double arithmetic"  # instructions
     SPILLS = "spills"  # bytes a thread
     WAVES = "partial waves"  # share of the multiprocessors' time that has blocks; other: blocks
@@ -71,6 +74,7 @@ def evidence_of(measured: Measured, work: Work, roof: Roof, device: Device | Non
         *_elasticity(measured, roof),
         *_cold_and_hot(measured, work, device),
         *_code(measured),
+        *_little_work(measured, work, device),
         *_waves(measured, device),
     ]
     order = list(Cause)
@@ -192,6 +196,18 @@ def _waves(measured: Measured, device: Device | None) -> Iterator[Finding]:
     busy = wave_efficiency(launch.blocks, launch.threads, launch.occupancy, device)
     if busy is not None and busy < 0.9:
         yield Finding(Cause.WAVES, busy, launch.blocks, decides=busy <= _BUSY)
+
+
+def _little_work(measured: Measured, work: Work, device: Device | None) -> Iterator[Finding]:
+    """More blocks than fit at once, most of whose threads have neither a byte to move nor a sum to do."""
+    kernel = longest_kernel(measured)
+    if kernel is None or kernel.launch is None or device is None or _count(measured) > _SEVERAL:
+        return
+    blocks, threads = kernel.launch.blocks, kernel.launch.blocks * kernel.launch.threads
+    if threads <= (device.multiprocessor_count or 0) * most_threads(device):
+        return
+    if work.byte_count < _LEAST_BYTES * threads and work.flop_count < _LEAST_FLOPS * threads:
+        yield Finding(Cause.LITTLE_WORK, work.byte_count / blocks, blocks)
 
 
 def longest_kernel(measured: Measured) -> ProfiledKernel | None:

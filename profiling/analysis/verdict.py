@@ -48,6 +48,7 @@ class VerdictKind(StrEnum):
     SEVERAL_KERNELS = "several kernels"
     HELD_CLOCK = "held clock"
     WAITS_FOR_MEMORY = "waits for memory"  # its latency, or more bytes than the compulsory ones
+    LITTLE_WORK = "little work a block"
     DOUBLE_ARITHMETIC = "double arithmetic"
     SPILLS = "spills"
     PARTIAL_WAVES = "partial waves"
@@ -72,6 +73,7 @@ _NAMED_BY = {
     Cause.CLOCK: VerdictKind.HELD_CLOCK,
     Cause.NOT_CORE: VerdictKind.WAITS_FOR_MEMORY,
     Cause.COLD: VerdictKind.WAITS_FOR_MEMORY,
+    Cause.LITTLE_WORK: VerdictKind.LITTLE_WORK,
     Cause.DOUBLE: VerdictKind.DOUBLE_ARITHMETIC,
     Cause.SPILLS: VerdictKind.SPILLS,
     Cause.WAVES: VerdictKind.PARTIAL_WAVES,

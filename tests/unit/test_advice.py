@@ -17,6 +17,7 @@ from roofscope.profiling.analysis.advice.faster_sibling import FasterSibling
 from roofscope.profiling.analysis.advice.gaps import Gaps
 from roofscope.profiling.analysis.advice.launch_bound import LaunchBound
 from roofscope.profiling.analysis.advice.launch_latency import LaunchLatency
+from roofscope.profiling.analysis.advice.little_work import LittleWork
 from roofscope.profiling.analysis.advice.not_bytes import NotBytes
 from roofscope.profiling.analysis.advice.occupancy import Occupancy
 from roofscope.profiling.analysis.advice.partial_waves import PartialWaves
@@ -53,6 +54,7 @@ from roofscope.tests.sessions import DEVICE, ceiling, make_session
 RECORDED = (
     (Doubles, "h200-gelu", 6, 5),  # the textbook's constants lack an f; the sigmoid's have one
     (Doubles, "h200-gelu", 11, 12),
+    (LittleWork, "h200-agent", 3, 4),  # one element a program
     (NotBytes, "h200-gelu", 6, 12),
     (StayWithEager, "h200-gelu", 10, 14),  # torch.compile in bf16 is slower; Triton is faster
     (AtRoof, "h200-gelu", 2, 10),

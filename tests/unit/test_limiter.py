@@ -218,6 +218,24 @@ def test_the_share_of_whole_waves(blocks: int, occupancy: float | None, share: f
     )
 
 
+def test_blocks_with_hardly_a_byte_a_thread_are_named_before_their_doubles() -> None:
+    """An assistant's first GELU: a program of one element, in double precision."""
+    seconds, blocks = COPY_S / 0.006, 2**27
+    launch = Launch(blocks, 128)
+    kernel = ProfiledKernel("gelu", 1.0, 0.99 * seconds, launch)
+    outcome = plain(seconds, kernels=(kernel,), build=build(double_instructions=29))
+    sentence = proven_by(Cause.LITTLE_WORK, outcome)
+    assert sentence.startswith("Too little work a block: each of its 134\xa0217\xa0728 blocks has 8 B to")
+    found, _ = judged(outcome)
+    assert [each.cause for each in found.evidence] == [Cause.LITTLE_WORK, Cause.DOUBLE]
+    few = msgspec.structs.replace(kernel, launch=Launch(blocks // 256, 256))  # an element a thread
+    assert judged(plain(seconds, kernels=(few,)))[0].kind is VerdictKind.UNKNOWN
+    several = (kernel, msgspec.structs.replace(kernel, name="other"))
+    assert Cause.LITTLE_WORK not in [
+        each.cause for each in judged(plain(seconds, kernels=several))[0].evidence
+    ]
+
+
 def test_near_a_roof_the_roof_is_named_and_the_evidence_is_still_listed() -> None:
     outcome = plain(COPY_S / 0.8, build=build(spill_bytes=64), clock_elasticity=follows(0.02))
     found, sentence = judged(outcome)

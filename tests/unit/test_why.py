@@ -250,3 +250,23 @@ def test_the_json_of_a_session_has_the_same_sentences_and_their_figures():
     assert record.limiter.lines == (14,)
     assert record.limiter.saves_s == pytest.approx(267.9e-6, rel=1e-3)
     assert json.loads(text)["why"][0]["number"] == 2  # the first with a time
+
+
+def test_one_element_a_program_is_named_by_its_blocks_and_not_by_its_doubles() -> None:
+    found = why("h200-agent", 3)
+    assert found.limit.startswith("Its blocks have too little to do")
+    assert found.evidence.startswith("67\xa0108\xa0864 blocks of 128 threads have 8 B each to move.")
+    assert "tl.arange" in found.next_step
+    assert any("double precision" in other for other in found.others)
+
+
+def test_what_undermines_a_time_is_said_beside_its_evidence() -> None:
+    """A call that could not be queued has the host's time in it: a limit of the device is half the truth."""
+    session = load(ASSETS / "sessions" / "h200-tutorials.roofscope")
+    texts = WhyTexts(session)
+    for point in session.points:
+        found = texts.of(point)
+        if isinstance(found, Why):
+            is_flagged = Flag.HOST_TIME_INSIDE in verdict(point, session).flags
+            assert ("the host's time is in its device time" in found.evidence) is is_flagged
+    assert any(Flag.HOST_TIME_INSIDE in verdict(point, session).flags for point in session.points)

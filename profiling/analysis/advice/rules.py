@@ -14,6 +14,7 @@ from roofscope.profiling.analysis.advice.faster_sibling import FasterSibling, fa
 from roofscope.profiling.analysis.advice.gaps import Gaps, gaps
 from roofscope.profiling.analysis.advice.launch_bound import LaunchBound, launch_bound
 from roofscope.profiling.analysis.advice.launch_latency import LaunchLatency, launch_latency
+from roofscope.profiling.analysis.advice.little_work import LittleWork, little_work
 from roofscope.profiling.analysis.advice.not_bytes import NotBytes, not_bytes
 from roofscope.profiling.analysis.advice.occupancy import Occupancy, occupancy
 from roofscope.profiling.analysis.advice.partial_waves import PartialWaves, partial_waves
@@ -38,6 +39,7 @@ AnyAdvice = (
     | Gaps
     | SeveralKernels
     | ExtraBytes
+    | LittleWork
     | Doubles
     | TensorCores
     | Spills
@@ -65,6 +67,7 @@ _LIMITING = (
     gaps,
     several_kernels,
     extra_bytes,
+    little_work,
     doubles,
     tensor_cores,
     spills,
@@ -87,6 +90,7 @@ _OF_VERDICT = {
     VerdictKind.LAUNCH_LATENCY: LaunchLatency,
     VerdictKind.GAPS: Gaps,
     VerdictKind.SEVERAL_KERNELS: SeveralKernels,
+    VerdictKind.LITTLE_WORK: LittleWork,
     VerdictKind.DOUBLE_ARITHMETIC: Doubles,
     VerdictKind.SPILLS: Spills,
     VerdictKind.PARTIAL_WAVES: PartialWaves,

@@ -1,7 +1,8 @@
 """A float32 product in IEEE precision, where the tensor pipe multiplies in TF32 several times as fast.
 
 A choice and no fault: TF32 keeps 10 bits of the fraction. Threshold: a TF32 ceiling of this device that is
-twice the roof at least. Saved is the time less what that ceiling allows.
+twice the roof at least, and a product near its roof: of one far below, something else costs the most. Saved
+is the time less what that ceiling allows.
 """
 
 from roofscope.profiling.analysis.advice.case import Advice, Case
@@ -26,7 +27,7 @@ def tf32(case: Case) -> Tf32 | None:
         return None
     times = faster.value / roof.value
     allows_s = work.flop_count / faster.value
-    if times < _WORTH or allows_s >= case.time_s:
+    if case.is_far or times < _WORTH or allows_s >= case.time_s:
         return None
     return Tf32(
         ceiling=faster.value,
