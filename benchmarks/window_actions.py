@@ -106,7 +106,9 @@ def part_actions(repeats: int) -> None:
 
 def part_crowd(repeats: int) -> None:
     """What is done to the window as a whole, with 10,000 points in it."""
-    made, session = open_window(), of_size(10_000)
+    made = open_window()
+    session = made.model.session  # of the file that the window has read, so that a pin need not read it again
+    session.points = tuple(replicas(session.points, 10_000))
     made.model.replace(session)
     event_loop.run_loop(until=lambda: made.table.rows.is_whole)
     event_loop.longest_block(lambda: None)
@@ -150,6 +152,26 @@ def actions(made: Application) -> Iterator[tuple[str, Callable[[], object], Call
     def at_once() -> bool:
         return True
 
+    clipboard = QApplication.clipboard()
+
+    def export(kind: str) -> tuple[Callable[[], object], Callable[[], bool]]:
+        """Drawn beside the window, until the file is there: what comes next must not meet its end."""
+        file = folder / f"a.{kind}"
+
+        def act() -> None:
+            file.unlink(missing_ok=True)
+            made.commands.export(file)
+
+        return act, file.exists
+
+    def has_image() -> bool:
+        content = clipboard.mimeData()
+        return content is not None and content.hasImage()
+
+    def copy_image() -> None:
+        clipboard.clear()
+        made.panes.chart.copy_image()
+
     def trigger(*commands: CommandId) -> Callable[[], object]:
         def act() -> None:
             window.actions_of[commands[next(turn) % len(commands)]].trigger()
@@ -160,9 +182,9 @@ def actions(made: Application) -> Iterator[tuple[str, Callable[[], object], Call
     yield "sort", lambda: sort(made, next(turn)), at_once
     yield "filter key", lambda: filter_line.setText(("s", "so", "sof", "")[next(turn) % 4]), at_once
     filter_line.setText("")
-    yield "PNG", lambda: made.commands.export(folder / "a.png"), at_once
-    yield "SVG", lambda: made.commands.export(folder / "a.svg"), at_once
-    yield "copy image", made.panes.chart.copy_image, at_once
+    yield "PNG", *export("png")
+    yield "SVG", *export("svg")
+    yield "copy image", copy_image, has_image
     yield "copy rows", trigger(CommandId.COPY), at_once
     for name, act in whole_window(made):
         yield name, act, at_once

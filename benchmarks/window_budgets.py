@@ -49,8 +49,8 @@ class Reading(Struct, frozen=True):
     cpu_s: float
 
 
-def readings(checkout: Path, part: str, repeats: int) -> list[Reading]:
-    """What one process of the measuring half says."""
+def readings(checkout: Path, part: str, repeats: int) -> tuple[list[Reading], bool]:
+    """What one process of the measuring half says, and whether it came to its end."""
     measuring = Path(__file__).with_name("window_actions.py")
     argv = [sys.executable, "-P", str(measuring), str(checkout), part, str(repeats)]
     started_at = time.monotonic()
@@ -60,19 +60,26 @@ def readings(checkout: Path, part: str, repeats: int) -> list[Reading]:
         print(f"{checkout}: the part {part} ended early: {last}", file=sys.stderr)
     found = [Reading(*json.loads(line)) for line in done.stdout.splitlines() if line.startswith("[")]
     if part == "start":
-        return [Reading(START, each.wall_s - started_at, each.cpu_s) for each in found]
-    return found
+        found = [Reading(START, each.wall_s - started_at, each.cpu_s) for each in found]
+    return found, not done.returncode
 
 
-def measured(checkouts: Iterable[Path], parts: Iterable[str], repeats: int) -> dict[Path, list[Reading]]:
-    """Every part of every checkout, in turn; of the start one process a reading, the first not counted."""
+def measured(
+    checkouts: Iterable[Path], parts: Iterable[str], repeats: int
+) -> tuple[dict[Path, list[Reading]], bool]:
+    """Every part of every checkout, in turn; of the start one process a reading, the first not counted.
+
+    And whether each part of this checkout came to its end.
+    """
     found: dict[Path, list[Reading]] = {checkout: [] for checkout in checkouts}
+    is_whole = True
     for part in parts:
         for turn in range(repeats + 1 if part == "start" else 1):
             for checkout, mine in found.items():
-                new = readings(checkout, part, repeats)
+                new, has_ended = readings(checkout, part, repeats)
+                is_whole &= has_ended or checkout != HERE
                 mine += new if turn or part != "start" else []
-    return found
+    return found, is_whole
 
 
 def table(found: dict[Path, list[Reading]]) -> list[str]:
@@ -106,11 +113,14 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     checkouts = [*([options.against.resolve()] if options.against else []), HERE]
-    found = measured(checkouts, options.parts, options.repeats)
+    found, is_whole = measured(checkouts, options.parts, options.repeats)
     print("\n".join(table(found)))
     over = {each.name for each in found[HERE] if each.wall_s > BUDGETS_S.get(each.name, each.wall_s)}
-    print(f"Over their budget here: {', '.join(sorted(over))}." if over else "Every budget is kept.")
-    return 1 if over else 0
+    if over:
+        print(f"Over their budget here: {', '.join(sorted(over))}.")
+    elif is_whole:
+        print("Every budget is kept.")
+    return 0 if is_whole and not over else 1
 
 
 if __name__ == "__main__":

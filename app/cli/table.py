@@ -113,10 +113,12 @@ def _result_lines(points: Sequence[Point], session: Session, width: int) -> list
     cases = Cases(session)
     judged = {point.number: limited_by_text(point, verdict(point, session), cases) for point in points}
     flags = {point.number: flags_of(point, session) for point in points}
+    times_named = Counter(map(_name_in_group, points))
 
     def table(text_of: Callable[[Flag], str], joint: str) -> FittedTable:
         def row(point: Point) -> tuple[str, ...]:
             return (
+                _label(point, is_one_of_several=times_named[_name_in_group(point)] > 1),
                 *_row(point, session, baselines, judged[point.number]),
                 joint.join(map(text_of, flags[point.number])),
             )
@@ -132,6 +134,17 @@ def _result_lines(points: Sequence[Point], session: Session, width: int) -> list
     legend = ", ".join(f"{letter} {flag}" for flag, letter in _FLAG_LETTERS.items() if flag in present)
     below = [f"Flags: {legend}." if legend else "", left_out_text(in_letters)]
     return [*in_letters.lines, *(Text(wrapped(text, width), "dim") for text in below if text), *across]
+
+
+def _name_in_group(point: Point) -> tuple[str, str, str, str]:
+    implementation = point.implementation
+    return implementation.kernel, workload_text(point), point.job.device, implementation.label
+
+
+def _label(point: Point, *, is_one_of_several: bool) -> str:
+    """With its number where another of this table has the same name: two edits of a file, say."""
+    label = point.implementation.label
+    return f"{label} (point {point.number})" if is_one_of_several else label
 
 
 def _across_methods_lines(points: Iterable[Point], baselines: Baselines, width: int) -> list[Text]:
@@ -174,7 +187,6 @@ def _row(point: Point, session: Session, baselines: Baselines, limited_by: str) 
     assert measured is not None
     judged = verdict(point, session)
     return (
-        point.implementation.label,
         time_text(measured.time.median_s),
         spread_text(measured.time.median_s, measured.time.bounds_s, len(measured.time.samples_s)),
         speed_up_short_text(speed_up) if speed_up else MISSING,

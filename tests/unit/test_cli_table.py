@@ -253,3 +253,10 @@ def test_while_a_run_goes_on_a_reason_is_given_once_a_provider() -> None:
     assert lines.of(skipped(Provider.CUDA, "naive")) is not None
     assert lines.of(skipped(Provider.TRITON, "tiles", Skipped(SkipKind.PAUSED, "It hung."))) is not None
     assert lines.of(POINT) == lines.of(POINT) == outcome_line(POINT, 200, session)
+
+
+def test_points_of_one_name_are_told_apart_by_their_numbers() -> None:
+    """Edits of a file have one name; ``why`` and ``compare`` take the number."""
+    lines = [line.plain for line in table_lines(load(ASSETS / "sessions" / "h200-agent.roofscope"), 200)]
+    assert sum(line.lstrip().startswith("Triton gelu (point ") for line in lines) == 4
+    assert any(line.lstrip().startswith("eager PyTorch  ") for line in lines)

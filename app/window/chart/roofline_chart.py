@@ -235,6 +235,8 @@ class RooflineChart(QWidget):
         point = self._model.point(number) if number is not None else None
         if point and (device := self._model.session.device_of(point)):
             self._model.show_device(device)
+        if number is None and self._refresh_soon.isActive():
+            return  # it ended with its session, and the next one is about to be drawn
         self._refresh()
 
     def _refresh(self) -> None:
