@@ -116,7 +116,9 @@ def _limit(verdict: Verdict) -> str:
         return "No ceiling is measured for this kernel yet, so nothing can be said of what limits it."
     match verdict.kind:
         case VerdictKind.MEMORY_BOUND | VerdictKind.COMPUTE_BOUND:
-            return f"{limiter_title(verdict.kind)}: its roof, {ceiling_text(roof)}, limits it."
+            share = verdict.fraction_of_roof or 0.0
+            does = "limits it" if share >= _LITTLE_LEFT else f"explains {percent_text(share)} of its time"
+            return f"{limiter_title(verdict.kind)}: its roof, {ceiling_text(roof)}, {does}."
         case VerdictKind.UNKNOWN:
             return "It is on no roof, and nothing that was recorded says what limits it."
         case _:

@@ -59,7 +59,8 @@ def doubles(case: Case) -> Doubles | None:
         lines=lines,
         floats_a_double=lanes * _FMA / rates.fp64 if rates and lanes else None,
         is_triton=case.point.implementation.provider is Provider.TRITON,
-        saves_s=case.headroom_s,
+        # Where something before it in the order of proof limits the call, its share is not known.
+        saves_s=None if case.deciding(Cause.LITTLE_WORK) else case.headroom_s,
         is_at_most=True,
     )
 
