@@ -113,12 +113,12 @@ def _result_lines(points: Sequence[Point], session: Session, width: int) -> list
     cases = Cases(session)
     judged = {point.number: limited_by_text(point, verdict(point, session), cases) for point in points}
     flags = {point.number: flags_of(point, session) for point in points}
-    times_named = Counter(map(_name_in_group, points))
+    named = Counter((_group(point, session), point.implementation.label) for point in points)
 
     def table(text_of: Callable[[Flag], str], joint: str) -> FittedTable:
         def row(point: Point) -> tuple[str, ...]:
             return (
-                _label(point, is_one_of_several=times_named[_name_in_group(point)] > 1),
+                _label(point, named[_group(point, session), point.implementation.label]),
                 *_row(point, session, baselines, judged[point.number]),
                 joint.join(map(text_of, flags[point.number])),
             )
@@ -136,15 +136,10 @@ def _result_lines(points: Sequence[Point], session: Session, width: int) -> list
     return [*in_letters.lines, *(Text(wrapped(text, width), "dim") for text in below if text), *across]
 
 
-def _name_in_group(point: Point) -> tuple[str, str, str, str]:
-    implementation = point.implementation
-    return implementation.kernel, workload_text(point), point.job.device, implementation.label
-
-
-def _label(point: Point, *, is_one_of_several: bool) -> str:
-    """With its number where another of this table has the same name: two edits of a file, say."""
+def _label(point: Point, count: int) -> str:
+    """With its number where several of its group have the same name: two edits of a file, say."""
     label = point.implementation.label
-    return f"{label} (point {point.number})" if is_one_of_several else label
+    return f"{label} (point {point.number})" if count > 1 else label
 
 
 def _across_methods_lines(points: Iterable[Point], baselines: Baselines, width: int) -> list[Text]:
@@ -172,14 +167,13 @@ def _groups(
     points: Iterable[Point], row: Callable[[Point], tuple[str, ...]], session: Session
 ) -> list[Group]:
     """Points by workload, in the order given."""
-    by_workload = groupby(
-        points,
-        lambda point: (
-            point.job.workload.kernel,
-            f"{workload_text(point)}{on_device_text(point, session)}",
-        ),
-    )
+    by_workload = groupby(points, lambda point: _group(point, session))
     return [Group(kernel, text, tuple(map(row, members))) for (kernel, text), members in by_workload]
+
+
+def _group(point: Point, session: Session) -> tuple[str, str]:
+    """Its kernel and its workload."""
+    return point.job.workload.kernel, f"{workload_text(point)}{on_device_text(point, session)}"
 
 
 def _row(point: Point, session: Session, baselines: Baselines, limited_by: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Which points of a session are looked at: one filter for chart, table and library."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -83,17 +83,13 @@ class ViewFilter(Struct, frozen=True):
 
 
 def hidden_implementations(
-    view: ViewFilter, points: Iterable[Point], kept: frozenset[int] | None
+    view: ViewFilter, points: Collection[Point], kept: frozenset[int] | None
 ) -> Callable[[Implementation], bool]:
     """Tells of which implementations nothing is shown: none of its points, or it could have none."""
-    # By identity first: thousands of points share some hundred implementations.
-    there, kept_there = dict[int, Implementation](), dict[int, Implementation]()
-    for point in points:
-        there[id(point.implementation)] = point.implementation
-        if kept is None or point.number in kept:
-            kept_there[id(point.implementation)] = point.implementation
-    measured = {implementation.declared.key for implementation in there.values()}
-    shown = {implementation.declared.key for implementation in kept_there.values()}
+    # Thousands of points share some hundred implementations, whose names take longer than a set of them.
+    measured = {made.declared.key for made in {point.implementation for point in points}}
+    kept_points = (point for point in points if kept is None or point.number in kept)
+    shown = {made.declared.key for made in {point.implementation for point in kept_points}}
 
     def is_hidden(implementation: Implementation) -> bool:
         if implementation.key in measured:

@@ -50,20 +50,16 @@ def between_runs(ratios: Iterable[float]) -> BetweenRuns:
 
 def repeats_of(session: Session) -> BetweenRuns:
     """Of a session whose runs repeated what others had measured: each repetition beside the one before."""
-    before: dict[tuple[tuple[str, ...], tuple[str, ...]], Point] = {}
+    before: dict[tuple[str, ...], Point] = {}
     ratios: list[float] = []
-    # By identity, for many points share both: 10,000 names take longer than a click may.
-    made_keys: dict[int, tuple[str, ...]] = {}
-    job_keys: dict[int, tuple[str, ...]] = {}
+    labels: dict[int, str] = {}  # of jobs by identity: to write 10,000 of them takes longer than a click may
     for point in session.points:
         if point.measured is None:
             continue
         made, job = point.implementation, point.job
-        if id(made) not in made_keys:
-            made_keys[id(made)] = (made.key, made.source_hash)
-        if id(job) not in job_keys:
-            job_keys[id(job)] = (job.workload.label, job.regime, job.device)
-        key = (made_keys[id(made)], job_keys[id(job)])
+        if id(job) not in labels:
+            labels[id(job)] = job.workload.label
+        key = (made.key, made.source_hash, labels[id(job)], job.regime, job.device)
         other = before.get(key)
         if other and other.measured and other.job != job:
             ratios.append(point.measured.time.median_s / other.measured.time.median_s)

@@ -129,7 +129,8 @@ def pairs_of_pins(session: Session) -> tuple[Pair, ...]:
             baseline = first[point.implementation.kernel]
         if baseline is not point:
             joined.append((baseline, point))
-    count, apart = max(len(joined), 1), repeats_of(session) if joined else BetweenRuns()
+    count = max(len(joined), 1)
+    apart = repeats_of(session) if joined else BetweenRuns()
     paired = {baseline.implementation.kernel for baseline, _ in joined}
     joined += [(point, None) for kernel, point in first.items() if kernel not in paired]
     make = _maker(session, session, apart)

@@ -35,11 +35,9 @@ def mark_block(session: Session, point: Point) -> str:
     """What the user said of a point, a line each: that it is pinned, its tags, its note as it was written."""
     mark = session.marks.get(point.number, Mark())
     pins = pins_of(session.marks)
-    own = comparable(point)
-    pinned_points = {one.number: one for one in session.points if one.number in pins}
-    there = (pinned_points[number] for number in pins if number in pinned_points)
-    first = next((one for one in there if one.measured and comparable(one) == own), None)
-    is_first = first is not None and first.number == point.number
+    pinned_points = (one for one in session.points if one.number in pins)
+    own = {one.number for one in pinned_points if one.measured and comparable(one) == comparable(point)}
+    is_first = next((number for number in pins if number in own), None) == point.number
     pinned = f"Pinned{': the baseline of its workload' if is_first else ''}" if mark.is_pinned else ""
     tags = one_line(f"Tags: {', '.join(mark.tags)}") if mark.tags else ""
     return "\n".join(filter(None, (pinned, tags, visible(mark.note))))

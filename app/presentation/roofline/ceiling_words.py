@@ -1,6 +1,6 @@
 """What stands beside a ceiling's line: its name, its value and, where several are drawn, its source."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -28,8 +28,11 @@ class Words(Struct, frozen=True):
 
     def row(self, ceilings: Sequence[Ceiling], fits: Callable[[str], bool] = lambda _: True) -> str:
         """One text for lines too close for one each; every value in it is that of the name before it."""
-        texts = self._rows(ceilings)
-        return next((text for text in texts if fits(text)), texts[-1])
+        text = ""
+        for text in self._rows(ceilings):
+            if fits(text):
+                break
+        return text
 
     def parts(self, rows: Sequence[Sequence[Ceiling]]) -> list[str]:
         """Texts that read as one: ``DRAM write 4.71 · ``, ``read 4.70 · ``, ``copy 4.28 TB/s``.
@@ -73,17 +76,19 @@ class Words(Struct, frozen=True):
         named = "" if limit_name(low) == name else f"{name} "
         return [f"{start} to ", f"{named}{last} {last_unit}{said}"]
 
-    def _rows(self, ceilings: Sequence[Ceiling]) -> list[str]:
+    def _rows(self, ceilings: Sequence[Ceiling]) -> Iterator[str]:
+        """The longest first, each made when it is asked for: a layout asks for a hundred rows."""
         values = {self._value(ceiling) for ceiling in ceilings}
         names = dict.fromkeys(map(limit_name, ceilings))
         sources = {ceiling.source for ceiling in ceilings}
-        each, shortest = self.parts([[ceiling] for ceiling in ceilings]), self.span(ceilings)
-        if len(values) > 1:
-            return ["".join(each), "".join(shortest)]
-        of_all = f"{' · '.join(names)} {values.pop()}"
-        has_each = len(ceilings) == len(names) * len(sources)
-        longest = f"{of_all}{self._said(ceilings)}" if has_each else "".join(each)
-        return [longest, of_all, "".join(shortest)]
+        of_all = f"{' · '.join(names)} {values.pop()}" if len(values) == 1 else ""
+        if of_all and len(ceilings) == len(names) * len(sources):
+            yield f"{of_all}{self._said(ceilings)}"
+        else:
+            yield "".join(self.parts([[ceiling] for ceiling in ceilings]))
+        if of_all:
+            yield of_all
+        yield "".join(self.span(ceilings))
 
     def _said(self, row: Sequence[Ceiling]) -> str:
         sources = dict.fromkeys(_SOURCES[ceiling.source] for ceiling in row)
