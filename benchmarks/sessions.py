@@ -18,7 +18,6 @@ from roofscope.profiling.paths import PACKAGE, SUFFIX
 from roofscope.profiling.planning.catalog import scan
 from roofscope.profiling.planning.plan import TOUR
 
-_KERNELS_A_SWEEP = 6
 _OUT = "OUT"  # stands for the session's file
 _EVERY = ("--provider", "eager", "--provider", "compile", "--provider", "triton", "--provider", "cuda")
 _BOTH = ("--dtype", "float32", "--dtype", "bfloat16")
@@ -48,12 +47,7 @@ def parts() -> Iterator[Part]:
     modes = [kernel.spec.name for kernel in kernels if kernel.spec.compares_modes]
     yield Part("modes", (("run", *modes, "--all-modes", "--preset", "large", "--out", _OUT),))
     yield Part("proofs", (("selftest", "--out", _OUT),))
-    swept = [kernel.spec.name for kernel in kernels if kernel.spec.sweep]
-    for number, begin in enumerate(range(0, len(swept), _KERNELS_A_SWEEP), 1):
-        chosen = swept[begin : begin + _KERNELS_A_SWEEP]
-        yield Part(
-            f"sweep-{number}", (("run", *chosen, *_EVERY, *_BOTH, "--preset", "sweep", "--out", _OUT),)
-        )
+    yield Part("sweep", (("run", *TOUR, *_EVERY, *_BOTH, "--preset", "sweep", "--out", _OUT),))
 
 
 def main(arguments: Sequence[str]) -> int:
