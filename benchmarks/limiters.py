@@ -35,6 +35,7 @@ _TRAFFIC = ("dram__bytes_read.sum", "dram__bytes_write.sum")
 _WAVES = "launch__waves_per_multiprocessor"
 _STALL, _STALL_END = "smsp__average_warps_issue_stalled_", "_per_issue_active.ratio"
 _NEAR = 60.0  # percent of a peak, as NEAR_ROOF
+_SHORT_S = 10e-6  # a call under ncu starts on an empty, cold device: the first microseconds are no rate
 _MEMORY_STALLS = ("long_scoreboard", "lg_throttle", "drain", "mio_throttle", "membar")
 _ROOFS = (VerdictKind.MEMORY_BOUND, VerdictKind.COMPUTE_BOUND)
 _UNSUITED = (VerdictKind.SKIPPED, VerdictKind.FAILED, VerdictKind.CANCELLED, VerdictKind.LAUNCH_BOUND)
@@ -172,10 +173,11 @@ def confirm(point: Point, judged: Verdict, found: Counters | None) -> tuple[str,
         VerdictKind.PARTIAL_WAVES: found.waves < 1 or found.waves % 1 > 0,
         VerdictKind.SEVERAL_KERNELS: found.kernels > 1 and found.longest < 75,
         VerdictKind.LAUNCH_LATENCY: found.seconds < 5e-6,
-        VerdictKind.CORE_BOUND: found.sm > found.dram,
+        VerdictKind.CORE_BOUND: found.dram < _NEAR,  # the caches run at the cores' clock, DRAM does not
         VerdictKind.ON_CHIP: found.dram < _NEAR,
     }
-    holds = facts.get(judged.kind)
+    is_short = judged.kind in _ROOFS and found.seconds < _SHORT_S
+    holds = None if is_short else facts.get(judged.kind)
     figures = (
         f"{found.seconds * 1e6:.1f} us in {found.kernels}, DRAM {found.dram:.0f} %, L2 {found.l2:.0f} %, "
         f"SM {found.sm:.0f} %, traffic {again:.2f}x, waves {found.waves:.1f}, fp64 {found.fp64:.0f} %, "

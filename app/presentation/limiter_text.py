@@ -19,7 +19,7 @@ _TITLES = {
     VerdictKind.LITTLE_WORK: "Too little work a block",
     VerdictKind.MIXED: "Bound by the cores and by memory",
     VerdictKind.ON_CHIP: "Bound on the chip, not by DRAM",
-    VerdictKind.UNKNOWN: "On no roof, cause unknown",
+    VerdictKind.UNKNOWN: "On no roof",
 }
 
 _NAMES = {

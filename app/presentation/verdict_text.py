@@ -6,6 +6,7 @@ from roofscope.app.presentation.formatting import (
     flop_rate_text,
     percent_text,
     ratio_text,
+    rest_text,
     time_short_text,
 )
 from roofscope.app.presentation.limiter_text import evidence_text, limiter_title
@@ -132,9 +133,11 @@ def _left(verdict: Verdict) -> str:
         return f"; on the roof ({why})"
     if fraction is None or not headroom_s or fraction >= 0.995:
         return "; nothing is left"
+    # By the digits that the other sentences show of its time and of what the roof allows.
+    worth = rest_text(headroom_s * fraction / (1 - fraction), headroom_s / (1 - fraction))
     if fraction < 0.5:
-        return f"; {ratio_text(1 / fraction)} is left, worth {time_short_text(headroom_s)} a call"
-    return f"; the {percent_text(1 - fraction)} left is worth {time_short_text(headroom_s)} a call"
+        return f"; {ratio_text(1 / fraction)} is left, worth {worth} a call"
+    return f"; the {percent_text(1 - fraction)} left is worth {worth} a call"
 
 
 def ended(message: str) -> str:

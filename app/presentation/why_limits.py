@@ -67,7 +67,7 @@ def short_name(found: AnyAdvice) -> str:
         case TensorCores():
             return "plain float units"
         case NotBytes():
-            return "instructions"
+            return "work an element"
         case Occupancy():
             return "too few threads"
         case Access():
@@ -181,10 +181,10 @@ def _of_code(found: AnyAdvice) -> Words | None:
             )
         case NotBytes():
             return Words(
-                "Its instructions limit it, not the bytes that it moves.",
+                "The work for each element limits it, not the bytes that it moves.",
                 f"In {found.dtype.label} a call moves {memory_text(found.byte_count)} and takes as long, "
                 f"{brief(found.other_s)}.",
-                "Spend fewer instructions an element: wider loads, cheaper functions, more per thread.",
+                "Spend less an element: wider loads, more of them at once, fewer and cheaper instructions.",
             )
         case Occupancy():
             return _occupancy(found)
@@ -231,7 +231,7 @@ def _of_device(found: AnyAdvice) -> Words | None:
         case PowerCap():
             limit = f"the {power_text(found.limit_w)} of the board" if found.limit_w else "the board's limit"
             return Words(
-                "Power limits it: the board lowers its clock.",
+                "Power limits it: its roof is lower at the clock that the board holds.",
                 f"The driver gave the power cap as its reason; {limit} let it hold "
                 f"{clock_text(found.clock_hz)} of {clock_text(found.highest_hz)}.",
                 "Spend less energy a result: fewer bytes from memory, shorter types; "

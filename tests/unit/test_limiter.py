@@ -75,7 +75,7 @@ def proven_by(cause: Cause, outcome: Measured, **where: str) -> str:
 def test_nothing_known_is_said_so() -> None:
     found, sentence = judged(plain(COPY_S / 0.3))
     assert (found.kind, found.evidence, found.proof) == (VerdictKind.UNKNOWN, (), None)
-    assert sentence.startswith("On no roof, cause unknown: 30 % of the DRAM copy ceiling; 3.33× is left")
+    assert sentence.startswith("On no roof: 30 % of the DRAM copy ceiling; 3.33× is left")
 
 
 def test_launches_are_named_where_they_take_a_third_of_the_time() -> None:

@@ -40,7 +40,7 @@ def test_memory_bound_point_is_judged_against_its_own_access_mix() -> None:
     assert judged.speedup_left == pytest.approx(1 / 0.91)
     assert (
         verdict_sentence(point, judged)
-        == "Memory-bound: 91 % of the DRAM copy ceiling; the 9.0 % left is worth 25 µs a call."
+        == "Memory-bound: 91 % of the DRAM copy ceiling; the 9.0 % left is worth 24.8 µs a call."
     )
 
 
@@ -50,9 +50,7 @@ def test_matmul_is_judged_against_the_pipe_of_its_dtype() -> None:
     judged = verdict(point, session_with(point))
     assert judged.kind is VerdictKind.UNKNOWN
     assert judged.least_time_s == pytest.approx(least_s)
-    assert verdict_sentence(point, judged).startswith(
-        "On no roof, cause unknown: 40 % of the BF16 ceiling; 2.50× is left"
-    )
+    assert verdict_sentence(point, judged).startswith("On no roof: 40 % of the BF16 ceiling; 2.50× is left")
     near = point_of(sessions.measured(least_s / 0.61), "matmul", Dtype.BFLOAT16)
     assert verdict(near, session_with(near)).kind is VerdictKind.COMPUTE_BOUND
 

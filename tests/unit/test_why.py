@@ -71,7 +71,7 @@ def test_a_compiled_version_that_is_slower_says_to_stay_with_eager_first():
 
 def test_a_product_bound_by_power_names_the_clock_that_it_held():
     found = why("h200", 221)
-    assert found.limit == "Power limits it: the board lowers its clock."
+    assert found.limit == "Power limits it: its roof is lower at the clock that the board holds."
     assert "1592 MHz of 1980 MHz" in found.evidence
     assert found.cost.startswith("That costs at most 264 µs of its 1.349 ms a call")
 

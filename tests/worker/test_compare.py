@@ -153,6 +153,25 @@ def test_each_part_is_judged_by_its_own_count() -> None:
             assert findings.largest == row * cols + col
 
 
+def test_what_cancels_out_among_large_rows_is_held_to_them() -> None:
+    """As the first rows of a gradient of causal attention: 20 times the others, and rounded as they are."""
+    generator = torch.Generator().manual_seed(7)
+    expected = torch.empty((8192, 64), dtype=torch.float64).uniform_(-1, 1, generator=generator)
+    expected[:16] *= 20
+    expected[1, 3] = 0
+    expected[9] *= 1e-3  # a whole row that cancels out
+    for row, columns in ((1, slice(3, 4)), (9, slice(None))):
+        error = 0.15 if row == 1 else 0.1
+        honest = expected.clone()
+        honest[row, columns] += error
+        worst = examine(honest, expected, BFLOAT16).worst
+        assert worst is not None
+        assert worst.share < 1
+        wrong = expected.clone()
+        wrong[5000, columns] += error
+        refusal(wrong, expected)
+
+
 def test_nearly_zero_rows_are_held_to_the_rest() -> None:
     """Rounding of what was summed up is as large in a row that cancels out."""
     generator = torch.Generator().manual_seed(7)

@@ -4,7 +4,9 @@ The spec's tolerance bounds the error of a whole output. A norm over millions of
 tile that is wrong, so each row (last dimension), each chunk of 4096 consecutive elements and each element is
 judged as well. Of n elements with the same mean error the largest norms lie above the mean by a share that
 falls with the root of n; hence the limit of a part. Where a part of the reference is small, the output's root
-mean square takes its place: rounding of what was summed up is no smaller there. Integers are judged by chunks
+mean square takes its place: rounding of what was summed up is no smaller there. So does that of the 4096
+elements around a row or an element, where it is larger: gradients of causal attention are ten times larger in
+the first rows than in others, and so is the rounding of what cancels out there. Integers are judged by chunks
 only: of values that lie between two integers a few are rounded the other way, each by a whole step.
 
 The two numbers of the limit were chosen by `benchmarks/part_errors.py` (docs/measuring.md has its findings).
@@ -34,8 +36,8 @@ class Part:
     """Consecutive elements of a flat output.
 
     ``error`` is the norm of their difference over their norm in the reference, or over what the root mean
-    square of the output gives as many elements, if that is larger. ``share`` is that error over its limit:
-    above 1 it is refused.
+    square of the output, or of the chunk around it, gives as many elements, if that is larger. ``share`` is
+    that error over its limit: above 1 it is refused.
     """
 
     start: int
@@ -108,6 +110,8 @@ class _Slice:
             wanted = _finite(wanted)
             errors, scales = _GroupNorms(difference, sizes), _GroupNorms(wanted, sizes)
         self.norm = errors.norm
+        self._chunk = min(CHUNK, len(wanted))
+        self._near = scales.root_mean_squares(self._chunk).clamp_(min=rms)
         judged = sizes if found.is_floating_point() else [min(CHUNK, len(wanted))]
         parts = [part for size in judged for part in self._worst_of(errors, scales, size)]
         self.worst = max(parts, key=lambda part: part.share)
@@ -115,18 +119,28 @@ class _Slice:
         # Against the root mean square alone it has the largest share; one below what is known needs no more.
         most = self.largest_difference / rms / part_limit(tolerance, 1)
         if found.is_floating_point() and most > self.worst.share:
-            error, at = _largest(difference.div_(wanted.abs().clamp_(min=rms)))
+            near = self._near.repeat_interleave(self._chunk)[: len(wanted)]
+            error, at = _largest(difference.div_(torch.maximum(wanted.abs(), near)))
             self.worst = max(self.worst, self._part(at, 1, error), key=lambda part: part.share)
 
     def _worst_of(self, errors: "_GroupNorms", scales: "_GroupNorms", size: int) -> Iterator[Part]:
         """The worst of the whole groups of this size, and the tail, which is shorter."""
-        floor = self._rms * math.sqrt(size)
-        error, at = _largest(errors.whole[size] / scales.whole[size].clamp(min=floor))
+        starts = torch.arange(0, errors.count, size, device=self._near.device)
+        floors = self._around(starts, size) * math.sqrt(size)
+        whole = scales.whole[size]
+        error, at = _largest(errors.whole[size] / torch.maximum(whole, floors[: len(whole)]))
         yield self._part(at * size, size, error)
         start, norm = errors.tail[size]
         if count := errors.count - start:
-            scale = max(scales.tail[size][1], self._rms * math.sqrt(count))
+            scale = max(scales.tail[size][1], float(floors[-1]) * math.sqrt(count / size))
             yield self._part(start, count, norm / scale)
+
+    def _around(self, starts: torch.Tensor, size: int) -> torch.Tensor:
+        """The least that each part of this size counts as, an element, by the chunk around it."""
+        if size >= self._chunk:
+            return torch.full(starts.shape, self._rms, dtype=self._near.dtype, device=starts.device)
+        last = (starts + size - 1).clamp_(max=self._chunk * len(self._near) - 1)
+        return torch.maximum(self._near[starts // self._chunk], self._near[last // self._chunk])
 
     def _part(self, start: int, count: int, error: float) -> Part:
         return Part(start, count, error, error / part_limit(self._tolerance, count))
@@ -151,6 +165,12 @@ class _GroupNorms:
     @property
     def are_finite(self) -> bool:
         return math.isfinite(self.norm)
+
+    def root_mean_squares(self, size: int) -> torch.Tensor:
+        """Of each group of this size, the tail last."""
+        start, norm = self.tail[size]
+        whole = self.whole[size] / math.sqrt(size)
+        return torch.cat((whole, whole.new_tensor([norm / math.sqrt(max(self.count - start, 1))])))
 
 
 def judge(
