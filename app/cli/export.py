@@ -1,6 +1,7 @@
 """``export``: writes a session's points, roofline and traces in other formats."""
 
 import os
+import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -45,6 +46,14 @@ def command(
             "the newest) or its number.",
         ),
     ] = None,
+    perfetto: Annotated[
+        bool,
+        typer.Option(
+            "--perfetto",
+            help="Hand the trace to Perfetto by a page in your browser instead of writing it; nothing leaves "
+            "this machine before you click there.",
+        ),
+    ] = False,
     pivot: Annotated[
         str | None,
         typer.Option(metavar="AXIS", help="A table of sizes along this axis by implementations."),
@@ -73,6 +82,11 @@ def command(
             refuse("--pivot makes a table of its own; leave --csv, --json, --png and --svg out.")
         if said := export_pivot(file, pivot, value, out):
             say(said)
+        return
+    if perfetto:
+        if trace is None or formats or out:
+            refuse("--perfetto goes with --trace NAME alone: it writes no file.")
+        hand_over(file, trace)
         return
     if not formats and trace is None:
         refuse("Say what to export: --csv, --json, --png, --svg, --pivot AXIS or --trace NAME.")
@@ -107,6 +121,26 @@ def export_trace(source: Path, name: str, out: Path | None) -> Path:
     except (SessionError, TraceError) as error:
         refuse(str(error))
     return target
+
+
+def hand_over(source: Path, name: str) -> None:
+    """Open the page that hands a trace to Perfetto, and wait until it is done."""
+    from roofscope.app.presentation.perfetto.server import PerfettoPage  # a web server and jinja2
+
+    info = _find_trace(load_or_refuse(source), name)
+    try:
+        content = load_trace(source, info.number)
+    except SessionError as error:
+        refuse(str(error))
+    page = PerfettoPage(lambda: content, info.implementation.key)
+    try:
+        say(f"Click on this page to hand the trace to Perfetto: {page.url}")
+        webbrowser.open(page.url)
+        page.wait()
+    finally:
+        page.close()
+    if not page.was_given:
+        refuse("Nobody asked for the trace within ten minutes; run it again.")
 
 
 def write_trace(chrome_json_gz: bytes, target: Path) -> None:

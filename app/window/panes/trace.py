@@ -1,9 +1,10 @@
 """The profiler trace of the selected point: its kernel table, and the file itself."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -28,6 +29,9 @@ from roofscope.app.window.widgets.plain_table import make_plain
 from roofscope.profiling.results.chrome_trace import TraceError, TraceSummary, read_trace, unpack
 from roofscope.profiling.results.session import TraceInfo
 from roofscope.profiling.results.session_reader import SessionError, load_trace
+
+if TYPE_CHECKING:
+    from roofscope.app.presentation.perfetto.server import PerfettoPage
 
 _FILTER = "Chrome trace (*.json);;Chrome trace, packed (*.json.gz)"
 
@@ -66,6 +70,13 @@ class TracePane(QWidget):
         self._export_button.setAccessibleName("Export trace")
         self._export_button.setToolTip("Write the trace as Chrome JSON, for Perfetto or chrome://tracing")
         self._export_button.clicked.connect(self._ask_where)
+        self.perfetto_button = QPushButton("Open in Perfetto...")
+        self.perfetto_button.setAccessibleName("Open the trace in Perfetto")
+        self.perfetto_button.setToolTip(
+            "Open a page of this machine in your browser, whose button hands the trace to Perfetto"
+        )
+        self.perfetto_button.clicked.connect(self._open_in_perfetto)
+        self._page: PerfettoPage | None = None
         self._arrange()
         selection.changed.connect(self._refresh)
         model.trace_added.connect(self._refresh)
@@ -91,6 +102,22 @@ class TracePane(QWidget):
             return
         self.exported.emit(f"Trace written to {path}")
 
+    def _open_in_perfetto(self) -> None:
+        """The page reads the trace when it is clicked there; one page at a time is enough."""
+        from roofscope.app.presentation.perfetto.server import PerfettoPage  # a web server and jinja2
+
+        if self._shown is None:
+            return
+        path, number, title = self._model.session.path, self._shown.number, self._shown.implementation.key
+        if self._page is not None:
+            self._background.ask(self._page.close, lambda _: None)
+        try:
+            self._page = PerfettoPage(lambda: load_trace(path, number), title)
+        except OSError as error:
+            self.failed.emit(f"The page for Perfetto cannot be served: {error.strerror or error}.")
+            return
+        QDesktopServices.openUrl(QUrl(self._page.url))
+
     def _set_up_view(self) -> None:
         self.view.setModel(self._table)
         self.view.setAccessibleName("Kernels of the trace")
@@ -105,6 +132,7 @@ class TracePane(QWidget):
         bar.setSpacing(8)
         bar.addWidget(self._line, 1)
         bar.addWidget(self._record_button)
+        bar.addWidget(self.perfetto_button)
         bar.addWidget(self._export_button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 6, 8, 0)
@@ -121,6 +149,7 @@ class TracePane(QWidget):
             return
         self._shown = trace
         self._export_button.setEnabled(trace is not None)
+        self.perfetto_button.setEnabled(trace is not None)
         self._table.show(None)
         self._stack.setCurrentWidget(self._empty)
         title = point.implementation.title if point else ""

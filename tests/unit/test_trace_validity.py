@@ -1,0 +1,72 @@
+"""Whether a trace keeps to its format: each fault by itself, and traces that were recorded."""
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+
+from roofscope.profiling.paths import ASSETS
+from roofscope.profiling.results.session_reader import load, load_trace
+from roofscope.profiling.traces.validity import faults_of
+
+SLICE = {"ph": "X", "name": "kernel", "cat": "kernel", "pid": 0, "tid": 7, "ts": 5.0, "dur": 2.0}
+BEGIN = {"ph": "s", "id": 1, "cat": "ac2g", "name": "ac2g", "pid": 1, "tid": 1, "ts": 4.0}
+END = {"ph": "f", "id": 1, "cat": "ac2g", "name": "ac2g", "pid": 0, "tid": 7, "ts": 5.0, "bp": "e"}
+
+
+def faults(*events: Any) -> tuple[str, ...]:
+    return faults_of(json.dumps({"traceEvents": events}).encode())
+
+
+def test_a_valid_trace_has_none() -> None:
+    meta = {"ph": "M", "name": "process_name", "pid": "Spans", "args": {"name": "python"}}
+    assert faults(SLICE, BEGIN, END, meta) == ()
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"ph": "Z"}, "1 events have the phase 'Z', which the format does not know."),
+        ({"ph": ""}, "1 events have the phase '', which the format does not know."),
+        ({"ts": None}, "1 events of phase X have no finite time."),
+        ({"dur": -1.0}, "1 events of phase X have no duration, or a negative one."),
+        ({"dur": None}, "1 events of phase X have no duration, or a negative one."),
+        ({"pid": None}, "1 events of phase X name no process."),
+        ({"tid": None}, "1 events of phase X name no thread."),
+        ({"ph": "s"}, "1 events of phase s have no id."),
+    ],
+)
+def test_each_fault_has_its_sentence(changed: dict[str, Any], words: str) -> None:
+    assert faults(SLICE | changed) == (words,)
+
+
+def test_flows_have_both_ends_in_order() -> None:
+    assert faults(END) == ("1 flows end and begin nowhere.",)
+    assert faults(BEGIN, BEGIN | {"id": 2}, END) == ("1 flows begin and end nowhere.",)
+    assert faults(BEGIN | {"ts": 6.0}, END) == ("1 flows end before they begin.",)
+
+
+def test_slices_of_two_events_are_closed() -> None:
+    opened, closed = SLICE | {"ph": "B"}, SLICE | {"ph": "E"}
+    assert faults(opened, closed) == ()
+    assert faults(opened) == ("1 slices begin and end nowhere.",)
+    assert faults(closed, opened, closed) == ("1 slices end and begin nowhere.",)
+
+
+def test_what_is_no_trace_is_said_so() -> None:
+    for content in (b"", b"{}", b"[]", b'{"traceEvents": 1}', b"\x89PNG"):
+        [fault] = faults_of(content)
+        assert fault.startswith("It is no JSON object with a list traceEvents")
+    [fault] = faults(7)
+    assert fault.startswith("1 events cannot be read")
+
+
+def test_of_a_recorded_trace_only_flows_may_be_unpaired() -> None:
+    """Kineto leaves out the begin of some launches."""
+    path = ASSETS / "sessions" / "h200-tour.roofscope"
+    traces = load(path).traces
+    assert traces
+    for trace in traces:
+        found = faults_of(gzip.decompress(load_trace(path, trace.number)))
+        assert all("flows" in fault for fault in found), found
