@@ -6,9 +6,27 @@ from typing import Annotated
 import typer
 
 from roofscope.app.cli.choice import dtype_of
+from roofscope.profiling.paths import ASSETS, SUFFIX
 from roofscope.profiling.planning.spec import Dtype
 
+
+def shipped_too(named: Path) -> Path:
+    """The file, or where there is none of a bare name, the session of that name that is shipped."""
+    shipped = ASSETS / "sessions" / f"{named.name.removesuffix(SUFFIX)}{SUFFIX}"
+    is_bare = named == Path(named.name)
+    return shipped if is_bare and not named.exists() and shipped.is_file() else named
+
+
 SessionFile = Annotated[Path, typer.Argument(metavar="SESSION", help="A .roofscope file.")]
+# For what reads it only: nothing is written beside a session that came with the program.
+ReadSession = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SESSION",
+        help="A .roofscope file, or the name of one that came with the program, such as h200.",
+        callback=shipped_too,
+    ),
+]
 POINT_HELP = "Its number in the session, or its implementation, such as softmax/triton_online."
 PointWords = Annotated[str, typer.Argument(metavar="POINT", help=POINT_HELP)]
 PointSizes = Annotated[

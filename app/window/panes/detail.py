@@ -88,6 +88,7 @@ class DetailPane(QWidget):
         self._facts_layout = QVBoxLayout(self._facts)
         self._facts_layout.setContentsMargins(0, 0, 0, 0)
         self._log = LogView()
+        self._shown: int | None = None
         self._empty = placeholder(
             "Select a point in the chart or a row in the results to see what limits it."
         )
@@ -159,6 +160,9 @@ class DetailPane(QWidget):
             return
         self._stack.setCurrentWidget(self._scroll)
         self._show(row)
+        if number != self._shown:  # another point begins with what limits it; the same one stays where it is
+            self._scroll.verticalScrollBar().setValue(0)
+        self._shown = number
 
     def _rows_changed(self, numbers: frozenset[int] | None) -> None:
         if numbers is None or self._selection.number in numbers:
@@ -186,6 +190,7 @@ class DetailPane(QWidget):
         for section in sections(row, self._model.session, others):
             more = self._of_sections.get(section.title)
             self._add_fold(section.title, partial(_add_section, section, more))
+        self._order_tabs()
         self._suit_width()
 
     def _add_fold(self, title: str, build: Callable[[QVBoxLayout], None]) -> None:
@@ -193,9 +198,21 @@ class DetailPane(QWidget):
         fold.toggled.connect(self._fold_toggled)
         self._facts_layout.addWidget(fold)
 
+    def _order_tabs(self) -> None:
+        """From top to bottom: Qt puts what is made last behind all panes."""
+        last: QWidget = self._log
+        for place in range(self._facts_layout.count()):
+            item = self._facts_layout.itemAt(place)
+            fold = item.widget() if item else None
+            for each in fold.findChildren(QWidget) if fold else ():
+                if each.focusPolicy() & Qt.FocusPolicy.TabFocus:
+                    QWidget.setTabOrder(last, each)
+                    last = each
+
     def _fold_toggled(self, title: str, is_open: bool) -> None:
         others = tuple(other for other in self._open if other != title)
         self._open = (*others, title) if is_open else others
+        self._order_tabs()
         if is_open and isinstance(fold := self.sender(), Fold):
             QTimer.singleShot(0, fold, partial(self._bring_into_view, fold))
         self.folds_changed.emit(self._open)

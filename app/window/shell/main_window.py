@@ -248,6 +248,19 @@ class MainWindow(QMainWindow):
         """Bring one pane to the front, the details also where they are folded."""
         self._layout.show(title)
 
+    def focusNextPrevChild(self, next_: bool) -> bool:
+        """Tab passes over what lies behind another pane's tab, which Qt takes for visible."""
+        before = self.focusWidget()
+        while super().focusNextPrevChild(next_):
+            found = self.focusWidget()
+            if found is before or not self._is_behind(found):
+                return True
+        return False
+
+    def _is_behind(self, widget: QWidget) -> bool:
+        docks = (dock for dock in self.docks.values() if dock.isAncestorOf(widget))
+        return any(dock.visibleRegion().isEmpty() for dock in docks)
+
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonPress:
             if self.isSeparator(event.position().toPoint()):

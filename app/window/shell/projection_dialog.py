@@ -1,7 +1,17 @@
 """View > Project onto: the session's points bound by another GPU's data sheet."""
 
 from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QHeaderView, QPushButton, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QPushButton,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
 
 from roofscope.app.presentation.projection import project
 from roofscope.app.window.selection import Selection
@@ -28,6 +38,7 @@ class ProjectionDialog(QDialog):
         self._selection = selection
         self.choice = choice_box("GPU", "The GPU whose data sheet bounds the points")
         self.choice.addItems([product.label for product in PRODUCTS])
+        _let_type(self.choice)
         self._sentence = label("", "muted", wraps=True)
         self.table = ProjectionTable(self)
         self.view = QTableView()
@@ -74,6 +85,23 @@ class ProjectionDialog(QDialog):
 
     def _select(self, index: QModelIndex) -> None:
         self._selection.select(self.table.point_number(index.row()))
+
+
+def _let_type(choice: QComboBox) -> None:
+    """A name or a part of it; without this a space opens the list, and what follows is searched for anew."""
+    choice.setEditable(True)
+    choice.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+    line = QLineEdit()
+    choice.setLineEdit(line)
+
+    def settle() -> None:
+        """The first name with it; what is in none leaves the last choice."""
+        ways = (Qt.MatchFlag.MatchFixedString, Qt.MatchFlag.MatchContains)
+        found = (choice.findText(line.text(), way) for way in ways if line.text())
+        choice.setCurrentIndex(next((at for at in found if at >= 0), choice.currentIndex()))
+        line.setText(choice.itemText(choice.currentIndex()))
+
+    line.editingFinished.connect(settle)
 
 
 def _first_choice(session: Session) -> str:

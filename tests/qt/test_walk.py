@@ -1,0 +1,112 @@
+"""What a newcomer's clicks and keys met on the way through docs/first-session.md."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QApplication, QLineEdit, QScrollArea, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from roofscope.app.window.application import Application
+from roofscope.app.window.panes.fold import Fold
+from roofscope.app.window.selection import Selection
+from roofscope.app.window.shell.projection_dialog import ProjectionDialog
+from roofscope.profiling.paths import ASSETS
+from roofscope.profiling.results.session_reader import load
+from roofscope.tests.qt.conftest import OpenWindow
+
+SESSIONS = ASSETS / "sessions"
+
+
+@pytest.fixture
+def application(open_window: OpenWindow) -> Application:
+    return open_window(SESSIONS / "h200.roofscope")
+
+
+def details_of(application: Application, qtbot: QtBot, number: int) -> QScrollArea:
+    application.selection.select(number)
+    application.window.show_pane("Details")
+    found = application.panes.details.findChild(QScrollArea)
+    assert found is not None
+    qtbot.waitUntil(lambda: found.isVisible() and found.verticalScrollBar().maximum() > 0)
+    return found
+
+
+def test_another_point_is_shown_from_its_beginning(application: Application, qtbot: QtBot) -> None:
+    first, second = [point.number for point in application.model.session.points if point.measured][:2]
+    bar = details_of(application, qtbot, first).verticalScrollBar()
+    bar.setValue(bar.maximum())
+    application.panes.details.set_open(())  # the same point, drawn again
+    assert bar.value() > 0
+    application.selection.select(second)
+    assert bar.value() == 0
+
+
+def test_tab_never_leads_behind_another_pane(application: Application, qtbot: QtBot) -> None:
+    window = application.window
+    window.resize(1280, 800)
+    window.show_pane("Results")
+    start = application.panes.results.view
+    start.setFocus()
+    seen: list[QWidget] = []
+    for _ in range(400):
+        qtbot.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_Tab)
+        found = QApplication.focusWidget()
+        assert found is not None
+        docks = [dock for dock in window.docks.values() if dock.isAncestorOf(found)]
+        assert all(not dock.visibleRegion().isEmpty() for dock in docks), found.accessibleName()
+        if found in seen:
+            break
+        seen.append(found)
+    assert len(seen) > 10
+
+
+def test_tab_goes_through_the_details_from_top_to_bottom(application: Application, qtbot: QtBot) -> None:
+    point = next(point.number for point in application.model.session.points if point.measured)
+    area = details_of(application, qtbot, point)
+    folds = area.findChildren(Fold)
+    assert len(folds) > 3
+    folds[1].button.setChecked(True)  # what it holds is made now
+    folds[0].button.setFocus()
+    tops: list[int] = []
+    content = area.widget()
+    while content.isAncestorOf(found := QApplication.focusWidget() or content):
+        tops.append(found.mapTo(content, found.rect().topLeft()).y())
+        qtbot.keyClick(found, Qt.Key.Key_Tab)
+        if len(tops) > 100:
+            break
+    assert len(tops) >= len(folds)
+    assert tops == sorted(tops)
+
+
+@pytest.mark.parametrize(
+    ("typed", "chosen"), [("RTX 4090", "RTX 4090"), ("4090", "RTX 4090"), ("b200", "B200")]
+)
+def test_a_gpu_is_chosen_by_typing_its_name(qtbot: QtBot, typed: str, chosen: str) -> None:
+    dialog = ProjectionDialog(load(SESSIONS / "h200-gelu.roofscope"), Selection())
+    qtbot.addWidget(dialog)
+    dialog.show()
+    line = dialog.choice.lineEdit()
+    assert isinstance(line, QLineEdit)
+    line.selectAll()
+    qtbot.keyClicks(line, typed)
+    qtbot.keyClick(line, Qt.Key.Key_Return)
+    assert dialog.choice.currentText() == chosen
+    line.selectAll()
+    qtbot.keyClicks(line, "no such GPU")
+    dialog.view.setFocus()
+    line.editingFinished.emit()  # as the focus of a window that is active does
+    assert dialog.choice.currentText() == chosen
+
+
+def test_another_session_empties_the_filter_with_its_button(application: Application, qtbot: QtBot) -> None:
+    field = next(
+        one for one in application.panes.results.findChildren(QLineEdit) if one.isClearButtonEnabled()
+    )
+    qtbot.keyClicks(field, "softmax")
+    [clear] = field.findChildren(QToolButton)
+    qtbot.waitUntil(lambda: clear.isVisible() and clear.isEnabled())
+    assert field.findChildren(QAction)
+    application.controller.open(SESSIONS / "h200-gelu.roofscope")
+    qtbot.waitUntil(lambda: application.model.session.path.stem == "h200-gelu")
+    qtbot.waitUntil(lambda: field.text() == "")
+    qtbot.waitUntil(lambda: not clear.isVisible() or clear.property("opacity") == 0)
