@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +14,10 @@ from roofscope.profiling.planning.spec import Dtype
 def shipped_too(named: Path) -> Path:
     """The file, or where there is none of a bare name, the session of that name that is shipped."""
     shipped = ASSETS / "sessions" / f"{named.name.removesuffix(SUFFIX)}{SUFFIX}"
-    is_bare = named == Path(named.name)
-    return shipped if is_bare and not named.exists() and shipped.is_file() else named
+    with suppress(OSError):  # a name that is too long for a file
+        if named == Path(named.name) and not named.exists() and shipped.is_file():
+            return shipped
+    return named
 
 
 SessionFile = Annotated[Path, typer.Argument(metavar="SESSION", help="A .roofscope file.")]

@@ -406,7 +406,7 @@ def test_a_point_of_another_type_may_explain_one_that_was_shown_before() -> None
         for index in range(len(whole))
         if whole.points[index].measured
         and whole.verdict(index).kind is VerdictKind.UNKNOWN
-        and whole.row(index).limited_by == "instructions"  # its time beside that in another type says so
+        and whole.row(index).limited_by == "work an element"  # its time beside that in another type says so
     )
     point = whole.points[found]
     others = [
@@ -424,5 +424,5 @@ def test_a_point_of_another_type_may_explain_one_that_was_shown_before() -> None
     session.points = (*session.points, *others)
     for one in others:
         store.add(one)
-    assert before != "instructions"
-    assert store.row(index).limited_by == "instructions"
+    assert before != "work an element"
+    assert store.row(index).limited_by == "work an element"

@@ -19,9 +19,9 @@ def test_the_dialog_bounds_the_points_by_the_chosen_gpu(open_window: OpenWindow,
     dialog = dialog_of(application)
     assert dialog.table.rowCount() == 12
     there = [dialog.table.headerData(at, Qt.Orientation.Horizontal) for at in range(9)].index("Bound there")
-    dialog.choice.setCurrentText("RTX 4090")
+    dialog.choice.setCurrentIndex(dialog.choice.findText("RTX 4090"))
     assert dialog.table.index(0, there).data() == "≥ 533 µs"
-    dialog.choice.setCurrentText("T4")
+    dialog.choice.setCurrentIndex(dialog.choice.findText("T4"))
     assert dialog.table.index(0, there).data() == "≥ 1.68 ms"
     dialog.view.clicked.emit(dialog.table.index(3, 0))
     assert application.selection.number == dialog.table.point_number(3)

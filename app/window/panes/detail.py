@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import pairwise
 
 from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QFont
@@ -133,8 +134,9 @@ class DetailPane(QWidget):
 
     def _content(self, actions: tuple[QAction, ...]) -> QWidget:
         buttons = FlowLayout()
-        for action in actions:
-            buttons.addWidget(action_button(action))
+        self._buttons = [action_button(action) for action in actions]
+        for button in self._buttons:
+            buttons.addWidget(button)
         content = QWidget()
         as_pane(content)
         layout = QVBoxLayout(content)
@@ -200,14 +202,12 @@ class DetailPane(QWidget):
 
     def _order_tabs(self) -> None:
         """From top to bottom: Qt puts what is made last behind all panes."""
-        last: QWidget = self._log
-        for place in range(self._facts_layout.count()):
-            item = self._facts_layout.itemAt(place)
-            fold = item.widget() if item else None
-            for each in fold.findChildren(QWidget) if fold else ():
-                if each.focusPolicy() & Qt.FocusPolicy.TabFocus:
-                    QWidget.setTabOrder(last, each)
-                    last = each
+        below = (self._facts_layout.itemAt(place) for place in range(self._facts_layout.count()))
+        folds = [fold for item in below if item and (fold := item.widget())]
+        inside = [each for part in (self._log, *folds) for each in part.findChildren(QWidget)]
+        order = [each for each in inside if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
+        for first, second in pairwise((*self._buttons, *order)):
+            QWidget.setTabOrder(first, second)
 
     def _fold_toggled(self, title: str, is_open: bool) -> None:
         others = tuple(other for other in self._open if other != title)

@@ -1,7 +1,7 @@
 """The results: one row a point, linked with the chart; filter, baseline, copy."""
 
 from msgspec.structs import replace
-from PySide6.QtCore import QEvent, QItemSelection, QMimeData, QModelIndex, Qt, Signal
+from PySide6.QtCore import QEvent, QItemSelection, QMimeData, QModelIndex, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
@@ -227,7 +227,8 @@ class ResultsPane(QWidget):
     def _show_filter(self, view: ViewFilter) -> None:
         """Other rows are shown: the selected one if it is among them, else the first."""
         if self._filter.text() != view.text:
-            self._filter.setText(view.text)  # heard, or its clear button would stay
+            with QSignalBlocker(self._filter):
+                self._filter.setText(view.text)
         self._points.set_view_filter(view)
         self.view.scrollToTop()
         self._scroll_to_selected()

@@ -53,7 +53,7 @@ class ProjectionDialog(QDialog):
         self.view.clicked.connect(self._select)
         self.view.activated.connect(self._select)
         self._lay_out()
-        self.choice.setCurrentText(_first_choice(session))
+        self.choice.setCurrentIndex(self.choice.findText(_first_choice(session)))
         self.choice.currentIndexChanged.connect(self._show)
         self._show()
         self.view.resizeColumnsToContents()
@@ -88,7 +88,7 @@ class ProjectionDialog(QDialog):
 
 
 def _let_type(choice: QComboBox) -> None:
-    """A name or a part of it; without this a space opens the list, and what follows is searched for anew."""
+    """A name or a part of it; a space would open the list, and what follows be searched for by itself."""
     choice.setEditable(True)
     choice.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
     line = QLineEdit()
