@@ -98,7 +98,7 @@ def _laboratory(application: Application) -> QRect:
 def _projection(application: Application) -> QWidget:
     application.window.actions_of[CommandId.PROJECT].trigger()
     dialog = application.window.findChildren(ProjectionDialog)[-1]
-    dialog.choice.setCurrentText("RTX 4090")
+    dialog.choice.setCurrentIndex(dialog.choice.findText("RTX 4090"))
     return dialog
 
 

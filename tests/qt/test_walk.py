@@ -9,6 +9,7 @@ from roofscope.app.window.application import Application
 from roofscope.app.window.panes.fold import Fold
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.shell.projection_dialog import ProjectionDialog
+from roofscope.app.window.widgets.choice_box import ChoiceBox
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.qt.conftest import OpenWindow
@@ -98,3 +99,18 @@ def test_a_gpu_is_chosen_by_typing_its_name(qtbot: QtBot, typed: str, chosen: st
     dialog.view.setFocus()
     line.editingFinished.emit()  # as the focus of a window that is active does
     assert dialog.choice.currentText() == chosen
+
+
+def test_a_box_has_room_for_its_longest_entry_and_else_an_ellipsis(
+    application: Application, qtbot: QtBot
+) -> None:
+    application.window.resize(2560, 1440)
+    boxes = [box for box in application.window.findChildren(ChoiceBox) if box.isVisible() and box.count()]
+    assert len(boxes) > 3
+    for box in boxes:
+        width = box.fontMetrics().horizontalAdvance(box.currentText())
+        whole = box.grab().toImage()
+        assert box.sizeHint().width() > width + 20
+        box.setFixedWidth(box.sizeHint().width() // 2)
+        narrow = box.grab().toImage()
+        assert narrow.width() < whole.width()

@@ -24,6 +24,7 @@ from roofscope.app.window.widgets.labels import as_pane, label, placeholder, tip
 from roofscope.profiling.planning.spec import Provider
 
 _LIST_WIDTH = 320
+_LIST_MARGINS = 16
 _COLLECT_MS = 500  # points of a run that arrive meanwhile are shown together
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
@@ -101,13 +102,22 @@ class CompileLabPane(QWidget):
         self._sentence.setContentsMargins(10, 0, 12, 0)
         beside.addWidget(self._sentence)
         beside.addWidget(self._scroll, 1)
-        split = QSplitter(Qt.Orientation.Horizontal)
+        split = self._beside = QSplitter(Qt.Orientation.Horizontal)
         split.addWidget(left)
         split.addWidget(right)
         split.setStretchFactor(1, 1)
         split.setSizes([_LIST_WIDTH, 3 * _LIST_WIDTH])
         split.setChildrenCollapsible(False)
         return split
+
+    def _suit_list(self) -> None:
+        """As wide as its names, up to two fifths: what tells sizes apart stands in their middle."""
+        frame = 2 * self.list.frameWidth() + self.list.verticalScrollBar().sizeHint().width()
+        needed = sum(self.list.sizeHintForColumn(at) for at in range(self.list.columnCount())) + frame
+        whole = sum(self._beside.sizes())
+        wide = min(max(needed + _LIST_MARGINS, _LIST_WIDTH), max(2 * whole // 5, _LIST_WIDTH))
+        if wide > self._beside.sizes()[0]:
+            self._beside.setSizes([wide, whole - wide])
 
     def _changed(self, *_: object) -> None:
         self._is_stale = True
@@ -133,6 +143,7 @@ class CompileLabPane(QWidget):
                 item.setData(column, Qt.ItemDataRole.ToolTipRole, tip)
             self.list.addTopLevelItem(item)
         self.list.blockSignals(False)
+        self._suit_list()
         names = [(lab.kernel, lab.workload) for lab in self._labs]
         kept = names.index((before.kernel, before.workload)) if before and _name(before) in names else 0
         if self._labs:

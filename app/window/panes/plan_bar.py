@@ -22,6 +22,7 @@ from roofscope.app.presentation.time_left import TimeLeft
 from roofscope.app.presentation.words import parse_sizes
 from roofscope.app.window.habits import MOST_LETTERS
 from roofscope.app.window.plan_choice import PRESETS, PlanChoice
+from roofscope.app.window.widgets.choice_box import ChoiceBox
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.folding_row import FoldingRow, group
 from roofscope.app.window.widgets.labels import set_state, tip_text
@@ -69,12 +70,12 @@ class PlanBar(QFrame):
         self.setObjectName("planBar")
         self._devices: tuple[Device, ...] = ()
         self._presets_touched = False
-        self.device_box = QComboBox()
+        self.device_box = ChoiceBox()
         self.device_box.setAccessibleName("Device that Run uses")
         self.device_box.setToolTip("The device that Run measures on; the chart names the one it shows")
         self.device_box.setMinimumContentsLength(8)
         self.device_box.setMaximumWidth(260)
-        self.device_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.device_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.device_box.currentIndexChanged.connect(self._device_chosen)
         self.architecture_box = _architecture_box()
         self.dtypes = {
@@ -333,7 +334,7 @@ class PlanBar(QFrame):
 
 
 def _architecture_box() -> QComboBox:
-    box = QComboBox()
+    box = ChoiceBox()
     box.setAccessibleName("GPU code on the CPU")
     box.setToolTip(
         tip_text(

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QComboBox,
     QDialog,
     QDialogButtonBox,
     QFormLayout,
@@ -14,6 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from roofscope.app.window.widgets.choice_box import ChoiceBox
 from roofscope.app.window.widgets.labels import label, tip_text
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.planning.kernel_files import printable
@@ -44,7 +44,7 @@ class OpenKernelDialog(QDialog):
         self._source = source
         self._offers = {offer.name: offer for offer in offers}
         self._propose = propose
-        self.function = QComboBox()
+        self.function = ChoiceBox()
         self.function.setAccessibleName("Function")
         self.function.addItems(list(self._offers))
         plain = next((place for place, offer in enumerate(offers) if offer.is_plain), 0)

@@ -1,6 +1,7 @@
 """View > Project onto: the session's points bound by another GPU's data sheet."""
 
 from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
@@ -21,7 +22,7 @@ from roofscope.app.window.widgets.plain_table import make_plain
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.products import PRODUCTS
 
-_SIZE = (980, 560)
+_SIZE = (1060, 560)
 _NAME_COLUMNS = 3
 
 
@@ -56,7 +57,6 @@ class ProjectionDialog(QDialog):
         self.choice.setCurrentIndex(self.choice.findText(_first_choice(session)))
         self.choice.currentIndexChanged.connect(self._show)
         self._show()
-        self.view.resizeColumnsToContents()
 
     def _lay_out(self) -> None:
         top = QHBoxLayout()
@@ -73,6 +73,10 @@ class ProjectionDialog(QDialog):
         layout.addWidget(self._sentence)
         layout.addWidget(self.view, 1)
         layout.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.view.resizeColumnsToContents()  # not before: only now the style says how wide a text is
 
     def _show(self) -> None:
         found = project(self._session, PRODUCTS[self.choice.currentIndex()])

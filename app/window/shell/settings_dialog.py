@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from roofscope.app.window.widgets.choice_box import ChoiceBox
 from roofscope.app.window.widgets.labels import label
 from roofscope.app.window.widgets.scroll_list import ScrollList
 from roofscope.profiling.plain_text import one_line
@@ -71,7 +72,7 @@ class SettingsDialog(QDialog):
 
 
 def choice(name: str, texts: Sequence[str], chosen: int, take: Callable[[int], object]) -> QComboBox:
-    box = QComboBox()
+    box = ChoiceBox()
     box.addItems(list(texts))
     box.setCurrentIndex(chosen)
     box.setAccessibleName(name)

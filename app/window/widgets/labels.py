@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from roofscope.app.window.widgets.choice_box import ChoiceBox
 from roofscope.profiling.plain_text import html_text, visible
 
 _LEAST_CHARACTERS = 7
@@ -39,7 +40,7 @@ def _styled(made: QLabel, role: str, *, wraps: bool) -> QLabel:
 
 def choice_box(name: str, tip: str) -> QComboBox:
     """A box as wide as its longest entry where there is room, and far narrower where there is none."""
-    box = QComboBox()
+    box = ChoiceBox()
     box.setAccessibleName(name)
     box.setToolTip(tip_text(tip))
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
