@@ -1,0 +1,139 @@
+"""Lanes: what a thread or stream is called, in which order they stand, and how deep each slice lies."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from roofscope.profiling.plain_text import one_line
+from roofscope.profiling.traces.columns import NONE, Indices, Lane, Whole
+from roofscope.profiling.traces.events import Arguments, whole
+
+Key = tuple[Any, Any]  # pid and tid, as the file has them
+_DEVICES = 5_000_000  # by which Kineto sorts GPUs below the processes
+_UNSORTED = 1 << 29  # where Kineto puts what is neither
+_SLAB = 1 << 16  # slices between two words of progress
+_LONGEST = 200
+_DEEPEST = 65_535
+
+
+class Nested(Struct, frozen=True, eq=False):
+    depth: NDArray[np.uint16]
+    parent: Indices  # the slice that a slice lies in, NONE for the outermost
+
+
+class LaneNames:
+    """What metadata events and the slices say of lanes. Of two names of a thread the later one counts."""
+
+    def __init__(self) -> None:
+        self._processes: dict[Any, str] = {}
+        self._threads: dict[Key, str] = {}
+        self._process_order: dict[Any, int] = {}
+        self._thread_order: dict[Key, int] = {}
+        self._streams: dict[int, tuple[int, int]] = {}
+
+    def note(self, what: str, key: Key, said: Arguments) -> None:
+        match what:
+            case "process_name" if isinstance(said.name, str):
+                self._processes[key[0]] = _short(said.name)
+            case "thread_name" if isinstance(said.name, str):
+                self._threads[key] = _short(said.name)
+            case "process_sort_index":
+                self._process_order[key[0]] = whole(said.sort_index, _UNSORTED)
+            case "thread_sort_index":
+                self._thread_order[key] = whole(said.sort_index, _UNSORTED)
+            case _:
+                pass  # labels say "CPU" and "GPU 0", which the slices say more surely
+
+    def note_stream(self, lane: int, device: Any, stream: Any) -> None:
+        """Annotations on a stream say no device: what says one counts."""
+        found = (_small(device), _small(stream))
+        if lane not in self._streams or NONE in self._streams[lane]:
+            self._streams[lane] = found
+
+    def lane(self, number: int, key: Key) -> Lane:
+        pid, tid = key
+        if number in self._streams:
+            device, stream = self._streams[number]
+            device = _small(pid) if device == NONE else device
+            device = max(0, device)
+            stream = _small(tid) if stream == NONE else stream
+            name = self._threads.get(key) or f"stream {_short(str(tid))}"
+            return Lane(f"GPU {device}", name, device, stream)
+        called = self._processes.get(pid)
+        process = f"{called} ({_short(str(pid))})" if called else _bare("process", pid)
+        return Lane(process, self._threads.get(key) or _bare("thread", tid))
+
+    def place(self, lane: Lane, key: Key) -> tuple[int, str, int, int, str]:
+        """By what lanes are sorted: Kineto's order of processes, then of threads, as Perfetto does."""
+        pid, tid = key
+        number = _small(pid)
+        otherwise = number if number >= 0 else _UNSORTED
+        process = _DEVICES + lane.device if lane.on_device else self._process_order.get(pid, otherwise)
+        thread = lane.stream if lane.on_device else self._thread_order.get(key, whole(tid, _UNSORTED))
+        return process, lane.process, thread, whole(tid, _UNSORTED), str(tid)
+
+
+def _small(value: Any) -> int:
+    found = whole(value)
+    return found if 0 <= found < 2**31 else NONE
+
+
+def _short(text: str) -> str:
+    return one_line(text)[:_LONGEST]
+
+
+def _bare(what: str, number: Any) -> str:
+    text = _short(str(number)) if number not in (None, "") else "without a number"
+    return text if isinstance(number, str) and number else f"{what} {text}"
+
+
+def ordered(lanes: Sequence[Lane], keys: Sequence[Key], names: LaneNames, used: Iterable[int]) -> list[int]:
+    """The numbers of the lanes that hold slices, in the order of the timeline."""
+    return sorted(used, key=lambda number: names.place(lanes[number], keys[number]))
+
+
+def nested(start: Whole, end: Whole, begin: Whole, tell: Callable[[float], None]) -> Nested:
+    """Depths by containment, of slices that are sorted by lane, begin and length, the longer first.
+
+    A slice lies in the one before it that has not ended when it begins, also where it ends later: two
+    slices of one depth never overlap.
+    """
+    depth = np.zeros(len(start), np.uint16)
+    parent = np.full(len(start), NONE, np.int32)
+    for first, last in zip(begin[:-1].tolist(), begin[1:].tolist(), strict=True):
+        if (end[first : last - 1] <= start[first + 1 : last]).all():
+            continue  # one after the other, as kernels are on a stream
+        _nest(first, last, start, end, depth, parent, tell)
+    return Nested(depth, parent)
+
+
+def _nest(
+    first: int,
+    last: int,
+    start: Whole,
+    end: Whole,
+    depth: NDArray[np.uint16],
+    parent: Indices,
+    tell: Callable[[float], None],
+) -> None:
+    ends: list[int] = []
+    holders: list[int] = [NONE]
+    for at in range(first, last, _SLAB):
+        to = min(last, at + _SLAB)
+        depths: list[int] = []
+        parents: list[int] = []
+        for index, (begins, finishes) in enumerate(
+            zip(start[at:to].tolist(), end[at:to].tolist(), strict=True), at
+        ):
+            while ends and ends[-1] <= begins:
+                del ends[-1], holders[-1]
+            depths.append(len(ends))
+            parents.append(holders[-1])
+            ends.append(finishes)
+            holders.append(index)
+        depth[at:to] = np.minimum(np.array(depths), _DEEPEST)
+        parent[at:to] = parents
+        tell(to / len(start))

@@ -1,0 +1,133 @@
+"""Mends JSON as Kineto and other tools get it wrong, one value at a time.
+
+A quote ends a string only where JSON can go on behind it: a colon behind a key, and behind a value a
+closing bracket or a comma with the next value or key. Any other quote belongs to the text and is escaped.
+"""
+
+import math
+import re
+
+import msgspec
+
+_MOST_BYTES = 1 << 20  # of one event; a mended stack of a thousand frames is a tenth of it
+_QUOTES = 4096  # within one string, before it counts as unreadable
+_SPACE = re.compile(rb"[\x00-\x20]*")
+_LITERAL = re.compile(rb"[^\x00-\x20{}\[\],:\"]+")
+_TO_QUOTE = re.compile(rb'(?:[^"\\]|\\.)*?"', re.DOTALL)
+_BEHIND_KEY = re.compile(rb"[\x00-\x20]*:")
+_BEHIND_VALUE = re.compile(
+    rb'[\x00-\x20]*(?:,[\x00-\x20]*(?:"(?:[^"\\]|\\.){0,200}"[\x00-\x20]*:|\})|\}[\x00-\x20]*(?:[,}\]]|\Z))',
+    re.DOTALL,
+)
+_BEHIND_ITEM = re.compile(rb'[\x00-\x20]*(?:\]|,[\x00-\x20]*(?:["{\[\-0-9\]]|true|false|null|NaN|Inf))')
+_WRONG_ESCAPE = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
+_HALF_CHARACTER = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\)\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+_CONTROL = re.compile(r"[\x00-\x1f]")
+_NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_WORDS = (b"true", b"false", b"null")
+
+
+class _BrokenError(Exception):
+    """The value cannot be made out."""
+
+
+def mended(text: bytes, start: int) -> tuple[bytes, int] | None:
+    """Valid JSON of the value at ``start``, and where it ended in the text; None where none can be made."""
+    scanner = _Scanner(text, start, min(len(text), start + _MOST_BYTES))
+    try:
+        json_text = scanner.value()
+        msgspec.json.decode(json_text)
+    except (_BrokenError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return json_text, scanner.at
+
+
+class _Scanner:
+    """Goes once through the text; what it has written so far is valid but for what is still open."""
+
+    def __init__(self, text: bytes, start: int, stop: int) -> None:
+        self._text, self.at, self._stop = text, start, stop
+        self._open: list[bytes] = []  # closing brackets that are due
+        self._written: list[bytes] = []
+
+    def value(self) -> bytes:
+        is_key = False
+        while True:
+            self.at = self._after(_SPACE)
+            if self.at >= self._stop:
+                raise _BrokenError
+            mark = self._text[self.at : self.at + 1]
+            if mark in b"{[":
+                if is_key or len(self._open) > 200:
+                    raise _BrokenError
+                self._open.append(b"}" if mark == b"{" else b"]")
+                is_key = mark == b"{"
+                self._write(mark)
+            elif mark in b"}]":
+                self._close(mark)
+                is_key = False
+            elif mark in b",:":
+                self._write(mark)
+                is_key = mark == b"," and self._open[-1:] == [b"}"]
+            elif mark == b'"':
+                self._string(is_key)
+                is_key = False
+            else:
+                self._word(is_key)
+            if not self._open:
+                return b"".join(self._written)
+
+    def _after(self, pattern: re.Pattern[bytes]) -> int:
+        match = pattern.match(self._text, self.at, self._stop)
+        return match.end() if match else self.at
+
+    def _write(self, mark: bytes) -> None:
+        self._written.append(mark)
+        self.at += 1
+
+    def _close(self, mark: bytes) -> None:
+        if self._open[-1:] != [mark]:
+            raise _BrokenError
+        del self._open[-1]
+        if self._written[-1] == b",":
+            del self._written[-1]
+        self._write(mark)
+
+    def _string(self, is_key: bool) -> None:
+        behind = _BEHIND_KEY if is_key else _BEHIND_VALUE if self._open[-1:] == [b"}"] else _BEHIND_ITEM
+        pieces: list[bytes] = []
+        at = self.at + 1
+        for _ in range(_QUOTES):
+            match = _TO_QUOTE.match(self._text, at, self._stop)
+            if not match:
+                break
+            pieces.append(self._text[at : match.end() - 1])
+            at = match.end()
+            if behind.match(self._text, at, self._stop):
+                self._written.append(b'"' + rb"\"".join(map(_valid_text, pieces)) + b'"')
+                self.at = at
+                return
+        raise _BrokenError
+
+    def _word(self, is_key: bool) -> None:
+        match = _LITERAL.match(self._text, self.at, self._stop)
+        if is_key or not match:
+            raise _BrokenError
+        word = match.group()
+        self._written.append(word if _is_valid(word) else b"null")  # NaN, Infinity, an integer without an end
+        self.at = match.end()
+
+
+def _is_valid(word: bytes) -> bool:
+    if word in _WORDS:
+        return True
+    return bool(_NUMBER.fullmatch(word)) and len(word) < 100 and math.isfinite(float(word))
+
+
+def _valid_text(piece: bytes) -> bytes:
+    text = piece.decode("utf-8", "replace")
+    text = _WRONG_ESCAPE.sub(r"\\\\", text)
+    text = _HALF_CHARACTER.sub(r"\\ufffd", text)
+    return _CONTROL.sub(lambda match: f"\\u{ord(match.group()):04x}", text).encode()
