@@ -33,7 +33,7 @@ COMMANDS = {
     "plot": "Draw a session's roofline, or a kernel over its sizes, as SVG or PNG.",
     "report": "Write a session as one HTML file that stands for itself.",
     "salvage": "Write what is whole of a damaged session to a new one.",
-    "trace": "Record a profiler trace of a measured point into its session.",
+    "trace": "Record a profiler trace of a measured point into its session, or open one from anywhere.",
     "ceilings": "Measure the most a device can do, beside what its data sheet says.",
     "selftest": "Prove on this device that the measured number is the true one.",
     "device": "Print the sheet of the GPU or the CPU.",
@@ -48,11 +48,34 @@ COMMANDS = {
 _AS_JSON = "roofscope.as_json"  # whether --json is among the words
 
 
+# What a command's first word may be, each with its module; other words go to the first one.
+_SUBCOMMANDS = {"trace": {"record": "trace", "open": "trace_file"}}
+
+
 def load_command(name: str) -> Any:
     """The command as typer makes it of the function ``command`` in its module."""
+    if name in _SUBCOMMANDS:
+        group = typer.Typer(cls=_WithDefault, add_completion=False, rich_markup_mode=None)
+        group.callback(help=COMMANDS[name])(_nothing)
+        for word, module in _SUBCOMMANDS[name].items():
+            group.command(word)(import_module(f"roofscope.app.cli.{module}").command)
+        return typer.main.get_command(group)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name)(import_module(f"roofscope.app.cli.{name.replace('-', '_')}").command)
     return typer.main.get_command(app)
+
+
+def _nothing() -> None:
+    """A group does nothing by itself."""
+
+
+class _WithDefault(TyperGroup):
+    """``trace SESSION POINT`` records, as ``trace record SESSION POINT`` does."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)
 
 
 class Commands(TyperGroup):

@@ -26,6 +26,7 @@ from roofscope.profiling.results.marks import pins_of
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Ceiling
+from roofscope.profiling.traces.totals import GpuTime, KernelRow, LaunchLatency
 
 
 class Document(Struct, frozen=True, kw_only=True, tag_field="document"):
@@ -290,6 +291,19 @@ class TraceDocument(Document, frozen=True, kw_only=True, tag="trace"):
     kernels: tuple[TraceRow, ...]
 
 
+class TraceFileDocument(Document, frozen=True, kw_only=True, tag="trace-file"):
+    """Of ``trace open``: what a trace from anywhere holds; seconds."""
+
+    file: str
+    event_count: int
+    dropped: int  # events that could not be read
+    repaired: int  # events that had to be mended
+    is_cut: bool
+    kernels: tuple[KernelRow, ...]
+    gpus: tuple[GpuTime, ...]
+    launches: LaunchLatency | None
+
+
 class TrustedFolderDocument(Struct, frozen=True, kw_only=True):
     path: str
     owners: tuple[str, ...]  # other than the user and root, when it was trusted
@@ -331,6 +345,7 @@ AnyDocument = (
     | DebugDocument
     | PinDocument
     | TraceDocument
+    | TraceFileDocument
     | SweepDocument
     | CompareDocument
     | SourceDocument

@@ -1,0 +1,108 @@
+"""``trace open``: what a profiler trace from anywhere holds, on the terminal."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from roofscope.app.cli.documents import TraceFileDocument, print_document
+from roofscope.app.cli.errors import complain, refuse
+from roofscope.app.cli.options import AsJson
+from roofscope.app.cli.progress import make_console
+from roofscope.app.presentation.formatting import count_text, counted_text, percent_text, time_text
+from roofscope.profiling.plain_text import one_line
+from roofscope.profiling.results.chrome_trace import TraceError
+from roofscope.profiling.traces.columns import Health, Trace
+from roofscope.profiling.traces.totals import GpuTime, TraceTotals
+
+_WIDEST_NAME = 90  # characters; --json has the whole
+_HEADERS = ("count", "total", "mean", "min", "max", "share")
+
+
+def command(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A torch.profiler trace: .json, .json.gz or .zip.")
+    ],
+    kernels: Annotated[int, typer.Option(min=1, metavar="N", help="So many kernels, the busiest.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a profiler trace holds, of a whole model too: kernels, copies, idle time, gaps, launches."""
+    from roofscope.profiling.traces.reading import open_trace  # numpy, which no other part of this needs
+    from roofscope.profiling.traces.summary import totals_of
+
+    try:
+        trace = open_trace(file)
+    except TraceError as error:
+        refuse(str(error))
+    totals = totals_of(trace)
+    if said := health_text(trace.health):
+        complain(said)
+    if as_json:
+        print_document(
+            TraceFileDocument(
+                file=str(file),
+                event_count=trace.health.event_count,
+                dropped=trace.health.dropped,
+                repaired=trace.health.repaired,
+                is_cut=trace.health.is_cut,
+                kernels=totals.kernels[:kernels],
+                gpus=totals.gpus,
+                launches=totals.launches,
+            )
+        )
+        return
+    _show(make_console(), trace, totals, kernels)
+
+
+def health_text(health: Health) -> str:
+    """What could not be read, as one sentence; "" for a sound file."""
+    said = [
+        f"{counted_text(health.dropped, 'event')} could not be read" if health.dropped else "",
+        f"{counted_text(health.repaired, 'event')} had to be mended" if health.repaired else "",
+        "the file is cut off in the middle" if health.is_cut else "",
+    ]
+    whole = ", ".join(filter(None, said))
+    return f"{whole[0].upper()}{whole[1:]}." if whole else ""
+
+
+def _show(console: Console, trace: Trace, totals: TraceTotals, most: int) -> None:
+    names = ", ".join(device.name for device in trace.devices) or "a device that it does not name"
+    events = counted_text(trace.health.event_count, "event")
+    console.print(one_line(f"{trace.title}: {events}, {names}"), markup=False, highlight=False)
+    for gpu in totals.gpus:
+        console.print(gpu_text(gpu), markup=False, highlight=False)
+    if launches := totals.launches:
+        console.print(
+            f"Launches: {count_text(launches.count)}; from the call to its work it takes "
+            f"{time_text(launches.median_s)} in the median, 19 of 20 at most {time_text(launches.p95_s)}.",
+            markup=False,
+            highlight=False,
+        )
+    if not totals.kernels:
+        console.print("No work of a GPU is in it.", markup=False, highlight=False)
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("kernel", overflow="ellipsis", no_wrap=True, max_width=_WIDEST_NAME)
+    for header in _HEADERS:
+        table.add_column(header, justify="right", no_wrap=True)
+    for row in totals.kernels[:most]:
+        times = map(time_text, (row.total_s, row.mean_s, row.min_s, row.max_s))
+        table.add_row(one_line(row.name), count_text(row.count), *times, percent_text(row.share))
+    console.print(table, markup=False, highlight=False)
+    if (left := len(totals.kernels) - most) > 0:
+        console.print(f"{counted_text(left, 'kernel')} more; --kernels N shows them.", highlight=False)
+
+
+def gpu_text(gpu: GpuTime) -> str:
+    """``GPU 0: 9.31 ms, of which 47 % compute and 53 % idle``, and its gaps."""
+    shares = {"compute": gpu.compute_s, "copies": gpu.copy_s, "idle": gpu.idle_s}
+    whole = gpu.span_s or 1.0
+    parts = [f"{percent_text(seconds / whole)} {name}" for name, seconds in shares.items() if seconds > 0]
+    whole_text = f"GPU {gpu.device}: {time_text(gpu.span_s)}, of which {', '.join(parts)}"
+    if not gpu.gap_count:
+        return f"{whole_text}."
+    return (
+        f"{whole_text} in {counted_text(gpu.gap_count, 'gap')}, the longest {time_text(gpu.longest_gap_s)}."
+    )
