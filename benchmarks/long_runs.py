@@ -39,6 +39,7 @@ from roofscope.profiling.supervision.headless import HeadlessRun
 from roofscope.profiling.supervision.protocol import Run
 from roofscope.profiling.supervision.recorder import Recorder
 from roofscope.profiling.supervision.run_events import OutcomeArrived, RunEvent
+from roofscope.profiling.supervision.safe_store import SafeStore
 from roofscope.profiling.supervision.supervisor import Supervisor
 from roofscope.profiling.supervision.target import LocalTarget
 
@@ -196,7 +197,7 @@ def headless(folder: Path, points: int) -> list[Growth]:
     growth, seen = Growth("headless program"), 0
     supervisor = Supervisor([], catalog.hash)
     with SessionStore.create(folder / "long.roofscope", {}) as store:
-        recorder = Recorder(store, catalog, DEVICE, CeilingCache(print, folder / "ceilings"))
+        recorder = Recorder(SafeStore(store), catalog, DEVICE, CeilingCache(print, folder / "ceilings"))
 
         def watch(report: RunEvent) -> None:
             nonlocal seen

@@ -50,6 +50,7 @@ class SpecReader:
         self._folders = folders
         self._given_up = given_up or Event()
         self._child: _Child | None = None
+        self._was_killed_starting = False
 
     def __enter__(self) -> "SpecReader":
         return self
@@ -92,6 +93,9 @@ class SpecReader:
         child.end()
         self._child = None
         if not said.is_ready:
+            if said.is_killed and not self._was_killed_starting:
+                self._was_killed_starting = True  # by accident, as far as is known: no spec was read yet
+                return ""
             return "the process that reads specs does not start"
         found += map(_outcome, said.answers)
         if said.fault and (said.is_late or not said.answers):  # of a fresh process: its own fault
@@ -100,12 +104,13 @@ class SpecReader:
 
 
 class _Answers(NamedTuple):
-    """Of a child that ended early: why, in a clause, and whether it took too long."""
+    """Of a child that ended early: why, in a clause, whether it took too long, or a signal ended it."""
 
     answers: list[SpecAnswer]
     fault: str
     is_ready: bool
     is_late: bool = False
+    is_killed: bool = False
 
 
 class _Child:
@@ -180,7 +185,8 @@ class _Child:
         if code == -signal.SIGALRM:
             return _Answers(answers, _too_long(), is_ready, is_late=True)
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return _Answers(answers, f"it ends the process that reads it ({how})", is_ready)
+        fault = f"it ends the process that reads it ({how})"
+        return _Answers(answers, fault, is_ready, is_killed=code < 0)
 
 
 def _too_long() -> str:

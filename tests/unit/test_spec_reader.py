@@ -10,7 +10,8 @@ import psutil
 import pytest
 
 from roofscope.app.cli.list import list_kernel, list_text
-from roofscope.profiling.planning import spec_reader
+from roofscope.profiling.paths import module_command
+from roofscope.profiling.planning import spec_child, spec_reader
 from roofscope.profiling.planning.catalog import Catalog, scan
 from roofscope.profiling.planning.spec import KernelSpec
 from roofscope.profiling.planning.spec_reader import SpecFault, SpecReader
@@ -243,6 +244,24 @@ def test_where_no_process_can_be_started_each_folder_says_so(
         catalog = scan([tmp_path])
         assert catalog.kernels == ()
         assert [words in problem.message for problem in catalog.problems] == [True, True]
+
+
+def test_a_process_that_is_killed_as_it_starts_is_started_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the system does that runs out of memory: no spec was read, and none of them is at fault."""
+    write(tmp_path, "one")
+    write(tmp_path, "two")
+    killed = ("/bin/sh", "-c", "kill -9 $$")
+    command = Mock(side_effect=[killed, module_command(spec_child.__name__)])
+    monkeypatch.setattr(spec_reader, "module_command", command)
+    catalog = scan([tmp_path])
+    assert (names(catalog), catalog.problems) == (["one", "two"], ())
+
+    monkeypatch.setattr(spec_reader, "module_command", Mock(return_value=killed))
+    catalog = scan([tmp_path])
+    assert catalog.kernels == ()
+    assert ["does not start" in problem.message for problem in catalog.problems] == [True, True]
 
 
 def test_no_folder_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
