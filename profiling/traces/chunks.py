@@ -14,7 +14,7 @@ from roofscope.profiling.traces.events import Event, event_list, lenient_event
 from roofscope.profiling.traces.repair import mended
 from roofscope.profiling.traces.source import Progress, Source, check_beginning
 
-CHUNK_BYTES = 4 << 20  # decoded within 50 ms, so that progress is told ten times a second and more
+CHUNK_BYTES = 4 << 20  # decoded within 50 ms, so that progress is said ten times a second and more
 _PIECE_BYTES = (
     1 << 16
 )  # of a chunk that is not valid JSON: one wrong event costs the reading of 200 one by one

@@ -21,7 +21,7 @@ from roofscope.profiling.results.chrome_trace import TraceError
 Progress = Callable[[float], None]  # 0 to 1; what it raises ends the reading
 
 MOST_BYTES = 4 << 30  # of JSON text, packed or not: some 13 million events
-_PIECE = 1 << 20  # bytes to unpack before progress is told
+_PIECE = 1 << 20  # bytes to unpack before progress is reported
 # Deflate makes at most 1032 of 1. Traces are packed 8 to 40 times; what says one thing over again is refused
 # once it has grown to a size that costs something.
 _MOST_RATIO = 250

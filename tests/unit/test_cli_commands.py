@@ -379,12 +379,12 @@ def test_of_a_number_and_a_name_the_type_is_meant_for_the_name(call) -> None:
     assert call("why", GELU, "--dtype", "fp32").code == call("pin", GELU, "--size", "n=1").code == 2
 
 
-PRINTING = ("list", "show", "why", "compare", "plot", "pin", "source", "trace", "run")
+PRINTING = ("list", "show", "why", "compare", "plot", "pin", "source", "trace record", "trace open", "run")
 
 
 @pytest.mark.parametrize("name", PRINTING)
 def test_what_is_printed_can_be_had_as_json(name: str, call) -> None:
-    assert "--json" in call(name, "--help").out
+    assert "--json" in call(*name.split(), "--help").out
 
 
 def test_each_exit_code_is_in_the_help(call) -> None:
