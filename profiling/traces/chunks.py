@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -10,18 +9,16 @@ from msgspec import Struct
 
 from roofscope.profiling.results.chrome_trace import TraceError
 from roofscope.profiling.traces.columns import Indices, Whole
-from roofscope.profiling.traces.events import Event, event_list, lenient_event
+from roofscope.profiling.traces.events import Event, decoded, event_list, lenient_event
 from roofscope.profiling.traces.repair import mended
 from roofscope.profiling.traces.source import Progress, Source, check_beginning
 
-CHUNK_BYTES = 4 << 20  # decoded within 50 ms, so that progress is said ten times a second and more
-_PIECE_BYTES = (
-    1 << 16
-)  # of a chunk that is not valid JSON: one wrong event costs the reading of 200 one by one
+CHUNK_BYTES = 1 << 20  # stays in a core's cache from reading to columns; progress is said at each
+_PIECE_BYTES = 1 << 16  # of a chunk that is no valid JSON: a wrong event has 200 read one by one
 _MOST_HEADER = 64 << 20
 _MOST_PENDING = 16 << 20  # of text without an event's beginning
 _ARRAY = re.compile(rb'"traceEvents"\s*:\s*\[')
-_SPACE = re.compile(rb"[\x00-\x20]*")
+_BETWEEN = re.compile(rb"[\x00-\x20,]*")
 _JOINT = re.compile(rb'\}\s*,\s*\{(?=\s*"(?:ph|name|cat|pid|tid|ts|id|args|dur|s|bp)"\s*:)')
 _HEAD = re.compile(rb'\}[\s,]*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|id|args|dur|s|bp)"\s*:)')
 _raw_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -86,7 +83,7 @@ class EventReader:
             cut = self._last_joint()
             batch = self._decoded(cut) if cut else None
             if batch:
-                self._take(cut)
+                self._take(_behind_comma(self._text, cut))
                 yield batch
                 continue
             yield from self._in_pieces(cut or len(self._text))
@@ -99,13 +96,13 @@ class EventReader:
         next_at = self._at + len(self._text)
         self._progress(min(1.0, next_at / self._source.size))
         self._text += self._source.read(next_at, CHUNK_BYTES)
-        space = re.match(rb"[\s,]*", self._text)
-        self._take(space.end() if space else 0)
+        self._take(_behind_comma(self._text, 0))
         return bool(self._text)
 
     def _take(self, count: int) -> None:
-        self._text = self._text[count:]
-        self._at += count
+        if count:
+            self._text = self._text[count:]
+            self._at += count
 
     @property
     def _is_last(self) -> bool:
@@ -118,11 +115,10 @@ class EventReader:
         return self._text.rfind(self._joint) + 1 if self._joint else 0
 
     def _decoded(self, stop: int) -> Batch | None:
-        text = self._text[:stop]
-        events = _events_of(text)
+        events = _events_of(self._text, 0, stop)
         if events is None:
             return None
-        offset, length = self._places(text, len(events))
+        offset, length = self._places(self._text[:stop], len(events))
         return Batch(events, offset + self._at, length)
 
     def _places(self, text: bytes, count: int) -> tuple[Whole, Indices]:
@@ -133,6 +129,7 @@ class EventReader:
         if len(lengths) == count:
             begin = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths + len(self._joint))))[:-1]
             end = begin + lengths + 1
+            end[-1] -= 1  # whose closing brace is no part of a joint
             begin[1:] -= 1
             return begin, (end - begin).astype(np.int32)
         raw = [len(memoryview(each)) for each in _raw_list(b"[" + text + b"]")]
@@ -153,7 +150,7 @@ class EventReader:
         while at < stop and self.ends_at < 0:
             match = _HEAD.search(text, at + _PIECE_BYTES, stop)
             end = match.start() + 1 if match else stop
-            events = _events_of(text[at:end])
+            events = _events_of(text, at, end)
             if events is not None:
                 offset, length = self._places(text[at:end], len(events))
                 yield Batch(events, offset + self._at + at, length)
@@ -208,27 +205,20 @@ class EventReader:
         if not new or not event:
             return None
         was = self._text[at : new[1]]
-        self.repaired += not _is_valid(was)
+        self.repaired += decoded(was) is None
         return Piece(event, self._at + at, len(was), new[0])
 
 
-def _events_of(text: bytes) -> list[Event] | None:
+def _events_of(text: bytes, first: int, last: int) -> list[Event] | None:
+    """The events of a part of the text; None where it is no list of events."""
     try:
-        return event_list(b"[" + text + b"]")
+        return event_list(b"".join((b"[", memoryview(text)[first:last], b"]")))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def _is_valid(json_text: bytes) -> bool:
-    try:
-        found: Any = msgspec.json.decode(json_text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return False
-    return isinstance(found, dict)
-
-
 def _behind_comma(text: bytes, at: int) -> int:
-    match = re.compile(rb"[\x00-\x20]*,?[\x00-\x20]*").match(text, at)
+    match = _BETWEEN.match(text, at)
     return match.end() if match else at
 
 

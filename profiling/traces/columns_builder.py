@@ -1,6 +1,6 @@
 """Batches of events become arrays, chunk by chunk: no event outlives its chunk."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -77,9 +77,15 @@ class _Numbers(dict[Any, int]):
         return number_
 
 
-class _Categories(dict[str, int]):
+class _Known(dict[str, int]):
+    """What the texts of a field mean, however they are written."""
+
+    def __init__(self, known: Mapping[str, int], otherwise: int) -> None:
+        super().__init__()
+        self._meaning, self._otherwise = known, otherwise
+
     def __missing__(self, key: str) -> int:
-        self[key] = found = int(_CATEGORIES.get(key.lower(), Category.OTHER))
+        self[key] = found = int(self._meaning.get(key.lower(), self._otherwise))
         return found
 
 
@@ -95,7 +101,8 @@ class ColumnsBuilder:
         self.lanes = LaneNames()
         self.event_count = 0
         self.dropped = 0  # slices without a place in time
-        self._categories = _Categories()
+        self._categories = _Known(_CATEGORIES, Category.OTHER)
+        self._flow_kinds = _Known(_FLOWS, FlowKind.OTHER)
         self._lane_numbers = _Numbers()
         self._flow_ids = _Numbers()
         self._slices: list[Rows] = []
@@ -151,16 +158,18 @@ class ColumnsBuilder:
     def _lanes_of(self, events: list[Event]) -> list[int]:
         numbers = self._lane_numbers
         try:
-            return [numbers[event.pid, event.tid] for event in events]
+            keys = zip([event.pid for event in events], [event.tid for event in events], strict=True)
+            return list(map(numbers.__getitem__, keys))
         except TypeError:  # a list or an object for a pid
             return [numbers[_key(event.pid), _key(event.tid)] for event in events]
 
     def _note_streams(self, rows: Rows, arguments: list[Arguments]) -> None:
         """Which lanes are streams: those with work of a GPU, which says its device and stream."""
-        places = np.flatnonzero(rows["category"] <= Category.GPU_ANNOTATION)
-        lanes, first = np.unique(rows["lane"][places], return_index=True)
-        for lane, index in zip(lanes.tolist(), places[first].tolist(), strict=True):
-            self.lanes.note_stream(lane, arguments[index].device, arguments[index].stream)
+        places = np.flatnonzero(rows["category"] <= Category.GPU_ANNOTATION).tolist()
+        lanes = rows["lane"][places].tolist()
+        for lane, index in zip(lanes, places, strict=True):
+            if not self.lanes.knows_stream(lane):
+                self.lanes.note_stream(lane, arguments[index].device, arguments[index].stream)
 
     def _add_others(self, events: Iterable[Event]) -> None:
         flows: list[Event] = []
@@ -179,18 +188,25 @@ class ColumnsBuilder:
 
     def _flow_rows(self, events: list[Event]) -> Rows:
         rows = np.empty(len(events), FLOW)
-        rows["kind"] = [_FLOWS.get(event.cat.lower(), FlowKind.OTHER) for event in events]
+        kinds = self._flow_kinds
+        rows["kind"] = [kinds[event.cat] for event in events]
         rows["phase"] = [PHASES[event.ph] for event in events]
-        # Ids that are text get numbers below -1, so that they meet no id that is a number.
-        ids = self._flow_ids
-        rows["id"] = [
-            event.id if type(event.id) is int and abs(event.id) < 2**62 else -2 - ids[_key(event.id)]
-            for event in events
-        ]
+        rows["id"] = self._ids([event.id for event in events])
         rows["lane"] = self._lanes_of(events)
         rows["time_us"] = _microseconds([event.ts for event in events])
         rows["encloses"] = [event.ph != "f" or event.bp == "e" for event in events]
         return rows[np.abs(rows["time_us"]) <= _LATEST_US]
+
+    def _ids(self, values: list[Any]) -> Whole:
+        found = _plain_wholes(values)
+        if found is not None:
+            return found
+        # Ids that are text get numbers below -1, so that they meet no id that is a number.
+        ids = self._flow_ids
+        numbers = (
+            value if type(value) is int and abs(value) < 2**62 else -2 - ids[_key(value)] for value in values
+        )
+        return np.fromiter(numbers, np.int64, len(values))
 
     def gathered(self) -> Gathered:
         return Gathered(
@@ -226,14 +242,18 @@ def _microseconds(values: list[Any]) -> NDArray[np.float64]:
         return np.array([number(value) for value in values], np.float64)
 
 
-def _wholes(values: list[Any]) -> Whole:
+def _plain_wholes(values: list[Any]) -> Whole | None:
+    """None where any of them is something else."""
     try:
         found: NDArray[Any] = np.array(values)
     except (TypeError, ValueError, OverflowError):
-        found = np.empty(0)
-    if found.dtype == np.int64 and found.shape == (len(values),):
-        return found
-    return np.array([whole(value) for value in values], np.int64)
+        return None
+    return found if found.dtype == np.int64 and found.shape == (len(values),) else None
+
+
+def _wholes(values: list[Any]) -> Whole:
+    found = _plain_wholes(values)
+    return found if found is not None else np.array([whole(value) for value in values], np.int64)
 
 
 def _key(value: Any) -> Any:

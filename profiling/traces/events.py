@@ -6,6 +6,8 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct, field
 
+from roofscope.profiling.traces.repair import mended
+
 _LARGEST = 2**61
 
 
@@ -50,10 +52,7 @@ def lenient_event(json_text: bytes) -> Event | None:
         return _one_event(json_text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
-    try:
-        found = msgspec.json.decode(json_text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
+    found = decoded(json_text)
     if not isinstance(found, dict):
         return None
     fields = cast(dict[str, Any], found)
@@ -62,6 +61,22 @@ def lenient_event(json_text: bytes) -> Event | None:
     others: dict[str, Any] = {key: fields.get(key) for key in ("pid", "tid", "ts", "dur", "id", "bp")}
     args = msgspec.convert(arguments, Arguments) if isinstance(arguments, dict) else None
     return Event(**texts, **others, args=args)
+
+
+def event_json(json_text: bytes) -> bytes | None:
+    """Valid JSON of an event, which is as it was where it was valid."""
+    if decoded(json_text) is not None:
+        return json_text
+    new = mended(json_text, 0)
+    return new[0] if new else None
+
+
+def decoded(json_text: bytes) -> Any:
+    """None where this is no valid JSON."""
+    try:
+        return msgspec.json.decode(json_text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def _text(value: Any) -> str:

@@ -19,6 +19,7 @@ from roofscope.profiling.traces.columns_builder import PHASES
 
 _END = PHASES["f"]
 _MOST_STEPS = 256  # from the innermost slice at a time outwards; deeper than that no one flow begins
+_NO_FLOWS = Flows(np.empty(0, np.uint8), np.empty(0, np.int32), np.empty(0, np.int32))
 
 
 class Paired(Struct, frozen=True, eq=False):
@@ -29,15 +30,17 @@ class Paired(Struct, frozen=True, eq=False):
 
 def paired(rows: NDArray[Any], time_ns: Whole, slices: Slices, begin: Whole, parent: Indices) -> Paired:
     """``rows`` have lanes as the slices have them; NONE is a lane without slices."""
+    if not len(rows):
+        return Paired(_by_correlation(_NO_FLOWS, slices), 0, 0)
     order = _order(rows, time_ns)
     rows, time_ns = rows[order], time_ns[order]
     slice_ = _slices_at(rows, time_ns, slices, begin, parent)
     group = _groups(rows)
     is_end = rows["phase"] == _END
     place = np.arange(len(rows))
-    before = np.maximum.accumulate(np.where(is_end, NONE, place)) if len(rows) else place
+    before = np.maximum.accumulate(np.where(is_end, NONE, place))
     # A step of a flow is the target of what came before it, and the source of what follows.
-    came = np.concatenate((np.array([NONE]), before[:-1])) if len(rows) else place
+    came = np.concatenate((np.array([NONE]), before[:-1]))
     has_source = (came != NONE) & (group[came] == group) & (rows["phase"] != PHASES["s"])
     target = np.flatnonzero(has_source)
     source = came[target]
@@ -60,35 +63,28 @@ def _order(rows: NDArray[Any], time_ns: Whole) -> NDArray[np.intp]:
 
     Time does not decide between a flow's ends: the clocks of host and GPU differ by some microseconds.
     """
-    rank = np.zeros(len(rows), np.int64)
     key = np.lexsort((time_ns, rows["phase"], rows["id"], rows["kind"]))
-    ordered = rows[key]
-    is_new = np.ones(len(rows), bool)
-    is_new[1:] = (
-        (ordered["id"][1:] != ordered["id"][:-1])
-        | (ordered["kind"][1:] != ordered["kind"][:-1])
-        | (ordered["phase"][1:] != ordered["phase"][:-1])
-    )
+    phase = rows["phase"][key]
+    is_flow = _differs(rows["id"][key]) | _differs(rows["kind"][key])
+    flow = np.cumsum(is_flow) - 1
     place = np.arange(len(rows))
-    first = np.maximum.accumulate(np.where(is_new, place, 0)) if len(rows) else place
-    rank[key] = place - first
-    begins = rows["phase"] == PHASES["s"]
+    rank = place - np.maximum.accumulate(np.where(is_flow | _differs(phase), place, 0))
     # One beginning may have many ends (a CUDA graph's kernels): ranks go no further than its beginnings do.
-    flow, number = np.unique(rows[["kind", "id"]], return_inverse=True)
-    most = np.bincount(number[begins], minlength=len(flow)) - 1
-    rank = np.where(most[number] >= 0, np.minimum(rank, most[number]), rank)
-    return np.lexsort((time_ns, rows["phase"], rank, rows["id"], rows["kind"]))
+    most = np.bincount(flow[phase == PHASES["s"]], minlength=int(flow[-1]) + 1)[flow] - 1
+    rank = np.where(most >= 0, np.minimum(rank, most), rank)
+    if not rank.any():
+        return key
+    return key[np.lexsort((time_ns[key], phase, rank, flow))]
+
+
+def _differs(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where a value is not the one before it; the first never is."""
+    return np.concatenate((np.ones(1, bool), column[1:] != column[:-1]))
 
 
 def _groups(rows: NDArray[Any]) -> Whole:
     """A number for each flow of ordered rows: a beginning starts one, and so does another id."""
-    is_new = np.ones(len(rows), bool)
-    is_new[1:] = (
-        (rows["id"][1:] != rows["id"][:-1])
-        | (rows["kind"][1:] != rows["kind"][:-1])
-        | (rows["phase"][1:] == PHASES["s"])
-    )
-    return np.cumsum(is_new)
+    return np.cumsum(_differs(rows["id"]) | _differs(rows["kind"]) | (rows["phase"] == PHASES["s"]))
 
 
 def _slices_at(
@@ -151,7 +147,7 @@ def _by_correlation(arrows: Flows, slices: Slices) -> Flows:
     is_lonely[arrows.target[arrows.kind == FlowKind.LAUNCH]] = False
     targets = np.flatnonzero(is_lonely)
     if not len(launches) or not len(targets):
-        return Flows(np.empty(0, np.uint8), np.empty(0, np.int32), np.empty(0, np.int32))
+        return _NO_FLOWS
     launches = launches[np.argsort(slices.correlation[launches], kind="stable")]
     known = slices.correlation[launches]
     index = np.minimum(np.searchsorted(known, slices.correlation[targets]), len(known) - 1)

@@ -14,7 +14,7 @@ from roofscope.profiling.traces.events import Arguments, whole
 Key = tuple[Any, Any]  # pid and tid, as the file has them
 _DEVICES = 5_000_000  # by which Kineto sorts GPUs below the processes
 _UNSORTED = 1 << 29  # where Kineto puts what is neither
-_SLAB = 1 << 16  # slices between two words of progress
+_LEVELS = 64  # that are found a level at a time
 _LONGEST = 200
 _DEEPEST = 65_535
 
@@ -47,11 +47,13 @@ class LaneNames:
             case _:
                 pass  # labels say "CPU" and "GPU 0", which the slices say more surely
 
+    def knows_stream(self, lane: int) -> bool:
+        return NONE not in self._streams.get(lane, (NONE, NONE))
+
     def note_stream(self, lane: int, device: Any, stream: Any) -> None:
         """Annotations on a stream say no device: what says one counts."""
         found = (_small(device), _small(stream))
-        if lane not in self._streams or NONE in self._streams[lane]:
-            self._streams[lane] = found
+        self._streams[lane] = found
 
     def lane(self, number: int, key: Key) -> Lane:
         pid, tid = key
@@ -104,36 +106,48 @@ def nested(start: Whole, end: Whole, begin: Whole, tell: Callable[[float], None]
     depth = np.zeros(len(start), np.uint16)
     parent = np.full(len(start), NONE, np.int32)
     for first, last in zip(begin[:-1].tolist(), begin[1:].tolist(), strict=True):
-        if (end[first : last - 1] <= start[first + 1 : last]).all():
-            continue  # one after the other, as kernels are on a stream
-        _nest(first, last, start, end, depth, parent, tell)
+        _nest(np.arange(first, last, dtype=np.int32), start, end, Nested(depth, parent))
+        tell(last / len(start))
     return Nested(depth, parent)
 
 
-def _nest(
-    first: int,
-    last: int,
-    start: Whole,
-    end: Whole,
-    depth: NDArray[np.uint16],
-    parent: Indices,
-    tell: Callable[[float], None],
-) -> None:
+def _nest(rest: Indices, start: Whole, end: Whole, found: Nested) -> None:
+    """From the outermost slices inwards: those are outermost that begin when all before them have ended."""
+    for level in range(_LEVELS):
+        latest = np.maximum.accumulate(end[rest])
+        is_outer = np.ones(len(rest), bool)
+        is_outer[1:] = start[rest[1:]] >= latest[:-1]
+        outer = rest[is_outer]
+        found.depth[outer] = level
+        holder = (np.cumsum(is_outer) - 1)[~is_outer]
+        rest = rest[~is_outer]
+        if not len(rest):
+            return
+        found.parent[rest] = outer[holder]
+    _nest_deeply(rest, start, end, found)
+
+
+def _nest_deeply(rest: Indices, start: Whole, end: Whole, found: Nested) -> None:
+    """The same slice by slice, because a pass a level would take long where each level has few."""
     ends: list[int] = []
-    holders: list[int] = [NONE]
-    for at in range(first, last, _SLAB):
-        to = min(last, at + _SLAB)
-        depths: list[int] = []
-        parents: list[int] = []
-        for index, (begins, finishes) in enumerate(
-            zip(start[at:to].tolist(), end[at:to].tolist(), strict=True), at
-        ):
-            while ends and ends[-1] <= begins:
-                del ends[-1], holders[-1]
-            depths.append(len(ends))
-            parents.append(holders[-1])
-            ends.append(finishes)
-            holders.append(index)
-        depth[at:to] = np.minimum(np.array(depths), _DEEPEST)
-        parent[at:to] = parents
-        tell(to / len(start))
+    holders: list[int] = []
+    for index, begins, finishes in zip(rest.tolist(), start[rest].tolist(), end[rest].tolist(), strict=True):
+        while ends and ends[-1] <= begins:
+            del ends[-1], holders[-1]
+        if holders:
+            found.parent[index] = holders[-1]
+        found.depth[index] = min(_LEVELS + len(ends), _DEEPEST)
+        ends.append(finishes)
+        holders.append(index)
+
+
+def order_of(lane: Indices, start: Whole, duration: Whole, tell: Callable[[float], None]) -> NDArray[np.intp]:
+    """By lane, begin and length, the longer first. Lane by lane, because most lie in order already."""
+    order = np.argsort(lane.astype(np.uint16), kind="stable")
+    begin = np.searchsorted(lane[order], np.arange(int(lane.max()) + 2))
+    for first, last in zip(begin[:-1].tolist(), begin[1:].tolist(), strict=True):
+        mine = order[first:last]
+        if not (start[mine[1:]] > start[mine[:-1]]).all():
+            order[first:last] = mine[np.lexsort((-duration[mine], start[mine]))]
+        tell(last / len(order))
+    return order

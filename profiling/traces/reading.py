@@ -17,9 +17,9 @@ from roofscope.profiling.results.chrome_trace import TraceError, unpack
 from roofscope.profiling.traces.chunks import EventReader, find_layout
 from roofscope.profiling.traces.columns import NONE, Health, Lane, MemoryEvents, Slices, Trace, Whole
 from roofscope.profiling.traces.columns_builder import ColumnsBuilder, Gathered
+from roofscope.profiling.traces.events import decoded, event_json
 from roofscope.profiling.traces.flows import paired
-from roofscope.profiling.traces.lanes import nested, ordered
-from roofscope.profiling.traces.repair import mended
+from roofscope.profiling.traces.lanes import nested, order_of, ordered
 from roofscope.profiling.traces.source import Progress, Source, from_bytes, from_file
 from roofscope.profiling.traces.top_level import device_sheets
 
@@ -96,8 +96,7 @@ def _assembled(
     memory_ns = _nanoseconds(gathered.memory["time_us"])
     origin = int(min(start.min(), memory_ns.min())) if len(memory_ns) else int(start.min())
     lane = placed.place[gathered.slices["lane"]]
-    order = np.lexsort((-duration, start, lane))
-    tell(0.2)
+    order = order_of(lane, start, duration, _between(tell, 0.05, 0.25))
     rows, start, duration, lane = gathered.slices[order], start[order] - origin, duration[order], lane[order]
     begin = np.searchsorted(lane, np.arange(len(placed.lanes) + 1)).astype(np.int64)
     tell(0.3)
@@ -171,15 +170,6 @@ class _Arguments:
             text = self._source.read(offset, length)
         except (OSError, ValueError):
             return {}
-        found = _decoded(text)
-        if found is None and (new := mended(text, 0)):
-            found = _decoded(new[0])
+        found = decoded(event_json(text) or b"")
         arguments = cast(dict[str, Any], found).get("args") if isinstance(found, dict) else None
         return cast(dict[str, Any], arguments) if isinstance(arguments, dict) else {}
-
-
-def _decoded(text: bytes) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
