@@ -123,14 +123,10 @@ class EventReader:
 
     def _places(self, text: bytes, count: int) -> tuple[Whole, Indices]:
         """Where each event begins and how long it is, all at once where they are joined alike."""
-        lengths = (
-            np.fromiter(map(len, text.split(self._joint)), np.int64) if self._joint else np.zeros(0, np.int64)
-        )
-        if len(lengths) == count:
-            begin = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths + len(self._joint))))[:-1]
-            end = begin + lengths + 1
-            end[-1] -= 1  # whose closing brace is no part of a joint
-            begin[1:] -= 1
+        later = _joined_at(text, self._joint)
+        if len(later) == count - 1:
+            begin = np.concatenate((np.zeros(1, np.int64), later))
+            end = np.append(later - (len(self._joint) - 2), len(text))
             return begin, (end - begin).astype(np.int32)
         raw = [len(memoryview(each)) for each in _raw_list(b"[" + text + b"]")]
         begin = np.empty(count, np.int64)
@@ -207,6 +203,16 @@ class EventReader:
         was = self._text[at : new[1]]
         self.repaired += decoded(was) is None
         return Piece(event, self._at + at, len(was), new[0])
+
+
+def _joined_at(text: bytes, joint: bytes) -> Whole:
+    """Where a joint ends, at the brace that begins the next event; three times as fast as a split."""
+    codes = np.frombuffer(text, np.uint8)
+    at = np.flatnonzero(codes == ord("{"))
+    at = at[at >= max(1, len(joint) - 1)]
+    for back, code in enumerate(reversed(joint[:-1]), 1):
+        at = at[codes[at - back] == code]
+    return at
 
 
 def _events_of(text: bytes, first: int, last: int) -> list[Event] | None:

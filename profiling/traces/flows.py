@@ -8,6 +8,7 @@ a flow to which no device work belongs. They are counted and nothing is lost. A 
 list has an end on both sides; correlations, which both sides carry, then give the arrow.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,13 +29,22 @@ class Paired(Struct, frozen=True, eq=False):
     without_end: int
 
 
-def paired(rows: NDArray[Any], time_ns: Whole, slices: Slices, begin: Whole, parent: Indices) -> Paired:
+class Nesting(Struct, frozen=True, eq=False):
+    begin: Whole  # of each lane
+    parent: Indices
+
+
+def paired(
+    rows: NDArray[Any], time_ns: Whole, slices: Slices, nesting: Nesting, tell: Callable[[float], None]
+) -> Paired:
     """``rows`` have lanes as the slices have them; NONE is a lane without slices."""
     if not len(rows):
         return Paired(_by_correlation(_NO_FLOWS, slices), 0, 0)
     order = _order(rows, time_ns)
     rows, time_ns = rows[order], time_ns[order]
-    slice_ = _slices_at(rows, time_ns, slices, begin, parent)
+    tell(0.3)
+    slice_ = _slices_at(rows, time_ns, slices, nesting)
+    tell(0.6)
     group = _groups(rows)
     is_end = rows["phase"] == _END
     place = np.arange(len(rows))
@@ -50,6 +60,7 @@ def paired(rows: NDArray[Any], time_ns: Whole, slices: Slices, begin: Whole, par
         slice_[source][is_drawn].astype(np.int32),
         slice_[target][is_drawn].astype(np.int32),
     )
+    tell(0.8)
     added = _by_correlation(arrows, slices)
     ended_late = is_end & ~has_source & ~np.isin(slice_, added.target)
     left = np.ones(len(rows), bool)
@@ -87,23 +98,21 @@ def _groups(rows: NDArray[Any]) -> Whole:
     return np.cumsum(_differs(rows["id"]) | _differs(rows["kind"]) | (rows["phase"] == PHASES["s"]))
 
 
-def _slices_at(
-    rows: NDArray[Any], time_ns: Whole, slices: Slices, begin: Whole, parent: Indices
-) -> NDArray[np.int64]:
+def _slices_at(rows: NDArray[Any], time_ns: Whole, slices: Slices, nesting: Nesting) -> NDArray[np.int64]:
     """The slice that each end of a flow binds to: the innermost one at its time, or the next to begin."""
     found = np.full(len(rows), NONE, np.int64)
     for lane in np.unique(rows["lane"]).tolist():
         if lane == NONE:
             continue
         chosen = np.flatnonzero(rows["lane"] == lane)
-        first, last = int(begin[lane]), int(begin[lane + 1])
+        first, last = int(nesting.begin[lane]), int(nesting.begin[lane + 1])
         start = slices.start_ns[first:last]
         innermost = np.searchsorted(start, time_ns[chosen], "right") - 1
         later = np.searchsorted(start, time_ns[chosen], "left")
         index = np.where(rows["encloses"][chosen], innermost, later)
         found[chosen] = np.where((index >= 0) & (index < last - first), index + first, NONE)
-    found = _outwards(found, time_ns, rows["encloses"], slices.end_ns, parent)
-    return _with_correlation(found, rows, slices, parent)
+    found = _outwards(found, time_ns, rows["encloses"], slices.end_ns, nesting.parent)
+    return _with_correlation(found, rows, slices, nesting.parent)
 
 
 def _outwards(

@@ -18,7 +18,7 @@ from roofscope.profiling.traces.chunks import EventReader, find_layout
 from roofscope.profiling.traces.columns import NONE, Health, Lane, MemoryEvents, Slices, Trace, Whole
 from roofscope.profiling.traces.columns_builder import ColumnsBuilder, Gathered
 from roofscope.profiling.traces.events import decoded, event_json
-from roofscope.profiling.traces.flows import paired
+from roofscope.profiling.traces.flows import Nesting, paired
 from roofscope.profiling.traces.lanes import nested, order_of, ordered
 from roofscope.profiling.traces.source import Progress, Source, from_bytes, from_file
 from roofscope.profiling.traces.top_level import device_sheets
@@ -58,6 +58,7 @@ def _read(source: Source, title: str, tell: Progress) -> Trace:
     builder = ColumnsBuilder()
     for batch in reader.batches():
         builder.add(batch)
+    tell(_READ)
     gathered = builder.gathered()
     if not len(gathered.slices):
         raise TraceError(f"{title} holds no slice, which is an event with a duration; record it again.")
@@ -76,7 +77,8 @@ class _Placed(Struct, frozen=True, eq=False):
 def _lanes(builder: ColumnsBuilder, gathered: Gathered) -> _Placed:
     keys = builder.lane_keys
     lanes = [builder.lanes.lane(number, key) for number, key in enumerate(keys)]
-    order = ordered(lanes, keys, builder.lanes, np.unique(gathered.slices["lane"]).tolist())
+    used = np.flatnonzero(np.bincount(gathered.slices["lane"]))
+    order = ordered(lanes, keys, builder.lanes, used.tolist())
     place = np.full(len(keys), NONE, np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
     return _Placed(tuple(lanes[number] for number in order), place)
@@ -97,26 +99,20 @@ def _assembled(
     origin = int(min(start.min(), memory_ns.min())) if len(memory_ns) else int(start.min())
     lane = placed.place[gathered.slices["lane"]]
     order = order_of(lane, start, duration, _between(tell, 0.05, 0.25))
-    rows, start, duration, lane = gathered.slices[order], start[order] - origin, duration[order], lane[order]
+    start, duration, lane = start[order] - origin, duration[order], lane[order]
+    tell(0.28)
     begin = np.searchsorted(lane, np.arange(len(placed.lanes) + 1)).astype(np.int64)
-    tell(0.3)
-    nesting = nested(start, start + duration, begin, _between(tell, 0.3, 0.8))
-    slices = Slices(
-        start,
-        duration,
-        rows["name"].copy(),
-        rows["category"].copy(),
-        lane,
-        nesting.depth,
-        rows["correlation"].copy(),
-        rows["external"].copy(),
-        rows["offset"].copy(),
-        rows["length"].copy(),
-    )
-    tell(0.85)
+    nesting = nested(start, start + duration, begin, _between(tell, 0.3, 0.7))
+    columns: list[NDArray[Any]] = []
+    for field in ("name", "category", "correlation", "external", "offset", "length"):
+        columns.append(gathered.slices[field][order])
+        tell(0.7 + 0.02 * len(columns))
+    name, category, *others = columns
+    slices = Slices(start, duration, name, category, lane, nesting.depth, *others)
     flow_rows = gathered.flows
     flow_rows["lane"] = placed.place[flow_rows["lane"]]
-    arrows = paired(flow_rows, _nanoseconds(flow_rows["time_us"]) - origin, slices, begin, nesting.parent)
+    flows_ns = _nanoseconds(flow_rows["time_us"]) - origin
+    arrows = paired(flow_rows, flows_ns, slices, Nesting(begin, nesting.parent), _between(tell, 0.85, 1.0))
     most_deep = np.maximum.reduceat(nesting.depth, begin[:-1]) + 1
     return Trace(
         title=title,
