@@ -10,7 +10,7 @@ from msgspec import Struct
 from roofscope.profiling.results.chrome_trace import TraceError
 from roofscope.profiling.traces.columns import Indices, Whole
 from roofscope.profiling.traces.events import Event, decoded, event_list, lenient_event
-from roofscope.profiling.traces.repair import mended
+from roofscope.profiling.traces.repair import UNREADABLE, mended
 from roofscope.profiling.traces.source import Progress, Source, check_beginning
 
 CHUNK_BYTES = 1 << 20  # stays in a core's cache from reading to columns; progress is said at each
@@ -94,7 +94,7 @@ class EventReader:
     def _fill(self) -> bool:
         """More text; skips what stands between two events. False at the end of the source."""
         next_at = self._at + len(self._text)
-        self._progress(min(1.0, next_at / self._source.size))
+        self._progress(min(1.0, self._at / self._source.size))
         self._text += self._source.read(next_at, CHUNK_BYTES)
         self._take(_behind_comma(self._text, 0))
         return bool(self._text)
@@ -219,7 +219,7 @@ def _events_of(text: bytes, first: int, last: int) -> list[Event] | None:
     """The events of a part of the text; None where it is no list of events."""
     try:
         return event_list(b"".join((b"[", memoryview(text)[first:last], b"]")))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return None
 
 

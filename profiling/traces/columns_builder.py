@@ -237,9 +237,12 @@ def _memory_rows(events: list[Event]) -> Rows:
 def _microseconds(values: list[Any]) -> NDArray[np.float64]:
     """Not a number where a value is none; a missing one is not 0."""
     try:
-        return np.array(values, np.float64)
+        found = np.array(values, np.float64)
     except (TypeError, ValueError, OverflowError):
-        return np.array([number(value) for value in values], np.float64)
+        found = np.empty(0)
+    if found.shape == (len(values),):  # a list for a time would be a second dimension
+        return found
+    return np.array([number(value) for value in values], np.float64)
 
 
 def _plain_wholes(values: list[Any]) -> Whole | None:

@@ -6,7 +6,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct, field
 
-from roofscope.profiling.traces.repair import mended
+from roofscope.profiling.traces.repair import UNREADABLE, mended
 
 _LARGEST = 2**61
 
@@ -50,7 +50,7 @@ def lenient_event(json_text: bytes) -> Event | None:
     """An event whose fields may have any type: a number for a name, a list for its arguments."""
     try:
         return _one_event(json_text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         pass
     found = decoded(json_text)
     if not isinstance(found, dict):
@@ -75,7 +75,7 @@ def decoded(json_text: bytes) -> Any:
     """None where this is no valid JSON."""
     try:
         return msgspec.json.decode(json_text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return None
 
 

@@ -4,6 +4,7 @@ What a trace gets wrong is mended or left out, and counted; what is no trace at 
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,14 +13,16 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from roofscope.profiling.decoding import UnreadableError, decode
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.results.chrome_trace import TraceError, unpack
 from roofscope.profiling.traces.chunks import EventReader, find_layout
 from roofscope.profiling.traces.columns import NONE, Health, Lane, MemoryEvents, Slices, Trace, Whole
 from roofscope.profiling.traces.columns_builder import ColumnsBuilder, Gathered
-from roofscope.profiling.traces.events import decoded, event_json
+from roofscope.profiling.traces.events import event_json
 from roofscope.profiling.traces.flows import Nesting, paired
 from roofscope.profiling.traces.lanes import nested, order_of, ordered
+from roofscope.profiling.traces.repair import mended
 from roofscope.profiling.traces.source import Progress, Source, from_bytes, from_file
 from roofscope.profiling.traces.top_level import device_sheets
 
@@ -166,6 +169,14 @@ class _Arguments:
             text = self._source.read(offset, length)
         except (OSError, ValueError):
             return {}
-        found = decoded(event_json(text) or b"")
+        found = _within_64_bits(event_json(text) or b"")
         arguments = cast(dict[str, Any], found).get("args") if isinstance(found, dict) else None
         return cast(dict[str, Any], arguments) if isinstance(arguments, dict) else {}
+
+
+def _within_64_bits(json_text: bytes) -> object:
+    """None where it is no value; a longer integer, which no figure of a trace is, becomes null."""
+    for text in (json_text, (mended(json_text, 0) or (b"", 0))[0]):
+        with suppress(UnreadableError):
+            return decode(text, object)
+    return None

@@ -20,13 +20,18 @@ _BEHIND_VALUE = re.compile(
     re.DOTALL,
 )
 _BEHIND_ITEM = re.compile(rb'[\x00-\x20]*(?:\]|,[\x00-\x20]*(?:["{\[\-0-9\]]|true|false|null|NaN|Inf))')
+_NEXT_EVENT = re.compile(rb',[\x00-\x20]*\{[\x00-\x20]*"[a-z]{1,4}"[\x00-\x20]*:')
 _WRONG_ESCAPE = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _HALF_CHARACTER = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\)\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 )
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_INTEGERS = range(-(2**63), 2**63)
 _WORDS = (b"true", b"false", b"null")
+
+# What msgspec ends in. ValueError: bytes that are no UTF-8, and for Python a number without end.
+UNREADABLE = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
 
 
 class _BrokenError(Exception):
@@ -39,7 +44,7 @@ def mended(text: bytes, start: int) -> tuple[bytes, int] | None:
     try:
         json_text = scanner.value()
         msgspec.json.decode(json_text)
-    except (_BrokenError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except (_BrokenError, *UNREADABLE):
         return None
     return json_text, scanner.at
 
@@ -99,12 +104,14 @@ class _Scanner:
         behind = _BEHIND_KEY if is_key else _BEHIND_VALUE if self._open[-1:] == [b"}"] else _BEHIND_ITEM
         pieces: list[bytes] = []
         at = self.at + 1
-        for _ in range(_QUOTES):
+        for _ in range(1 if is_key else _QUOTES):  # no tool writes a quote into a key
             match = _TO_QUOTE.match(self._text, at, self._stop)
             if not match:
                 break
             pieces.append(self._text[at : match.end() - 1])
             at = match.end()
+            if len(pieces) > 1 and _NEXT_EVENT.search(self._text, self.at, at):
+                break  # the end of this event is missing, and the string runs into another one
             if behind.match(self._text, at, self._stop):
                 self._written.append(b'"' + rb"\"".join(map(_valid_text, pieces)) + b'"')
                 self.at = at
@@ -123,7 +130,9 @@ class _Scanner:
 def _is_valid(word: bytes) -> bool:
     if word in _WORDS:
         return True
-    return bool(_NUMBER.fullmatch(word)) and len(word) < 100 and math.isfinite(float(word))
+    if not _NUMBER.fullmatch(word) or len(word) > 40 or not math.isfinite(float(word)):
+        return False
+    return not word.lstrip(b"-").isdigit() or int(word) in _INTEGERS
 
 
 def _valid_text(piece: bytes) -> bytes:

@@ -8,6 +8,7 @@ import msgspec
 from roofscope.profiling.traces.chunks import Batch, EventReader, Layout, find_layout
 from roofscope.profiling.traces.columns import Trace
 from roofscope.profiling.traces.events import event_json
+from roofscope.profiling.traces.repair import UNREADABLE
 from roofscope.profiling.traces.source import Progress, Source, from_bytes
 from roofscope.profiling.traces.top_level import before_events, behind_events
 
@@ -72,7 +73,7 @@ def _count(region: bytes) -> int:
     try:
         region.decode()  # msgspec looks at no text that it passes over
         return len(_raw_list(b"".join((b"[", region, b"]"))))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return -1
 
 
@@ -80,6 +81,6 @@ def _is_object(text: bytes) -> bool:
     try:
         text.decode()
         found: Any = _raw_fields(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return False
     return bool(found)

@@ -8,7 +8,7 @@ from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.traces.chunks import Layout
 from roofscope.profiling.traces.columns import DeviceSheet
 from roofscope.profiling.traces.events import whole
-from roofscope.profiling.traces.repair import mended
+from roofscope.profiling.traces.repair import UNREADABLE, mended
 from roofscope.profiling.traces.source import Source
 
 _MOST_BYTES = 16 << 20  # before the events, and as much behind them; stacks of other tools may be more
@@ -33,7 +33,7 @@ def behind_events(source: Source, layout: Layout, ends_at: int) -> dict[str, Any
 def _fields(text: bytes) -> dict[str, Any]:
     try:
         found = msgspec.json.decode(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         new = mended(text, 0)
         found = msgspec.json.decode(new[0]) if new else None
     if not isinstance(found, dict):

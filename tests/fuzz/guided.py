@@ -16,7 +16,7 @@ from pathlib import Path
 import atheris  # type: ignore[import-not-found] - of the other environment
 
 with atheris.instrument_imports(include=["roofscope.profiling", "roofscope.app"]):
-    from roofscope.tests.fuzz import targets, window
+    from roofscope.tests.fuzz import targets, timelines, window
 
 
 def _feeders() -> dict[str, tuple[bytes, Callable[[bytes], str]]]:
@@ -25,6 +25,7 @@ def _feeders() -> dict[str, tuple[bytes, Callable[[bytes], str]]]:
     return {
         "lines": (targets.messages(), lambda data: every["lines"].feed((data, 4096))),
         "traces": (targets.trace(), lambda data: every["traces"].feed(targets.packed(data))),
+        "timelines": (timelines.recorded_traces()[0], every["timelines"].feed),
         "ceilings": (targets.kept_ceilings(), every["ceilings"].feed),
         "specs": (targets.spec(), every["specs"].feed),
         "settings": (window.good_settings(), every["settings"].feed),

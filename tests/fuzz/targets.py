@@ -56,6 +56,7 @@ from roofscope.tests.fuzz.exercise import (
 from roofscope.tests.fuzz.mutate import changed_bytes, changed_value
 from roofscope.tests.fuzz.sessions import hostile_session
 from roofscope.tests.fuzz.stories import changed_story, feed_story
+from roofscope.tests.fuzz.timelines import changed_timeline, feed_timeline
 from roofscope.tests.sessions import CEILINGS, DEVICE, ENVIRONMENT, SPECS, make_session
 
 DIFFERENT = "read differently"
@@ -353,6 +354,7 @@ def _same(session: Session) -> bool:
 TARGETS: dict[str, Target] = {
     "lines": Target(_lines, _feed_lines, 50_000),
     "traces": Target(_traces, _feed_trace, 50_000),
+    "timelines": Target(changed_timeline, feed_timeline, 20_000),
     "generated code": Target(_generated, _feed_generated, 50_000),
     "ceilings": Target(_ceilings, _feed_ceilings, 50_000),
     "specs": Target(_specs, _feed_spec, 50_000),

@@ -25,6 +25,7 @@ from roofscope.tests.fuzz.values import plain_values
 COUNTS = {
     "lines": 300,
     "traces": 300,
+    "timelines": 150,
     "ceilings": 300,
     "specs": 300,
     "stories": 100,
