@@ -28,6 +28,7 @@ class Batch(Struct, frozen=True, eq=False):
     events: list[Event]
     offset: Whole  # of each in the source
     length: Indices
+    is_plain: bool  # valid JSON as it stands, from the first event to the last
 
 
 class Piece(Struct, frozen=True):
@@ -93,11 +94,17 @@ class EventReader:
 
     def _fill(self) -> bool:
         """More text; skips what stands between two events. False at the end of the source."""
-        next_at = self._at + len(self._text)
-        self._progress(min(1.0, self._at / self._source.size))
-        self._text += self._source.read(next_at, CHUNK_BYTES)
-        self._take(_behind_comma(self._text, 0))
-        return bool(self._text)
+        while not self._is_last or self._text:
+            self._progress(min(1.0, self._at / self._source.size))
+            next_at = self._at + len(self._text)
+            new = self._source.read(next_at, CHUNK_BYTES)
+            if not new:
+                self._source.size = next_at  # also of a file that has been cut while it is read
+            self._text += new
+            self._take(_behind_comma(self._text, 0))
+            if self._text:
+                return True
+        return False
 
     def _take(self, count: int) -> None:
         if count:
@@ -119,7 +126,7 @@ class EventReader:
         if events is None:
             return None
         offset, length = self._places(self._text[:stop], len(events))
-        return Batch(events, offset + self._at, length)
+        return Batch(events, offset + self._at, length, True)
 
     def _places(self, text: bytes, count: int) -> tuple[Whole, Indices]:
         """Where each event begins and how long it is, all at once where they are joined alike."""
@@ -149,7 +156,7 @@ class EventReader:
             events = _events_of(text, at, end)
             if events is not None:
                 offset, length = self._places(text[at:end], len(events))
-                yield Batch(events, offset + self._at + at, length)
+                yield Batch(events, offset + self._at + at, length, True)
                 at = _behind_comma(text, end)
                 continue
             found: list[Piece] = []
@@ -179,6 +186,10 @@ class EventReader:
             if mark == b"]":
                 self.ends_at = at + 1
                 return at + 1
+            if mark != b"{" and (other := mended(text, at)):  # a value that is no event
+                self.dropped += 1
+                at = _behind_comma(text, other[1])
+                continue
             match = _HEAD.search(text, at)
             piece = self._piece(at, match.start() + 1 if match else len(text)) if mark == b"{" else None
             if piece:
@@ -233,4 +244,5 @@ def _batch(pieces: list[Piece]) -> Batch:
         [each.event for each in pieces],
         np.array([each.offset for each in pieces], np.int64),
         np.array([each.length for each in pieces], np.int32),
+        False,
     )

@@ -21,9 +21,13 @@ _BEHIND_VALUE = re.compile(
 )
 _BEHIND_ITEM = re.compile(rb'[\x00-\x20]*(?:\]|,[\x00-\x20]*(?:["{\[\-0-9\]]|true|false|null|NaN|Inf))')
 _NEXT_EVENT = re.compile(rb',[\x00-\x20]*\{[\x00-\x20]*"[a-z]{1,4}"[\x00-\x20]*:')
-_WRONG_ESCAPE = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
-_HALF_CHARACTER = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\)\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+# A backslash and what it escapes. One half of a character is wrong alone, and so is what no rule names.
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})"
+    r"|u[0-9a-fA-F]{4}"
+    r"|[\"\\/bfnrt]"
+    r"|(?P<wrong>))"
 )
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -137,6 +141,11 @@ def _is_valid(word: bytes) -> bool:
 
 def _valid_text(piece: bytes) -> bytes:
     text = piece.decode("utf-8", "replace")
-    text = _WRONG_ESCAPE.sub(r"\\\\", text)
-    text = _HALF_CHARACTER.sub(r"\\ufffd", text)
+    text = _ESCAPE.sub(_valid_escape, text)
     return _CONTROL.sub(lambda match: f"\\u{ord(match.group()):04x}", text).encode()
+
+
+def _valid_escape(match: re.Match[str]) -> str:
+    if match["half"]:
+        return r"\ufffd"
+    return match.group() if match["wrong"] is None else r"\\"

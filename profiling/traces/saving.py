@@ -60,7 +60,7 @@ def _texts(source: Source, batch: Batch) -> Iterator[bytes]:
     """The events of a batch at once where all of it is valid, else one by one."""
     first = int(batch.offset[0])
     region = source.read(first, int(batch.offset[-1] + batch.length[-1]) - first)
-    if _count(region) == len(batch.events):
+    if batch.is_plain and _count(region) == len(batch.events):
         yield region
         return
     for offset, length in zip(batch.offset.tolist(), batch.length.tolist(), strict=True):

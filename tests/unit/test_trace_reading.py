@@ -305,6 +305,8 @@ MENDED = {
     HAND % "k\n\x01": "k\n\x01",
     HAND % r"k\q": r"k\q",
     HAND % r"k\ud800": "k\ufffd",
+    HAND % r"k\\q\q": r"k\q\q",
+    HAND % r"k\ud83e\uddff\udc00": "k\U0001f9ff\ufffd",
     HAND.replace('"b"', "NaN") % "k": "k",
     HAND.replace('"b"', "-Infinity") % "k": "k",
     HAND.replace('"b"', "[1, 2,]") % "k": "k",
@@ -336,6 +338,23 @@ def test_one_event_is_dropped_and_the_others_stay(written: str) -> None:
     trace = read(broken(written))
     assert trace.health.dropped >= 1
     assert {f"op{at}" for at in range(100)} <= set(trace.names) | {"op50"}  # which may go with it
+
+
+@pytest.mark.parametrize("other", ["null", "3", '"x"', "[1]", "[[{}]]", '[{"ph": "X"}]'])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_what_is_no_event_costs_none(other: str, place: int) -> None:
+    events = [json.dumps(slice_("a", 1, 2)), json.dumps(slice_("b", 5, 2))]
+    events.insert(place, other)
+    trace = read('{"traceEvents": [' + ", ".join(events) + "]}")
+    assert names_of(trace) == ["a", "b"]
+    assert (trace.health.dropped, trace.health.is_cut) == (1, False)
+
+
+def test_blanks_between_events_may_be_longer_than_a_chunk() -> None:
+    first, second = (json.dumps(slice_(name, 1, 2)) for name in "ab")
+    trace = read('{"traceEvents": [' + first + "," + " " * 3_000_000 + second + "]}")
+    assert len(trace.slices) == 2
+    assert trace.health.is_sound
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
