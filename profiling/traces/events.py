@@ -34,8 +34,8 @@ class Event(Struct, gc=False):
     name: str = ""
     pid: Any = None
     tid: Any = None
-    ts: Any = None  # us
-    dur: Any = None  # us
+    ts: float | str | None = None  # us
+    dur: float | str | None = None  # us
     id: Any = None
     bp: Any = None
     args: Arguments | None = None
@@ -58,7 +58,8 @@ def lenient_event(json_text: bytes) -> Event | None:
     fields = cast(dict[str, Any], found)
     arguments = fields.get("args")
     texts: dict[str, Any] = {key: _text(fields.get(key)) for key in ("ph", "cat", "name")}
-    others: dict[str, Any] = {key: fields.get(key) for key in ("pid", "tid", "ts", "dur", "id", "bp")}
+    others: dict[str, Any] = {key: fields.get(key) for key in ("pid", "tid", "id", "bp")}
+    others |= {key: _time(fields.get(key)) for key in ("ts", "dur")}
     args = msgspec.convert(arguments, Arguments) if isinstance(arguments, dict) else None
     return Event(**texts, **others, args=args)
 
@@ -77,6 +78,11 @@ def decoded(json_text: bytes) -> Any:
         return msgspec.json.decode(json_text)
     except UNREADABLE:
         return None
+
+
+def _time(value: Any) -> float | str | None:
+    """Numpy would take true for 1 us."""
+    return value if isinstance(value, int | float | str) and not isinstance(value, bool) else None
 
 
 def _text(value: Any) -> str:
@@ -100,8 +106,6 @@ def whole(value: Any, otherwise: int = -1) -> int:
 
 def number(value: Any) -> float:
     """Microseconds, also as text; not a number where there is none."""
-    if isinstance(value, bool):
-        return math.nan
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
