@@ -41,6 +41,18 @@ def test_another_point_is_shown_from_its_beginning(application: Application, qtb
     assert bar.value() == 0
 
 
+def test_a_point_of_another_session_is_shown_from_its_beginning(
+    application: Application, qtbot: QtBot
+) -> None:
+    number = next(point.number for point in application.model.session.points if point.measured)
+    bar = details_of(application, qtbot, number).verticalScrollBar()
+    bar.setValue(bar.maximum())
+    application.commands.sessions.open(SESSIONS / "h200-tour.roofscope")
+    qtbot.waitUntil(lambda: application.model.session.path.stem == "h200-tour")
+    application.selection.select(number)
+    assert bar.value() == 0
+
+
 def test_tab_never_leads_behind_another_pane(application: Application, qtbot: QtBot) -> None:
     window = application.window
     window.resize(1280, 800)

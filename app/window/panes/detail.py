@@ -158,6 +158,7 @@ class DetailPane(QWidget):
         number = self._selection.number
         row = self._table.row_for(number) if number is not None else None
         if row is None:
+            self._shown = None
             self._stack.setCurrentWidget(self._empty)
             return
         self._stack.setCurrentWidget(self._scroll)
