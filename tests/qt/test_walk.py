@@ -8,6 +8,7 @@ from pytestqt.qtbot import QtBot
 from roofscope.app.window.application import Application
 from roofscope.app.window.panes.fold import Fold
 from roofscope.app.window.selection import Selection
+from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.shell.projection_dialog import ProjectionDialog
 from roofscope.app.window.widgets.choice_box import ChoiceBox
 from roofscope.profiling.paths import ASSETS
@@ -97,7 +98,7 @@ def test_tab_goes_through_the_details_from_top_to_bottom(application: Applicatio
     ("typed", "chosen"), [("RTX 4090", "RTX 4090"), ("4090", "RTX 4090"), ("b200", "B200")]
 )
 def test_a_gpu_is_chosen_by_typing_its_name(qtbot: QtBot, typed: str, chosen: str) -> None:
-    dialog = ProjectionDialog(load(SESSIONS / "h200-gelu.roofscope"), Selection())
+    dialog = ProjectionDialog(SessionModel(load(SESSIONS / "h200-gelu.roofscope")), Selection())
     qtbot.addWidget(dialog)
     dialog.show()
     line = dialog.choice.lineEdit()
@@ -106,6 +107,7 @@ def test_a_gpu_is_chosen_by_typing_its_name(qtbot: QtBot, typed: str, chosen: st
     qtbot.keyClicks(line, typed)
     qtbot.keyClick(line, Qt.Key.Key_Return)
     assert dialog.choice.currentText() == chosen
+    assert dialog.isVisible()  # Enter is no Close
     line.selectAll()
     qtbot.keyClicks(line, "no such GPU")
     dialog.view.setFocus()
