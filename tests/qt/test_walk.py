@@ -54,6 +54,20 @@ def test_a_point_of_another_session_is_shown_from_its_beginning(
     assert bar.value() == 0
 
 
+def test_a_filter_that_another_session_empties_shows_no_button_to_empty_it(
+    application: Application, qtbot: QtBot
+) -> None:
+    field = application.panes.results.findChild(QLineEdit)
+    assert field is not None
+    before = field.grab().toImage()
+    field.setText("softmax")
+    qtbot.wait(400)  # its clear button fades in
+    application.commands.sessions.open(SESSIONS / "h200-gelu.roofscope")
+    qtbot.waitUntil(lambda: application.model.session.path.stem == "h200-gelu")
+    assert not field.text()
+    qtbot.waitUntil(lambda: field.grab().toImage() == before)
+
+
 def test_tab_never_leads_behind_another_pane(application: Application, qtbot: QtBot) -> None:
     window = application.window
     window.resize(1280, 800)

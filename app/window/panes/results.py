@@ -1,7 +1,7 @@
 """The results: one row a point, linked with the chart; filter, baseline, copy."""
 
 from msgspec.structs import replace
-from PySide6.QtCore import QEvent, QItemSelection, QMimeData, QModelIndex, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QItemSelection, QMimeData, QModelIndex, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
@@ -64,6 +64,7 @@ class ResultsPane(QWidget):
         self._selection = selection
         self.rows = GroupedTable(table, self)
         self._delegate = ResultsDelegate(theme, self)
+        self._is_told = False  # by the shared filter what stands in the field
         self._filter = QLineEdit()
         self._filter.setPlaceholderText("Filter rows")
         self._filter.setAccessibleName("Filter the results")
@@ -208,6 +209,8 @@ class ResultsPane(QWidget):
         return self._points.texts(chosen, self._chooser.copied) if chosen else []
 
     def _filter_changed(self, text: str) -> None:
+        if self._is_told:
+            return
         if self._shown:
             self._shown.show(replace(self._shown.filter, text=text))
         else:
@@ -227,8 +230,9 @@ class ResultsPane(QWidget):
     def _show_filter(self, view: ViewFilter) -> None:
         """Other rows are shown: the selected one if it is among them, else the first."""
         if self._filter.text() != view.text:
-            with QSignalBlocker(self._filter):
-                self._filter.setText(view.text)
+            self._is_told = True  # and no step; signals that were blocked would leave the clear button there
+            self._filter.setText(view.text)
+            self._is_told = False
         self._points.set_view_filter(view)
         self.view.scrollToTop()
         self._scroll_to_selected()
