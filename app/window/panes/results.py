@@ -124,6 +124,9 @@ class ResultsPane(QWidget):
     def set_running(self, running: bool) -> None:
         self._empty.setText(_RUNNING_TEXT if running else _EMPTY_TEXT)
 
+    def is_filter(self, widget: QWidget) -> bool:
+        return widget is self._filter
+
     def focus_filter(self) -> None:
         self._filter.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._filter.selectAll()
