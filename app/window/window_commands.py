@@ -199,8 +199,13 @@ class WindowCommands(QObject):
         return choose
 
     def _forget_selection(self) -> None:
-        """A number means another point in another file."""
+        """A number means another point in another file. The keyboard goes from its details to the rows."""
+        panes = self._parts.panes
+        focused = self._parts.window.focusWidget()
+        was_in_details = focused and (focused is panes.details or panes.details.isAncestorOf(focused))
         self._parts.selection.select(None)
+        if was_in_details:
+            panes.results.view.setFocus()
 
     def _find(self) -> None:
         """The results' filter, which the chart shares; from the library or that filter the library."""

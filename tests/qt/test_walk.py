@@ -1,8 +1,12 @@
 """What a newcomer's clicks and keys met on the way through docs/first-session.md."""
 
+import shutil
+
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QScrollArea, QWidget
+from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.window.application import Application
@@ -11,11 +15,12 @@ from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.shell.projection_dialog import ProjectionDialog
 from roofscope.app.window.widgets.choice_box import ChoiceBox
-from roofscope.profiling.paths import ASSETS
+from roofscope.profiling.paths import ASSETS, UserPaths
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.qt.conftest import OpenWindow
 
 SESSIONS = ASSETS / "sessions"
+BOUND_THERE = 6  # a column of the projection
 
 
 @pytest.fixture
@@ -142,3 +147,125 @@ def test_a_box_has_room_for_its_longest_entry_and_else_an_ellipsis(
         box.setFixedWidth(box.sizeHint().width() // 2)
         narrow = box.grab().toImage()
         assert narrow.width() < whole.width()
+
+
+def key(which: Qt.Key) -> None:
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    QTest.keyClick(focused, which)
+
+
+def keys(application: Application, which: str) -> None:
+    QTest.keySequence(application.window, QKeySequence(which))
+
+
+def tab_to(name: str) -> None:
+    for _ in range(60):
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        if focused.accessibleName() == name:
+            return
+        key(Qt.Key.Key_Tab)
+    raise AssertionError(f"Tab does not come to {name}")
+
+
+def go_to_row(application: Application, words: str, implementation: str, sizes: str) -> list[str]:
+    """Filter, and go down to the row; the sentences of its details."""
+    keys(application, "Ctrl+F")
+    QTest.keyClicks(QApplication.focusWidget(), words)
+    key(Qt.Key.Key_Down)
+    view = application.panes.results.view
+    assert QApplication.focusWidget() is view
+    QTest.keyClick(view, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
+    for _ in range(view.model().rowCount()):
+        shown = [one.text() for one in application.panes.details.findChildren(QLabel)]
+        if implementation in shown and any(text.startswith(sizes) for text in shown):
+            return list(application.panes.details.why.texts)
+        key(Qt.Key.Key_Down)
+    raise AssertionError(f"No row is {implementation} at {sizes}")
+
+
+def test_the_first_session_by_the_keyboard_alone(
+    open_window: OpenWindow, paths: UserPaths, qtbot: QtBot
+) -> None:
+    """Every question of the document, from the start to its answer; the test gives no widget the focus."""
+    paths.example.parent.mkdir(parents=True)
+    for name in ("h200", "h200-gelu"):
+        shutil.copy(SESSIONS / f"{name}.roofscope", paths.example.with_name(f"{name}.roofscope"))
+    application = open_window()
+    window, panes = application.window, application.panes
+    window.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is panes.chart)
+    size = "bf16, rows=32768, cols=4096"
+    limit, cost, *_ = go_to_row(application, "softmax", "softmax / eager PyTorch", size)
+    assert limit.startswith("Probably how it reads memory")
+    assert "292.4 µs of its 416.0 µs" in cost
+    assert "2.7 µs" in go_to_row(application, "softmax", "softmax / Triton online", size)[1]
+    for _ in range(6):
+        keys(application, "Ctrl+Tab")
+        if panes.details.isAncestorOf(QApplication.focusWidget() or window):
+            break
+    qtbot.waitUntil(lambda: all(fold.isVisible() for fold in panes.details.findChildren(Fold)))
+    tab_to("Work and roof: show or fold")
+    key(Qt.Key.Key_Space)
+    assert any(one.text().startswith("268 MB") for one in panes.details.findChildren(QLabel))
+
+    keys(application, "Ctrl+Shift+P")
+    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit))
+    QTest.keyClicks(QApplication.focusWidget(), "open example h200-gelu")
+    key(Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: application.model.session.path.stem == "h200-gelu")
+    window.activateWindow()  # as a desktop does where a dialog closes
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is panes.results.view)
+    evidence = go_to_row(application, "textbook", "gelu / CUDA textbook", "fp32")[2]
+    assert "line 14" in evidence
+
+    keys(application, "Ctrl+J")
+    [dialog] = window.findChildren(ProjectionDialog)
+    qtbot.waitUntil(lambda: dialog.isAncestorOf(QApplication.focusWidget() or window))
+    qtbot.wait(50)  # the name is chosen whole
+    QTest.keyClicks(QApplication.focusWidget(), "RTX 4090")
+    key(Qt.Key.Key_Return)
+    assert dialog.choice.currentText() == "RTX 4090"
+    assert dialog.table.index(0, BOUND_THERE).data() == "≥ 533 µs"
+    key(Qt.Key.Key_Escape)
+    window.activateWindow()
+
+    keys(application, "Alt+F")
+    key_in_menu(qtbot, Qt.Key.Key_X)
+    qtbot.waitUntil(lambda: application.model.session.path.stem == "h200")
+    go_to_row(application, "softmax", "softmax / torch.compile", "bf16, rows=8192, cols=16384")
+    keys(application, "Ctrl+Shift+P")
+    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit))
+    QTest.keyClicks(QApplication.focusWidget(), "go to pane compile")
+    key(Qt.Key.Key_Return)
+    window.activateWindow()
+    qtbot.waitUntil(lambda: bool(panes.compile_lab.visibleRegion()))
+    qtbot.waitUntil(lambda: panes.compile_lab.isAncestorOf(QApplication.focusWidget() or window))
+    assert any("0.861" in one.text() for one in panes.compile_lab.findChildren(QLabel))
+    limit, *_ = go_to_row(application, "matmul bf16", "matmul / CUDA wgmma", "bf16, m=8192, n=8192, k=8192")
+    assert limit.startswith("Power limits it")
+
+
+def key_in_menu(qtbot: QtBot, which: Qt.Key) -> None:
+    qtbot.waitUntil(lambda: QApplication.activePopupWidget() is not None)
+    QTest.keyClick(QApplication.activePopupWidget(), which)
+
+
+def test_the_keyboard_stays_with_a_group_of_facts_that_is_drawn_again(
+    application: Application, qtbot: QtBot
+) -> None:
+    number = next(point.number for point in application.model.session.points if point.measured)
+    area = details_of(application, qtbot, number)
+    fold = area.findChildren(Fold)[2].button
+    fold.setFocus()
+    application.panes.details.set_open(())
+    name = fold.accessibleName()
+    del fold
+
+    def has_keys() -> bool:
+        focused = QApplication.focusWidget()
+        return focused is not None and focused.accessibleName() == name
+
+    assert not has_keys()
+    qtbot.waitUntil(has_keys)

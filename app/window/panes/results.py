@@ -1,8 +1,8 @@
 """The results: one row a point, linked with the chart; filter, baseline, copy."""
 
 from msgspec.structs import replace
-from PySide6.QtCore import QEvent, QItemSelection, QMimeData, QModelIndex, Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtCore import QEvent, QItemSelection, QMimeData, QModelIndex, QObject, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
 from roofscope.app.presentation.roofline.caption import device_text
@@ -32,6 +32,7 @@ from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point, Session, version
 
+_TO_THE_ROWS = (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _MOST_WITH_WORD = 22  # pixels of a line
 _MOST_FITTED = 75  # rows that are made for the widths of columns, a fiftieth of a second
 _EMPTY_TEXT = "No results yet.\nTick kernels in the library and press Run (F5) to measure them."
@@ -72,6 +73,7 @@ class ResultsPane(QWidget):
         self._filter.setMinimumWidth(self._filter.fontMetrics().horizontalAdvance(" Filter rows ") + 44)
         self._filter.setMaximumWidth(max(260, self._filter.minimumWidth()))
         self._filter.textChanged.connect(self._filter_changed)
+        self._filter.installEventFilter(self)
         self._over = label("Speed-up over", "muted")
         self._baseline = choice_box("Baseline of the speed-up", "Whom the column Speed-up compares with")
         for provider in _BASELINES:
@@ -108,6 +110,20 @@ class ResultsPane(QWidget):
         super().changeEvent(event)
         if event.type() is QEvent.Type.FontChange:
             self._suit_text()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Down or Enter goes on from the filter to the rows that it left."""
+        is_press = isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress
+        if is_press and Qt.Key(event.key()) in _TO_THE_ROWS and self.rows.rowCount():
+            self._enter_rows()
+            return True
+        return super().eventFilter(watched, event)
+
+    def _enter_rows(self) -> None:
+        """To the selected row if it is shown, else to the first."""
+        if not self.view.selectionModel().selectedRows():
+            self.view.setCurrentIndex(self.rows.index(0, self._first_column))
+        self.view.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _suit_text(self) -> None:
         """Large letters need the room of a word that the choice's tool tip has, too."""

@@ -1,7 +1,7 @@
 """View > Project onto: the session's points bound by another GPU's data sheet."""
 
-from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import QModelIndex, Qt, QTimer
+from PySide6.QtGui import QFocusEvent, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
@@ -99,11 +99,19 @@ class ProjectionDialog(QDialog):
         self._selection.select(self.table.point_number(index.row()))
 
 
+class _Name(QLineEdit):
+    """Chosen whole when it gets the keyboard or a click: what is typed takes its place."""
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        QTimer.singleShot(0, self, self.selectAll)
+
+
 def _let_type(choice: QComboBox) -> None:
     """A name or a part of it; a space would open the list, and what follows be searched for by itself."""
     choice.setEditable(True)
     choice.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-    line = QLineEdit()
+    line = _Name()
     choice.setLineEdit(line)
 
     def settle() -> None:
