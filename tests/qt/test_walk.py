@@ -188,7 +188,7 @@ def go_to_row(application: Application, words: str, implementation: str, sizes: 
 def test_the_first_session_by_the_keyboard_alone(
     open_window: OpenWindow, paths: UserPaths, qtbot: QtBot
 ) -> None:
-    """Every question of the document, from the start to its answer; the test gives no widget the focus."""
+    """The questions of the document up to the projection; the test gives no widget the focus."""
     paths.example.parent.mkdir(parents=True)
     for name in ("h200", "h200-gelu"):
         shutil.copy(SESSIONS / f"{name}.roofscope", paths.example.with_name(f"{name}.roofscope"))
@@ -201,6 +201,7 @@ def test_the_first_session_by_the_keyboard_alone(
     assert limit.startswith("Probably how it reads memory")
     assert "292.4 µs of its 416.0 µs" in cost
     assert "2.7 µs" in go_to_row(application, "softmax", "softmax / Triton online", size)[1]
+    qtbot.waitUntil(window.isActiveWindow)
     for _ in range(6):
         keys(application, "Ctrl+Tab")
         if panes.details.isAncestorOf(QApplication.focusWidget() or window):
@@ -210,10 +211,7 @@ def test_the_first_session_by_the_keyboard_alone(
     key(Qt.Key.Key_Space)
     assert any(one.text().startswith("268 MB") for one in panes.details.findChildren(QLabel))
 
-    keys(application, "Ctrl+Shift+P")
-    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit))
-    QTest.keyClicks(QApplication.focusWidget(), "open example h200-gelu")
-    key(Qt.Key.Key_Return)
+    from_palette(application, qtbot, "open example h200-gelu")
     qtbot.waitUntil(lambda: application.model.session.path.stem == "h200-gelu")
     window.activateWindow()  # as a desktop does where a dialog closes
     qtbot.waitUntil(lambda: QApplication.focusWidget() is panes.results.view)
@@ -228,17 +226,19 @@ def test_the_first_session_by_the_keyboard_alone(
     key(Qt.Key.Key_Return)
     assert dialog.choice.currentText() == "RTX 4090"
     assert dialog.table.index(0, BOUND_THERE).data() == "≥ 533 µs"
-    key(Qt.Key.Key_Escape)
-    window.activateWindow()
 
-    keys(application, "Alt+F")
-    key_in_menu(qtbot, Qt.Key.Key_X)
-    qtbot.waitUntil(lambda: application.model.session.path.stem == "h200")
+
+def test_a_mode_that_does_not_pay_and_a_bound_by_power_by_the_keyboard_alone(
+    open_window: OpenWindow, paths: UserPaths, qtbot: QtBot
+) -> None:
+    paths.example.parent.mkdir(parents=True)
+    shutil.copy(SESSIONS / "h200.roofscope", paths.example)
+    application = open_window()
+    window, panes = application.window, application.panes
+    window.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is panes.chart)
     go_to_row(application, "softmax", "softmax / torch.compile", "bf16, rows=8192, cols=16384")
-    keys(application, "Ctrl+Shift+P")
-    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit))
-    QTest.keyClicks(QApplication.focusWidget(), "go to pane compile")
-    key(Qt.Key.Key_Return)
+    from_palette(application, qtbot, "go to pane compile")
     window.activateWindow()
     qtbot.waitUntil(lambda: bool(panes.compile_lab.visibleRegion()))
     qtbot.waitUntil(lambda: panes.compile_lab.isAncestorOf(QApplication.focusWidget() or window))
@@ -247,9 +247,12 @@ def test_the_first_session_by_the_keyboard_alone(
     assert limit.startswith("Power limits it")
 
 
-def key_in_menu(qtbot: QtBot, which: Qt.Key) -> None:
-    qtbot.waitUntil(lambda: QApplication.activePopupWidget() is not None)
-    QTest.keyClick(QApplication.activePopupWidget(), which)
+def from_palette(application: Application, qtbot: QtBot, words: str) -> None:
+    qtbot.waitUntil(application.window.isActiveWindow)
+    keys(application, "Ctrl+Shift+P")
+    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit))
+    QTest.keyClicks(QApplication.focusWidget(), words)
+    key(Qt.Key.Key_Return)
 
 
 def test_the_keyboard_stays_with_a_group_of_facts_that_is_drawn_again(

@@ -158,7 +158,7 @@ class DetailPane(QWidget):
         number = self._selection.number
         row = self._table.row_for(number) if number is not None else None
         holder = self.window().focusWidget()
-        has_keys = holder is not None and self.isAncestorOf(holder)
+        has_keys = bool(holder) and self.isAncestorOf(holder)
         if row is None:
             self._shown = None
             if has_keys:
