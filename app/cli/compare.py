@@ -19,7 +19,7 @@ from roofscope.app.cli.documents import (
     print_document,
 )
 from roofscope.app.cli.errors import DONE, INCONCLUSIVE, SOME_FAILED, complain, refuse
-from roofscope.app.cli.options import POINT_HELP, AsJson, DtypeName, PointSizes, ReadSession
+from roofscope.app.cli.options import POINT_HELP, AsJson, DtypeName, PointSizes, SessionFile, shipped_too
 from roofscope.app.cli.points import point_named
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.sessions import load_or_refuse
@@ -40,10 +40,14 @@ _STYLES = {"good": "green", "bad": "red", "": ""}
 
 
 def command(
-    file: ReadSession,
+    file: SessionFile,
     other: Annotated[
         Path | None,
-        typer.Argument(metavar="[OTHER]", help="The session that is compared with it. Without it, the pins."),
+        typer.Argument(
+            metavar="[OTHER]",
+            help="The session that is compared with it. Without it, the pins.",
+            callback=shipped_too,
+        ),
     ] = None,
     history: Annotated[
         str | None,

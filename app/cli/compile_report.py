@@ -9,7 +9,7 @@ from rich.text import Text
 from roofscope.app.cli.documents import CompileDocument, print_document
 from roofscope.app.cli.errors import refuse, unknown
 from roofscope.app.cli.fitted_table import Column, Group, fitted, left_out_text, wrapped
-from roofscope.app.cli.options import AsJson, ReadSession
+from roofscope.app.cli.options import AsJson, SessionFile
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.presentation.compile_lab import COLUMNS, Laboratory, laboratories, summary_text
@@ -18,7 +18,7 @@ _RANKS = (0, 0, 1, 2, 6, 4, 5, 3, 9, 7, 8)
 
 
 def command(
-    file: ReadSession,
+    file: SessionFile,
     kernel: Annotated[
         str | None, typer.Argument(metavar="[KERNEL]", help="Of one kernel; of all if none.")
     ] = None,

@@ -14,7 +14,7 @@ from roofscope.app.cli.options import SessionFile
 from roofscope.app.cli.output import say
 from roofscope.app.cli.pivot import PivotValue, export_pivot
 from roofscope.app.cli.sessions import load_or_refuse
-from roofscope.app.cli.targets import STDOUT, check_target, put
+from roofscope.app.cli.targets import STDOUT, beside, check_target, put
 from roofscope.app.presentation.export import TRACE_SUFFIXES
 from roofscope.app.presentation.files import file_word
 from roofscope.app.presentation.roofline.scene import ChartOptions, ChartY
@@ -103,7 +103,7 @@ def command(
 def export_session(source: Path, formats: list[str], out: Path | None, y: ChartY = ChartY.RATE) -> list[Path]:
     """Write each format beside the session, or to ``out`` (one format). Returns what was written."""
     session = load_or_refuse(source)
-    targets = {suffix: out or source.with_suffix(f".{suffix}") for suffix in formats}
+    targets = {suffix: out or beside(source).with_suffix(f".{suffix}") for suffix in formats}
     for suffix, target in targets.items():
         check_target(target, source, (f".{suffix}",))
     for suffix, target in targets.items():
@@ -114,7 +114,7 @@ def export_session(source: Path, formats: list[str], out: Path | None, y: ChartY
 def export_trace(source: Path, name: str, out: Path | None) -> Path:
     """Write a trace that the session holds. Returns what was written."""
     info = _find_trace(load_or_refuse(source), name)
-    target = out or source.with_name(f"{source.stem}-{file_word(info.implementation.key)}.json.gz")
+    target = out or beside(source).with_name(f"{source.stem}-{file_word(info.implementation.key)}.json.gz")
     check_target(target, source, TRACE_SUFFIXES)
     try:
         write_trace(load_trace(source, info.number), target)

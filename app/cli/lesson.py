@@ -11,7 +11,7 @@ from rich.text import Text
 from roofscope.app.cli.choice import choose_folders, scan_kernels
 from roofscope.app.cli.errors import DONE, SOME_FAILED, complain, refuse, unknown
 from roofscope.app.cli.fitted_table import Column, Group, fitted, left_out_text, wrapped
-from roofscope.app.cli.options import KernelFolders, TrustFolders
+from roofscope.app.cli.options import KernelFolders, TrustFolders, shipped_too
 from roofscope.app.cli.output import say
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.sessions import load_or_refuse
@@ -36,13 +36,18 @@ def command(
     session: Annotated[
         Path | None,
         typer.Option(
-            metavar="SESSION", help="Whose figures; if none, those of the shipped session that has the most."
+            metavar="SESSION",
+            help="Whose figures; if none, those of the shipped session that has the most.",
+            callback=shipped_too,
         ),
     ] = None,
     check_: Annotated[
         Path | None,
         typer.Option(
-            "--check", metavar="SESSION", help="Say whether a version of yours there does the exercise."
+            "--check",
+            metavar="SESSION",
+            help="Say whether a version of yours there does the exercise.",
+            callback=shipped_too,
         ),
     ] = None,
     begin_: Annotated[

@@ -7,13 +7,13 @@ from pathlib import Path
 import typer
 
 from roofscope.app.cli.errors import refuse
-from roofscope.app.cli.options import ReadSession
+from roofscope.app.cli.options import SessionFile
 from roofscope.profiling.devices.host import package_version, screen
 from roofscope.profiling.doctor import CheckState, check_window
 from roofscope.profiling.results.session_reader import SessionError, load
 
 
-def command(file: ReadSession) -> None:
+def command(file: SessionFile) -> None:
     """Open a session in the window."""
     try:
         load(file)

@@ -11,8 +11,10 @@ from roofscope.profiling.paths import ASSETS, SUFFIX
 from roofscope.profiling.planning.spec import Dtype
 
 
-def shipped_too(named: Path) -> Path:
+def shipped_too(named: Path | None) -> Path | None:
     """The file, or where there is none of a bare name, the session of that name that is shipped."""
+    if named is None:
+        return None
     shipped = ASSETS / "sessions" / f"{named.name.removesuffix(SUFFIX)}{SUFFIX}"
     with suppress(OSError):  # a name that is too long for a file
         if named == Path(named.name) and not named.exists() and shipped.is_file():
@@ -20,9 +22,8 @@ def shipped_too(named: Path) -> Path:
     return named
 
 
-SessionFile = Annotated[Path, typer.Argument(metavar="SESSION", help="A .roofscope file.")]
-# For what reads it only: nothing is written beside a session that came with the program.
-ReadSession = Annotated[
+# Whatever command it is: those that would write into a session refuse one that came with the program.
+SessionFile = Annotated[
     Path,
     typer.Argument(
         metavar="SESSION",

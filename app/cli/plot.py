@@ -14,7 +14,7 @@ from roofscope.app.cli.output import say
 from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.cli.sweeps import SUFFIXES, lines_of, picture
 from roofscope.app.cli.swept import swept_implementations
-from roofscope.app.cli.targets import STDOUT, check_target, put
+from roofscope.app.cli.targets import STDOUT, beside, check_target, put
 from roofscope.app.presentation.export import ExportError
 from roofscope.app.presentation.files import file_word
 from roofscope.app.presentation.grid.scene import GridOptions, build_grid
@@ -109,7 +109,7 @@ def command(
                 "--kernel, --dtype, --x, --size, --baseline, --log and --linear choose a sweep; add --sweep."
             )
         height = one_of(ChartY, "height of a roofline")(y) if y else ChartY.RATE
-        check_target(target := out or file.with_suffix(".svg"), file, SUFFIXES)
+        check_target(target := out or beside(file).with_suffix(".svg"), file, SUFFIXES)
         _draw(_roofline(session, height, dark), (1280, 800), target)
         return
     quantity = one_of(Quantity, "quantity")(y) if y else Quantity.BANDWIDTH
@@ -122,7 +122,7 @@ def command(
     target = None
     if out or (sweep and not as_json):
         name = "-".join((file.stem, file_word(scene.kernel), scene.dtype.label if scene.dtype else ""))
-        check_target(target := out or file.with_name(f"{name}.svg"), file, SUFFIXES)
+        check_target(target := out or beside(file).with_name(f"{name}.svg"), file, SUFFIXES)
     _print_sweep(session, scene, target, as_table=table, as_json=as_json)
     if target:
         _draw(sweep_svg(session, options, dark=dark), SIZE_OF_PICTURE, target, is_said=not as_json)
@@ -134,7 +134,7 @@ def _plot_grid(
     scene = build_grid(session, options)
     target = out
     if out is None and not as_table:
-        target = file.with_name(f"{file.stem}-{file_word(file_stem(scene))}.svg")
+        target = beside(file).with_name(f"{file.stem}-{file_word(file_stem(scene))}.svg")
     if target:
         check_target(target, file, SUFFIXES)
         if as_table and target == STDOUT:

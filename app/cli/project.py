@@ -10,7 +10,7 @@ from rich.text import Text
 from roofscope.app.cli.documents import ProjectDocument, print_document
 from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.fitted_table import Column, Group, fitted, left_out_text, wrapped
-from roofscope.app.cli.options import AsJson, ReadSession
+from roofscope.app.cli.options import AsJson, SessionFile
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.sessions import load_or_refuse
 from roofscope.app.presentation.projection import COLUMNS, Projection, project
@@ -20,7 +20,7 @@ _RANKS = (0, 3, 2, 0, 1, 4)
 
 
 def command(
-    file: ReadSession,
+    file: SessionFile,
     onto: Annotated[str, typer.Option(metavar="GPU", help='Such as "RTX 4090", H100 or A100 80GB.')],
     as_json: AsJson = False,
 ) -> None:

@@ -10,7 +10,7 @@ from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.options import AsJson, SessionFile
 from roofscope.app.cli.output import say
 from roofscope.app.cli.sessions import load_or_refuse
-from roofscope.app.cli.targets import STDOUT, check_target, put
+from roofscope.app.cli.targets import STDOUT, beside, check_target, put
 from roofscope.app.presentation.report.file import SUFFIXES
 
 
@@ -28,7 +28,7 @@ def command(
     if as_json and out == STDOUT:
         refuse("--json and --out - both write to stdout; name a file with --out.")
     session = load_or_refuse(file)
-    target = out or file.with_suffix(".html")
+    target = out or beside(file).with_suffix(".html")
     check_target(target, file, SUFFIXES)
     put(report_html(session).encode(), target)
     if as_json:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from roofscope.app.cli.documents import print_document, run_document
-from roofscope.app.cli.options import AsJson, ReadSession
+from roofscope.app.cli.options import AsJson, SessionFile
 from roofscope.app.cli.outcome_lines import shortfall
 from roofscope.app.cli.output import say
 from roofscope.app.cli.progress import make_console
@@ -16,7 +16,7 @@ from roofscope.app.presentation.why_record import why_records
 
 
 def command(
-    file: ReadSession,
+    file: SessionFile,
     as_json: AsJson = False,
     why: Annotated[
         bool, typer.Option("--why", help="Then four sentences a point: limit, cost, evidence, next step.")

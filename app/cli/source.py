@@ -15,7 +15,7 @@ from roofscope.app.cli.documents import (
     print_document,
 )
 from roofscope.app.cli.errors import SOME_FAILED, complain, refuse
-from roofscope.app.cli.options import AsJson, DtypeName, PointSizes, PointWords, ReadSession
+from roofscope.app.cli.options import AsJson, DtypeName, PointSizes, PointWords, SessionFile
 from roofscope.app.cli.points import point_named
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.sessions import load_or_refuse
@@ -47,7 +47,7 @@ _KINDS = tuple(CodeKind)
 
 
 def command(
-    file: ReadSession,
+    file: SessionFile,
     point: PointWords,
     dtype: DtypeName = None,
     size: PointSizes = None,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from roofscope.app.cli.errors import refuse
 from roofscope.app.presentation.files import is_special, why_misnamed, why_unwritable, write_file
-from roofscope.profiling.paths import SUFFIX
+from roofscope.profiling.paths import SUFFIX, is_shipped
 
 STDOUT = Path("-")  # the usual name for it in --out
 
@@ -24,6 +24,11 @@ def put(content: bytes, target: Path) -> None:
         raise
     except OSError as error:
         refuse(why_unwritable(target, error))
+
+
+def beside(session: Path) -> Path:
+    """By whose folder and name a file is called where none is named; not in the program's own folder."""
+    return Path(session.name) if is_shipped(session) else session
 
 
 def check_target(target: Path, source: Path | None, suffixes: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from roofscope.app.cli.choice import sizes_of
 from roofscope.app.cli.documents import TuningDocument, print_document
 from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.fitted_table import wrapped
-from roofscope.app.cli.options import POINT_HELP, AsJson, DtypeName, PointSizes, ReadSession
+from roofscope.app.cli.options import POINT_HELP, AsJson, DtypeName, PointSizes, SessionFile
 from roofscope.app.cli.outcome_lines import on_device_text, workload_text
 from roofscope.app.cli.points import point_named
 from roofscope.app.cli.progress import make_console
@@ -24,7 +24,7 @@ _GAP = 2
 
 
 def command(
-    file: ReadSession,
+    file: SessionFile,
     point: Annotated[
         str | None, typer.Argument(metavar="[POINT]", help=f"{POINT_HELP} All that were tuned if none.")
     ] = None,

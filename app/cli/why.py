@@ -9,7 +9,7 @@ from rich.text import Text
 from roofscope.app.cli.choice import sizes_of
 from roofscope.app.cli.documents import WhyDocument, print_document
 from roofscope.app.cli.errors import refuse
-from roofscope.app.cli.options import POINT_HELP, AsJson, DtypeName, PointSizes, ReadSession
+from roofscope.app.cli.options import POINT_HELP, AsJson, DtypeName, PointSizes, SessionFile
 from roofscope.app.cli.outcome_lines import on_device_text, workload_text
 from roofscope.app.cli.output import say
 from roofscope.app.cli.points import point_named
@@ -26,7 +26,7 @@ _INDENT = 2
 
 
 def command(
-    file: ReadSession,
+    file: SessionFile,
     point: Annotated[
         str | None,
         typer.Argument(

@@ -212,7 +212,7 @@ COMMANDS = (
         CommandId.FIND,
         Menu.EDIT,
         "&Find...",
-        "Search in the library or the results",
+        "Filter results and chart; in the library, or pressed once more, search the library",
         "Ctrl+F",
         "search",
         starts_group=True,

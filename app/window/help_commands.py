@@ -89,9 +89,10 @@ class HelpCommands(QObject):
 
     def _project(self) -> None:
         parts = self._parts
-        dialog = ProjectionDialog(parts.model.session, parts.selection, parts.window)
-        parts.model.replaced.connect(dialog.close)  # its points are gone
+        there = (one for one in parts.window.findChildren(ProjectionDialog) if one.isVisible())
+        dialog = next(there, None) or ProjectionDialog(parts.model, parts.selection, parts.window)
         dialog.show()
+        dialog.activateWindow()
 
     def _show_doctor(self) -> None:
         parts = self._parts

@@ -34,6 +34,7 @@ def entries(parts: PaletteParts, why_not: Callable[[CommandId], str]) -> Sequenc
     commands = sorted(COMMANDS, key=lambda command: order.get(command.id, len(order)))
     return (
         *(_of_command(parts, command, why_not(command.id)) for command in commands if _is_offered(command)),
+        *_of_examples(parts),
         *_of_panes(parts),
         *_of_kernels(parts),
         *(_of_point(parts, point) for point in parts.model.session.points),
@@ -64,6 +65,11 @@ def _of_command(parts: PaletteParts, command: Command, why_not: str) -> Entry:
     groups = (command.menu, command.inside) if command.inside else (command.menu,)
     name = ": ".join((*groups, action.text().removesuffix("..."))).replace("&", "")
     return Entry(name, act, command.tip, keys_text(command), why_not, plain_text(command))
+
+
+def _of_examples(parts: PaletteParts) -> Iterator[Entry]:
+    for action in parts.window.example_menu.actions():
+        yield Entry(f"Open example: {action.text()}", action.trigger, "A session that came with the program")
 
 
 def _of_panes(parts: PaletteParts) -> Iterator[Entry]:

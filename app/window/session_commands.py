@@ -45,6 +45,7 @@ class SessionCommands(QObject):
         self._wanted: Path | None = None  # the session asked for last
         self._recent = RecentMenu(parts.window.recent_menu, parts.settings, parts.background)
         self._recent.chosen.connect(self.open)
+        self._list_examples()
         parts.controller.session_changed.connect(self._session_changed)
         parts.model.replaced.connect(lambda: parts.panes.cards.board.settle(Topic.SESSION))
         parts.panes.cards.example_asked.connect(self.open_example)
@@ -79,6 +80,13 @@ class SessionCommands(QObject):
 
     def open_example(self) -> None:
         self.open(self._example)
+
+    def _list_examples(self) -> None:
+        """Every session that came with the program: no dialog begins in the folder where they lie."""
+        menu = self._parts.window.example_menu
+        for path in sorted(self._example.parent.glob(f"*{SUFFIX}")):
+            menu.addAction(path.stem).triggered.connect(lambda _checked=False, path=path: self.open(path))
+        menu.setEnabled(not menu.isEmpty())
 
     def export(self, path: Path) -> None:
         session, chart = copy.copy(self._parts.model.session), self._parts.panes.chart.picture()

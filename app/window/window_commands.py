@@ -199,17 +199,24 @@ class WindowCommands(QObject):
         return choose
 
     def _forget_selection(self) -> None:
-        """A number means another point in another file."""
+        """A number means another point in another file. The keyboard goes from its details to the rows."""
+        panes = self._parts.panes
+        focused = self._parts.window.focusWidget()
+        was_in_details = focused and (focused is panes.details or panes.details.isAncestorOf(focused))
         self._parts.selection.select(None)
+        if was_in_details:
+            panes.results.view.setFocus()
 
     def _find(self) -> None:
-        """The results if they have the focus, else the library."""
-        panes = self._parts.panes
-        if panes.results.isAncestorOf(self._parts.window.focusWidget() or panes.library):
-            panes.results.focus_filter()
-        else:
-            self._parts.window.show_pane("Library")
+        """The results' filter, which the chart shares; from the library or that filter the library."""
+        panes, window = self._parts.panes, self._parts.window
+        focused = window.focusWidget()
+        if focused and (panes.library.isAncestorOf(focused) or panes.results.is_filter(focused)):
+            window.show_pane("Library")
             panes.library.focus_search()
+        else:
+            window.show_pane("Results")
+            panes.results.focus_filter()
 
     def _stop(self) -> None:
         self._parts.controller.stop()

@@ -15,6 +15,7 @@ from roofscope.app.presentation.view_filter import ViewFilter
 from roofscope.app.window.application import Application
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.notices import Topic
+from roofscope.app.window.palette_entries import entries
 from roofscope.app.window.shell.notices_dialog import NoticesDialog
 from roofscope.profiling.devices.device_lock import lock_device
 from roofscope.profiling.paths import UserPaths
@@ -117,6 +118,23 @@ def test_the_example_is_one_click_away_and_never_the_users_own(
     example = application.window.actions_of[CommandId.EXAMPLE]
     assert example in menus["&File"]
     assert example in menus["&Help"]
+
+
+def test_every_session_that_came_with_the_program_is_in_the_menu_and_the_palette(
+    open_window: OpenWindow, paths: UserPaths, session_file: Path, qtbot: QtBot
+) -> None:
+    second = paths.example.with_name("other.roofscope")
+    for path in (paths.example, second):
+        write_session(path)
+    application = open_window(session_file)
+    [menu] = [menu for menu in application.window.menuBar().actions() if menu.text() == "&File"]
+    [examples] = [one.menu() for one in menu.menu().actions() if one.text() == "All examp&les"]
+    assert [one.text() for one in examples.actions()] == [paths.example.stem, "other"]
+    examples.actions()[1].trigger()
+    qtbot.waitUntil(lambda: application.model.session.path == second)
+    offered = {entry.name: entry for entry in entries(application, lambda _: "")}
+    offered[f"Open example: {paths.example.stem}"].act()
+    qtbot.waitUntil(lambda: application.model.session.path == paths.example)
 
 
 def test_equal_notices_are_one_and_old_ones_go(open_window: OpenWindow, session_file: Path) -> None:

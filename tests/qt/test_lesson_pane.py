@@ -70,6 +70,16 @@ def test_a_selected_point_turns_to_its_step(open_window: OpenWindow, qtbot: QtBo
     assert any("of the roof" in text for text in pane.text.texts)
 
 
+def test_a_step_has_one_time_in_the_list_and_beside_it(open_window: OpenWindow, qtbot: QtBot) -> None:
+    _, pane = opened(open_window, qtbot)
+    assert pane.shown is not None
+    for at, step in enumerate(pane.shown.steps):
+        item = pane.steps.topLevelItem(at)
+        assert item is not None
+        if step.point and step.point.measured:
+            assert step.text("Time").startswith(item.text(1))
+
+
 def test_the_lines_that_did_it_are_pointed_at(open_window: OpenWindow, qtbot: QtBot) -> None:
     _, pane = opened(open_window, qtbot)
     qtbot.waitUntil(lambda: pane.code.sheet is not None)

@@ -5,6 +5,7 @@ from pytestqt.qtbot import QtBot
 
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.shell.projection_dialog import ProjectionDialog
+from roofscope.profiling.paths import ASSETS
 from roofscope.tests.qt.conftest import OpenWindow
 from roofscope.tests.recorded import GELU
 
@@ -30,11 +31,16 @@ def test_the_dialog_bounds_the_points_by_the_chosen_gpu(open_window: OpenWindow,
     dialog.close()
 
 
-def test_another_session_closes_it(open_window: OpenWindow, qtbot: QtBot):
-    application = open_window(GELU)
+def test_it_follows_a_session_that_was_on_its_way_when_it_was_asked_for(
+    open_window: OpenWindow, qtbot: QtBot
+):
+    application = open_window(ASSETS / "sessions" / "h200-tour.roofscope")
+    application.commands.sessions.open(GELU)
     dialog = dialog_of(application)
+    qtbot.waitUntil(lambda: application.model.session.path == GELU)
     assert dialog.isVisible()
-    gone: list[object] = []
-    dialog.destroyed.connect(lambda *_: gone.append(None))
+    assert dialog.table.rowCount() == 12
+    assert dialog_of(application) is dialog  # asked for again it comes to the front
     application.controller.new_session(None)
-    qtbot.waitUntil(lambda: bool(gone))
+    assert dialog.table.rowCount() == 0
+    dialog.close()

@@ -64,6 +64,7 @@ def dialog_of(application: Application, kind: type[QDialog] = QDialog) -> QDialo
 
 def choose_by_keys(application: Application, kernel: str) -> int:
     """Tick this kernel alone; how many implementations that is."""
+    press_keys(application, "Ctrl+F")  # the results
     press_keys(application, "Ctrl+F")
     tab_until("Untick what is shown")
     QTest.keyClick(focus(), Qt.Key.Key_Space)

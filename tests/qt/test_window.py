@@ -329,9 +329,15 @@ def test_find_goes_to_the_pane_that_has_the_focus(open_window: OpenWindow, sessi
     application.panes.results.view.setFocus()
     application.window.actions_of[CommandId.FIND].trigger()
     assert application.window.focusWidget() is application.panes.results._filter
-    application.panes.chart.setFocus()
     application.window.actions_of[CommandId.FIND].trigger()
     assert application.window.focusWidget() is application.panes.library._search
+    application.window.actions_of[CommandId.FIND].trigger()
+    assert application.window.focusWidget() is application.panes.library._search
+    application.panes.chart.setFocus()
+    application.window.show_pane("Log")  # in front of the results
+    application.window.actions_of[CommandId.FIND].trigger()
+    assert application.window.focusWidget() is application.panes.results._filter
+    assert application.panes.results._filter.visibleRegion()
 
 
 def test_own_sizes_are_checked_while_typing(open_window: OpenWindow):

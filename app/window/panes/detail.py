@@ -157,14 +157,30 @@ class DetailPane(QWidget):
     def _refresh(self) -> None:
         number = self._selection.number
         row = self._table.row_for(number) if number is not None else None
+        holder = self.window().focusWidget()
+        has_keys = bool(holder) and self.isAncestorOf(holder)
         if row is None:
+            self._shown = None
+            if has_keys:
+                self.setFocus()  # else Qt gives it to the library
             self._stack.setCurrentWidget(self._empty)
             return
         self._stack.setCurrentWidget(self._scroll)
+        made_anew = holder.accessibleName() if holder and self._facts.isAncestorOf(holder) else ""
         self._show(row)
+        if made_anew:
+            self._scroll.setFocus()
+            QTimer.singleShot(0, self, partial(self._give_keys_to, made_anew))  # when it can be seen
         if number != self._shown:  # another point begins with what limits it; the same one stays where it is
             self._scroll.verticalScrollBar().setValue(0)
         self._shown = number
+
+    def _give_keys_to(self, name: str) -> None:
+        """To what has this name among the facts, unless the user has gone elsewhere."""
+        inside = self._facts.findChildren(QWidget)
+        same = (one for one in inside if one.isVisible() and one.accessibleName() == name)
+        if self.window().focusWidget() is self._scroll and (found := next(same, None)):
+            found.setFocus()
 
     def _rows_changed(self, numbers: frozenset[int] | None) -> None:
         if numbers is None or self._selection.number in numbers:

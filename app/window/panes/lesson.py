@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from roofscope.app.presentation.formatting import MISSING, time_short_text
+from roofscope.app.presentation.formatting import MISSING, time_text
 from roofscope.app.presentation.lesson.excerpt import sheet_of_excerpt
 from roofscope.app.presentation.lesson.figures import StepView, StoryView, story_view
 from roofscope.app.presentation.lesson.shelf import Shelf, Shelved, shelf_of
@@ -285,7 +285,7 @@ def _beginning(view: StoryView) -> StepView:
 
 def _step_item(step: StepView) -> QTreeWidgetItem:
     measured = step.point.measured if step.point else None
-    time = time_short_text(measured.time.median_s if measured else None)
+    time = time_text(measured.time.median_s if measured else None)
     title = f"{step.number}. {step.step.title}"
     item = QTreeWidgetItem([title, time, step.text("Of roof") or MISSING])
     for column in (1, 2):

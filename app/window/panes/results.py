@@ -1,8 +1,8 @@
 """The results: one row a point, linked with the chart; filter, baseline, copy."""
 
 from msgspec.structs import replace
-from PySide6.QtCore import QEvent, QItemSelection, QMimeData, QModelIndex, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtCore import QEvent, QItemSelection, QMimeData, QModelIndex, QObject, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
 from roofscope.app.presentation.roofline.caption import device_text
@@ -32,6 +32,7 @@ from roofscope.profiling.analysis.point_record import VERSIONED_PACKAGES
 from roofscope.profiling.planning.spec import Provider
 from roofscope.profiling.results.session import Point, Session, version
 
+_TO_THE_ROWS = (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _MOST_WITH_WORD = 22  # pixels of a line
 _MOST_FITTED = 75  # rows that are made for the widths of columns, a fiftieth of a second
 _EMPTY_TEXT = "No results yet.\nTick kernels in the library and press Run (F5) to measure them."
@@ -64,6 +65,7 @@ class ResultsPane(QWidget):
         self._selection = selection
         self.rows = GroupedTable(table, self)
         self._delegate = ResultsDelegate(theme, self)
+        self._is_told = False  # by the shared filter what stands in the field
         self._filter = QLineEdit()
         self._filter.setPlaceholderText("Filter rows")
         self._filter.setAccessibleName("Filter the results")
@@ -71,6 +73,7 @@ class ResultsPane(QWidget):
         self._filter.setMinimumWidth(self._filter.fontMetrics().horizontalAdvance(" Filter rows ") + 44)
         self._filter.setMaximumWidth(max(260, self._filter.minimumWidth()))
         self._filter.textChanged.connect(self._filter_changed)
+        self._filter.installEventFilter(self)
         self._over = label("Speed-up over", "muted")
         self._baseline = choice_box("Baseline of the speed-up", "Whom the column Speed-up compares with")
         for provider in _BASELINES:
@@ -108,6 +111,20 @@ class ResultsPane(QWidget):
         if event.type() is QEvent.Type.FontChange:
             self._suit_text()
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Down or Enter goes on from the filter to the rows that it left."""
+        if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress:
+            if event.key() in _TO_THE_ROWS and self.rows.rowCount():
+                self._enter_rows()
+                return True
+        return super().eventFilter(watched, event)
+
+    def _enter_rows(self) -> None:
+        """To the selected row if it is shown, else to the first."""
+        if not self.view.selectionModel().selectedRows():
+            self.view.setCurrentIndex(self.rows.index(0, self._first_column))
+        self.view.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
     def _suit_text(self) -> None:
         """Large letters need the room of a word that the choice's tool tip has, too."""
         self._over.setVisible(self.fontMetrics().height() <= _MOST_WITH_WORD)
@@ -122,6 +139,9 @@ class ResultsPane(QWidget):
 
     def set_running(self, running: bool) -> None:
         self._empty.setText(_RUNNING_TEXT if running else _EMPTY_TEXT)
+
+    def is_filter(self, widget: QWidget) -> bool:
+        return widget is self._filter
 
     def focus_filter(self) -> None:
         self._filter.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -208,6 +228,8 @@ class ResultsPane(QWidget):
         return self._points.texts(chosen, self._chooser.copied) if chosen else []
 
     def _filter_changed(self, text: str) -> None:
+        if self._is_told:
+            return
         if self._shown:
             self._shown.show(replace(self._shown.filter, text=text))
         else:
@@ -227,8 +249,9 @@ class ResultsPane(QWidget):
     def _show_filter(self, view: ViewFilter) -> None:
         """Other rows are shown: the selected one if it is among them, else the first."""
         if self._filter.text() != view.text:
-            with QSignalBlocker(self._filter):
-                self._filter.setText(view.text)
+            self._is_told = True  # and no step; signals that were blocked would leave the clear button there
+            self._filter.setText(view.text)
+            self._is_told = False
         self._points.set_view_filter(view)
         self.view.scrollToTop()
         self._scroll_to_selected()

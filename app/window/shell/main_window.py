@@ -113,6 +113,7 @@ class MainWindow(QMainWindow):
         self.restyling = Restyling(self)
         self._said = ElidedLabel("muted")
         self.recent_menu = QMenu("Open &recent", self)
+        self.example_menu = QMenu("All examp&les", self)
 
     def place(self, panes: Panes) -> None:
         """Put the panes in; called once."""
@@ -340,6 +341,8 @@ class MainWindow(QMainWindow):
                 choices.setdefault(command.inside, QActionGroup(self)).addAction(action)
             if command.id is CommandId.OPEN:
                 menu.addMenu(self.recent_menu)
+            if command.id is CommandId.EXAMPLE:
+                menu.addMenu(self.example_menu)
         menus[Menu.VIEW].addSeparator()
         for dock in self.docks.values():
             menus[Menu.VIEW].addAction(dock.toggleViewAction())

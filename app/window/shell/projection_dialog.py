@@ -1,7 +1,7 @@
 """View > Project onto: the session's points bound by another GPU's data sheet."""
 
-from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import QModelIndex, Qt, QTimer
+from PySide6.QtGui import QFocusEvent, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from roofscope.app.presentation.projection import project
 from roofscope.app.window.selection import Selection
+from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.tables.projection_table import ProjectionTable
 from roofscope.app.window.widgets.labels import choice_box, label
 from roofscope.app.window.widgets.plain_table import make_plain
@@ -27,15 +28,15 @@ _NAME_COLUMNS = 3
 
 
 class ProjectionDialog(QDialog):
-    """Stays beside the window: a click on a row selects its point there."""
+    """Stays beside the window and follows its session: a click on a row selects its point there."""
 
-    def __init__(self, session: Session, selection: Selection, parent: QWidget | None = None) -> None:
+    def __init__(self, model: SessionModel, selection: Selection, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Project onto another GPU")
         self.setAccessibleName("Project onto another GPU")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(*_SIZE)
-        self._session = session
+        self._model = model
         self._selection = selection
         self.choice = choice_box("GPU", "The GPU whose data sheet bounds the points")
         self.choice.addItems([product.label for product in PRODUCTS])
@@ -54,8 +55,9 @@ class ProjectionDialog(QDialog):
         self.view.clicked.connect(self._select)
         self.view.activated.connect(self._select)
         self._lay_out()
-        self.choice.setCurrentIndex(self.choice.findText(_first_choice(session)))
+        self.choice.setCurrentIndex(self.choice.findText(_first_choice(model.session)))
         self.choice.currentIndexChanged.connect(self._show)
+        model.replaced.connect(self._session_replaced)
         self._show()
 
     def _lay_out(self) -> None:
@@ -65,6 +67,7 @@ class ProjectionDialog(QDialog):
         top.addStretch(1)
         close = QPushButton("Close")
         close.setAccessibleName("Close")
+        close.setAutoDefault(False)  # Enter settles what was typed, and keeps the bounds in sight
         close.clicked.connect(self.accept)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 14, 16, 14)
@@ -78,8 +81,13 @@ class ProjectionDialog(QDialog):
         super().showEvent(event)
         self.view.resizeColumnsToContents()  # not before: only now the style says how wide a text is
 
+    def _session_replaced(self) -> None:
+        """The same question of other points: the session may have been on its way when it was asked."""
+        self._show()
+        self.view.resizeColumnsToContents()
+
     def _show(self) -> None:
-        found = project(self._session, PRODUCTS[self.choice.currentIndex()])
+        found = project(self._model.session, PRODUCTS[self.choice.currentIndex()])
         empty = "" if found.points else " This session holds no measured point."
         self._sentence.setText(f"{found.sentence}{empty}")
         self.table.show(found)
@@ -91,11 +99,19 @@ class ProjectionDialog(QDialog):
         self._selection.select(self.table.point_number(index.row()))
 
 
+class _Name(QLineEdit):
+    """Chosen whole when it gets the keyboard or a click: what is typed takes its place."""
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        QTimer.singleShot(0, self, self.selectAll)
+
+
 def _let_type(choice: QComboBox) -> None:
     """A name or a part of it; a space would open the list, and what follows be searched for by itself."""
     choice.setEditable(True)
     choice.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-    line = QLineEdit()
+    line = _Name()
     choice.setLineEdit(line)
 
     def settle() -> None:
