@@ -113,10 +113,10 @@ class ResultsPane(QWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Down or Enter goes on from the filter to the rows that it left."""
-        if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress:
-            if event.key() in _TO_THE_ROWS and self.rows.rowCount():
-                self._enter_rows()
-                return True
+        is_press = event.type() is QEvent.Type.KeyPress
+        if is_press and isinstance(event, QKeyEvent) and event.key() in _TO_THE_ROWS and self.rows.rowCount():
+            self._enter_rows()
+            return True
         return super().eventFilter(watched, event)
 
     def _enter_rows(self) -> None:
