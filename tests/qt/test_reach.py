@@ -30,30 +30,9 @@ from roofscope.app.window.shell.palette import Palette
 from roofscope.profiling.planning.spec import Dtype
 from roofscope.profiling.results.outcome import Measured
 from roofscope.tests.qt.conftest import OpenWindow
+from roofscope.tests.qt.keyboard import focus, press_keys, tab_until, type_into
 from roofscope.tests.qt.test_runs import until_idle
 from roofscope.tests.qt.test_window import _belongs_to_qt
-
-
-def focus() -> QWidget:
-    widget = QApplication.focusWidget()
-    assert widget is not None
-    return widget
-
-
-def type_into(text: str) -> None:
-    QTest.keyClicks(focus(), text)
-
-
-def press_keys(application: Application, keys: str) -> None:
-    QTest.keySequence(application.window, QKeySequence(keys))
-
-
-def tab_until(name: str) -> None:
-    for _ in range(80):
-        if focus().accessibleName() == name:
-            return
-        QTest.keyClick(focus(), Qt.Key.Key_Tab)
-    raise AssertionError(f"Tab does not come to {name}")
 
 
 def dialog_of(application: Application, kind: type[QDialog] = QDialog) -> QDialog:

@@ -4,7 +4,6 @@ import shutil
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
@@ -18,6 +17,7 @@ from roofscope.app.window.widgets.choice_box import ChoiceBox
 from roofscope.profiling.paths import ASSETS, UserPaths
 from roofscope.profiling.results.session_reader import load
 from roofscope.tests.qt.conftest import OpenWindow
+from roofscope.tests.qt.keyboard import focus, press_keys, tab_until, type_into
 
 SESSIONS = ASSETS / "sessions"
 BOUND_THERE = 6  # a column of the projection
@@ -149,31 +149,11 @@ def test_a_box_has_room_for_its_longest_entry_and_else_an_ellipsis(
         assert narrow.width() < whole.width()
 
 
-def key(which: Qt.Key) -> None:
-    focused = QApplication.focusWidget()
-    assert focused is not None
-    QTest.keyClick(focused, which)
-
-
-def keys(application: Application, which: str) -> None:
-    QTest.keySequence(application.window, QKeySequence(which))
-
-
-def tab_to(name: str) -> None:
-    for _ in range(60):
-        focused = QApplication.focusWidget()
-        assert focused is not None
-        if focused.accessibleName() == name:
-            return
-        key(Qt.Key.Key_Tab)
-    raise AssertionError(f"Tab does not come to {name}")
-
-
 def go_to_row(application: Application, words: str, implementation: str, sizes: str) -> list[str]:
     """Filter, and go down to the row; the sentences of its details."""
-    keys(application, "Ctrl+F")
-    QTest.keyClicks(QApplication.focusWidget(), words)
-    key(Qt.Key.Key_Down)
+    press_keys(application, "Ctrl+F")
+    type_into(words)
+    QTest.keyClick(focus(), Qt.Key.Key_Down)
     view = application.panes.results.view
     assert QApplication.focusWidget() is view
     QTest.keyClick(view, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
@@ -181,7 +161,7 @@ def go_to_row(application: Application, words: str, implementation: str, sizes: 
         shown = [one.text() for one in application.panes.details.findChildren(QLabel)]
         if implementation in shown and any(text.startswith(sizes) for text in shown):
             return list(application.panes.details.why.texts)
-        key(Qt.Key.Key_Down)
+        QTest.keyClick(focus(), Qt.Key.Key_Down)
     raise AssertionError(f"No row is {implementation} at {sizes}")
 
 
@@ -203,12 +183,12 @@ def test_the_first_session_by_the_keyboard_alone(
     assert "2.7 µs" in go_to_row(application, "softmax", "softmax / Triton online", size)[1]
     qtbot.waitUntil(window.isActiveWindow)
     for _ in range(6):
-        keys(application, "Ctrl+Tab")
+        press_keys(application, "Ctrl+Tab")
         if panes.details.isAncestorOf(QApplication.focusWidget() or window):
             break
     qtbot.waitUntil(lambda: all(fold.isVisible() for fold in panes.details.findChildren(Fold)))
-    tab_to("Work and roof: show or fold")
-    key(Qt.Key.Key_Space)
+    tab_until("Work and roof: show or fold")
+    QTest.keyClick(focus(), Qt.Key.Key_Space)
     assert any(one.text().startswith("268 MB") for one in panes.details.findChildren(QLabel))
 
     from_palette(application, qtbot, "open example h200-gelu")
@@ -218,12 +198,12 @@ def test_the_first_session_by_the_keyboard_alone(
     evidence = go_to_row(application, "textbook", "gelu / CUDA textbook", "fp32")[2]
     assert "line 14" in evidence
 
-    keys(application, "Ctrl+J")
+    press_keys(application, "Ctrl+J")
     [dialog] = window.findChildren(ProjectionDialog)
     qtbot.waitUntil(lambda: dialog.isAncestorOf(QApplication.focusWidget() or window))
     qtbot.wait(50)  # the name is chosen whole
-    QTest.keyClicks(QApplication.focusWidget(), "RTX 4090")
-    key(Qt.Key.Key_Return)
+    type_into("RTX 4090")
+    QTest.keyClick(focus(), Qt.Key.Key_Return)
     assert dialog.choice.currentText() == "RTX 4090"
     assert dialog.table.index(0, BOUND_THERE).data() == "≥ 533 µs"
 
@@ -249,10 +229,10 @@ def test_a_mode_that_does_not_pay_and_a_bound_by_power_by_the_keyboard_alone(
 
 def from_palette(application: Application, qtbot: QtBot, words: str) -> None:
     qtbot.waitUntil(application.window.isActiveWindow)
-    keys(application, "Ctrl+Shift+P")
+    press_keys(application, "Ctrl+Shift+P")
     qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit))
-    QTest.keyClicks(QApplication.focusWidget(), words)
-    key(Qt.Key.Key_Return)
+    type_into(words)
+    QTest.keyClick(focus(), Qt.Key.Key_Return)
 
 
 def test_the_keyboard_stays_with_a_group_of_facts_that_is_drawn_again(
