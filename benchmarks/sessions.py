@@ -2,8 +2,8 @@
 
     python3 main.py -m roofscope.benchmarks.sessions FOLDER [--part NAME ...] [--seconds 560]
 
-A part is one session, by the commands below. One whose file lies in the folder already is left out, and none
-is begun after so many seconds, so that the same command goes on where it was ended.
+A part is one session, by the commands below. FOLDER/done.txt names the commands that have ended; these are left
+out, and none is begun after so many seconds, so that the same command goes on where it was ended.
 """
 
 import argparse
@@ -39,14 +39,14 @@ def parts() -> Iterator[Part]:
     """In the order of what a reader wants first."""
     kernels = scan().kernels
     stems = [part for stem in (*_GELU, "triton_sigmoid") for part in ("--implementation", stem)]
-    tour = ("run", *TOUR, *_EVERY, "--provider", "library", *_BOTH)
+    each = tuple(("run", name, *_EVERY, "--provider", "library", *_BOTH, "--out", _OUT) for name in TOUR)
     traces = tuple(("trace", _OUT, one, "--dtype", "bfloat16") for one in _TRACED)
     yield Part("gelu", (("run", "gelu", *stems, *_BOTH, "--preset", "large", "--out", _OUT),))
     yield Part(
         "tour",
         (
-            (*tour, "--preset", "large", "--exact", "--out", _OUT),
-            (*tour, "--preset", "small", "--out", _OUT),
+            *((*run, "--preset", "large", "--exact") for run in each),
+            *((*run, "--preset", "small") for run in each),
             *traces,
         ),
     )
@@ -69,16 +69,23 @@ def main(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
     chosen.folder.mkdir(parents=True, exist_ok=True)
     began, failed = time.monotonic(), False
+    ended = chosen.folder / "done.txt"
     for part in parts():
         path = chosen.folder / f"{part.name}{SUFFIX}"
-        if (chosen.part and part.name not in chosen.part) or path.exists():
+        if chosen.part and part.name not in chosen.part:
             continue
-        if time.monotonic() - began > chosen.seconds:
-            break
-        started = time.monotonic()
-        codes = [_run(command, path) for command in part.commands]
-        failed |= any(codes)
-        print(f"{part.name}: exit codes {codes}, {time.monotonic() - started:.0f} s", flush=True)
+        for command in part.commands:
+            named = " ".join((part.name, *command))
+            if named in (ended.read_text().splitlines() if ended.exists() else ()):
+                continue
+            if time.monotonic() - began > chosen.seconds:
+                return int(failed)
+            started = time.monotonic()
+            code = _run(command, path)
+            failed |= bool(code)
+            with ended.open("a") as done:
+                done.write(named + "\n")
+            print(f"{named[:60]}: exit code {code}, {time.monotonic() - started:.0f} s", flush=True)
     return int(failed)
 
 
