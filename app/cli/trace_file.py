@@ -17,7 +17,10 @@ from roofscope.profiling.results.chrome_trace import TraceError
 from roofscope.profiling.traces.columns import Health, Trace
 from roofscope.profiling.traces.totals import GpuTime, TraceTotals
 
-_WIDEST_NAME = 90  # characters; --json has the whole
+_WIDEST_NAME = 60  # characters; --json has the whole name too
+FullNames = Annotated[
+    bool, typer.Option("--full-names", help="Kernels by their full names instead of readable short ones.")
+]
 _HEADERS = ("count", "total", "mean", "min", "max", "share")
 
 
@@ -26,6 +29,7 @@ def command(
         Path, typer.Argument(metavar="FILE", help="A torch.profiler trace: .json, .json.gz or .zip.")
     ],
     kernels: Annotated[int, typer.Option(min=1, metavar="N", help="So many kernels, the busiest.")] = 20,
+    full_names: FullNames = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what a profiler trace holds, of a whole model too: kernels, copies, idle time, gaps, launches."""
@@ -53,7 +57,7 @@ def command(
             )
         )
         return
-    _show(make_console(), trace, totals, kernels)
+    _show(make_console(), trace, totals, kernels, full_names=full_names)
 
 
 def health_text(health: Health) -> str:
@@ -67,7 +71,7 @@ def health_text(health: Health) -> str:
     return f"{whole[0].upper()}{whole[1:]}." if whole else ""
 
 
-def _show(console: Console, trace: Trace, totals: TraceTotals, most: int) -> None:
+def _show(console: Console, trace: Trace, totals: TraceTotals, most: int, *, full_names: bool) -> None:
     names = ", ".join(device.name for device in trace.devices) or "a device that it does not name"
     events = counted_text(trace.health.event_count, "event")
     console.print(one_line(f"{trace.title}: {events}, {names}"), markup=False, highlight=False)
@@ -84,12 +88,16 @@ def _show(console: Console, trace: Trace, totals: TraceTotals, most: int) -> Non
         console.print("No work of a GPU is in it.", markup=False, highlight=False)
         return
     table = Table(box=None, pad_edge=False)
-    table.add_column("kernel", overflow="ellipsis", no_wrap=True, max_width=_WIDEST_NAME)
+    widest = None if full_names else _WIDEST_NAME
+    table.add_column(
+        "kernel", overflow="fold" if full_names else "ellipsis", no_wrap=not full_names, max_width=widest
+    )
     for header in _HEADERS:
         table.add_column(header, justify="right", no_wrap=True)
     for row in totals.kernels[:most]:
         times = map(time_text, (row.total_s, row.mean_s, row.min_s, row.max_s))
-        table.add_row(one_line(row.name), count_text(row.count), *times, percent_text(row.share))
+        name = one_line(row.name) if full_names else row.short_name
+        table.add_row(name, count_text(row.count), *times, percent_text(row.share))
     console.print(table, markup=False, highlight=False)
     if (left := len(totals.kernels) - most) > 0:
         console.print(f"{counted_text(left, 'kernel')} more; --kernels N shows them.", highlight=False)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from roofscope.profiling.traces.columns import Category, FlowKind, Trace, Whole
+from roofscope.profiling.traces.short_names import short_names
 from roofscope.profiling.traces.totals import GpuTime, KernelRow, LaunchLatency, TraceTotals
 
 _NS = 1e-9
@@ -32,11 +33,18 @@ def _kernels(trace: Trace) -> tuple[KernelRow, ...]:
     ordered = times[order]
     totals, least, most = (each.reduceat(ordered, begins) for each in (np.add, np.minimum, np.maximum))
     everything = int(totals.sum()) or 1
-    names_of: list[int] = found.tolist()
+    numbers: list[int] = found.tolist()
+    names_of = [trace.names[number] for number in numbers]
     rows = (
-        KernelRow(trace.names[name], count, total * _NS, low * _NS, high * _NS, total / everything)
-        for name, count, total, low, high in zip(
-            names_of, counts.tolist(), totals.tolist(), least.tolist(), most.tolist(), strict=True
+        KernelRow(name, count, total * _NS, low * _NS, high * _NS, total / everything, short)
+        for name, short, count, total, low, high in zip(
+            names_of,
+            short_names(names_of),
+            counts.tolist(),
+            totals.tolist(),
+            least.tolist(),
+            most.tolist(),
+            strict=True,
         )
     )
     return tuple(sorted(rows, key=lambda row: -row.total_s))

@@ -12,6 +12,7 @@ class KernelRow(Struct, frozen=True):
     min_s: float
     max_s: float
     share: float  # of the time of all rows, 0 to 1
+    short_name: str = ""  # readable, and another one for each name of the trace
 
     @property
     def mean_s(self) -> float:
