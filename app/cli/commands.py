@@ -49,7 +49,14 @@ _AS_JSON = "roofscope.as_json"  # whether --json is among the words
 
 
 # What a command's first word may be, each with its module; other words go to the first one.
-_SUBCOMMANDS = {"trace": {"record": "trace", "open": "trace_file"}}
+_SUBCOMMANDS = {
+    "trace": {
+        "record": "trace",
+        "open": "trace_file",
+        "export": "trace_export",
+        "repair": "trace_repair",
+    }
+}
 
 
 def load_command(name: str) -> Any:

@@ -5,12 +5,13 @@ Values are in SI base units with the unit in the name; null stands for what is n
 
 from msgspec import Struct
 
-from roofscope import __version__
+from roofscope.app.cli.document import Document
 from roofscope.app.cli.swept import SweptImplementation
+from roofscope.app.cli.trace_documents import TraceDocument, TraceFileDocument, TraceRepairDocument
 from roofscope.app.presentation.compile_lab import Laboratory
 from roofscope.app.presentation.projection import Projection
 from roofscope.profiling.analysis.advice.record import WhyNotRecord, WhyRecord
-from roofscope.profiling.analysis.export import SCHEMA, Schema, json_text
+from roofscope.profiling.analysis.export import json_text
 from roofscope.profiling.analysis.flatten import point_records
 from roofscope.profiling.analysis.point_record import PointRecord
 from roofscope.profiling.analysis.tuning_record import TuningRecord
@@ -19,21 +20,12 @@ from roofscope.profiling.doctor import Check
 from roofscope.profiling.planning.catalog import CatalogProblem
 from roofscope.profiling.planning.parameters import Value
 from roofscope.profiling.planning.spec import Axis, Dtype, Preset, Provider
-from roofscope.profiling.results.chrome_trace import TraceRow
 from roofscope.profiling.results.debugging import DebugReport
 from roofscope.profiling.results.generated import Code
 from roofscope.profiling.results.marks import pins_of
 from roofscope.profiling.results.proof import Proof
 from roofscope.profiling.results.session import Session
 from roofscope.profiling.roofline.roofline import Ceiling
-from roofscope.profiling.traces.totals import GpuTime, KernelRow, LaunchLatency
-
-
-class Document(Struct, frozen=True, kw_only=True, tag_field="document"):
-    """What every document begins with."""
-
-    schema: Schema = SCHEMA
-    roofscope_version: str = __version__
 
 
 class FaultDocument(Document, frozen=True, kw_only=True, tag="fault"):
@@ -280,30 +272,6 @@ class PinDocument(Document, frozen=True, kw_only=True, tag="pin"):
     marks: tuple[MarkedPoint, ...]
 
 
-class TraceDocument(Document, frozen=True, kw_only=True, tag="trace"):
-    """Of ``trace``: what was recorded. ``kernels``: without a device's they are operators of the CPU."""
-
-    session: str
-    point: int
-    implementation: str
-    trace: int  # its number, by which `export --trace` finds it
-    on_device: bool
-    kernels: tuple[TraceRow, ...]
-
-
-class TraceFileDocument(Document, frozen=True, kw_only=True, tag="trace-file"):
-    """Of ``trace open``: what a trace from anywhere holds; seconds."""
-
-    file: str
-    event_count: int
-    dropped: int  # events that could not be read
-    repaired: int  # events that had to be mended
-    is_cut: bool
-    kernels: tuple[KernelRow, ...]
-    gpus: tuple[GpuTime, ...]
-    launches: LaunchLatency | None
-
-
 class TrustedFolderDocument(Struct, frozen=True, kw_only=True):
     path: str
     owners: tuple[str, ...]  # other than the user and root, when it was trusted
@@ -346,6 +314,7 @@ AnyDocument = (
     | PinDocument
     | TraceDocument
     | TraceFileDocument
+    | TraceRepairDocument
     | SweepDocument
     | CompareDocument
     | SourceDocument

@@ -1,6 +1,5 @@
 """``trace open``: what a profiler trace from anywhere holds, on the terminal."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,41 +7,29 @@ from rich.console import Console
 from rich.table import Table
 
 from roofscope.app.cli.documents import TraceFileDocument, print_document
-from roofscope.app.cli.errors import complain, refuse
 from roofscope.app.cli.options import AsJson
 from roofscope.app.cli.progress import make_console
+from roofscope.app.cli.traces import FullNames, TraceFile, read_or_refuse
 from roofscope.app.presentation.formatting import count_text, counted_text, percent_text, time_text
 from roofscope.profiling.plain_text import one_line
-from roofscope.profiling.results.chrome_trace import TraceError
-from roofscope.profiling.traces.columns import Health, Trace
+from roofscope.profiling.traces.columns import Trace
 from roofscope.profiling.traces.totals import GpuTime, TraceTotals
 
 _WIDEST_NAME = 60  # characters; --json has the whole name too
-FullNames = Annotated[
-    bool, typer.Option("--full-names", help="Kernels by their full names instead of readable short ones.")
-]
 _HEADERS = ("count", "total", "mean", "min", "max", "share")
 
 
 def command(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A torch.profiler trace: .json, .json.gz or .zip.")
-    ],
+    file: TraceFile,
     kernels: Annotated[int, typer.Option(min=1, metavar="N", help="So many kernels, the busiest.")] = 20,
     full_names: FullNames = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what a profiler trace holds, of a whole model too: kernels, copies, idle time, gaps, launches."""
-    from roofscope.profiling.traces.reading import open_trace  # numpy, which no other part of this needs
-    from roofscope.profiling.traces.summary import totals_of
+    from roofscope.profiling.traces.summary import totals_of  # numpy, which no other part of this needs
 
-    try:
-        trace = open_trace(file)
-    except TraceError as error:
-        refuse(str(error))
+    trace = read_or_refuse(file)
     totals = totals_of(trace)
-    if said := health_text(trace.health):
-        complain(said)
     if as_json:
         print_document(
             TraceFileDocument(
@@ -58,17 +45,6 @@ def command(
         )
         return
     _show(make_console(), trace, totals, kernels, full_names=full_names)
-
-
-def health_text(health: Health) -> str:
-    """What could not be read, as one sentence; "" for a sound file."""
-    said = [
-        f"{counted_text(health.dropped, 'event')} could not be read" if health.dropped else "",
-        f"{counted_text(health.repaired, 'event')} had to be mended" if health.repaired else "",
-        "the file is cut off in the middle" if health.is_cut else "",
-    ]
-    whole = ", ".join(filter(None, said))
-    return f"{whole[0].upper()}{whole[1:]}." if whole else ""
 
 
 def _show(console: Console, trace: Trace, totals: TraceTotals, most: int, *, full_names: bool) -> None:

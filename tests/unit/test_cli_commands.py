@@ -379,7 +379,19 @@ def test_of_a_number_and_a_name_the_type_is_meant_for_the_name(call) -> None:
     assert call("why", GELU, "--dtype", "fp32").code == call("pin", GELU, "--size", "n=1").code == 2
 
 
-PRINTING = ("list", "show", "why", "compare", "plot", "pin", "source", "trace record", "trace open", "run")
+PRINTING = (
+    "list",
+    "show",
+    "why",
+    "compare",
+    "plot",
+    "pin",
+    "source",
+    "trace record",
+    "trace open",
+    "trace repair",
+    "run",
+)
 
 
 @pytest.mark.parametrize("name", PRINTING)
