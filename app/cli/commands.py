@@ -55,6 +55,7 @@ _SUBCOMMANDS = {
         "open": "trace_file",
         "export": "trace_export",
         "repair": "trace_repair",
+        "compare": "trace_compare",
     }
 }
 

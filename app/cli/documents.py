@@ -7,7 +7,12 @@ from msgspec import Struct
 
 from roofscope.app.cli.document import Document
 from roofscope.app.cli.swept import SweptImplementation
-from roofscope.app.cli.trace_documents import TraceDocument, TraceFileDocument, TraceRepairDocument
+from roofscope.app.cli.trace_documents import (
+    TraceCompareDocument,
+    TraceDocument,
+    TraceFileDocument,
+    TraceRepairDocument,
+)
 from roofscope.app.presentation.compile_lab import Laboratory
 from roofscope.app.presentation.projection import Projection
 from roofscope.profiling.analysis.advice.record import WhyNotRecord, WhyRecord
@@ -315,6 +320,7 @@ AnyDocument = (
     | TraceDocument
     | TraceFileDocument
     | TraceRepairDocument
+    | TraceCompareDocument
     | SweepDocument
     | CompareDocument
     | SourceDocument

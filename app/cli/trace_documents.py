@@ -2,6 +2,7 @@
 
 from roofscope.app.cli.document import Document
 from roofscope.profiling.results.chrome_trace import TraceRow
+from roofscope.profiling.traces.comparison import ComparedKernel, ComparedTrace
 from roofscope.profiling.traces.totals import GpuTime, KernelRow, LaunchLatency
 
 
@@ -38,3 +39,12 @@ class TraceRepairDocument(Document, frozen=True, kw_only=True, tag="trace-repair
     dropped: int  # events that could not be read
     repaired: int  # events that had to be mended
     is_cut: bool
+
+
+class TraceCompareDocument(Document, frozen=True, kw_only=True, tag="trace-compare"):
+    """Of ``trace compare``; all but the first trace are compared with the first."""
+
+    files: tuple[str, ...]
+    traces: tuple[ComparedTrace, ...]
+    kernels: tuple[ComparedKernel, ...]
+    sentences: tuple[str, ...]

@@ -7,6 +7,7 @@ union of intervals and no sum; what computes and copies at once counts as both.
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from roofscope.profiling.traces.columns import Category, FlowKind, Trace, Whole
 from roofscope.profiling.traces.short_names import short_names
@@ -16,7 +17,7 @@ _NS = 1e-9
 
 
 def totals_of(trace: Trace) -> TraceTotals:
-    return TraceTotals(_kernels(trace), tuple(_gpus(trace)), _launches(trace))
+    return TraceTotals(_kernels(trace), tuple(gpu_times(trace)), _launches(trace))
 
 
 def _kernels(trace: Trace) -> tuple[KernelRow, ...]:
@@ -50,10 +51,13 @@ def _kernels(trace: Trace) -> tuple[KernelRow, ...]:
     return tuple(sorted(rows, key=lambda row: -row.total_s))
 
 
-def _gpus(trace: Trace) -> Iterator[GpuTime]:
+def gpu_times(trace: Trace, chosen: NDArray[np.bool_] | None = None) -> Iterator[GpuTime]:
+    """Of each GPU, by its whole work or by the chosen slices alone."""
     slices = trace.slices
     device_of = np.array([lane.device for lane in trace.lanes], np.int64)[slices.lane]
     is_work = slices.category <= Category.MEMSET
+    if chosen is not None:
+        is_work &= chosen
     for device in np.unique(device_of[is_work & (device_of >= 0)]).tolist():
         here = is_work & (device_of == device)
         is_kernel = slices.category == Category.KERNEL

@@ -1,0 +1,1 @@
+"""What both faces say of profiler traces."""
