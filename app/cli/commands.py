@@ -56,6 +56,7 @@ _SUBCOMMANDS = {
         "export": "trace_export",
         "repair": "trace_repair",
         "compare": "trace_compare",
+        "roofline": "trace_roofline",
     }
 }
 

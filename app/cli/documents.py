@@ -12,6 +12,7 @@ from roofscope.app.cli.trace_documents import (
     TraceDocument,
     TraceFileDocument,
     TraceRepairDocument,
+    TraceRooflineDocument,
 )
 from roofscope.app.presentation.compile_lab import Laboratory
 from roofscope.app.presentation.projection import Projection
@@ -321,6 +322,7 @@ AnyDocument = (
     | TraceFileDocument
     | TraceRepairDocument
     | TraceCompareDocument
+    | TraceRooflineDocument
     | SweepDocument
     | CompareDocument
     | SourceDocument

@@ -1,8 +1,11 @@
 """What ``trace`` and its subcommands print with ``--json``; seconds, bytes and FLOPs."""
 
+from msgspec import Struct
+
 from roofscope.app.cli.document import Document
 from roofscope.profiling.results.chrome_trace import TraceRow
 from roofscope.profiling.traces.comparison import ComparedKernel, ComparedTrace
+from roofscope.profiling.traces.roofline import UnknownOperator
 from roofscope.profiling.traces.totals import GpuTime, KernelRow, LaunchLatency
 
 
@@ -48,3 +51,33 @@ class TraceCompareDocument(Document, frozen=True, kw_only=True, tag="trace-compa
     traces: tuple[ComparedTrace, ...]
     kernels: tuple[ComparedKernel, ...]
     sentences: tuple[str, ...]
+
+
+class TracedOperator(Struct, frozen=True, kw_only=True):
+    """All calls of an operator with the same arguments and kernels; work and rates are those of one call."""
+
+    name: str
+    shapes: str
+    dtype: str
+    count: int
+    time_s: float  # of all calls
+    share: float  # of the device time of the trace
+    flop_count: int | None
+    byte_count: int | None
+    flop_per_s: float | None
+    byte_per_s: float | None
+    intensity_flop_per_byte: float | None
+    roof: str | None
+    fraction_of_roof: float | None
+    kernels: tuple[str, ...]
+
+
+class TraceRooflineDocument(Document, frozen=True, kw_only=True, tag="trace-roofline"):
+    """Of ``trace roofline``. ``unknown``: device time whose work no recorded shape says."""
+
+    file: str
+    device: str  # that the trace names
+    ceilings: str  # where they are from
+    known_share: float  # of the device time
+    points: tuple[TracedOperator, ...]
+    unknown: tuple[UnknownOperator, ...]

@@ -1,0 +1,162 @@
+"""``trace roofline``: what the operators of a trace reached, and against which roof."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from roofscope.app.cli.documents import print_document
+from roofscope.app.cli.errors import complain
+from roofscope.app.cli.options import AsJson, shipped_too
+from roofscope.app.cli.progress import make_console
+from roofscope.app.cli.sessions import load_or_refuse
+from roofscope.app.cli.trace_documents import TracedOperator, TraceRooflineDocument
+from roofscope.app.cli.traces import TraceFile, read_or_refuse
+from roofscope.app.presentation.formatting import (
+    MISSING,
+    bandwidth_text,
+    count_text,
+    counted_text,
+    flop_rate_text,
+    intensity_text,
+    percent_text,
+    time_text,
+)
+from roofscope.profiling.plain_text import one_line
+from roofscope.profiling.roofline.roofline import Roofline
+from roofscope.profiling.traces.roofline import TracePoint, TraceRoofline, product_of, trace_roofline
+
+if TYPE_CHECKING:
+    from roofscope.profiling.traces.columns import Trace
+
+_WIDEST = 44
+_HEADERS = ("calls", "a call", "share", "FLOP/s", "B/s", "FLOP/B", "roof", "of roof")
+
+
+def command(
+    file: TraceFile,
+    session: Annotated[
+        Path | None,
+        typer.Option(
+            "--session",
+            metavar="SESSION",
+            help="Whose ceilings count: a .roofscope file, or the name of one that came with the program, "
+            "such as h200. The data sheet's if none.",
+            callback=shipped_too,
+        ),
+    ] = None,
+    points: Annotated[int, typer.Option(min=1, metavar="N", help="So many operators, the longest.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Set the operators of a trace on a roofline, where recorded shapes say what they computed and moved.
+
+    Record with record_shapes=True. What no shape says for certain is listed as unknown, with the reason.
+    """
+    trace = read_or_refuse(file)
+    roofline, source = _ceilings(trace, session)
+    found = trace_roofline(trace)
+    if as_json:
+        print_document(
+            TraceRooflineDocument(
+                file=str(file),
+                device=_device_name(trace),
+                ceilings=source,
+                known_share=found.known_share,
+                points=tuple(_record(point, found, roofline) for point in found.points[:points]),
+                unknown=found.unknown,
+            )
+        )
+        return
+    share, whole = percent_text(found.known_share), time_text(found.time_s)
+    said = f"{trace.title}: the work of {share} of the {whole} that its GPUs worked is known. {source}"
+    _show(make_console(), one_line(said), found, roofline, points)
+
+
+def _device_name(trace: "Trace") -> str:
+    return trace.devices[0].name if trace.devices else ""
+
+
+def _ceilings(trace: "Trace", session: Path | None) -> tuple[Roofline, str]:
+    """Those of a session, else of the data sheet, and a sentence that says which."""
+    name = _device_name(trace)
+    if session is not None:
+        found = load_or_refuse(session)
+        of = found.device.name if found.device else "a device that it does not name"
+        if found.device and name and found.device.name != name:
+            complain(f"The ceilings are those of {of}, and the trace was recorded on {name}.")
+        is_measured = any(ceiling.source.is_measured for ceiling in found.roofline.ceilings)
+        return found.roofline, f"Ceilings {'measured on' if is_measured else 'of'} {of}, from {session.name}."
+    product = product_of(trace.devices[0]) if trace.devices else None
+    if product is None:
+        of = name or "a device that the trace does not name"
+        return Roofline(()), f"No ceilings: the data sheet of {of} is not known here; name a --session."
+    sheet = f"Ceilings of the data sheet of {product.label}; --session takes measured ones."
+    return Roofline(product.ceilings), sheet
+
+
+def _record(point: TracePoint, found: TraceRoofline, roofline: Roofline) -> TracedOperator:
+    roof = point.roof(roofline)
+    return TracedOperator(
+        name=point.name,
+        shapes=point.shapes,
+        dtype=point.dtype,
+        count=point.count,
+        time_s=point.time_s,
+        share=point.time_s / found.time_s if found.time_s else 0.0,
+        flop_count=point.flop_count,
+        byte_count=point.byte_count,
+        flop_per_s=point.flop_per_s,
+        byte_per_s=point.byte_per_s,
+        intensity_flop_per_byte=point.intensity,
+        roof=roof.ceiling.label if roof else None,
+        fraction_of_roof=point.fraction_of_roof(roofline),
+        kernels=point.kernels,
+    )
+
+
+def _show(console: Console, said: str, found: TraceRoofline, roofline: Roofline, most: int) -> None:
+    console.print(said, markup=False, highlight=False)
+    records = [_record(point, found, roofline) for point in found.points]
+    if records:
+        console.print(_points_table(records[:most]), markup=False, highlight=False)
+    if (left := len(records) - most) > 0:
+        console.print(f"{counted_text(left, 'operator')} more; --points N shows them.", highlight=False)
+    if any((record.fraction_of_roof or 0) > 1 for record in records[:most]):
+        console.print("Above its roof: what it reads lay in the L2 cache, or a tensor was given twice.")
+    if found.unknown:
+        console.print(_unknown_table(found, most), markup=False, highlight=False)
+
+
+def _points_table(records: list[TracedOperator]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("operator", overflow="ellipsis", no_wrap=True, max_width=_WIDEST)
+    table.add_column("type", no_wrap=True)
+    for header in _HEADERS:
+        table.add_column(header, justify="left" if header == "roof" else "right", no_wrap=header != "roof")
+    for record in records:
+        table.add_row(
+            one_line(f"{record.name} {record.shapes}"),
+            record.dtype,
+            count_text(record.count),
+            time_text(record.time_s / record.count),
+            percent_text(record.share),
+            flop_rate_text(record.flop_per_s),
+            bandwidth_text(record.byte_per_s),
+            intensity_text(record.intensity_flop_per_byte),
+            record.roof or MISSING,
+            percent_text(record.fraction_of_roof),
+        )
+    return table
+
+
+def _unknown_table(found: TraceRoofline, most: int) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("unknown", overflow="ellipsis", no_wrap=True, max_width=_WIDEST)
+    table.add_column("calls", justify="right", no_wrap=True)
+    table.add_column("total", justify="right", no_wrap=True)
+    table.add_column("because")
+    for each in found.unknown[:most]:
+        table.add_row(one_line(each.name), count_text(each.count), time_text(each.time_s), each.why)
+    return table

@@ -1,0 +1,1 @@
+"""FLOPs and compulsory bytes of a recorded operator, where its recorded shapes say them for certain."""
