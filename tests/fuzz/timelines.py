@@ -7,9 +7,12 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from roofscope.app.presentation.traces.comparison import comparison_sentences
 from roofscope.profiling.results.chrome_trace import TraceError
-from roofscope.profiling.traces.columns import Trace
+from roofscope.profiling.traces.columns import Category, Trace
+from roofscope.profiling.traces.comparison import NothingToCompare, compare_traces
 from roofscope.profiling.traces.reading import open_trace, read_trace_bytes
+from roofscope.profiling.traces.roofline import trace_roofline
 from roofscope.profiling.traces.saving import repaired_json
 from roofscope.tests.fuzz.mutate import changed_bytes, changed_value
 
@@ -34,7 +37,13 @@ def _excerpt(whole: bytes) -> bytes:
     same = {each["args"]["correlation"] for each in device}
     launches = [each for each in events if each.get("args", {}).get("correlation") in same]
     flows = [each for each in events if each.get("id") in same]
-    content["traceEvents"] = [*kept, *launches, *flows]
+    ids = {each["args"].get("External id") for each in device} - {None}
+    operators = [
+        each
+        for each in events
+        if each.get("cat") == "cpu_op" and each.get("args", {}).get("External id") in ids
+    ]
+    content["traceEvents"] = [*kept, *launches, *flows, *operators]
     return json.dumps(content, indent=1).encode()
 
 
@@ -61,7 +70,7 @@ def feed_timeline(data: bytes) -> str:
         trace = open_trace(path)
     except TraceError as error:
         return "" if str(error).count(". ") == 0 else f"more than a sentence: {error}"
-    return _fault_of(trace) or _fault_of_saved(trace)
+    return _fault_of(trace) or _fault_of_facts(trace) or _fault_of_saved(trace)
 
 
 def _fault_of(trace: Trace) -> str:
@@ -81,6 +90,21 @@ def _fault_of(trace: Trace) -> str:
         trace.name_of(at)
         trace.arguments_of(at)
     return ""
+
+
+def _fault_of_facts(trace: Trace) -> str:
+    """All work of GPUs is known or named as unknown, and a trace is like itself."""
+    at_work = trace.slices.category <= Category.MEMSET
+    worked_s = float(trace.slices.duration_ns[at_work].sum()) * 1e-9
+    if abs(trace_roofline(trace).time_s - worked_s) > 1e-6 * worked_s + 1e-9:
+        return "a roofline that loses time"
+    try:
+        compared = compare_traces([trace, trace])
+    except NothingToCompare:
+        return "work that is not compared" if at_work.any() else ""
+    comparison_sentences(compared)
+    same = all(not any(kernel.differences_s) for kernel in compared.kernels)
+    return "" if same else "a trace that differs from itself"
 
 
 def _fault_of_saved(trace: Trace) -> str:
