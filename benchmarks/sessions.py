@@ -2,8 +2,8 @@
 
     python3 main.py -m roofscope.benchmarks.sessions FOLDER [--part NAME ...] [--seconds 560]
 
-A part is one session, by the commands below. FOLDER/done.txt names the commands that have ended; these are left
-out, and none is begun after so many seconds, so that the same command goes on where it was ended.
+A part is one session, by the commands below. FOLDER/done.txt names the commands that have ended; they are
+left out, and none is begun after so many seconds, so that the same command goes on where it was ended.
 """
 
 import argparse

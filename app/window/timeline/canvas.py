@@ -95,6 +95,12 @@ class TimelineCanvas(QWidget):
         """As they stand on the canvas, from the top of the plot."""
         return tuple(replace(row, top=row.top - self._scrolled) for row in self._rows)
 
+    def ask_search(self) -> None:
+        self.searched.emit()
+
+    def step(self, by: int) -> None:
+        self.stepped.emit(by)
+
     def bring_chosen(self) -> None:
         """Scroll to the row of the chosen slice."""
         chosen = self.timeline.chosen

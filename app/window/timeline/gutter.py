@@ -13,6 +13,8 @@ from roofscope.app.presentation.tokens import Theme
 
 _ARROW = 4.0  # pixels, half of the mark that says open or closed
 _INDENT = 16.0
+_CLOSED = ((-0.6, -1.0), (0.8, 0.0), (-0.6, 1.0))
+_OPEN = ((-1.0, -0.6), (1.0, -0.6), (0.0, 0.8))
 
 
 class GutterPainter:
@@ -51,12 +53,10 @@ class GutterPainter:
 
 
 def _mark(painter: QPainter, middle: QPointF, colour: QColor, *, is_closed: bool) -> None:
-    corners = (
-        ((-0.6, -1.0), (0.8, 0.0), (-0.6, 1.0)) if is_closed else ((-1.0, -0.6), (1.0, -0.6), (0.0, 0.8))
-    )
+    corners = _CLOSED if is_closed else _OPEN
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(colour)
-    painter.drawPolygon(QPolygonF([middle + _ARROW * QPointF(*corner) for corner in corners]))
+    painter.drawPolygon(QPolygonF([middle + QPointF(_ARROW * x, _ARROW * y) for x, y in corners]))
 
 
 def menu_of(parent: QWidget, timeline: Timeline, row: Row | None) -> QMenu:

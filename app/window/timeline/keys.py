@@ -1,15 +1,12 @@
 """The keys of a timeline, as trace viewers have them."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QKeyEvent
 
 from roofscope.app.presentation.timeline.hits import Chosen
 from roofscope.app.presentation.timeline.state import Timeline
-
-if TYPE_CHECKING:
-    from roofscope.app.window.timeline.canvas import TimelineCanvas
 
 Key = Qt.Key
 _ZOOM = {Key.Key_W: 0.7, Key.Key_S: 1 / 0.7, Key.Key_Plus: 0.7, Key.Key_Minus: 1 / 0.7}
@@ -34,6 +31,21 @@ KEYS = (
 )
 
 
+class Canvas(Protocol):
+    """What keys move."""
+
+    timeline: Timeline
+
+    @property
+    def plot(self) -> QRectF: ...
+    @property
+    def scrolled(self) -> float: ...
+    def scroll_to(self, top: float) -> None: ...
+    def bring_chosen(self) -> None: ...
+    def ask_search(self) -> None: ...
+    def step(self, by: int) -> None: ...
+
+
 def is_ours(event: QKeyEvent) -> bool:
     """Whether a timeline that has the keyboard takes the key from the window's shortcuts."""
     held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
@@ -42,7 +54,7 @@ def is_ours(event: QKeyEvent) -> bool:
     return held == Qt.KeyboardModifier.NoModifier and event.key() in _OURS
 
 
-def obey(event: QKeyEvent, canvas: "TimelineCanvas") -> bool:
+def obey(event: QKeyEvent, canvas: Canvas) -> bool:
     """Whether the key means something here; then it is done."""
     if not is_ours(event) or not canvas.timeline.tracks:
         return False
@@ -59,7 +71,7 @@ def obey(event: QKeyEvent, canvas: "TimelineCanvas") -> bool:
     return True
 
 
-def _others(event: QKeyEvent, canvas: "TimelineCanvas", key: Key) -> None:
+def _others(event: QKeyEvent, canvas: Canvas, key: Key) -> None:
     timeline = canvas.timeline
     match key:
         case Key.Key_F:
@@ -78,15 +90,15 @@ def _others(event: QKeyEvent, canvas: "TimelineCanvas", key: Key) -> None:
             by = canvas.plot.height() * (1 if key is Key.Key_PageDown else -1)
             canvas.scroll_to(canvas.scrolled + by)
         case Key.Key_Slash:
-            canvas.searched.emit()
+            canvas.ask_search()
         case Key.Key_N:
-            canvas.stepped.emit(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
+            canvas.step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
         case _:
             timeline.area = None
             timeline.choose(None)
 
 
-def _go(canvas: "TimelineCanvas", chosen: Chosen | None) -> None:
+def _go(canvas: Canvas, chosen: Chosen | None) -> None:
     if chosen is not None:
         canvas.timeline.area = None
         canvas.timeline.show(chosen)
