@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from roofscope.app.presentation.timeline.levels import Level, idle_level, levels_of
-from roofscope.profiling.traces.columns import NONE, Category, FlowKind, Trace
+from roofscope.profiling.traces.columns import NONE, Category, FlowKind, Lane, Trace
 
 
 class Track(Struct, frozen=True, eq=False):
@@ -36,6 +36,9 @@ class Row(Struct, frozen=True):
     @property
     def level_count(self) -> int:
         return min(1, len(self.levels)) if self.is_collapsed else len(self.levels)
+
+
+_SELDOM = ("Spans", "Traces", "process -1")  # of Kineto itself
 
 
 class Arrangement(Struct, frozen=True):
@@ -91,6 +94,22 @@ def begin_of_work(trace: Trace) -> int:
         return int(slices.start_ns[of_work].min())
     work = slices.start_ns[slices.category <= Category.MEMSET]
     return int((work if len(work) else slices.start_ns).min())
+
+
+def first_arrangement(tracks: Sequence[Track]) -> Arrangement:
+    """Open is what one looks for: of several traces the GPUs, of one the host's threads as well."""
+    own, closed = set[str](), set[str]()
+    for track in tracks:
+        for lane in track.trace.lanes:
+            if lane.process.startswith(_SELDOM):
+                own.add(_heading(track, lane))
+            elif len(tracks) > 1 and track.idle and not lane.on_device:
+                closed.add(_heading(track, lane))
+    return Arrangement(hidden=frozenset(own), collapsed=frozenset(closed))
+
+
+def _heading(track: Track, lane: Lane) -> str:
+    return f"{track.title}|{lane.process}"
 
 
 def rows_of(tracks: Sequence[Track], arrangement: Arrangement) -> tuple[Row, ...]:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from roofscope.app.presentation.timeline.hits import Chosen, Hits, hits_of
 from roofscope.app.presentation.timeline.levels import Level
 from roofscope.app.presentation.timeline.links import parent_of, sources_of, targets_of
-from roofscope.app.presentation.timeline.rows import Arrangement, Row, Track, rows_of
+from roofscope.app.presentation.timeline.rows import Arrangement, Row, Track, first_arrangement, rows_of
 from roofscope.app.presentation.timeline.viewport import Viewport, fitted
-from roofscope.profiling.traces.columns import NONE
+from roofscope.profiling.traces.columns import NONE, Category
 
 _AROUND = 4.0  # spans of a slice that are shown round it
 
@@ -31,11 +31,11 @@ class Timeline:
     def __init__(self, tracks: Sequence[Track], changed: Callable[[], object]) -> None:
         self.tracks = tuple(tracks)
         self._changed = changed
-        self.view = self.whole
+        self.view = fitted(*self._work) if len(self.tracks) > 1 else self.whole
         self.chosen: Chosen | None = None
         self.area: Area | None = None
         self.hits = Hits()
-        self._arrangement = Arrangement()
+        self._arrangement = first_arrangement(self.tracks)
         self.rows: tuple[Row, ...] = rows_of(self.tracks, self._arrangement)
 
     @cached_property
@@ -43,6 +43,18 @@ class Timeline:
         begins = (track.trace.slices.start_ns.min() + track.shift for track in self.tracks)
         ends = (track.trace.end_ns + track.shift for track in self.tracks)
         return float(min(begins, default=0)), float(max(ends, default=1))
+
+    @property
+    def _work(self) -> tuple[float, float]:
+        """From the first to the last work of a GPU, which one compares; all of it where there is none."""
+        begins, ends = list[float](), list[float]()
+        for track in self.tracks:
+            slices = track.trace.slices
+            is_work = slices.category <= Category.MEMSET
+            if is_work.any():
+                begins.append(float(slices.start_ns[is_work].min() + track.shift))
+                ends.append(float(slices.end_ns[is_work].max() + track.shift))
+        return (min(begins), max(ends)) if begins else self.bounds
 
     @property
     def whole(self) -> Viewport:

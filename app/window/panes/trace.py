@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QStackedWid
 
 from roofscope.app.presentation.export import TRACE_SUFFIXES
 from roofscope.app.presentation.files import why_misnamed, why_unwritable, write_file
+from roofscope.app.presentation.formatting import sizes_text
 from roofscope.app.presentation.timeline.health import health_text
 from roofscope.app.presentation.timeline.source import TraceSource
 from roofscope.app.presentation.timeline.summary_line import summary_line
@@ -134,15 +135,16 @@ class TracePane(QWidget):
     def _arrange(self) -> None:
         bar = QHBoxLayout()
         bar.setSpacing(8)
-        bar.addWidget(self._line, 1)
+        bar.addWidget(self.panel.search, 1)
         bar.addWidget(self.panel.hit_text)
-        bar.addWidget(self.panel.search)
+        bar.addStretch(1)
         for button in (self.stack_button, self._record_button, self.perfetto_button, self._export_button):
             bar.addWidget(button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 6, 8, 0)
-        layout.setSpacing(6)
+        layout.setSpacing(4)
         layout.addLayout(bar)
+        layout.addWidget(self._line)
         layout.addWidget(self._stack, 1)
 
     def _selected(self) -> None:
@@ -237,8 +239,9 @@ class TracePane(QWidget):
 
 
 def trace_title(trace: TraceInfo) -> str:
-    """``softmax / triton online, 4096x4096 bf16``: what a stack of traces tells apart."""
-    return f"{trace.implementation.title}, {trace.job.workload.label}"
+    """``softmax / Triton online, bf16, 32Ki × 4Ki``: what a stack of traces tells apart."""
+    workload = trace.job.workload
+    return f"{trace.implementation.title}, {workload.dtype.label}, {sizes_text(workload.sizes)}"
 
 
 def _button(text: str, name: str, tip: str) -> QPushButton:

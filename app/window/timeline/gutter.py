@@ -24,20 +24,20 @@ class GutterPainter:
 
     def paint(self, painter: QPainter, rows: Sequence[Placed], plot: QRectF) -> None:
         painter.save()
-        painter.setClipRect(QRectF(0, plot.top(), plot.left(), plot.height()))
+        painter.setClipRect(QRectF(0, plot.top(), plot.right(), plot.height()))
         painter.fillRect(QRectF(0, plot.top(), plot.left(), plot.height()), QColor(self._theme.surface))
+        painter.setPen(QColor(self._theme.border))
+        painter.drawLine(QPointF(plot.left() - 1, plot.top()), QPointF(plot.left() - 1, plot.bottom()))
         for row in rows:
             if row.top + row.height >= 0 and row.top <= plot.height():
                 self._row(painter, row, plot)
-        painter.setPen(QColor(self._theme.border))
-        painter.drawLine(QPointF(plot.left() - 1, plot.top()), QPointF(plot.left() - 1, plot.bottom()))
         painter.restore()
 
     def _row(self, painter: QPainter, placed: Placed, plot: QRectF) -> None:
         row, theme = placed.row, self._theme
         top = plot.top() + placed.top
         if row.is_heading:
-            painter.fillRect(QRectF(0, top, plot.left(), placed.height), QColor(theme.raised))
+            painter.fillRect(QRectF(0, top, plot.right(), placed.height), QColor(theme.raised))
         level = placed.height / max(1, row.level_count)
         middle = top + level / 2
         if row.is_heading or len(row.levels) > 1:
@@ -46,7 +46,7 @@ class GutterPainter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
         painter.setPen(QColor(theme.text if row.is_heading or row.is_pinned else theme.text_muted))
         text = f"{row.title} (pinned)" if row.is_pinned else row.title
-        room = plot.left() - _INDENT - 4
+        room = (plot.right() if row.is_heading else plot.left()) - _INDENT - 4
         shown = self._metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, room)
         base = middle + (self._metrics.ascent() - self._metrics.descent()) / 2
         painter.drawText(QPointF(_INDENT, base), shown)

@@ -12,7 +12,7 @@ from roofscope.app.presentation.timeline.hits import Chosen
 from roofscope.app.presentation.timeline.levels import Level
 from roofscope.app.presentation.timeline.placing import Placed
 from roofscope.app.presentation.timeline.seen import Seen, seen
-from roofscope.app.presentation.timeline.state import Timeline
+from roofscope.app.presentation.timeline.state import Area, Timeline
 from roofscope.app.presentation.timeline.viewport import ticks
 from roofscope.app.presentation.tokens import Theme
 from roofscope.profiling.plain_text import one_line
@@ -45,8 +45,6 @@ class TimelinePainter:
             if row.top + row.height < 0 or row.top > plot.height():
                 continue
             if row.row.is_heading:
-                heading = QRectF(0, row.top, plot.width(), row.height)
-                painter.fillRect(heading, QColor(self._theme.raised))
                 continue
             height = row.height / max(1, row.row.level_count)
             for place, level in enumerate(row.row.levels[: row.row.level_count]):
@@ -74,14 +72,16 @@ class TimelinePainter:
     def ruler(self, painter: QPainter, timeline: Timeline, plot: QRectF) -> None:
         theme = self._theme
         painter.fillRect(QRectF(0, 0, plot.right(), plot.top()), QColor(theme.surface))
+        taken = self._area_label(timeline, plot)
         for time, text in ticks(timeline.view, max(1, int(plot.width() / _TICK_APART))):
             x = plot.left() + timeline.view.x_of(time, plot.width())
             painter.setPen(QColor(theme.grid))
             painter.drawLine(QPointF(x, plot.top() - 4), QPointF(x, plot.bottom()))
             width = self._metrics.horizontalAdvance(text)
             left = min(max(x - width / 2, plot.left()), plot.right() - width - 2)
-            painter.setPen(QColor(theme.text_muted))
-            painter.drawText(QPointF(left, self._metrics.ascent() + 2), text)
+            if not taken.intersects(QRectF(left, 0, width, plot.top())):
+                painter.setPen(QColor(theme.text_muted))
+                painter.drawText(QPointF(left, self._metrics.ascent() + 2), text)
 
     def area(self, painter: QPainter, timeline: Timeline, rows: Sequence[Placed], plot: QRectF) -> None:
         if timeline.area is None:
@@ -101,12 +101,18 @@ class TimelinePainter:
         for x in (left, right):
             painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()))
         painter.restore()
-        between = time_text((timeline.area.end - timeline.area.begin) * 1e-9)
+        place = self._area_label(timeline, plot)
         painter.setPen(QColor(self._theme.accent))
-        width = self._metrics.horizontalAdvance(between)
-        middle = min(max((left + right - width) / 2, plot.left()), plot.right() - width)
-        painter.fillRect(QRectF(middle - 2, 0, width + 4, plot.top() - 4), QColor(self._theme.surface))
-        painter.drawText(QPointF(middle, self._metrics.ascent() + 2), between)
+        painter.drawText(QPointF(place.left(), self._metrics.ascent() + 2), _length(timeline.area))
+
+    def _area_label(self, timeline: Timeline, plot: QRectF) -> QRectF:
+        """Where the length of the area stands; ticks keep out of it."""
+        if timeline.area is None:
+            return QRectF()
+        width = self._metrics.horizontalAdvance(_length(timeline.area))
+        middle = (timeline.area.begin + timeline.area.end) / 2
+        left = plot.left() + timeline.view.x_of(middle, plot.width()) - width / 2
+        return QRectF(min(max(left, plot.left()), plot.right() - width), 0, width, plot.top())
 
     def _level(self, painter: QPainter, timeline: Timeline, row: Placed, level: Level, strip: QRectF) -> None:
         track = timeline.tracks[row.row.track]
@@ -175,6 +181,10 @@ class TimelinePainter:
         painter.setPen(QColor(self._theme.text_muted if colour.alpha() == _FAINT else self._theme.text))
         base = box.top() + (box.height() + self._metrics.ascent() - self._metrics.descent()) / 2
         painter.drawText(QPointF(box.left() + _INSIDE, base), text)
+
+
+def _length(area: Area) -> str:
+    return time_text((area.end - area.begin) * 1e-9)
 
 
 def _corner(

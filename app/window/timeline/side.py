@@ -27,6 +27,7 @@ from roofscope.profiling.traces.totals import KernelRow
 
 SLICE, AREA, KERNELS = range(3)
 _AREA_TITLES = ("Name", "Count", "Sum", "Mean", "Median", "95 %")
+_NAME_LETTERS = 24  # of a kernel, before the user makes its column wider
 _MOST_ROWS = 2000  # of an area: nobody reads more, and each is an item
 
 
@@ -94,8 +95,9 @@ class TraceSide(QWidget):
         header = self.kernels.horizontalHeader()
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        header.setMinimumSectionSize(48)
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
+        header.resizeSection(0, _NAME_LETTERS * self.kernels.fontMetrics().averageCharWidth())
         self.kernels.activated.connect(self._kernel_activated)
         self.kernels.clicked.connect(self._kernel_activated)
 
