@@ -91,6 +91,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(command: Sequence[str], path: Path) -> int:
     named = [str(path) if word == _OUT else word for word in command]
+    if command[0] == "run" and path.exists():
+        named.append("--append")
     return subprocess.run([sys.executable, "-P", str(PACKAGE / "main.py"), *named], check=False).returncode
 
 
