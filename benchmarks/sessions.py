@@ -41,15 +41,9 @@ def parts() -> Iterator[Part]:
     stems = [part for stem in (*_GELU, "triton_sigmoid") for part in ("--implementation", stem)]
     each = tuple(("run", name, *_EVERY, "--provider", "library", *_BOTH, "--out", _OUT) for name in TOUR)
     traces = tuple(("trace", _OUT, one, "--dtype", "bfloat16") for one in _TRACED)
+    large, small = (tuple((*run, "--preset", preset) for run in each) for preset in ("large", "small"))
     yield Part("gelu", (("run", "gelu", *stems, *_BOTH, "--preset", "large", "--out", _OUT),))
-    yield Part(
-        "tour",
-        (
-            *((*run, "--preset", "large", "--exact") for run in each),
-            *((*run, "--preset", "small") for run in each),
-            *traces,
-        ),
-    )
+    yield Part("tour", (*large, *traces, *small))
     hot = ("run", "softmax", "matmul", *_EVERY, "--provider", "library", "--dtype", "bfloat16")
     yield Part("sustained", ((*hot, "--preset", "large", "--sustained", "--out", _OUT),))
     modes = [kernel.spec.name for kernel in kernels if kernel.spec.compares_modes]
