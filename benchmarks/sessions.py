@@ -2,8 +2,8 @@
 
     python3 main.py -m roofscope.benchmarks.sessions FOLDER [--part NAME ...] [--seconds 560]
 
-A part is one session, by the commands below. FOLDER/done.txt names the commands that have ended; these are left
-out, and none is begun after so many seconds, so that the same command goes on where it was ended.
+A part is one session, by the commands below. FOLDER/done.txt names the commands that have ended; they are
+left out, and none is begun after so many seconds, so that the same command goes on where it was ended.
 """
 
 import argparse
@@ -41,15 +41,9 @@ def parts() -> Iterator[Part]:
     stems = [part for stem in (*_GELU, "triton_sigmoid") for part in ("--implementation", stem)]
     each = tuple(("run", name, *_EVERY, "--provider", "library", *_BOTH, "--out", _OUT) for name in TOUR)
     traces = tuple(("trace", _OUT, one, "--dtype", "bfloat16") for one in _TRACED)
+    large, small = (tuple((*run, "--preset", preset) for run in each) for preset in ("large", "small"))
     yield Part("gelu", (("run", "gelu", *stems, *_BOTH, "--preset", "large", "--out", _OUT),))
-    yield Part(
-        "tour",
-        (
-            *((*run, "--preset", "large", "--exact") for run in each),
-            *((*run, "--preset", "small") for run in each),
-            *traces,
-        ),
-    )
+    yield Part("tour", (*large, *traces, *small))
     hot = ("run", "softmax", "matmul", *_EVERY, "--provider", "library", "--dtype", "bfloat16")
     yield Part("sustained", ((*hot, "--preset", "large", "--sustained", "--out", _OUT),))
     modes = [kernel.spec.name for kernel in kernels if kernel.spec.compares_modes]
@@ -91,6 +85,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(command: Sequence[str], path: Path) -> int:
     named = [str(path) if word == _OUT else word for word in command]
+    if command[0] == "run" and path.exists():
+        named.append("--append")
     return subprocess.run([sys.executable, "-P", str(PACKAGE / "main.py"), *named], check=False).returncode
 
 

@@ -9,10 +9,10 @@ import msgspec
 import typer
 from rich.console import Console
 
+from roofscope.app.cli.adding import check_device, choose_file, of_this_run
 from roofscope.app.cli.choice import (
     choose_folders,
     choose_labels,
-    choose_session,
     file_of_each,
     one_of,
     scan_kernels,
@@ -120,6 +120,9 @@ def command(
         typer.Option(metavar="KEY=VALUE", help="Kept in the session; may be repeated."),
     ] = None,
     out: NewSession = None,
+    append: Annotated[
+        bool, typer.Option("--append", help="Add to the session that --out names, of the same GPU.")
+    ] = False,
     svg: Annotated[bool, typer.Option("--svg", help="Draw the roofline beside the session.")] = False,
     plot: Annotated[
         Path | None,
@@ -204,6 +207,7 @@ def command(
         trust=trust,
         labels=label or (),
         out=out,
+        append=append,
         svg=svg,
         plot=plot,
         table=table,
@@ -234,7 +238,7 @@ def _or_requested(options: RunOptions, source: Path | None) -> RunOptions:
 
 
 def run(options: RunOptions) -> int:
-    """Plan, measure, print; returns the exit code."""
+    """What the options ask for; returns the exit code."""
     if options.debug:
         from roofscope.app.cli.debug import debug
 
@@ -243,13 +247,19 @@ def run(options: RunOptions) -> int:
         from roofscope.app.cli.watch import watch
 
         return watch(options)
-    path = choose_session(options.out)
+    return _measure(options)
+
+
+def _measure(options: RunOptions) -> int:
+    """Plan, measure, print; returns the exit code."""
+    path, before = choose_file(options)
     labels = choose_labels(options.labels)
     folders = choose_folders(options.folders, is_trusted=options.trust)
     own = choose_files(options.kernels, options.file, is_trusted=options.trust)
     folders += [file.form for file in own]
     catalog = scan_kernels(folders)
     devices = choose_run_devices(options)
+    check_device(before, devices)
     pictures = _pictures(options, path, devices)
     device = devices[0]  # several are of one kind, and the plan is the same for each
     jobs = choose_plan(options, catalog, own, device).jobs
@@ -280,6 +290,7 @@ def run(options: RunOptions) -> int:
                 kernel_roots=folders,
                 ceilings=_ceilings(options, jobs),
                 labels=labels,
+                append=before is not None,
                 patience=options.patience,
                 may_share=options.shared_gpu,
                 pauses=not options.retry_paused,
@@ -294,6 +305,7 @@ def run(options: RunOptions) -> int:
         if options.as_json:
             print_document(RunDocument(session=None, device=device, points=(), problem=ending.busy))
         return BUSY if ending.busy else SOME_FAILED
+    of_this_run(session, before)
     if session.path != path:  # the file was lost, and the run went on in another one
         pictures = file_of_each(devices, session.path.with_suffix(".svg")) if options.svg else {}
     drawn = _drawn(session, pictures, options.plot)

@@ -42,6 +42,7 @@ class RunOptions(Struct, frozen=True):
     trust: bool = False
     labels: Sequence[str] = ()
     out: Path | None = None
+    append: bool = False
     svg: bool = False
     plot: Path | None = None
     table: bool = False

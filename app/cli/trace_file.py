@@ -11,9 +11,10 @@ from roofscope.app.cli.options import AsJson
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.traces import FullNames, TraceFile, read_or_refuse
 from roofscope.app.presentation.formatting import count_text, counted_text, percent_text, time_text
+from roofscope.app.presentation.timeline.summary_line import gpu_text
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.traces.columns import Trace
-from roofscope.profiling.traces.totals import GpuTime, TraceTotals
+from roofscope.profiling.traces.totals import TraceTotals
 
 _WIDEST_NAME = 60  # characters; --json has the whole name too
 _HEADERS = ("count", "total", "mean", "min", "max", "share")
@@ -77,16 +78,3 @@ def _show(console: Console, trace: Trace, totals: TraceTotals, most: int, *, ful
     console.print(table, markup=False, highlight=False)
     if (left := len(totals.kernels) - most) > 0:
         console.print(f"{counted_text(left, 'kernel')} more; --kernels N shows them.", highlight=False)
-
-
-def gpu_text(gpu: GpuTime) -> str:
-    """``GPU 0: 9.31 ms, of which 47 % compute and 53 % idle``, and its gaps."""
-    shares = {"compute": gpu.compute_s, "copies": gpu.copy_s, "idle": gpu.idle_s}
-    whole = gpu.span_s or 1.0
-    parts = [f"{percent_text(seconds / whole)} {name}" for name, seconds in shares.items() if seconds > 0]
-    whole_text = f"GPU {gpu.device}: {time_text(gpu.span_s)}, of which {', '.join(parts)}"
-    if not gpu.gap_count:
-        return f"{whole_text}."
-    return (
-        f"{whole_text} in {counted_text(gpu.gap_count, 'gap')}, the longest {time_text(gpu.longest_gap_s)}."
-    )

@@ -12,9 +12,10 @@ from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.options import AsJson
 from roofscope.app.cli.output import say
 from roofscope.app.cli.targets import STDOUT, check_target, put
-from roofscope.app.cli.traces import TraceFile, health_text, refuse_own_source
+from roofscope.app.cli.traces import TraceFile, refuse_own_source
 from roofscope.app.presentation.export import TRACE_SUFFIXES
 from roofscope.app.presentation.formatting import counted_text
+from roofscope.app.presentation.timeline.health import health_text
 from roofscope.profiling.results.chrome_trace import TraceError
 
 

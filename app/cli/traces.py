@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roofscope.app.cli.errors import complain, refuse
-from roofscope.app.presentation.formatting import counted_text
+from roofscope.app.presentation.timeline.health import health_text
 from roofscope.profiling.results.chrome_trace import TraceError
 
 if TYPE_CHECKING:  # numpy, which help does not need
-    from roofscope.profiling.traces.columns import Health, Trace
+    from roofscope.profiling.traces.columns import Trace
 
 TraceFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="A torch.profiler trace: .json, .json.gz or .zip.")
@@ -41,14 +41,3 @@ def refuse_own_source(target: Path, source: Path) -> None:
         return  # check_target says what is wrong with the name
     if is_same:
         refuse(f"{target} is the trace itself and would be lost; give the new file another name.")
-
-
-def health_text(health: "Health") -> str:
-    """What could not be read, as one sentence; "" for a sound file."""
-    said = [
-        f"{counted_text(health.dropped, 'event')} could not be read" if health.dropped else "",
-        f"{counted_text(health.repaired, 'event')} had to be mended" if health.repaired else "",
-        "the file is cut off in the middle" if health.is_cut else "",
-    ]
-    whole = ", ".join(filter(None, said))
-    return f"{whole[0].upper()}{whole[1:]}." if whole else ""

@@ -10,6 +10,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from roofscope.app.presentation.roofline.caption import device_text
+from roofscope.app.presentation.timeline.source import is_trace_file
 from roofscope.app.presentation.tuning import TUNING
 from roofscope.app.window.activity_log import ActivityLog
 from roofscope.app.window.availability import Availability
@@ -223,7 +224,9 @@ class Application(QObject):
         recent = [path for path in self.settings.recent_sessions if is_file(path)]
         example = [self._paths.example] if is_file(self._paths.example) else []
         last = recent[:1] if self.settings.habits.reopens_last else []
-        candidates = [Path(file) for file in files] or [*last, *example][:1]
+        for trace in filter(is_trace_file, files):
+            self.open_trace(trace)
+        candidates = [Path(file) for file in files if not is_trace_file(file)] or [*last, *example][:1]
         self.panes.chart.hide()  # a calm frame, rather than a chart that says it is empty
         self.opening.start(candidates[0] if candidates else None)
 
@@ -284,7 +287,7 @@ class Application(QObject):
             ),
             compile_lab=CompileLabPane(model, selection, theme),
             tuning=TuningPane(model, selection, theme),
-            trace=TracePane(model, selection, self.background, actions[CommandId.TRACE]),
+            trace=TracePane(model, selection, self.background, actions[CommandId.TRACE], theme),
             debug=DebugPane(actions[CommandId.DEBUG], theme),
             source=SourcePane(model, selection, self.background, self._own_files, theme),
             lesson=LessonPane(model, selection, self.background, theme),
@@ -325,9 +328,7 @@ class Application(QObject):
         self.folder_commands.noticed.connect(lambda text: panes.cards.notice(text, Topic.FOLDERS))
         self.background.failed.connect(panes.cards.notice)
         self.own_files.noticed.connect(lambda text: panes.cards.notice(text, Topic.FOLDERS))
-        self.window.file_dropped.connect(
-            lambda path: self.own_files.open(path) if is_source(path) else self.commands.sessions.open(path)
-        )
+        self.window.file_dropped.connect(self._open_dropped)
         self.window.file_dropped_to_compare.connect(self.commands.compare_with)
         self.window.closing.connect(self.close)
         self.selection.changed.connect(self._follow_selection)
@@ -343,6 +344,19 @@ class Application(QObject):
         self._join_parameters()
         self._restyle()
         self._tell_reasons()
+
+    def _open_dropped(self, path: Path) -> None:
+        """Each kind of file where it belongs, by its name."""
+        if is_source(path):
+            self.own_files.open(path)
+        elif is_trace_file(path):
+            self.open_trace(path)
+        else:
+            self.commands.sessions.open(path)
+
+    def open_trace(self, path: Path) -> None:
+        self.panes.trace.open_file(path)
+        self.window.show_pane("Trace")
 
     def _join_panes(self) -> None:
         panes = self.panes
@@ -371,7 +385,15 @@ class Application(QObject):
         self.window.show_scheme(self.theme_switch.scheme)
         panes = self.panes
         first = (panes.chart, panes.library, panes.results, panes.details, panes.cards)
-        more = (panes.lesson, panes.compare, panes.sweep, panes.parameters, panes.compile_lab, panes.tuning)
+        more = (
+            panes.trace,
+            panes.lesson,
+            panes.compare,
+            panes.sweep,
+            panes.parameters,
+            panes.compile_lab,
+            panes.tuning,
+        )
         painters = (*first, panes.source, panes.debug, *more)
         self.window.style_with(theme, *(partial(pane.set_theme, theme) for pane in painters))
 

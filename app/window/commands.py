@@ -31,6 +31,7 @@ class CommandId(StrEnum):
     TRASH = "trash"
     REPORT = "report"
     OPEN_KERNEL = "open_kernel"
+    OPEN_TRACE = "open_trace"
     KERNELS = "kernels"
     QUIT = "quit"
     UNDO = "undo"
@@ -165,6 +166,14 @@ COMMANDS = (
         "Measure a file of yours as it stands: Triton, PyTorch, CUDA or C++",
         "Ctrl+Alt+O",
         starts_group=True,
+    ),
+    Command(
+        CommandId.OPEN_TRACE,
+        Menu.FILE,
+        "Open profiler t&race...",
+        "Look at a trace of torch.profiler, of a whole model too: .json, .json.gz or .zip",
+        "Ctrl+Alt+T",
+        "activity",
     ),
     Command(
         CommandId.KERNELS,

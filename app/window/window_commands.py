@@ -66,11 +66,14 @@ class Parts(Protocol):
     @property
     def source(self) -> DeviceSource: ...
 
+    def open_trace(self, path: Path) -> None: ...
+
 
 class WindowCommands(QObject):
     def __init__(self, parts: Parts, dialogs: FileDialogs, example: Path) -> None:
         super().__init__(parts.window)
         self._parts = parts
+        self._dialogs = dialogs
         self._last_before = 0  # the number of the last point before the run under way
         self._measured_session: Session | None = None  # to which that run adds
         self._actions = parts.window.actions_of
@@ -165,6 +168,7 @@ class WindowCommands(QObject):
                 **self.sessions.handlers,
                 **self.help.handlers,
                 CommandId.OPEN_KERNEL: parts.own_files.ask,
+                CommandId.OPEN_TRACE: lambda: self._dialogs.ask_trace(parts.open_trace),
                 CommandId.KERNELS: parts.folder_commands.show,
                 CommandId.QUIT: window.close,
                 CommandId.COPY: parts.panes.results.copy,

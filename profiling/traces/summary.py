@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roofscope.profiling.traces.columns import Category, FlowKind, Trace, Whole
+from roofscope.profiling.traces.intervals import union
 from roofscope.profiling.traces.short_names import short_names
 from roofscope.profiling.traces.totals import GpuTime, KernelRow, LaunchLatency, TraceTotals
 
@@ -61,9 +62,9 @@ def gpu_times(trace: Trace, chosen: NDArray[np.bool_] | None = None) -> Iterator
     for device in np.unique(device_of[is_work & (device_of >= 0)]).tolist():
         here = is_work & (device_of == device)
         is_kernel = slices.category == Category.KERNEL
-        compute = _union(slices.start_ns[here & is_kernel], slices.end_ns[here & is_kernel])
-        copy = _union(slices.start_ns[here & ~is_kernel], slices.end_ns[here & ~is_kernel])
-        begins, ends = _union(slices.start_ns[here], slices.end_ns[here])
+        compute = union(slices.start_ns[here & is_kernel], slices.end_ns[here & is_kernel])
+        copy = union(slices.start_ns[here & ~is_kernel], slices.end_ns[here & ~is_kernel])
+        begins, ends = union(slices.start_ns[here], slices.end_ns[here])
         gaps = begins[1:] - ends[:-1]
         busy = _length((begins, ends))
         yield GpuTime(
@@ -75,17 +76,6 @@ def gpu_times(trace: Trace, chosen: NDArray[np.bool_] | None = None) -> Iterator
             gap_count=len(gaps),
             longest_gap_s=int(gaps.max(initial=0)) * _NS,
         )
-
-
-def _union(starts: Whole, ends: Whole) -> tuple[Whole, Whole]:
-    """Disjoint intervals in order; such that touch are one."""
-    if not len(starts):
-        return starts, ends
-    order = np.argsort(starts, kind="stable")
-    starts, reached = starts[order], np.maximum.accumulate(ends[order])
-    is_first = np.concatenate(([True], starts[1:] > reached[:-1]))
-    is_last = np.concatenate((is_first[1:], [True]))
-    return starts[is_first], reached[is_last]
 
 
 def _length(intervals: tuple[Whole, Whole]) -> int:

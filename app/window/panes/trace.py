@@ -1,34 +1,30 @@
-"""The profiler trace of the selected point: its kernel table, and the file itself."""
+"""The profiler trace of the selected point, or of a file: its timeline, its kernels, and the file itself."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices
-from PySide6.QtWidgets import (
-    QFileDialog,
-    QHBoxLayout,
-    QHeaderView,
-    QPushButton,
-    QStackedWidget,
-    QTableView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from roofscope.app.presentation.export import TRACE_SUFFIXES
 from roofscope.app.presentation.files import why_misnamed, why_unwritable, write_file
-from roofscope.app.presentation.formatting import count_text
+from roofscope.app.presentation.formatting import sizes_text
+from roofscope.app.presentation.timeline.health import health_text
+from roofscope.app.presentation.timeline.source import TraceSource
+from roofscope.app.presentation.timeline.summary_line import summary_line
+from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.background import Background
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
-from roofscope.app.window.tables.trace_table import TraceTable
+from roofscope.app.window.timeline.loading import LoadedTrace, TraceLoading
+from roofscope.app.window.timeline.panel import TimelinePanel
+from roofscope.app.window.timeline.stacking import StackButton
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.labels import action_button, as_pane, placeholder
-from roofscope.app.window.widgets.plain_table import make_plain
-from roofscope.profiling.results.chrome_trace import TraceError, TraceSummary, read_trace, unpack
+from roofscope.profiling.results.chrome_trace import TraceError, unpack
 from roofscope.profiling.results.session import TraceInfo
-from roofscope.profiling.results.session_reader import SessionError, load_trace
+from roofscope.profiling.results.session_reader import SessionError
 
 if TYPE_CHECKING:
     from roofscope.app.presentation.perfetto.server import PerfettoPage
@@ -37,7 +33,7 @@ _FILTER = "Chrome trace (*.json);;Chrome trace, packed (*.json.gz)"
 
 
 class TracePane(QWidget):
-    """Reads a trace when a point that has one is selected; the reading is done in the background."""
+    """Reads a trace when a point that has one is selected, or a file is opened; in the background."""
 
     failed = Signal(str)
     exported = Signal(str)
@@ -48,6 +44,7 @@ class TracePane(QWidget):
         selection: Selection,
         background: Background,
         record: QAction,
+        theme: Theme,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -56,43 +53,61 @@ class TracePane(QWidget):
         self._selection = selection
         self._background = background
         self._record = record
-        self._shown: TraceInfo | None = None
+        self._source: TraceSource | None = None
+        self._file: TraceSource | None = None  # shown until a point with a trace is selected
+        self._files: tuple[TraceSource, ...] = ()  # that were opened, the newest last
+        self._loading = TraceLoading(background, self)
         self._line = ElidedLabel("muted")
-        self._table = TraceTable(self)
-        self.view = QTableView()
-        self._set_up_view()
+        self.panel = TimelinePanel(theme)
+        self.view = self.panel.side.kernels
+        self.stack_button = StackButton()
         self._empty = placeholder("")
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
-        self._stack.addWidget(self.view)
+        self._stack.addWidget(self.panel)
         self._record_button = action_button(record)
-        self._export_button = QPushButton("Export trace...")
-        self._export_button.setAccessibleName("Export trace")
-        self._export_button.setToolTip("Write the trace as Chrome JSON, for Perfetto or chrome://tracing")
+        self._export_button = _button(
+            "Export trace...",
+            "Export trace",
+            "Write the trace as Chrome JSON, for Perfetto or chrome://tracing",
+        )
         self._export_button.clicked.connect(self._ask_where)
-        self.perfetto_button = QPushButton("Open in Perfetto...")
-        self.perfetto_button.setAccessibleName("Open the trace in Perfetto")
-        self.perfetto_button.setToolTip(
-            "Open a page of this machine in your browser, whose button hands the trace to Perfetto"
+        self.perfetto_button = _button(
+            "Open in Perfetto...",
+            "Open the trace in Perfetto",
+            "Open a page of this machine in your browser, whose button hands the trace to Perfetto",
         )
         self.perfetto_button.clicked.connect(self._open_in_perfetto)
         self._page: PerfettoPage | None = None
         self._arrange()
-        selection.changed.connect(self._refresh)
+        self._loading.came.connect(self._came)
+        self._loading.progressed.connect(self._progressed, Qt.ConnectionType.QueuedConnection)
+        self.stack_button.changed.connect(self._load)
+        selection.changed.connect(self._selected)
         model.trace_added.connect(self._refresh)
         model.replaced.connect(self._refresh)
         record.changed.connect(self._refresh)  # which says why, where none can be recorded
         self._refresh()
 
+    def set_theme(self, theme: Theme) -> None:
+        self.panel.set_theme(theme)
+
+    def open_file(self, path: Path) -> None:
+        """Show a trace from anywhere: `.json`, `.json.gz` or `.zip`."""
+        path = path.absolute()
+        self._file = TraceSource(path.name, path)
+        self._files = (*(one for one in self._files if one != self._file), self._file)
+        self._refresh()
+
     def export(self, path: Path) -> None:
         """Write the shown trace; packed when the name ends in ``.gz``."""
-        if self._shown is None:
+        if self._source is None:
             return
         if why := why_misnamed(path, TRACE_SUFFIXES):
             self.failed.emit(why)
             return
         try:
-            packed = load_trace(self._model.session.path, self._shown.number)
+            packed = self._source.packed()
             write_file(path, packed if path.suffix.lower() == ".gz" else unpack(packed), may_wait=False)
         except OSError as error:
             self.failed.emit(f"The trace {why_unwritable(path, error)}")
@@ -106,82 +121,113 @@ class TracePane(QWidget):
         """The page reads the trace when it is clicked there; one page at a time is enough."""
         from roofscope.app.presentation.perfetto.server import PerfettoPage  # a web server and jinja2
 
-        if self._shown is None:
+        if self._source is None:
             return
-        path, number, title = self._model.session.path, self._shown.number, self._shown.implementation.key
         if self._page is not None:
             self._background.ask(self._page.close, lambda _: None)
         try:
-            self._page = PerfettoPage(lambda: load_trace(path, number), title)
+            self._page = PerfettoPage(self._source.packed, self._source.title)
         except OSError as error:
             self.failed.emit(f"The page for Perfetto cannot be served: {error.strerror or error}.")
             return
         QDesktopServices.openUrl(QUrl(self._page.url))
 
-    def _set_up_view(self) -> None:
-        self.view.setModel(self._table)
-        self.view.setAccessibleName("Kernels of the trace")
-        make_plain(self.view)
-        header = self.view.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-
     def _arrange(self) -> None:
         bar = QHBoxLayout()
         bar.setSpacing(8)
-        bar.addWidget(self._line, 1)
-        bar.addWidget(self._record_button)
-        bar.addWidget(self.perfetto_button)
-        bar.addWidget(self._export_button)
+        bar.addWidget(self.panel.search, 1)
+        bar.addWidget(self.panel.hit_text)
+        bar.addStretch(1)
+        for button in (self.stack_button, self._record_button, self.perfetto_button, self._export_button):
+            bar.addWidget(button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 6, 8, 0)
-        layout.setSpacing(6)
+        layout.setSpacing(4)
         layout.addLayout(bar)
+        layout.addWidget(self._line)
         layout.addWidget(self._stack, 1)
+
+    def _selected(self) -> None:
+        """The newest wish counts: a point that has a trace takes the place of a file."""
+        number = self._selection.number
+        point = self._model.point(number) if number is not None else None
+        if point and self._model.trace_of(point):
+            self._file = None
+        self._refresh()
 
     def _refresh(self) -> None:
         number = self._selection.number
         point = self._model.point(number) if number is not None else None
         trace = self._model.trace_of(point) if point else None
+        own = self._stored(trace) if trace else None
+        source = self._file or own
         self._record_button.setEnabled(self._record.isEnabled())
-        if trace is not None and trace == self._shown:
+        self.stack_button.offer(source, (*map(self._stored, self._model.session.traces), *self._files))
+        if source is not None and source == self._source:
             return
-        self._shown = trace
-        self._export_button.setEnabled(trace is not None)
-        self.perfetto_button.setEnabled(trace is not None)
-        self._table.show(None)
-        self._stack.setCurrentWidget(self._empty)
+        self._source = source
+        self._export_button.setEnabled(source is not None)
+        self.perfetto_button.setEnabled(source is not None)
+        self._load()
+        if source is not None:
+            return
         title = point.implementation.title if point else ""
         if point is None:
-            self._say("", "Select a point to see the kernels it ran.")
-        elif trace is None:
+            self._say("", "Select a point to see the kernels it ran, or drop a profiler trace here.")
+        else:
             can_record = self._record.isEnabled()
             hint = "Record one to see every kernel it ran." if can_record else self._record.toolTip()
             self._say(title, f"No trace of this point.\n{hint}")
+
+    def _stored(self, trace: TraceInfo) -> TraceSource:
+        return TraceSource(trace_title(trace), self._model.session.path, trace.number)
+
+    def _load(self) -> None:
+        """Ask for what is to be shown, and show it where it is there already."""
+        sources = self._sources()
+        self._loading.want(sources)
+        if not sources:
+            self.panel.show_tracks((), ())
+            self._stack.setCurrentWidget(self._empty)
+        elif all(self._loading.get(source) is not None for source in sources):
+            self._show()
         else:
-            self._say(title, "Reading the trace...")
-            path = self._model.session.path
-            self._background.ask(lambda: _read(path, trace), lambda found: self._show(trace, found))
+            self._say(sources[0].title, "Reading the trace...")
+            self._stack.setCurrentWidget(self._empty)
+
+    def _sources(self) -> tuple[TraceSource, ...]:
+        beside = (one for one in self.stack_button.chosen if one != self._source)
+        return (self._source, *beside) if self._source else ()
+
+    def _progressed(self, source: TraceSource, share: float) -> None:
+        if source in self._sources() and self._loading.get(source) is None:
+            self._say(source.title, f"Reading the trace... {share:.0%}")
+
+    def _came(self, source: TraceSource, found: LoadedTrace | str) -> None:
+        if isinstance(found, str) and source != self._source:
+            self.stack_button.leave_out(source)
+            self.failed.emit(found)
+        if all(self._loading.get(one) is not None for one in self._sources()):
+            self._show()
+
+    def _show(self) -> None:
+        found = [self._loading.get(source) for source in self._sources()]
+        loaded = [one for one in found if isinstance(one, LoadedTrace)]
+        first = found[0]
+        if not isinstance(first, LoadedTrace):
+            self._say(self._sources()[0].title, str(first))
+            self._stack.setCurrentWidget(self._empty)
+            return
+        rows = first.totals.kernels or first.operators
+        self.panel.show_tracks([one.track for one in loaded], rows)
+        line = summary_line(first.track.trace, first.totals)
+        badge = health_text(first.track.trace.health)
+        self._line.set_text(f"{first.source.title}: {badge} {line}", "warning" if badge else "muted")
+        self._stack.setCurrentWidget(self.panel)
 
     def _say(self, line: str, empty: str) -> None:
-        self._line.set_text(line)
+        self._line.set_text(line, "muted")
         self._empty.setText(empty)
-
-    def _show(self, trace: TraceInfo, found: TraceSummary | str) -> None:
-        if trace != self._shown:
-            return  # another point was selected meanwhile
-        label = trace.implementation.title
-        if isinstance(found, str):
-            self._say(label, found)
-            return
-        what = "device kernels" if found.on_device else "CPU operators, own time"
-        line = f"{label}: {what}; {count_text(found.event_count)} events"
-        if found.dropped_count:
-            line += f", {count_text(found.dropped_count)} more could not be read"
-        self._line.set_text(line)
-        self._table.show(found)
-        self._stack.setCurrentWidget(self.view)
 
     def _ask_where(self) -> None:
         dialog = QFileDialog(self, "Export trace", "", _FILTER)
@@ -192,9 +238,14 @@ class TracePane(QWidget):
         dialog.open()
 
 
-def _read(path: Path, trace: TraceInfo) -> TraceSummary | str:
-    """The summary, or one sentence why there is none."""
-    try:
-        return read_trace(load_trace(path, trace.number))
-    except (SessionError, TraceError) as error:
-        return str(error)
+def trace_title(trace: TraceInfo) -> str:
+    """``softmax / Triton online, bf16, 32Ki × 4Ki``: what a stack of traces tells apart."""
+    workload = trace.job.workload
+    return f"{trace.implementation.title}, {workload.dtype.label}, {sizes_text(workload.sizes)}"
+
+
+def _button(text: str, name: str, tip: str) -> QPushButton:
+    button = QPushButton(text)
+    button.setAccessibleName(name)
+    button.setToolTip(tip)
+    return button

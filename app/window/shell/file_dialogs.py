@@ -14,6 +14,7 @@ from roofscope.profiling.paths import SUFFIX
 
 _SESSIONS = f"Roofscope sessions (*{SUFFIX})"
 _SOURCES = "Kernels in Python, CUDA or C++ (*.py *.cu *.cuh *.cpp *.cc)"
+_TRACES = "Profiler traces (*.json *.json.gz *.zip)"
 _EXPORTS = ";;".join(
     (
         "Chart as PNG (*.png)",
@@ -49,6 +50,11 @@ class FileDialogs:
 
     def ask_kernel(self, deliver: Callable[[Path], object]) -> None:
         dialog = self._dialog("Open kernel", f"{_SOURCES};;All files (*)", deliver)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.open()
+
+    def ask_trace(self, deliver: Callable[[Path], object]) -> None:
+        dialog = self._dialog("Open profiler trace", f"{_TRACES};;All files (*)", deliver)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.open()
 

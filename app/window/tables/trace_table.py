@@ -1,15 +1,17 @@
 """The kernels of a profiler trace as a table."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from roofscope.app.presentation.formatting import count_text, percent_text, time_text
 from roofscope.app.window.widgets.labels import tip_text
-from roofscope.profiling.results.chrome_trace import TraceRow, TraceSummary
+from roofscope.profiling.traces.totals import KernelRow
 
 Index = QModelIndex | QPersistentModelIndex
 
 _DISPLAY = Qt.ItemDataRole.DisplayRole
-_TITLES = ("Name", "Count", "Total", "Mean", "Share")
+_TITLES = ("Name", "Count", "Total", "Mean", "Share", "Min", "Max")
 
 
 class TraceTable(QAbstractTableModel):
@@ -17,12 +19,15 @@ class TraceTable(QAbstractTableModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._rows: tuple[TraceRow, ...] = ()
+        self._rows: tuple[KernelRow, ...] = ()
 
-    def show(self, summary: TraceSummary | None) -> None:
+    def show_rows(self, rows: Sequence[KernelRow]) -> None:
         self.beginResetModel()
-        self._rows = summary.rows if summary else ()
+        self._rows = tuple(rows)
         self.endResetModel()
+
+    def name_at(self, row: int) -> str:
+        return self._rows[row].name
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self._rows)
@@ -46,13 +51,15 @@ class TraceTable(QAbstractTableModel):
         return _alignment(index.column()) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
 
-def _texts(row: TraceRow) -> tuple[str, ...]:
+def _texts(row: KernelRow) -> tuple[str, ...]:
     return (
         row.name,
         count_text(row.count),
         time_text(row.total_s),
         time_text(row.mean_s),
         percent_text(row.share),
+        time_text(row.min_s),
+        time_text(row.max_s),
     )
 
 

@@ -1,0 +1,216 @@
+"""Draws the rows of a timeline: boxes, columns of what is too narrow for one, names, arrows, the axis."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPainterPath, QPen
+
+from roofscope.app.presentation.formatting import time_text
+from roofscope.app.presentation.timeline.colours import fill
+from roofscope.app.presentation.timeline.hits import Chosen
+from roofscope.app.presentation.timeline.levels import Level
+from roofscope.app.presentation.timeline.placing import Placed
+from roofscope.app.presentation.timeline.seen import Seen, seen
+from roofscope.app.presentation.timeline.state import Area, Timeline
+from roofscope.app.presentation.timeline.viewport import ticks
+from roofscope.app.presentation.tokens import Theme
+from roofscope.profiling.plain_text import one_line
+from roofscope.profiling.traces.columns import NONE
+
+_INSIDE = 3.0  # pixels between the edge of a box and its text
+_LEAST_TEXT = 24.0  # pixels of a box that has room for some letters
+_TICK_APART = 90.0  # pixels
+_MOST_ARROWS = 200
+_HEAD = 5.0  # pixels of an arrow's head
+_FAINT = 70  # alpha of what a search does not mean
+
+
+class TimelinePainter:
+    """Keeps the colours and widths of names from frame to frame; made once for a theme and a font."""
+
+    def __init__(self, theme: Theme, metrics: QFontMetricsF) -> None:
+        self._theme = theme
+        self._metrics = metrics
+        self._letter = metrics.averageCharWidth()
+        self._colours: dict[tuple[int, str], QColor] = {}
+        self._widths: dict[str, float] = {}
+
+    def rows(self, painter: QPainter, timeline: Timeline, rows: Sequence[Placed], plot: QRectF) -> None:
+        """``rows`` are placed from the plot's top, already scrolled; only those are drawn that are seen."""
+        painter.save()
+        painter.setClipRect(plot)
+        painter.translate(plot.left(), plot.top())
+        for row in rows:
+            if row.top + row.height < 0 or row.top > plot.height():
+                continue
+            if row.row.is_heading:
+                continue
+            height = row.height / max(1, row.row.level_count)
+            for place, level in enumerate(row.row.levels[: row.row.level_count]):
+                top = row.top + place * height
+                if top + height >= 0 and top <= plot.height():
+                    self._level(painter, timeline, row, level, QRectF(0, top, plot.width(), height - 1))
+        painter.restore()
+
+    def arrows(self, painter: QPainter, timeline: Timeline, rows: Sequence[Placed], plot: QRectF) -> None:
+        """From what led to the chosen slice, and to what it led."""
+        if timeline.chosen is None:
+            return
+        painter.save()
+        painter.setClipRect(plot)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(self._theme.accent), 1.5))
+        pairs = [(source, timeline.chosen) for source in timeline.sources()[:_MOST_ARROWS]]
+        pairs += [(timeline.chosen, target) for target in timeline.targets()[:_MOST_ARROWS]]
+        for source, target in pairs:
+            begins, ends = (_corner(timeline, rows, plot, one) for one in (source, target))
+            if begins is not None and ends is not None:
+                _arrow(painter, begins, ends)
+        painter.restore()
+
+    def ruler(self, painter: QPainter, timeline: Timeline, plot: QRectF) -> None:
+        theme = self._theme
+        painter.fillRect(QRectF(0, 0, plot.right(), plot.top()), QColor(theme.surface))
+        taken = self._area_label(timeline, plot)
+        for time, text in ticks(timeline.view, max(1, int(plot.width() / _TICK_APART))):
+            x = plot.left() + timeline.view.x_of(time, plot.width())
+            painter.setPen(QColor(theme.grid))
+            painter.drawLine(QPointF(x, plot.top() - 4), QPointF(x, plot.bottom()))
+            width = self._metrics.horizontalAdvance(text)
+            left = min(max(x - width / 2, plot.left()), plot.right() - width - 2)
+            if not taken.intersects(QRectF(left, 0, width, plot.top())):
+                painter.setPen(QColor(theme.text_muted))
+                painter.drawText(QPointF(left, self._metrics.ascent() + 2), text)
+
+    def area(self, painter: QPainter, timeline: Timeline, rows: Sequence[Placed], plot: QRectF) -> None:
+        if timeline.area is None:
+            return
+        wash = QColor(self._theme.accent)
+        wash.setAlpha(45)
+        left, right = (
+            plot.left() + timeline.view.x_of(time, plot.width())
+            for time in (timeline.area.begin, timeline.area.end)
+        )
+        painter.save()
+        painter.setClipRect(plot)
+        for row in rows:
+            if row.row.key in timeline.area.keys:
+                painter.fillRect(QRectF(left, plot.top() + row.top, right - left, row.height), wash)
+        painter.setPen(QColor(self._theme.accent))
+        for x in (left, right):
+            painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()))
+        painter.restore()
+        place = self._area_label(timeline, plot)
+        painter.setPen(QColor(self._theme.accent))
+        painter.drawText(QPointF(place.left(), self._metrics.ascent() + 2), _length(timeline.area))
+
+    def _area_label(self, timeline: Timeline, plot: QRectF) -> QRectF:
+        """Where the length of the area stands; ticks keep out of it."""
+        if timeline.area is None:
+            return QRectF()
+        width = self._metrics.horizontalAdvance(_length(timeline.area))
+        middle = (timeline.area.begin + timeline.area.end) / 2
+        left = plot.left() + timeline.view.x_of(middle, plot.width()) - width / 2
+        return QRectF(min(max(left, plot.left()), plot.right() - width), 0, width, plot.top())
+
+    def _level(self, painter: QPainter, timeline: Timeline, row: Placed, level: Level, strip: QRectF) -> None:
+        track = timeline.tracks[row.row.track]
+        found = seen(level, track.shift, timeline.view, max(1, int(strip.width())))
+        self._columns(painter, timeline, row, level, found, strip)
+        chosen = timeline.chosen if timeline.chosen and timeline.chosen.track == row.row.track else None
+        for left, right, place in zip(
+            found.left.tolist(), found.right.tolist(), found.box.tolist(), strict=True
+        ):
+            slice_ = int(level.index[place])
+            box = QRectF(max(left, -1.0), strip.top(), 0, strip.height())
+            box.setRight(min(max(right - 1.0, left + 1.0), strip.width() + 1.0))
+            name, colour = self._look(timeline, row.row.track, slice_)
+            painter.fillRect(box, colour)
+            if chosen and chosen.slice == slice_:
+                painter.setPen(QPen(QColor(self._theme.accent), 2))
+                painter.drawRect(box.adjusted(1, 1, -1, -1))
+            if box.width() >= _LEAST_TEXT:
+                text = (
+                    time_text(int(level.end[place] - level.start[place]) * 1e-9) if slice_ == NONE else name
+                )
+                self._text(painter, text, box, colour)
+
+    def _columns(
+        self, painter: QPainter, timeline: Timeline, row: Placed, level: Level, found: Seen, strip: QRectF
+    ) -> None:
+        """One line of pixels for the whole level, stretched to its height."""
+        if not len(found.column_x):
+            return
+        line = np.zeros(int(strip.width()), np.uint32)
+        rgb = [
+            self._look(timeline, row.row.track, slice_)[1].rgba()
+            for slice_ in level.index[found.column].tolist()
+        ]
+        colours = np.array(rgb, np.uint32)
+        alpha = (found.strength * (colours >> 24)).astype(np.uint32)
+        line[found.column_x] = (colours & 0xFFFFFF) | (alpha << 24)
+        image = QImage(line.tobytes(), len(line), 1, 4 * len(line), QImage.Format.Format_ARGB32)
+        painter.drawImage(QRectF(0, strip.top(), len(line), strip.height()), image)
+
+    def _look(self, timeline: Timeline, track: int, slice_: int) -> tuple[str, QColor]:
+        if slice_ == NONE:
+            return "idle", QColor(self._theme.grid_major)
+        trace = timeline.tracks[track].trace
+        number = int(trace.slices.name[slice_])
+        name, category = trace.names[number], int(trace.slices.category[slice_])
+        colour = self._colours.get((category, name))
+        if colour is None:
+            colour = self._colours[category, name] = QColor(fill(self._theme, category, name))
+        if timeline.hits.is_meant and not timeline.hits.is_meant[track][number]:
+            colour = QColor(colour)
+            colour.setAlpha(_FAINT)
+        return name, colour
+
+    def _text(self, painter: QPainter, name: str, box: QRectF, colour: QColor) -> None:
+        room = box.width() - 2 * _INSIDE
+        width = self._widths.get(name)
+        if width is None:
+            width = self._widths[name] = self._metrics.horizontalAdvance(one_line(name))
+        text = one_line(name)
+        if width > room:
+            letters = int(room / self._letter) - 1
+            if letters < 2:
+                return
+            text = f"{text[:letters]}…"
+        painter.setPen(QColor(self._theme.text_muted if colour.alpha() == _FAINT else self._theme.text))
+        base = box.top() + (box.height() + self._metrics.ascent() - self._metrics.descent()) / 2
+        painter.drawText(QPointF(box.left() + _INSIDE, base), text)
+
+
+def _length(area: Area) -> str:
+    return time_text((area.end - area.begin) * 1e-9)
+
+
+def _corner(
+    timeline: Timeline, rows: Sequence[Placed], plot: QRectF, chosen: Chosen
+) -> tuple[QPointF, QPointF] | None:
+    """The left and right end of a slice at half its height; None where its lane is not among the rows."""
+    slices = timeline.tracks[chosen.track].trace.slices
+    lane, depth = int(slices.lane[chosen.slice]), int(slices.depth[chosen.slice])
+    for row in rows:
+        if row.row.lane == lane and row.row.track == chosen.track and row.row.level_count:
+            height = row.height / row.row.level_count
+            y = plot.top() + row.top + (min(depth, row.row.level_count - 1) + 0.5) * height
+            left, right = (
+                plot.left() + timeline.view.x_of(time, plot.width()) for time in timeline.span_of(chosen)
+            )
+            return QPointF(left, y), QPointF(right, y)
+    return None
+
+
+def _arrow(painter: QPainter, source: tuple[QPointF, QPointF], target: tuple[QPointF, QPointF]) -> None:
+    """From the begin of the one to the begin of the other: a launch returns before its work begins."""
+    begin, end = source[0], target[0]
+    reach = max(abs(end.x() - begin.x()) / 2, 12.0)
+    path = QPainterPath(begin)
+    path.cubicTo(begin + QPointF(reach, 0), end - QPointF(reach, 0), end)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawPath(path)
+    painter.drawLine(end, end + QPointF(-_HEAD, -_HEAD / 2))
+    painter.drawLine(end, end + QPointF(-_HEAD, _HEAD / 2))

@@ -1,0 +1,153 @@
+"""Beside the canvas: the chosen slice, what lies in the chosen area, and all kernels of the trace."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QPushButton,
+    QStackedWidget,
+    QTableView,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from roofscope.app.presentation.fact import Fact
+from roofscope.app.presentation.formatting import count_text, time_text
+from roofscope.app.presentation.timeline.areas import AreaRow
+from roofscope.app.window.tables.trace_table import TraceTable
+from roofscope.app.window.widgets.labels import placeholder, tip_text
+from roofscope.app.window.widgets.plain_table import make_plain
+from roofscope.app.window.widgets.segments import Segments
+from roofscope.profiling.traces.totals import KernelRow
+
+SLICE, AREA, KERNELS = range(3)
+_AREA_TITLES = ("Name", "Count", "Sum", "Mean", "Median", "95 %")
+_NAME_LETTERS = 24  # of a kernel, before the user makes its column wider
+_MOST_ROWS = 2000  # of an area: nobody reads more, and each is an item
+
+
+class TraceSide(QWidget):
+    """Shows what it is given; ``kernel_chosen`` names one to be found in the timeline."""
+
+    kernel_chosen = Signal(str)
+    source_wanted = Signal()
+    target_wanted = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.segments = Segments(
+            ("Slice", "What is known of the chosen slice"),
+            ("Area", "What lies in the area that you drag over"),
+            ("Kernels", "All kernels of the trace, the busiest first"),
+        )
+        self.facts = _tree("Facts of the slice", ("", ""))
+        self.area = _tree("Slices of the area", _AREA_TITLES)
+        self.table = TraceTable(self)
+        self.kernels = QTableView()
+        self.to_source = _link("Launched by", "Go to the call that launched it ([)", self.source_wanted)
+        self.to_target = _link("Launches", "Go to the first work that it launched (])", self.target_wanted)
+        self._empty_slice = placeholder("Click a slice to see what it is.")
+        self._empty_area = placeholder("Drag over lanes to sum up what lies in a range of time.")
+        self._slice_page, self._area_page, self._pages = (QStackedWidget() for _ in range(3))
+        self._set_up_kernels()
+        self._arrange()
+        self.segments.chosen.connect(self._pages.setCurrentIndex)
+        self.turn_to(KERNELS)
+
+    def turn_to(self, page: int) -> None:
+        self.segments.choose(page)
+        self._pages.setCurrentIndex(page)
+
+    def show_facts(self, facts: Sequence[Fact], has_source: bool, has_target: bool) -> None:
+        self.facts.clear()
+        for fact in facts:
+            item = QTreeWidgetItem([fact.name, fact.value])
+            item.setToolTip(0, tip_text(fact.tip))
+            item.setToolTip(1, tip_text(fact.value))
+            self.facts.addTopLevelItem(item)
+        self.to_source.setEnabled(has_source)
+        self.to_target.setEnabled(has_target)
+        self._slice_page.setCurrentIndex(int(bool(facts)))
+
+    def show_area(self, rows: Sequence[AreaRow]) -> None:
+        self.area.clear()
+        for row in rows[:_MOST_ROWS]:
+            times = (row.sum_s, row.mean_s, row.median_s, row.p95_s)
+            item = QTreeWidgetItem([row.name, count_text(row.count), *map(time_text, times)])
+            item.setToolTip(0, tip_text(row.name))
+            for column in range(1, len(_AREA_TITLES)):
+                item.setTextAlignment(column, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            self.area.addTopLevelItem(item)
+        self._area_page.setCurrentIndex(int(bool(rows)))
+
+    def show_kernels(self, rows: Sequence[KernelRow]) -> None:
+        self.table.show_rows(rows)
+
+    def _set_up_kernels(self) -> None:
+        self.kernels.setModel(self.table)
+        self.kernels.setAccessibleName("Kernels of the trace")
+        make_plain(self.kernels)
+        header = self.kernels.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
+        header.resizeSection(0, _NAME_LETTERS * self.kernels.fontMetrics().averageCharWidth())
+        self.kernels.activated.connect(self._kernel_activated)
+        self.kernels.clicked.connect(self._kernel_activated)
+
+    def _kernel_activated(self, index: QModelIndex) -> None:
+        self.kernel_chosen.emit(self.table.name_at(index.row()))
+
+    def _arrange(self) -> None:
+        links = QHBoxLayout()
+        links.addWidget(self.to_source)
+        links.addWidget(self.to_target)
+        links.addStretch(1)
+        facts = QWidget()
+        beside = QVBoxLayout(facts)
+        beside.setContentsMargins(0, 0, 0, 0)
+        beside.addWidget(self.facts, 1)
+        beside.addLayout(links)
+        self._slice_page.addWidget(self._empty_slice)
+        self._slice_page.addWidget(facts)
+        self._area_page.addWidget(self._empty_area)
+        self._area_page.addWidget(self.area)
+        for page in (self._slice_page, self._area_page, self.kernels):
+            self._pages.addWidget(page)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(6, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addWidget(self.segments, 0, Qt.AlignmentFlag.AlignLeft)
+        layout.addWidget(self._pages, 1)
+
+
+def _tree(name: str, titles: Sequence[str]) -> QTreeWidget:
+    tree = QTreeWidget()
+    tree.setAccessibleName(name)
+    tree.setColumnCount(len(titles))
+    tree.setHeaderLabels(list(titles))
+    tree.setHeaderHidden(not titles[0])
+    tree.setRootIsDecorated(False)
+    tree.setUniformRowHeights(True)
+    tree.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    header = tree.header()
+    header.setStretchLastSection(False)
+    whole = 0 if titles[0] else 1
+    for column in range(len(titles)):
+        mode = QHeaderView.ResizeMode.Stretch if column == whole else QHeaderView.ResizeMode.ResizeToContents
+        header.setSectionResizeMode(column, mode)
+    return tree
+
+
+def _link(text: str, tip: str, clicked: object) -> QPushButton:
+    button = QPushButton(text)
+    button.setAccessibleName(text)
+    button.setToolTip(tip_text(tip))
+    button.clicked.connect(clicked)  # pyright: ignore[reportArgumentType]
+    return button
