@@ -36,8 +36,9 @@ def area_rows(tracks: Sequence[Track], rows: Sequence[Row], area: Area) -> tuple
             behind = int(np.searchsorted(level.start, area.end - track.shift, "left"))
             spans = (level.end[first:behind] - level.start[first:behind]).tolist()
             times += [span * _NS for span in spans]
+            names_of = track.trace.slices.name
             found = level.index[first:behind].tolist()
-            names += ["idle" if index == NONE else track.trace.name_of(index) for index in found]
+            names += ["idle" if index == NONE else track.labels[names_of[index]] for index in found]
     return _by_name(names, times)
 
 

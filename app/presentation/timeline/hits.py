@@ -1,6 +1,7 @@
 """Slices whose names hold a text; a million of them are three arrays."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from msgspec import Struct
@@ -44,13 +45,18 @@ class Hits(Struct, frozen=True, eq=False):
         return NONE
 
 
+def _holds(wanted: str, name: str, label: str) -> bool:
+    return wanted in name.casefold() or wanted in label.casefold()
+
+
 def hits_of(tracks: Sequence[Track], text: str) -> Hits:
     """Upper and lower case are one; no text has no hits."""
     wanted = text.casefold().strip()
     if not wanted or not tracks:
         return Hits()
     meant = tuple(
-        np.fromiter((wanted in name.casefold() for name in track.trace.names), np.bool_) for track in tracks
+        np.fromiter(map(partial(_holds, wanted), track.trace.names, track.labels), np.bool_)
+        for track in tracks
     )
     found = [
         np.flatnonzero(names[track.trace.slices.name]) for names, track in zip(meant, tracks, strict=True)

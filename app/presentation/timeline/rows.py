@@ -3,11 +3,14 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from roofscope.app.presentation.timeline.levels import Level, idle_level, levels_of
+from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.traces.columns import NONE, Category, FlowKind, Lane, Trace
+from roofscope.profiling.traces.short_names import short_names
 
 
 class Track(Struct, frozen=True, eq=False):
@@ -18,6 +21,7 @@ class Track(Struct, frozen=True, eq=False):
     shift: int  # ns, added to its times
     levels: tuple[tuple[Level, ...], ...]
     idle: tuple[tuple[int, Level], ...]  # of each GPU its gaps
+    labels: tuple[str, ...]  # of each name of the trace what a slice shows
 
 
 class Row(Struct, frozen=True):
@@ -83,7 +87,16 @@ def track_of(trace: Trace, title: str) -> Track:
     devices = sorted({lane.device for lane in trace.lanes if lane.on_device})
     idle = tuple((device, idle_level(trace, device)) for device in devices)
     shift = -begin_of_work(trace)
-    return Track(trace, title, shift, levels_of(trace), idle)
+    return Track(trace, title, shift, levels_of(trace), idle, labels_of(trace))
+
+
+def labels_of(trace: Trace) -> tuple[str, ...]:
+    """Kernels by their short names, all else by its own."""
+    labels = list(trace.names)
+    kernels = np.unique(trace.slices.name[trace.slices.category == Category.KERNEL]).tolist()
+    for number, short in zip(kernels, short_names([labels[number] for number in kernels]), strict=True):
+        labels[number] = short
+    return tuple(map(one_line, labels))
 
 
 def begin_of_work(trace: Trace) -> int:

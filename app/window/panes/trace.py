@@ -12,6 +12,7 @@ from roofscope.app.presentation.files import why_misnamed, why_unwritable, write
 from roofscope.app.presentation.formatting import sizes_text
 from roofscope.app.presentation.timeline.health import health_text
 from roofscope.app.presentation.timeline.source import TraceSource
+from roofscope.app.presentation.timeline.stacked import Stack, stacked
 from roofscope.app.presentation.timeline.summary_line import summary_line
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.background import Background
@@ -187,7 +188,7 @@ class TracePane(QWidget):
         sources = self._sources()
         self._loading.want(sources)
         if not sources:
-            self.panel.show_tracks((), ())
+            self.panel.show_stack(Stack(()), ())
             self._stack.setCurrentWidget(self._empty)
         elif all(self._loading.get(source) is not None for source in sources):
             self._show()
@@ -218,8 +219,18 @@ class TracePane(QWidget):
             self._say(self._sources()[0].title, str(first))
             self._stack.setCurrentWidget(self._empty)
             return
-        rows = first.totals.kernels or first.operators
-        self.panel.show_tracks([one.track for one in loaded], rows)
+        if len(loaded) > 1:
+            tracks = [one.track for one in loaded]
+            self._background.ask(lambda: stacked(tracks), lambda stack: self._lay_out(first, loaded, stack))
+        else:
+            self._lay_out(first, loaded, Stack((first.track,)))
+
+    def _lay_out(self, first: LoadedTrace, loaded: list[LoadedTrace], stack: Stack) -> None:
+        if tuple(one.source for one in loaded) != tuple(
+            source for source in self._sources() if isinstance(self._loading.get(source), LoadedTrace)
+        ):
+            return  # something else is wanted meanwhile
+        self.panel.show_stack(stack, first.totals.kernels or first.operators)
         line = summary_line(first.track.trace, first.totals)
         badge = health_text(first.track.trace.health)
         self._line.set_text(f"{first.source.title}: {badge} {line}", "warning" if badge else "muted")

@@ -53,7 +53,7 @@ class TraceTable(QAbstractTableModel):
 
 def _texts(row: KernelRow) -> tuple[str, ...]:
     return (
-        row.name,
+        row.short_name or row.name,
         count_text(row.count),
         time_text(row.total_s),
         time_text(row.mean_s),

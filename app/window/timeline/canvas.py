@@ -134,8 +134,8 @@ class TimelineCanvas(QWidget):
         self._painter.ruler(painter, self.timeline, plot)
         self._painter.rows(painter, self.timeline, rows, plot)
         self._painter.area(painter, self.timeline, rows, plot)
-        self._painter.arrows(painter, self.timeline, rows, plot)
         self._gutter.paint(painter, rows, plot)
+        self._painter.arrows(painter, self.timeline, rows, plot)
         if self.hasFocus():
             painter.setPen(QColor(self._theme.accent))
             painter.setBrush(Qt.BrushStyle.NoBrush)

@@ -15,7 +15,6 @@ from roofscope.app.presentation.timeline.seen import Seen, seen
 from roofscope.app.presentation.timeline.state import Area, Timeline
 from roofscope.app.presentation.timeline.viewport import ticks
 from roofscope.app.presentation.tokens import Theme
-from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.traces.columns import NONE
 
 _INSIDE = 3.0  # pixels between the edge of a box and its text
@@ -158,7 +157,7 @@ class TimelinePainter:
             return "idle", QColor(self._theme.grid_major)
         trace = timeline.tracks[track].trace
         number = int(trace.slices.name[slice_])
-        name, category = trace.names[number], int(trace.slices.category[slice_])
+        name, category = timeline.tracks[track].labels[number], int(trace.slices.category[slice_])
         colour = self._colours.get((category, name))
         if colour is None:
             colour = self._colours[category, name] = QColor(fill(self._theme, category, name))
@@ -171,8 +170,8 @@ class TimelinePainter:
         room = box.width() - 2 * _INSIDE
         width = self._widths.get(name)
         if width is None:
-            width = self._widths[name] = self._metrics.horizontalAdvance(one_line(name))
-        text = one_line(name)
+            width = self._widths[name] = self._metrics.horizontalAdvance(name)
+        text = name
         if width > room:
             letters = int(room / self._letter) - 1
             if letters < 2:

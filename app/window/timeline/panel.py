@@ -8,13 +8,13 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QScrollBar, QSplit
 from roofscope.app.presentation.formatting import count_text
 from roofscope.app.presentation.timeline.areas import area_rows
 from roofscope.app.presentation.timeline.hits import Chosen
-from roofscope.app.presentation.timeline.rows import Track
 from roofscope.app.presentation.timeline.slice_facts import slice_facts
+from roofscope.app.presentation.timeline.stacked import Stack
 from roofscope.app.presentation.timeline.state import Area, Timeline
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.timeline.canvas import TimelineCanvas
 from roofscope.app.window.timeline.keys import KEYS
-from roofscope.app.window.timeline.side import AREA, KERNELS, SLICE, TraceSide
+from roofscope.app.window.timeline.side import AREA, SLICE, TraceSide
 from roofscope.app.window.widgets.labels import label, tip_text
 from roofscope.profiling.traces.columns import NONE
 from roofscope.profiling.traces.totals import KernelRow
@@ -51,17 +51,17 @@ class TimelinePanel(QWidget):
     def set_theme(self, theme: Theme) -> None:
         self.canvas.set_theme(theme)
 
-    def show_tracks(self, tracks: Sequence[Track], kernels: Sequence[KernelRow]) -> None:
-        """The first track's kernels; an empty sequence shows nothing."""
+    def show_stack(self, stack: Stack, kernels: Sequence[KernelRow]) -> None:
+        """The first track's kernels; no tracks show nothing."""
         self._chosen = self._area = None
         self.search.clear()
         self.hit_text.clear()
         self._search_timer.stop()
-        self.canvas.show_timeline(Timeline(tracks, self.canvas.follow))
+        self.canvas.show_timeline(Timeline(stack.tracks, self.canvas.follow))
         self.side.show_kernels(kernels)
         self.side.show_facts((), has_source=False, has_target=False)
         self.side.show_area(())
-        self.side.turn_to(KERNELS)
+        self.side.show_stack(stack)
 
     def find_text(self, text: str) -> None:
         """Search at once, and go to the first hit."""

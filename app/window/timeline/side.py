@@ -19,13 +19,14 @@ from PySide6.QtWidgets import (
 from roofscope.app.presentation.fact import Fact
 from roofscope.app.presentation.formatting import count_text, time_text
 from roofscope.app.presentation.timeline.areas import AreaRow
+from roofscope.app.presentation.timeline.stacked import Stack
 from roofscope.app.window.tables.trace_table import TraceTable
-from roofscope.app.window.widgets.labels import placeholder, tip_text
+from roofscope.app.window.widgets.labels import label, placeholder, tip_text
 from roofscope.app.window.widgets.plain_table import make_plain
 from roofscope.app.window.widgets.segments import Segments
 from roofscope.profiling.traces.totals import KernelRow
 
-SLICE, AREA, KERNELS = range(3)
+SLICE, AREA, KERNELS, COMPARED = range(4)
 _AREA_TITLES = ("Name", "Count", "Sum", "Mean", "Median", "95 %")
 _NAME_LETTERS = 24  # of a kernel, before the user makes its column wider
 _MOST_ROWS = 2000  # of an area: nobody reads more, and each is an item
@@ -44,9 +45,16 @@ class TraceSide(QWidget):
             ("Slice", "What is known of the chosen slice"),
             ("Area", "What lies in the area that you drag over"),
             ("Kernels", "All kernels of the trace, the busiest first"),
+            ("Compare", "Each kernel in the traces that are stacked"),
         )
+        self.segments.button(COMPARED).hide()
         self.facts = _tree("Facts of the slice", ("", ""))
         self.area = _tree("Slices of the area", _AREA_TITLES)
+        self.compared = QTreeWidget()
+        self.compared.setAccessibleName("Kernels of the stacked traces")
+        self.compared.setRootIsDecorated(False)
+        self.compared.setUniformRowHeights(True)
+        self.sentences = label("", wraps=True)
         self.table = TraceTable(self)
         self.kernels = QTableView()
         self.to_source = _link("Launched by", "Go to the call that launched it ([)", self.source_wanted)
@@ -88,6 +96,24 @@ class TraceSide(QWidget):
     def show_kernels(self, rows: Sequence[KernelRow]) -> None:
         self.table.show_rows(rows)
 
+    def show_stack(self, stack: Stack) -> None:
+        """What tells the stacked traces apart; nothing where there is one."""
+        self.compared.clear()
+        self.compared.setColumnCount(len(stack.headers))
+        self.compared.setHeaderLabels(list(stack.headers))
+        for row in stack.rows[:_MOST_ROWS]:
+            item = QTreeWidgetItem(list(row))
+            item.setToolTip(0, tip_text(row[0]))
+            for column in range(1, len(row)):
+                item.setTextAlignment(column, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            self.compared.addTopLevelItem(item)
+        for column in range(1, len(stack.headers)):
+            self.compared.resizeColumnToContents(column)
+        self.compared.setColumnWidth(0, _NAME_LETTERS * self.fontMetrics().averageCharWidth())
+        self.sentences.setText("\n".join(stack.sentences))
+        self.segments.button(COMPARED).setVisible(bool(stack.sentences))
+        self.turn_to(COMPARED if stack.sentences else KERNELS)
+
     def _set_up_kernels(self) -> None:
         self.kernels.setModel(self.table)
         self.kernels.setAccessibleName("Kernels of the trace")
@@ -118,7 +144,12 @@ class TraceSide(QWidget):
         self._slice_page.addWidget(facts)
         self._area_page.addWidget(self._empty_area)
         self._area_page.addWidget(self.area)
-        for page in (self._slice_page, self._area_page, self.kernels):
+        compared = QWidget()
+        below = QVBoxLayout(compared)
+        below.setContentsMargins(0, 0, 0, 0)
+        below.addWidget(self.sentences)
+        below.addWidget(self.compared, 1)
+        for page in (self._slice_page, self._area_page, self.kernels, compared):
             self._pages.addWidget(page)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(6, 0, 0, 0)
