@@ -421,7 +421,7 @@ def test_a_trace_is_recorded_shown_and_written(open_window: OpenWindow, qtbot: Q
     view = application.panes.trace.view
     qtbot.waitUntil(lambda: view.model().rowCount() == 1)
     texts = [view.model().index(0, column).data() for column in range(5)]
-    assert texts == ["invented_kernel", "2", "5.000 µs", "2.500 µs", "100 %"]
+    assert texts == ["invented", "2", "5.000 µs", "2.500 µs", "100 %"]
     application.panes.trace.export(tmp_path / "trace.json")
     application.panes.trace.export(tmp_path / "trace.json.gz")
     kept = application.model.session.path.read_bytes()
