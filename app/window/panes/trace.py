@@ -22,7 +22,7 @@ from roofscope.app.window.timeline.loading import LoadedTrace, TraceLoading
 from roofscope.app.window.timeline.panel import TimelinePanel
 from roofscope.app.window.timeline.stacking import StackButton
 from roofscope.app.window.widgets.elided_label import ElidedLabel
-from roofscope.app.window.widgets.labels import action_button, as_pane, placeholder
+from roofscope.app.window.widgets.labels import action_button, as_pane, placeholder, tip_text
 from roofscope.profiling.results.chrome_trace import TraceError, unpack
 from roofscope.profiling.results.session import TraceInfo
 from roofscope.profiling.results.session_reader import SessionError
@@ -258,5 +258,5 @@ def trace_title(trace: TraceInfo) -> str:
 def _button(text: str, name: str, tip: str) -> QPushButton:
     button = QPushButton(text)
     button.setAccessibleName(name)
-    button.setToolTip(tip)
+    button.setToolTip(tip_text(tip))
     return button
