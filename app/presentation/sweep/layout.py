@@ -63,7 +63,7 @@ def lay_out(scene: SweepScene, view: View, font: Font) -> SweepLayout:
     ring = _place(scene, view, chosen[1]) if chosen else None
     return SweepLayout(
         x_ticks=_x_ticks(scene, view, font),
-        y_ticks=value_ticks(scene.quantity, view.y, scene.is_log, max(2, int(view.box.height / 44))),
+        y_ticks=value_ticks(scene.quantity, view.y, scene.is_log, max(2, int(view.box.height / 40))),
         lines=lines,
         levels=tuple(y for _, y in levels),
         cache_x=cache_x,

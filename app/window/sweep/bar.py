@@ -82,7 +82,8 @@ class SweepBar(QWidget):
             self.setMaximumWidth(_UNLIMITED)
             self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
             return
-        rows = ((self.kernels,), (self.dtypes, self.quantities), (self.axes, self.baselines))
+        axes = (self.axes,) if self.baselines.isHidden() else (self.axes, self.baselines)
+        rows = ((self.kernels,), (self.dtypes, self.quantities), axes)
         for row, entries in enumerate((*rows, self._buttons, (self._note,))):
             for place, part in enumerate(entries):
                 span = 6 // len(entries)
@@ -107,6 +108,8 @@ class SweepBar(QWidget):
         self.dtypes.setVisible(bool(dtypes))
         self.axes.setVisible(len(scene.axes) > 1)
         self.baselines.setVisible(scene.quantity is Quantity.SPEED_UP)
+        if self._is_beside:
+            self._arrange()  # the axis has the baseline's room
         for button in self._buttons:
             button.setEnabled(bool(scene.legend))
 
