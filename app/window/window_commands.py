@@ -289,6 +289,8 @@ class WindowCommands(QObject):
             action.setToolTip(tip_text(why_not or tool_tip(COMMAND_OF[command])))
         if not parts.controller.is_running:
             self._actions[CommandId.RUN].setEnabled(not parts.watch.problem)
+        subject = self.points.to_debug
+        parts.panes.debug.tell_subject(subject.title if subject else None)
         point = self.points.selected
         is_pinned = point is not None and parts.model.mark(point.number).is_pinned
         self._actions[CommandId.PIN].setText("Un&pin" if is_pinned else self._pin_text)
