@@ -156,6 +156,7 @@ def _with_findings(application: Application) -> None:
     application.panes.debug.show_report(
         DebugReport("softmax/triton_online", workload, (STAGE,), (found,), (OUTPUT,))
     )
+    application.panes.debug.set_running(is_running=False)
 
 
 def _at_a_trace(application: Application) -> None:

@@ -1,4 +1,4 @@
-"""What the pictures of the window show: shipped sessions, filled panes, and no invented figures of a device."""
+"""What pictures of the window show: shipped sessions, filled panes, and no invented figures of a device."""
 
 from roofscope.profiling.devices.device import DeviceState
 from roofscope.profiling.devices.host import cpu_device

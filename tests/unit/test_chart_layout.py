@@ -235,7 +235,7 @@ def test_points_alone_far_below_their_roof_are_named() -> None:
         point = points[number]
         name = f"{point.kernel} {point.name}"
         assert text in (name, f"{name} {point.sizes}")
-    assert len(set(named.values())) == len(named)  # two sizes of one version are told apart
+    assert len(set(named.values())) == len(named)  # two sizes of one version are not alike
     assert all((points[number].fraction or 0) < 0.5 for number in named)
 
 
