@@ -1,8 +1,8 @@
 """Takes the pictures of README.md and docs/first-session.md: ``main.py -m roofscope.tests.pictures``.
 
-The window is the real one on the shipped sessions, with no screen and no GPU; what fake devices say of
-themselves is cut off. ``--gallery FOLDER`` takes every pane instead, filled and empty, at two sizes and in
-three themes, to be looked at; with QT_SCALE_FACTOR=2 in the environment as on a screen of 200 %.
+The window is the real one on the shipped sessions, with no screen and no GPU. ``--gallery FOLDER`` takes
+every pane instead, filled and empty, at two sizes and in three themes, to be looked at; with
+QT_SCALE_FACTOR=2 in the environment as on a screen of 200 %.
 """
 
 import argparse
@@ -26,9 +26,13 @@ from PySide6.QtWidgets import QApplication, QWidget
 from roofscope.app.window.application import Application, build_window
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.shell.projection_dialog import ProjectionDialog
+from roofscope.profiling.devices.device import Device, DeviceState
 from roofscope.profiling.devices.host import cpu_device
 from roofscope.profiling.paths import ASSETS, UserPaths
+from roofscope.profiling.results.debugging import DebugReport
+from roofscope.profiling.results.marks import Mark
 from roofscope.tests.qt.conftest import FakeDevices
+from roofscope.tests.qt.test_debug import OUTPUT, STAGE, finding
 
 _MOST_BYTES = 160_000
 _COLOURS = 128
@@ -102,6 +106,14 @@ def _projection(application: Application) -> QWidget:
     return dialog
 
 
+class StillDevices(FakeDevices):
+    """Say nothing of clock and power: beside a CPU an invented clock would read as its own."""
+
+    def state(self, device: Device) -> DeviceState:
+        del device
+        return DeviceState()
+
+
 _DARK = CommandId.THEME_DARK
 _LARGE = (1500, 940)
 PICTURES = (
@@ -119,6 +131,49 @@ PICTURES = (
     Picture("why-projection", "h200-gelu", 6, _projection),
     Picture("parameters", "h200-parameters", 10, _pane("Parameters"), size=_LARGE),
     Picture("autotune", "h200-autotune", 3, _pane("Tuning"), size=_LARGE),
+)
+
+
+class Hung(Struct, frozen=True):
+    """What the gallery shows of a session: some panes, or all, at one point."""
+
+    session: str  # "": none
+    point: int | None = None
+    panes: tuple[str, ...] = ()
+    prepare: Callable[[Application], None] = lambda _: None
+
+
+def _with_pins(application: Application) -> None:
+    """The point and the version after it, compared. In memory alone: a shipped session stays as it is."""
+    for number, at in ((73, "2026-01-01T00:00:00Z"), (74, "2026-01-01T00:01:00Z")):
+        application.model.set_mark(number, Mark(pinned_at=at))
+
+
+def _with_findings(application: Application) -> None:
+    workload = "bf16, rows=7, cols=1001"
+    found = finding("kernels/softmax/triton_online.py", 24)
+    application.panes.debug.begin("softmax / Triton online", workload)
+    application.panes.debug.show_report(
+        DebugReport("softmax/triton_online", workload, (STAGE,), (found,), (OUTPUT,))
+    )
+    application.panes.debug.set_running(is_running=False)
+
+
+def _at_a_trace(application: Application) -> None:
+    """At the first point of which the session has a trace."""
+    points = application.model.session.points
+    rows = (application.table.row_for(point.number) for point in points)
+    application.selection.select(next(row.point.number for row in rows if row and row.has_trace))
+
+
+GALLERY = (
+    Hung("h200", 73),
+    Hung(""),
+    Hung("h200", 73, ("Compare",), _with_pins),
+    Hung("h200", 73, ("Debug",), _with_findings),
+    Hung("h200-parameters", 10, ("Parameters",)),
+    Hung("h200-autotune", 3, ("Tuning",)),
+    Hung("h200-tour", None, ("Trace",), _at_a_trace),
 )
 
 
@@ -161,7 +216,7 @@ def _built(app: QApplication, places: Path) -> Application:
         ceilings=places / "ceilings",
         assets=places / "assets",
     )
-    return build_window(app, paths, source=FakeDevices((cpu_device(),)))
+    return build_window(app, paths, source=StillDevices((cpu_device(),)))
 
 
 def _in_few_colours(image: QImage) -> QImage:
@@ -183,28 +238,32 @@ def _in_few_colours(image: QImage) -> QImage:
 
 def gallery(app: QApplication, folder: Path) -> int:
     """Every pane; returns 0."""
-    for name, point in (("h200", 73), ("", 0)):
+    for hung in GALLERY:
         with tempfile.TemporaryDirectory() as places:
             application = _built(app, Path(places))
+            name = hung.session
             application.start((ASSETS / "sessions" / f"{name}.roofscope",) if name else ())
-            _show_all(application, point or None, folder, name or "empty")
+            _show_all(application, hung, folder)
             application.window.close()
     return 0
 
 
-def _show_all(application: Application, point: int | None, folder: Path, name: str) -> None:
+def _show_all(application: Application, hung: Hung, folder: Path) -> None:
     window = application.window
     window.show()
     _until(lambda: application.opening.is_over)
-    application.selection.select(point)
+    application.selection.select(hung.point)
+    hung.prepare(application)
     themes = (CommandId.THEME_LIGHT, _DARK, CommandId.THEME_CONTRAST)
     for size, theme in product(((1280, 800), (2560, 1440)), themes):
         window.resize(*size)
         window.actions_of[theme].trigger()
-        for title in window.docks:
+        for title in hung.panes or window.docks:
             window.show_pane(title)
             QTest.qWait(1200)  # what a thread reads or draws
-            file = f"{name}-{title.lower()}-{size[0]}-{theme.removeprefix('theme_')}.png"
+            if title == "Lesson":
+                _until(lambda: not application.panes.lesson.is_reading)
+            file = f"{hung.session or 'empty'}-{title.lower()}-{size[0]}-{theme.removeprefix('theme_')}.png"
             window.grab().save(str(folder / file))
 
 

@@ -203,10 +203,21 @@ def _within(ratio: float, ends: str) -> str:
 def range_text(low: float, high: float) -> str:
     """Ends of an interval of ratios: ``1.05 to 1.09``; a fourth digit where three make them one.
 
-    An end that is not 1 does not read as 1, since on which side of it an interval lies is its judgement.
+    An end that is not 1 does not read as 1, since on which side of it an interval lies is its judgement. Near
+    1 both ends have as many decimals: those that tell the interval's width, or keep an end from reading as 1.
     """
     digits = 3 if _significant(low, 3) != _significant(high, 3) else 4
-    return f"{_beside_one(low, digits)} to {_beside_one(high, digits)}"
+    texts = _significant(low, digits), _significant(high, digits)
+    if low < 1 < high and any(float(text) == 1 for text in texts):
+        decimals = min(math.ceil(-math.log10(high - low)) + 1, _MOST_BESIDE_ONE)
+        scale = 10**decimals  # outwards, so that 1 stays inside
+        ends = math.floor(low * scale) / scale, math.ceil(high * scale) / scale
+        return " to ".join(f"{end:.{decimals}f}" for end in ends)
+    texts = _beside_one(low, digits), _beside_one(high, digits)
+    if max(low, high) >= 10:
+        return " to ".join(texts)
+    decimals = max(len(text.partition(".")[2]) for text in texts)
+    return f"{low:.{decimals}f} to {high:.{decimals}f}"
 
 
 def _beside_one(value: float, digits: int) -> str:

@@ -191,6 +191,19 @@ COLUMNS = (
         _speed_up,
         rests_on=RestsOn.OTHERS,
     ),
+    _number(
+        "Bandwidth",
+        "Compulsory bytes over the time",
+        lambda row: row.point.achieved_bandwidth,
+        bandwidth_text,
+    ),
+    _number("FLOP/s", "Floating-point operations over the time", _flop_rate, flop_rate_text),
+    _name(
+        "Limited by",
+        "What the measurement proves to limit it; the details say how",
+        _limited_by,
+        RestsOn.CEILINGS,
+    ),
     _name("Flags", "What a reader of the time must know", _flags, RestsOn.CEILINGS),
     _name("Trace", "A trace of this point is in the session; Enter opens it", _trace, RestsOn.TRACES),
     _name(
@@ -199,20 +212,7 @@ COLUMNS = (
         lambda row: pinned_text(row.mark),
         RestsOn.MARKS,
     ),
-    _number(
-        "Bandwidth",
-        "Compulsory bytes over the time",
-        lambda row: row.point.achieved_bandwidth,
-        bandwidth_text,
-    ),
-    _number("FLOP/s", "Floating-point operations over the time", _flop_rate, flop_rate_text),
     _number("Error", "Relative error against the float64 reference", _error, error_text),
-    _name(
-        "Limited by",
-        "What the measurement proves to limit it; the details say how",
-        _limited_by,
-        RestsOn.CEILINGS,
-    ),
     _number("Max error", "Largest absolute difference of one element from it", _largest_error, error_text),
     _number("Registers", "Registers a thread", _build(lambda build: build.registers), _count),
     _number(

@@ -35,6 +35,7 @@ from roofscope.app.window.tables.point_table import PointTable
 from roofscope.app.window.text_size import TextSize
 from roofscope.app.window.theme import ThemeSwitch
 from roofscope.app.window.undo import UndoSteps
+from roofscope.app.window.widgets.keyboard import has_keyboard
 from roofscope.app.window.widgets.labels import tip_text
 from roofscope.profiling.planning.plan import PlanError
 from roofscope.profiling.results.outcome import Examined
@@ -205,17 +206,14 @@ class WindowCommands(QObject):
     def _forget_selection(self) -> None:
         """A number means another point in another file. The keyboard goes from its details to the rows."""
         panes = self._parts.panes
-        focused = self._parts.window.focusWidget()
-        was_in_details = focused and (focused is panes.details or panes.details.isAncestorOf(focused))
-        self._parts.selection.select(None)
-        if was_in_details:
+        if has_keyboard(panes.details):  # asked first: once empty, they would take it for themselves
             panes.results.view.setFocus()
+        self._parts.selection.select(None)
 
     def _find(self) -> None:
         """The results' filter, which the chart shares; from the library or that filter the library."""
         panes, window = self._parts.panes, self._parts.window
-        focused = window.focusWidget()
-        if focused and (panes.library.isAncestorOf(focused) or panes.results.is_filter(focused)):
+        if has_keyboard(panes.library) or panes.results.has_filter_keyboard:
             window.show_pane("Library")
             panes.library.focus_search()
         else:
@@ -295,6 +293,8 @@ class WindowCommands(QObject):
             action.setToolTip(tip_text(why_not or tool_tip(COMMAND_OF[command])))
         if not parts.controller.is_running:
             self._actions[CommandId.RUN].setEnabled(not parts.watch.problem)
+        subject = self.points.to_debug
+        parts.panes.debug.tell_subject(subject.title if subject else None)
         point = self.points.selected
         is_pinned = point is not None and parts.model.mark(point.number).is_pinned
         self._actions[CommandId.PIN].setText("Un&pin" if is_pinned else self._pin_text)

@@ -224,3 +224,13 @@ def test_closing_the_window_ends_a_debug_run(open_window: Any, session_file: Pat
     application.window.close()
 
     assert ended.is_set()
+
+
+def test_it_names_what_is_selected_until_something_was_run(
+    open_window: Any, session_file: Path, qtbot: QtBot
+) -> None:
+    application = open_window(session_file)
+    point = debugged_point(application, qtbot)
+    words = application.panes.debug._empty.text()
+    assert words.startswith(f"{point.implementation.title}: press Debug")
+    assert "Select" not in words

@@ -19,6 +19,7 @@ from roofscope.app.window.tables.grouped_table import GroupedTable, LineRole
 from roofscope.app.window.tables.point_table import PointTable
 from roofscope.profiling.paths import ASSETS
 from roofscope.profiling.planning.spec import Provider
+from roofscope.profiling.results.marks import Mark
 from roofscope.profiling.results.session import Point, TraceInfo
 from roofscope.tests.qt.conftest import OpenWindow
 from roofscope.tests.sessions import make_session
@@ -303,3 +304,29 @@ def test_a_point_that_arrives_makes_no_other_row_again(application: Application,
     assert results.rows.index(results.rows.rowCount() - 1, 0).parent() == QModelIndex()
     assert results.rows.row_of(99) == results.rows.rowCount() - 1
     assert last.implementation.provider in Provider
+
+
+def test_columns_with_nothing_in_them_give_their_room_to_what_limits(open_window: OpenWindow, qtbot: QtBot):
+    application = open_window(ASSETS / "sessions" / "h200.roofscope")
+    application.window.resize(1280, 800)
+    application.selection.select(73)  # unfolds the details: least room
+    results = application.panes.results
+    view, mark, trace = results.view, TITLES.index("Mark"), TITLES.index("Trace")
+    assert view.isColumnHidden(mark)
+    assert view.isColumnHidden(trace)
+    limited = TITLES.index("Limited by")
+
+    def right() -> int:
+        return view.columnViewportPosition(limited) + view.columnWidth(limited)
+
+    qtbot.waitUntil(lambda: 0 < right() <= view.viewport().width())
+    speed_up = view.fontMetrics().horizontalAdvance("13.0× slower ± 0.59 %")
+    assert view.columnWidth(SPEED_UP) > speed_up
+    actions = {action.text(): action for action in results._chooser.menu.actions()}
+    actions["Trace"].trigger()  # the user may have it all the same
+    assert not view.isColumnHidden(trace)
+    assert open_window(ASSETS / "sessions" / "h200.roofscope").panes.results._chooser.choice.asked == (
+        "Trace",
+    )
+    application.model.set_mark(73, Mark(tags=("slow",)))
+    assert not view.isColumnHidden(mark)

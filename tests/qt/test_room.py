@@ -169,3 +169,17 @@ def test_a_closed_pane_stays_closed(open_window: OpenWindow, session_file: Path)
     second = open_window(session_file)
     assert second.window.docks["Details"].isHidden()
     assert not second.window.docks["Library"].isHidden()
+
+
+def test_the_chart_stays_where_it_is_while_tabs_are_changed(open_window: OpenWindow, qtbot: QtBot):
+    application = open_window(ASSETS / "sessions" / "h200.roofscope")
+    window = application.window
+    window.resize(1280, 800)
+    application.selection.select(73)  # a version with parameters to choose, whose form is high
+    qtbot.waitUntil(lambda: window.centralWidget().height() > 300)
+    qtbot.wait(50)
+    before = window.centralWidget().geometry()
+    for title in ("Sweep", "Parameters", "Source", "Debug", "Compare", "Trace", "Results"):
+        window.show_pane(title)
+        qtbot.wait(150)  # late panes are made once they are seen
+        assert window.centralWidget().geometry() == before, title

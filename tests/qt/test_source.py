@@ -355,3 +355,18 @@ def test_kernels_within_inductors_code_have_their_own_colours() -> None:
     assert runs[2][0][2] is Word.META
     assert runs[3][-1][2] is Word.COMMENT
     assert runs[5][0][2] is Word.NUMBER
+
+
+def test_the_difference_of_two_equal_texts_says_that_there_is_none(
+    application: Application, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laid_out = source._laid_out
+    monkeypatch.setattr(
+        source, "_laid_out", lambda session, page, point, _other: laid_out(session, page, point, point)
+    )
+    pane = shown(application, qtbot, point_of(application, "softmax/triton_online"))
+    turned(pane, qtbot, Page.DIFFERENCE)
+    qtbot.waitUntil(lambda: pane.next_button.text() == "No difference")
+    assert not pane.next_button.isEnabled()
+    turned(pane, qtbot, Page.SOURCE)
+    qtbot.waitUntil(lambda: pane.next_button.text() == "Next change")

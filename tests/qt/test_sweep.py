@@ -379,3 +379,20 @@ def test_the_sweep_shows_what_the_windows_filter_keeps(shown: Application) -> No
     empty = pane.findChild(QLabel, "whyEmpty")
     assert empty is not None
     assert empty.isVisible()
+
+
+def test_a_low_pane_has_its_boxes_beside_the_plot_and_its_legend_whole(
+    shown: Application, qtbot: QtBot
+) -> None:
+    shown.window.resize(1280, 800)
+    pane = pane_of(shown)
+    qtbot.waitUntil(lambda: pane.bar.is_beside)
+    qtbot.waitUntil(lambda: pane.plot.view.box.height > 0.6 * pane.height())
+    assert pane.plot.height() >= pane.height() - 12
+    assert not pane.bar.geometry().intersects(pane.plot.geometry())
+    boxes = [pane.bar.kernels, pane.bar.dtypes, pane.bar.quantities]
+    assert all(box.height() >= box.minimumSizeHint().height() for box in boxes)
+    assert pane.legend.verticalScrollBar().maximum() == 0
+    shown.window.resize(1280, 1600)
+    qtbot.waitUntil(lambda: not pane.bar.is_beside)
+    qtbot.waitUntil(lambda: pane.bar.geometry().bottom() < 60)

@@ -252,3 +252,18 @@ def test_the_keyboard_stays_with_a_group_of_facts_that_is_drawn_again(
 
     assert not has_keys()
     qtbot.waitUntil(has_keys)
+
+
+def test_another_session_takes_the_keyboard_from_the_details_straight_to_the_rows(
+    open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    application = open_window(ASSETS / "sessions" / "h200-gelu.roofscope")
+    panes = application.panes
+    application.selection.select(6)
+    panes.details.setFocus()
+    taken: list[int] = []
+    monkeypatch.setattr(panes.details, "setFocus", lambda *_: taken.append(1))
+    application.model.replaced.emit()
+    assert application.selection.number is None
+    assert application.window.focusWidget() is panes.results.view
+    assert not taken

@@ -231,5 +231,35 @@ def test_points_alone_far_below_their_roof_are_named() -> None:
     named = {label.number: label.text for label in labels if label.number not in best}
     assert len(named) > 3
     points = {point.number: point for point in scene.points}
-    assert all(text == f"{points[number].kernel} {points[number].name}" for number, text in named.items())
+    for number, text in named.items():
+        point = points[number]
+        name = f"{point.kernel} {point.name}"
+        assert text in (name, f"{name} {point.sizes}")
+    assert len(set(named.values())) == len(named)  # two sizes of one version are not alike
     assert all((points[number].fraction or 0) < 0.5 for number in named)
+
+
+@pytest.mark.parametrize("name", ["h200", "h200-autotune", "h200-parameters", "h200-gelu"])
+@pytest.mark.parametrize("size", [(700, 420), (1178, 620)])
+def test_no_label_is_struck_through_and_the_selected_point_has_one(
+    name: str, size: tuple[float, float]
+) -> None:
+    session = load(Path(f"assets/sessions/{name}.roofscope"))
+    points = all_points(session)
+    for selected in [point.number for point in session.points if point.measured][::7]:
+        scene = build_scene(session, points, ChartOptions(selected=selected))
+        if scene.target is None:
+            continue
+        view, layout, labels = placed(scene, *size)
+        assert selected in {label.number for label in labels}
+        x = view.px(scene.target.point.x)
+        arrow = (x, view.py(scene.target.point.y)), (x, view.py(scene.target.roof_y))
+        strokes = [(shape.start, shape.end) for shape in layout.lines]
+        pieces = [
+            box
+            for start, end in (*strokes, *layout.leads, arrow)
+            for box in boxes_along(start, end, 0.5, 2.0)
+        ]
+        for label in labels:
+            box = label_box(label, view, FONT)
+            assert not any(map(box.meets, pieces)), label.text

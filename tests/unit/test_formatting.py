@@ -112,6 +112,13 @@ def test_waits() -> None:
 
 
 def test_an_end_that_is_not_one_does_not_read_as_one() -> None:
-    assert f.range_text(0.995, 0.9996) == "0.995 to 0.9996"
-    assert f.range_text(1.0004, 1.02) == "1.0004 to 1.02"
-    assert f.range_text(0.995, 1.0) == "0.995 to 1.00"
+    assert f.range_text(0.995, 0.9996) == "0.9950 to 0.9996"
+    assert f.range_text(1.0004, 1.02) == "1.0004 to 1.0200"
+    assert f.range_text(0.995, 1.0) == "0.995 to 1.000"
+
+
+def test_both_ends_of_an_interval_round_one_have_the_digits_of_its_width() -> None:
+    assert f.range_text(0.997, 1.00003) == "0.9970 to 1.0001"  # 1 stays inside
+    assert f.range_text(0.99998, 1.00003) == "0.999980 to 1.000030"
+    assert f.range_text(0.95, 1.2) == "0.950 to 1.200"
+    assert f.range_text(12.3, 132) == "12.3 to 132"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from roofscope.app.cli.sweeps import draw_sweeps
 from roofscope.app.presentation.report.page import report_html
-from roofscope.app.presentation.roofline.geometry import Box, Font, View
+from roofscope.app.presentation.roofline.geometry import Box, Font, View, boxes_along
 from roofscope.app.presentation.roofline.scene import Range
 from roofscope.app.presentation.roofline.text_width import text_width
 from roofscope.app.presentation.sweep.axis import SweepAxis, axes_of
@@ -409,3 +409,16 @@ def test_the_selected_line_is_named_at_its_ring() -> None:
         ring = Box(drawn.ring[0] - 8, drawn.ring[1] - 8, 16, 16)
         assert not name.box.meets(ring)
         assert abs(name.box.left + name.box.width / 2 - ring.left) < name.box.width + 20
+
+
+def test_the_name_of_a_level_stands_off_the_lines_where_there_is_room() -> None:
+    session = load(ASSETS / "sessions" / "h200.roofscope")
+    scene = build_sweep(session, SweepOptions("softmax", Dtype.BFLOAT16))
+    for width, height in ((510, 140), (500, 160), (600, 200), (900, 300)):
+        view = View(scene.x_range, scene.y_range, Box(0, 0, width, height))
+        drawn = lay_out(scene, view, FONT)
+        [name] = [label for label in drawn.labels if label.text.text.startswith("DRAM")]
+        for line in drawn.lines:
+            for path in line.paths:
+                for one, other in pairwise(path):
+                    assert not any(name.box.meets(part) for part in boxes_along(one, other, 1.0, 4.0))

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from roofscope.app.presentation.roofline.geometry import Box, Font, View, boxes_along
+from roofscope.app.presentation.roofline.geometry import Box, Font, Pair, View, boxes_along
 from roofscope.app.presentation.roofline.layout import ChartLayout
 from roofscope.app.presentation.roofline.scene import ChartScene
 
@@ -23,18 +23,29 @@ class LabelRoom:
         self.occupied, self.texts, self.markers = (Occupied(view.box) for _ in range(3))
 
     def take_chart(self, scene: ChartScene, layout: ChartLayout, reserved: Sequence[Box]) -> None:
-        """The ceilings, the pill, the path of a sweep, and what is reserved."""
+        """The ceilings and what leads on to their names, pill and arrow, a sweep's path, what is reserved."""
         for box in (*reserved, *([layout.pill] if layout.pill else [])):
             self.occupied.add(box)
             self.texts.add(box)
         for shape in layout.lines:
             for box in boxes_along(shape.start, shape.end, 4.0, 7.0):
                 self.occupied.add(box)
+        strokes = [*layout.leads, *self._arrow(scene)]
+        for box in (piece for start, end in strokes for piece in boxes_along(start, end, 2.0, 3.0)):
+            self.occupied.add(box)
         for path in scene.paths:
             for one, two in pairwise(path):
                 if piece := self.view.clip((one.x, one.y), (two.x, two.y)):
                     for box in boxes_along(*piece, 3.0, 5.0):
                         self.occupied.add(box)
+
+    def _arrow(self, scene: ChartScene) -> list[tuple[Pair, Pair]]:
+        target = scene.target
+        if target is None:
+            return []
+        x = target.point.x
+        piece = self.view.clip((x, target.point.y), (x, target.roof_y))
+        return [piece] if piece else []
 
     def take_markers(self, pixels: NDArray[np.float64]) -> None:
         self.occupied.add_around(pixels, self.marker / 2 + 2)

@@ -3,6 +3,7 @@
 Kernels are named at their best points, then points far below their roof that stand alone.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -112,7 +113,9 @@ def _outliers(scene: ChartScene, view: View, pixels: NDArray[np.float64]) -> lis
         and (1.0 if point.fraction is None else point.fraction) < _FAR_BELOW
         and view.shows(point.x, point.y)
     ]
-    return sorted(found, key=lambda each: each[1].fraction or 0.0)[:_MOST_ALONE]
+    chosen = sorted(found, key=lambda each: each[1].fraction or 0.0)[:_MOST_ALONE]
+    counts = Counter(text for text, _ in chosen)
+    return [(f"{text} {point.sizes}" if counts[text] > 1 else text, point) for text, point in chosen]
 
 
 def _placed(
@@ -129,7 +132,7 @@ def _placed(
     width = font.width(text)
     x, y = view.px(point.x), view.py(point.y)
     for distance in distances:
-        for box in _slots(x, y, width, font.height, distance):
+        for box in _slots(x, y, width, font.height, distance, view.box):
             if not view.box.holds(box) or not occupied.leave_free(_aired(box)):
                 continue
             dx, dy = box.left - x, box.top + font.ascent - y
@@ -151,15 +154,17 @@ def _leader(label: PointLabel, x: float, y: float, font: Font) -> list[Box]:
     return boxes_along((x, y), (x + dx, y + dy), 1.0, CELL)
 
 
-def _slots(x: float, y: float, width: float, height: float, distance: float) -> Iterator[Box]:
+def _slots(x: float, y: float, width: float, height: float, distance: float, inside: Box) -> Iterator[Box]:
     """Twelve places round a point, right and below first: the roof is above."""
     diagonal = distance * 0.82  # a text's corner is empty: nearer than a circle would put it
     yield Box(x + distance, y - height / 2, width, height)
     yield Box(x + diagonal, y + diagonal, width, height)
     yield Box(x - distance - width, y - height / 2, width, height)
-    yield Box(x - width / 2, y + distance, width, height)
+    # Of a point near an edge a wide text stands below or above it all the same.
+    middle = max(min(x - width / 2, inside.right - width - _AIR), inside.left + _AIR)
+    yield Box(middle, y + distance, width, height)
     yield Box(x - diagonal - width, y - diagonal - height, width, height)
-    yield Box(x - width / 2, y - distance - height, width, height)
+    yield Box(middle, y - distance - height, width, height)
     yield Box(x + diagonal, y - diagonal - height, width, height)
     yield Box(x - diagonal - width, y + diagonal, width, height)
     half = distance * 0.5  # between those places

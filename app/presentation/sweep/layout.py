@@ -63,7 +63,7 @@ def lay_out(scene: SweepScene, view: View, font: Font) -> SweepLayout:
     ring = _place(scene, view, chosen[1]) if chosen else None
     return SweepLayout(
         x_ticks=_x_ticks(scene, view, font),
-        y_ticks=value_ticks(scene.quantity, view.y, scene.is_log, max(2, int(view.box.height / 44))),
+        y_ticks=value_ticks(scene.quantity, view.y, scene.is_log, max(2, int(view.box.height / 40))),
         lines=lines,
         levels=tuple(y for _, y in levels),
         cache_x=cache_x,
@@ -184,7 +184,7 @@ def _labels(
 ) -> list[Label]:
     """Names of the selected line at its ring, of levels and of the cache, where no dot and no other name is.
 
-    None where there is no room.
+    Beside the lines where there is room, else over them; none where dots leave no room.
     """
     box = view.box
     taken = [
@@ -205,13 +205,13 @@ def _labels(
                     return True
         return False
 
+    pairs = (pair for drawn in lines for path in drawn.paths for pair in pairwise(path))
+    strokes = [box for one, two in pairs for box in boxes_along(one, two, 2.0, 6.0)]
     if ringed:
         line, (x, y) = ringed
         width, height = font.width(line.label) + 2 * _PAD, font.height + 2
         lefts = [x + MARKER, x - MARKER - width, x - width / 2]
         tops = [y - height - MARKER, y + MARKER, y - height / 2, y - 2 * height, y + height]
-        pairs = (pair for drawn in lines for path in drawn.paths for pair in pairwise(path))
-        strokes = [box for one, two in pairs for box in boxes_along(one, two, 2.0, 6.0)]
         _ = put(line.label, lefts, tops, strokes) or put(line.label, lefts, tops)
     for mark, y in levels:
         if not mark.label:
@@ -219,13 +219,12 @@ def _labels(
         width = font.width(mark.label) + 2 * _PAD
         room = max(box.width - width - 8, 1.0)
         lefts = [box.left + 4 + room * share for share in (0.0, 1.0, 0.12, 0.25, 0.5, 0.75, 0.88)]
-        put(mark.label, lefts, [y - font.height - 4, y + 4])
+        between = [box.left + 4 + room * place / 40 for place in range(41)]
+        tops = [y - font.height - 4, y + 4]
+        _ = put(mark.label, [*lefts, *between], tops, strokes) or put(mark.label, lefts, tops)
     if cache and cache_x is not None:
         width = font.width(cache.label) + 2 * _PAD
         shares = (0.02, 0.12, 0.25, 0.5, 0.7, 0.85)
-        put(
-            cache.label,
-            [cache_x + 4, cache_x - 4 - width],
-            [box.top + box.height * share for share in shares],
-        )
+        lefts, tops = [cache_x + 4, cache_x - 4 - width], [box.top + box.height * share for share in shares]
+        _ = put(cache.label, lefts, tops, strokes) or put(cache.label, lefts, tops)
     return found

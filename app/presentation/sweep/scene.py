@@ -23,6 +23,7 @@ from roofscope.profiling.results.outcome import Cancelled, Examined, Failed, Ski
 from roofscope.profiling.results.session import Point, Session
 
 _MOST_LINEAR, _MOST_LOG = 1.3, 10.0  # times the highest dot, that the intervals may have of the axis
+_ROOM_ABOVE = 1.18  # of a level: a plot of 140 pixels has a line of text above it
 _STYLES = 4  # ways to draw lines of one provider; the fifth looks as the first
 
 
@@ -299,9 +300,11 @@ def _y_range(lines: Sequence[SweepLine], is_log: bool, levels: Sequence[Mark]) -
     low, high = min(values), max(dot.y for line in lines for dot in line.dots)
     most = _MOST_LOG if is_log else _MOST_LINEAR
     high = max(high, min(max(values), most * high))  # a wide interval of one dot does not flatten the rest
-    high = max([high, *(mark.value for mark in levels if mark.value < 1.6 * high)])
+    level = max((mark.value for mark in levels if mark.value < 1.6 * high), default=0.0)
     if not is_log:
-        return Range(0.0, 1.08 * high)
+        # Above the highest line its name has room, off the curves that it bounds.
+        return Range(0.0, max(1.08 * high, _ROOM_ABOVE * level))
+    high = max(high, level)
     low = max(low, min(dot.y for line in lines for dot in line.dots) / _MOST_LOG)
     room = max(0.05 * math.log10(high / low), 0.05)
     return Range(math.log10(low) - room, math.log10(high) + room)

@@ -46,6 +46,7 @@ class ColumnChooser(QObject):
         super().__init__(view)
         self._view = view
         self.choice = choice
+        self._empty: frozenset[str] = frozenset()  # titles of columns in which no point has anything
         self.menu = TickMenu("Columns")
         self.menu.setAccessibleName("Columns of the results")
         self._actions: list[QAction] = []
@@ -68,20 +69,33 @@ class ColumnChooser(QObject):
     def set_grouped(self, is_grouped: bool) -> None:
         self._take(msgspec.structs.replace(self.choice, is_grouped=is_grouped))
 
+    def set_empty(self, titles: frozenset[str]) -> None:
+        """Columns in which no point has anything give their room away, unless the user asked for them."""
+        if titles != self._empty:
+            self._empty = titles
+            self._apply()
+
+    def _is_shown(self, column: int) -> bool:
+        return self._shows(self.choice, column)
+
+    def _shows(self, choice: ColumnChoice, column: int) -> bool:
+        title = TITLES[column]
+        return choice.is_shown(column) and (title not in self._empty or title in choice.asked)
+
     @property
     def copied(self) -> list[int]:
         """The columns that a copy takes, from the left: those shown, and what a workload's line says."""
         return [
             column
             for column in self.choice.columns
-            if self.choice.is_shown(column) or (self.choice.is_grouped and column in LINE_COLUMNS)
+            if self._is_shown(column) or (self.choice.is_grouped and column in LINE_COLUMNS)
         ]
 
     def _choose(self, column: int, is_shown: bool) -> None:
         self._take(self.choice.with_shown(column, is_shown))
 
     def _show_all(self) -> None:
-        self._take(msgspec.structs.replace(self.choice, hidden=()))
+        self._take(msgspec.structs.replace(self.choice, hidden=(), asked=TITLES))
 
     def _as_at_first(self) -> None:
         self._take(ColumnChoice(is_grouped=self.choice.is_grouped))
@@ -93,7 +107,9 @@ class ColumnChooser(QObject):
             self._take(msgspec.structs.replace(self.choice, order=order))
 
     def _take(self, choice: ColumnChoice) -> None:
-        if not any(choice.is_shown(column) for column in range(len(TITLES)) if column not in LINE_COLUMNS):
+        if not any(
+            self._shows(choice, column) for column in range(len(TITLES)) if column not in LINE_COLUMNS
+        ):
             choice = self.choice  # a table without a column has no header to get one back from
         self.choice = choice
         self._apply()
@@ -106,8 +122,8 @@ class ColumnChooser(QObject):
             header.moveSection(header.visualIndex(column), place)
         for column, action in enumerate(self._actions):
             is_in_line = self.choice.is_grouped and column in LINE_COLUMNS
-            self._view.setColumnHidden(column, is_in_line or not self.choice.is_shown(column))
-            action.setChecked(self.choice.is_shown(column))
+            self._view.setColumnHidden(column, is_in_line or not self._is_shown(column))
+            action.setChecked(self._is_shown(column))
             action.setEnabled(not is_in_line)
             action.setText(f"{TITLES[column]} (in the workload's line)" if is_in_line else TITLES[column])
         self._is_applying = False

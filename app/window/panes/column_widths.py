@@ -15,6 +15,7 @@ _LEAST_WIDTHS = {
     "Implementation": 132,
     "Size": 84,
 }  # of names known by half
+_USUAL = {"Speed-up": "13.0× slower ± 0.32 %"}  # found after the table is shown: its room is kept
 _CELL_PADDING = 22  # of the style sheet, both sides, and air between columns
 _MARK_GAP = 8
 
@@ -46,7 +47,10 @@ class ColumnWidths(QObject):
     def fit(self, rows: Sequence[PointRow]) -> None:
         """Begin again: each column as wide as its widest text in these rows."""
         self._of_user.clear()
-        self._needed = [self._width_of(i, column.title) for i, column in enumerate(COLUMNS)]
+        self._needed = [
+            max(self._width_of(i, text) for text in (column.title, _USUAL.get(column.title, "")))
+            for i, column in enumerate(COLUMNS)
+        ]
         self.widen(rows)
 
     def widen(self, rows: Sequence[PointRow]) -> None:

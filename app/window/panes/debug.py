@@ -37,6 +37,10 @@ _EMPTY = (
     "Select a point, or a version in the library, and press Debug: it is run once, each access to memory is "
     "checked, and what is wrong is named with its line."
 )
+_SELECTED = (
+    "{title}: press Debug, and it is run once, each access to memory is checked, and what is wrong is named "
+    "with its line."
+)
 _LEGEND = "Grey: right. Red: wrong, the deeper the farther. Muted: never written. Yellow: not a number."
 
 
@@ -67,7 +71,8 @@ class DebugPane(QWidget):
         self._cell.setAccessibleName("Cell under the pointer")
         self._map_side = self._right()
         self._stack = QStackedWidget()
-        self._stack.addWidget(placeholder(_EMPTY))
+        self._empty = placeholder(_EMPTY)
+        self._stack.addWidget(self._empty)
         self._stack.addWidget(self._split())
         bar = QHBoxLayout()
         bar.setSpacing(8)
@@ -83,6 +88,10 @@ class DebugPane(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         self.map.set_theme(theme)
+
+    def tell_subject(self, title: str | None) -> None:
+        """What Debug would run, where nothing was run yet; None where nothing is selected."""
+        self._empty.setText(_SELECTED.format(title=one_line(title)) if title else _EMPTY)
 
     @property
     def summary(self) -> str:

@@ -31,6 +31,7 @@ from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel
 from roofscope.app.window.tables.point_table import PointTable
 from roofscope.app.window.widgets.flow_layout import FlowLayout
+from roofscope.app.window.widgets.keyboard import has_keyboard
 from roofscope.app.window.widgets.labels import (
     action_button,
     as_pane,
@@ -157,15 +158,14 @@ class DetailPane(QWidget):
     def _refresh(self) -> None:
         number = self._selection.number
         row = self._table.row_for(number) if number is not None else None
-        holder = self.window().focusWidget()
-        has_keys = bool(holder) and self.isAncestorOf(holder)
         if row is None:
             self._shown = None
-            if has_keys:
+            if has_keyboard(self):
                 self.setFocus()  # else Qt gives it to the library
             self._stack.setCurrentWidget(self._empty)
             return
         self._stack.setCurrentWidget(self._scroll)
+        holder = self.window().focusWidget()
         made_anew = holder.accessibleName() if holder and self._facts.isAncestorOf(holder) else ""
         self._show(row)
         if made_anew:

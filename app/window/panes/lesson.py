@@ -92,6 +92,10 @@ class LessonPane(QWidget):
     def shown(self) -> StoryView | None:
         return self._view
 
+    @property
+    def is_reading(self) -> bool:
+        return self._stack.currentWidget() is self._empty and self._empty.text() == _READING
+
     def _arrange(self) -> None:
         bar = QHBoxLayout()
         bar.setSpacing(8)

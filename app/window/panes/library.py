@@ -50,6 +50,7 @@ class LibraryPane(QWidget):
         self.tree.setItemDelegate(self._delegate)
         self.tree.setHeaderHidden(True)
         self.tree.setUniformRowHeights(True)
+        self.tree.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # names of one family differ at their end
         self.tree.setIndentation(14)
         self.tree.setAccessibleName("Kernels and implementations")
         self._nothing = NothingFound("kernel", self._search.clear)
@@ -139,7 +140,7 @@ class LibraryPane(QWidget):
         count = sum(len(found) for found in self._model.checked().values())
         total = sum(len(kernel.implementations) for kernel in self._model.kernels)
         hidden = sum(map(self._model.hidden_ticks, self._model.kernels))
-        text = f"{count} chosen, {hidden} hidden" if hidden else f"{count} of {total}"
+        text = f"{count} chosen, {hidden} hidden" if hidden else f"{count} ticked"
         self._count.set_text(text if total else self._no_kernels)
         self._count.setToolTip(tip_text(_count_tip(count, total, hidden)))
         self._reasons.setText("\n".join([*self._distinct_reasons(), *self._problems()]))

@@ -20,6 +20,7 @@ from roofscope.app.window.tables.column_choice import ColumnChoice
 from roofscope.app.window.tables.grouped_table import GroupedTable
 from roofscope.app.window.tables.point_table import PointTable
 from roofscope.app.window.widgets.elided_label import ElidedLabel
+from roofscope.app.window.widgets.keyboard import has_keyboard
 from roofscope.app.window.widgets.labels import (
     NothingFound,
     as_pane,
@@ -100,6 +101,7 @@ class ResultsPane(QWidget):
         model.replaced.connect(self._fit_columns)
         model.point_added.connect(self._widen_columns)
         model.marks_changed.connect(self._widen_for_marks)
+        model.trace_added.connect(self._hide_empty_columns)
         model.environment_changed.connect(self._tell)
         selection.changed.connect(self._show_selected)
         self._tell()
@@ -140,8 +142,9 @@ class ResultsPane(QWidget):
     def set_running(self, running: bool) -> None:
         self._empty.setText(_RUNNING_TEXT if running else _EMPTY_TEXT)
 
-    def is_filter(self, widget: QWidget) -> bool:
-        return widget is self._filter
+    @property
+    def has_filter_keyboard(self) -> bool:
+        return has_keyboard(self._filter)
 
     def focus_filter(self) -> None:
         self._filter.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -296,8 +299,14 @@ class ResultsPane(QWidget):
         else:
             self._baseline.setCurrentIndex(_BASELINES.index(self._points.baseline_provider))
 
+    def _hide_empty_columns(self, _what: object = None) -> None:
+        session = self._model.session
+        empty = (("Trace", not session.traces), ("Mark", not session.marks))
+        self._chooser.set_empty(frozenset(title for title, is_empty in empty if is_empty))
+
     def _fit_columns(self) -> None:
         """By rows from all over the table: of many, making each would take seconds."""
+        self._hide_empty_columns()
         count = self._points.rowCount()
         step = -(-count // _MOST_FITTED) or 1
         self._widths.fit([self._points.row(row) for row in range(0, count, step)])
@@ -307,6 +316,7 @@ class ResultsPane(QWidget):
             self._widths.widen([row])
 
     def _widen_for_marks(self) -> None:
+        self._hide_empty_columns()
         marked = list(self._model.session.marks)[-_MOST_FITTED:]
         self._widths.widen([row for number in marked if (row := self._points.row_for(number))])
 

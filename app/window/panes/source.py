@@ -310,7 +310,10 @@ class SourcePane(QWidget):
             return
         if found.right is not None:
             self.right.show_content(found.right)
-        self.next_button.setEnabled(any(sheet.changes for sheet in self._sheets()))
+        has_changes = any(sheet.changes for sheet in self._sheets())
+        self.next_button.setEnabled(has_changes)
+        is_same = asked.page == Page.DIFFERENCE and not has_changes
+        self.next_button.setText("No difference" if is_same else "Next change")
         self.search.renew()
         self._go_to_wanted()
         if self._kinds != found.kinds:

@@ -12,6 +12,7 @@ LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
 BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
 _USUAL_TEXT = 15  # pixels of a line at 9 points
+_LEAST_BELOW = 120  # pixels that a pane under the chart must have
 _HORIZONTAL, _VERTICAL = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 
 
@@ -52,6 +53,8 @@ class Docks(QObject):
         docks = [self.of[title] for title in titles]
         for dock in docks:
             dock.setTitleBarWidget(QWidget(dock))
+            # Else a pane that wants more would raise all of them, and the chart would jump once it is seen.
+            dock.widget().setMinimumHeight(_LEAST_BELOW)
         for first, second in pairwise(docks):
             self._window.tabifyDockWidget(first, second)
         docks[0].raise_()
@@ -170,7 +173,7 @@ class Docks(QObject):
         sides = [library, details]
         self._window.resizeDocks([self.of["Library"], self.of["Details"]], sides, _HORIZONTAL)
         # Three rows in a small window: the chart gets the most.
-        bottom = max(168, min(420, height * (35 if more_rows else 21) // 100))
+        bottom = max(200 + 6 * larger, min(420, height * (35 if more_rows else 21) // 100))
         self._window.resizeDocks([self.of["Results"]], [bottom], _VERTICAL)
 
     def _fit_unless_arranged(self) -> None:

@@ -1,9 +1,12 @@
-"""What the sweep is of, in one row: kernel, type, quantity, axis, baseline; and what is done with it."""
+"""What the sweep is of: kernel, type, quantity, axis, baseline; and what is done with it.
+
+In one row above the plot, or in a few beside it where the pane is low.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QSizePolicy, QToolButton, QWidget
 
 from roofscope.app.presentation.sweep.quantity import Quantity
 from roofscope.app.presentation.sweep.scene import SweepOptions, SweepScene
@@ -11,9 +14,11 @@ from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.labels import choice_box, tip_text
 from roofscope.profiling.planning.spec import Dtype
 
+_UNLIMITED = 16_777_215  # Qt's word for no limit
+_BESIDE = 212  # pixels across, of several rows
 _QUANTITIES = {
-    Quantity.BANDWIDTH: "GB/s",
-    Quantity.FLOP_RATE: "TFLOP/s",
+    Quantity.BANDWIDTH: "Bandwidth",  # the axis says the unit, by the size of what is drawn
+    Quantity.FLOP_RATE: "FLOP/s",
     Quantity.TIME: "Time",
     Quantity.SPEED_UP: "Speed-up",
     Quantity.OF_ROOF: "Of roof",
@@ -44,15 +49,48 @@ class SweepBar(QWidget):
             _button("Copy", "Copy the sweep as a picture and as a table", self.copy_wanted.emit),
             _button("Export...", "Write the sweep as SVG, PNG or CSV", self.export_wanted.emit),
         ]
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6)
         for box in (self.kernels, self.dtypes, self.quantities, self.axes, self.baselines):
-            row.addWidget(box)
             box.activated.connect(self._chosen)
-        row.addWidget(self._note, 1)
-        for button in self._buttons:
-            row.addWidget(button)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(6)
+        self._is_beside = False
+        self._arrange()
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether it stands in several rows beside the plot."""
+        return self._is_beside
+
+    def stand_beside(self, is_beside: bool) -> None:
+        """In several narrow rows, or in one."""
+        if self._is_beside is not is_beside:
+            self._is_beside = is_beside
+            self._arrange()
+
+    def _arrange(self) -> None:
+        """Every part to its cell; the order of the keyboard is that of the parts in either."""
+        boxes = (self.kernels, self.dtypes, self.quantities, self.axes, self.baselines)
+        parts = (*boxes, self._note, *self._buttons)
+        for part in parts:
+            self._grid.removeWidget(part)
+        self._grid.setColumnStretch(5, 0 if self._is_beside else 1)  # the note's
+        if not self._is_beside:
+            for column, part in enumerate(parts):
+                self._grid.addWidget(part, 0, column)
+            self.setMinimumSize(0, 0)
+            self.setMaximumWidth(_UNLIMITED)
+            self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+            return
+        axes = (self.axes,) if self.baselines.isHidden() else (self.axes, self.baselines)
+        rows = ((self.kernels,), (self.dtypes, self.quantities), axes)
+        for row, entries in enumerate((*rows, self._buttons, (self._note,))):
+            for place, part in enumerate(entries):
+                span = 6 // len(entries)
+                self._grid.addWidget(part, row, span * place, 1, span)
+        self.setFixedWidth(_BESIDE)
+        self.setMinimumHeight(1)  # else the rows would raise the panes, and the chart would jump
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Maximum)
 
     def show_scene(
         self, scene: SweepScene, options: SweepOptions, known: Mapping[str, tuple[Dtype, ...]]
@@ -70,6 +108,8 @@ class SweepBar(QWidget):
         self.dtypes.setVisible(bool(dtypes))
         self.axes.setVisible(len(scene.axes) > 1)
         self.baselines.setVisible(scene.quantity is Quantity.SPEED_UP)
+        if self._is_beside:
+            self._arrange()  # the axis has the baseline's room
         for button in self._buttons:
             button.setEnabled(bool(scene.legend))
 

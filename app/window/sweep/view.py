@@ -5,12 +5,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 from PySide6.QtCore import QPointF, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
+    QGridLayout,
     QHBoxLayout,
     QStackedWidget,
     QToolTip,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -37,6 +37,7 @@ from roofscope.app.window.widgets.labels import as_pane, placeholder, tip_text
 from roofscope.profiling.analysis.comparison import SpeedUp
 from roofscope.profiling.results.session import Point
 
+_LOW = 260  # pixels below which the bar stands beside the plot, whose height is dear
 _ARRIVING_MS = 150  # points that arrive meanwhile are drawn together
 _STEPS = {
     Qt.Key.Key_Right: (0, 1),
@@ -158,11 +159,32 @@ class SweepView(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._drawing)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(8, 6, 8, 0)
-        column.setSpacing(4)
-        column.addWidget(self.bar)
-        column.addWidget(self._stack, 1)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(8, 6, 8, 0)
+        self._grid.setSpacing(4)
+        self._grid.setColumnStretch(0, 1)
+        self._grid.setRowStretch(1, 1)
+        self._place_bar(is_beside=False)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place_bar(is_beside=self._has_room_beside())
+
+    def _has_room_beside(self) -> bool:
+        """Where the plot needs the height, and the rows of the bar have it, also in a large font."""
+        rows = 5 * (self.bar.kernels.sizeHint().height() + self._grid.spacing())
+        return rows <= self.height() < _LOW
+
+    def _place_bar(self, *, is_beside: bool) -> None:
+        self.bar.stand_beside(is_beside)
+        self._grid.removeWidget(self.bar)
+        self._grid.removeWidget(self._stack)
+        if is_beside:
+            self._grid.addWidget(self._stack, 0, 0, 2, 1)
+            self._grid.addWidget(self.bar, 0, 1, 2, 1, Qt.AlignmentFlag.AlignTop)
+        else:
+            self._grid.addWidget(self.bar, 0, 0, 1, 2)
+            self._grid.addWidget(self._stack, 1, 0, 1, 2)
 
     def _connect(self) -> None:
         model = self._model

@@ -22,13 +22,19 @@ class ColumnChoice(Struct, frozen=True):
     hidden: _Titles = HIDDEN_AT_FIRST
     order: _Titles = ()  # from the left; columns that it does not name stand where they are by themselves
     is_grouped: bool = True
+    asked: _Titles = ()  # for which the user asked, and which show though no point has anything in them
 
     def is_shown(self, column: int) -> bool:
         return TITLES[column] not in self.hidden
 
     def with_shown(self, column: int, is_shown: bool) -> "ColumnChoice":
         others = tuple(title for title in self.hidden if title != TITLES[column])
-        return msgspec.structs.replace(self, hidden=others if is_shown else (*others, TITLES[column]))
+        asked = tuple(title for title in self.asked if title != TITLES[column])
+        return msgspec.structs.replace(
+            self,
+            hidden=others if is_shown else (*others, TITLES[column]),
+            asked=(*asked, TITLES[column]) if is_shown else asked,
+        )
 
     @property
     def columns(self) -> tuple[int, ...]:
