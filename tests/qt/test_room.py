@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 from pytestqt.qtbot import QtBot
@@ -171,14 +171,23 @@ def test_a_closed_pane_stays_closed(open_window: OpenWindow, session_file: Path)
     assert not second.window.docks["Library"].isHidden()
 
 
+def settled_chart(application: Application, qtbot: QtBot) -> QRect:
+    """Where the chart stands once the details have opened and nothing moves it any more."""
+    chart = application.window.centralWidget()
+    places = [QRect(), chart.geometry()]
+    while places[-1] != places[-2]:
+        qtbot.wait(400)
+        places.append(chart.geometry())
+    return places[-1]
+
+
 def test_the_chart_stays_where_it_is_while_tabs_are_changed(open_window: OpenWindow, qtbot: QtBot):
     application = open_window(ASSETS / "sessions" / "h200.roofscope")
     window = application.window
     window.resize(1280, 800)
     application.selection.select(73)  # a version with parameters to choose, whose form is high
     qtbot.waitUntil(lambda: window.centralWidget().height() > 300)
-    qtbot.wait(50)
-    before = window.centralWidget().geometry()
+    before = settled_chart(application, qtbot)
     for title in ("Sweep", "Parameters", "Source", "Debug", "Compare", "Trace", "Results"):
         window.show_pane(title)
         qtbot.wait(150)  # late panes are made once they are seen
