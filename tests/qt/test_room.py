@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 from pytestqt.qtbot import QtBot
 
 from roofscope.app.presentation.point_columns import COLUMNS
+from roofscope.app.window.application import Application
 from roofscope.app.window.commands import CommandId
 from roofscope.app.window.runtime_folder import give_qt_a_runtime_folder
 from roofscope.profiling.paths import ASSETS
