@@ -8,7 +8,6 @@ import typer
 from roofscope.app.cli.errors import refuse
 from roofscope.app.cli.output import say
 from roofscope.app.cli.targets import STDOUT, check_target, put
-from roofscope.app.cli.trace_repair import packed
 from roofscope.app.cli.traces import TraceFile, read_or_refuse, refuse_own_source
 from roofscope.app.presentation.export import TRACE_SUFFIXES
 
@@ -30,6 +29,8 @@ def command(
     ] = None,
 ) -> None:
     """Write a trace's kernels or slices as CSV, or its JSON as it was read."""
+    from roofscope.profiling.traces.saving import packed
+
     if csv is None and json is None:
         refuse("Say what to write: --csv OUT or --json OUT.")
     if events and csv is None:

@@ -1,7 +1,5 @@
 """``trace repair``: a trace again as valid JSON, with each event that could be read."""
 
-import zlib
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -28,7 +26,7 @@ def command(
 ) -> None:
     """Write a trace again as valid JSON: broken events mended where they can be, left out where not."""
     from roofscope.profiling.traces.reading import open_trace
-    from roofscope.profiling.traces.saving import repaired_json
+    from roofscope.profiling.traces.saving import packed, repaired_json
 
     if out == STDOUT:
         refuse("A repaired trace goes into a file; name one that ends in .json or .json.gz.")
@@ -55,10 +53,3 @@ def command(
         return
     said = health_text(health) or "Nothing had to be mended."
     say(f"{out}: {counted_text(health.event_count, 'event')}. {said}")
-
-
-def packed(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """As gzip, without a name and a time, so that the same trace gives the same file."""
-    packer = zlib.compressobj(6, zlib.DEFLATED, 31)
-    yield from map(packer.compress, pieces)
-    yield packer.flush()

@@ -7,9 +7,10 @@ union of intervals and no sum; what computes and copies at once counts as both.
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from roofscope.profiling.traces.columns import Category, FlowKind, Trace, Whole
+from roofscope.profiling.traces.columns import Category, FlowKind, Indices, Trace, Whole
 from roofscope.profiling.traces.intervals import union
 from roofscope.profiling.traces.short_names import short_names
 from roofscope.profiling.traces.totals import GpuTime, KernelRow, LaunchLatency, TraceTotals
@@ -24,7 +25,15 @@ def totals_of(trace: Trace) -> TraceTotals:
 def _kernels(trace: Trace) -> tuple[KernelRow, ...]:
     slices = trace.slices
     on_device = slices.category <= Category.MEMSET
-    names, times = slices.name[on_device], slices.duration_ns[on_device]
+    names = slices.name[on_device]
+    known = [trace.names[number] for number in np.unique(names).tolist()]
+    shorts = dict(zip(known, short_names(known), strict=True))
+    rows = rows_by_name(trace, names, slices.duration_ns[on_device])
+    return tuple(replace(row, short_name=shorts[row.name]) for row in rows)
+
+
+def rows_by_name(trace: Trace, names: Indices, times: Whole) -> tuple[KernelRow, ...]:
+    """Of slices, their names and nanoseconds: a row a name, most time first."""
     if not len(names):
         return ()
     order = np.argsort(names, kind="stable")
@@ -36,17 +45,10 @@ def _kernels(trace: Trace) -> tuple[KernelRow, ...]:
     totals, least, most = (each.reduceat(ordered, begins) for each in (np.add, np.minimum, np.maximum))
     everything = int(totals.sum()) or 1
     numbers: list[int] = found.tolist()
-    names_of = [trace.names[number] for number in numbers]
     rows = (
-        KernelRow(name, count, total * _NS, low * _NS, high * _NS, total / everything, short)
-        for name, short, count, total, low, high in zip(
-            names_of,
-            short_names(names_of),
-            counts.tolist(),
-            totals.tolist(),
-            least.tolist(),
-            most.tolist(),
-            strict=True,
+        KernelRow(trace.names[number], count, total * _NS, low * _NS, high * _NS, total / everything)
+        for number, count, total, low, high in zip(
+            numbers, counts.tolist(), totals.tolist(), least.tolist(), most.tolist(), strict=True
         )
     )
     return tuple(sorted(rows, key=lambda row: -row.total_s))

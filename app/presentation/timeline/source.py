@@ -1,14 +1,15 @@
 """Where a trace comes from: a session that stores it, or a file of its own."""
 
-import gzip
 from pathlib import Path
 
 from msgspec import Struct
 
+from roofscope.profiling.results.chrome_trace import unpack
 from roofscope.profiling.results.session_reader import SessionError, load_trace
 from roofscope.profiling.traces.columns import Trace
 from roofscope.profiling.traces.reading import TraceError, open_trace, read_trace_bytes
-from roofscope.profiling.traces.source import Progress
+from roofscope.profiling.traces.saving import packed
+from roofscope.profiling.traces.source import Progress, from_file
 
 _ENDINGS = (".json", ".json.gz", ".zip")
 
@@ -29,8 +30,14 @@ class TraceSource(Struct, frozen=True):
     def packed(self) -> bytes:
         """The Chrome trace as it was recorded, gzip of its JSON. Raises TraceError or SessionError."""
         if self.number is None:
-            return gzip.compress(open_trace(self.path).json_bytes(), 6)
+            return b"".join(packed([self.json_text()]))
         return load_trace(self.path, self.number)
+
+    def json_text(self) -> bytes:
+        """The same, not packed."""
+        if self.number is None:
+            return from_file(self.path, lambda _: None).whole()
+        return unpack(load_trace(self.path, self.number))
 
 
 def is_trace_file(path: Path) -> bool:

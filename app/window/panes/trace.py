@@ -23,7 +23,7 @@ from roofscope.app.window.timeline.panel import TimelinePanel
 from roofscope.app.window.timeline.stacking import StackButton
 from roofscope.app.window.widgets.elided_label import ElidedLabel
 from roofscope.app.window.widgets.labels import action_button, as_pane, placeholder, tip_text
-from roofscope.profiling.results.chrome_trace import TraceError, unpack
+from roofscope.profiling.results.chrome_trace import TraceError
 from roofscope.profiling.results.session import TraceInfo
 from roofscope.profiling.results.session_reader import SessionError
 
@@ -108,8 +108,9 @@ class TracePane(QWidget):
             self.failed.emit(why)
             return
         try:
-            packed = self._source.packed()
-            write_file(path, packed if path.suffix.lower() == ".gz" else unpack(packed), may_wait=False)
+            is_packed = path.suffix.lower() == ".gz"
+            content = self._source.packed() if is_packed else self._source.json_text()
+            write_file(path, content, may_wait=False)
         except OSError as error:
             self.failed.emit(f"The trace {why_unwritable(path, error)}")
             return
