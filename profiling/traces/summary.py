@@ -26,7 +26,8 @@ def _kernels(trace: Trace) -> tuple[KernelRow, ...]:
     slices = trace.slices
     on_device = slices.category <= Category.MEMSET
     names = slices.name[on_device]
-    known = [trace.names[number] for number in np.unique(names).tolist()]
+    numbers: list[int] = np.unique(names).tolist()
+    known = [trace.names[number] for number in numbers]
     shorts = dict(zip(known, short_names(known), strict=True))
     rows = rows_by_name(trace, names, slices.duration_ns[on_device])
     return tuple(replace(row, short_name=shorts[row.name]) for row in rows)

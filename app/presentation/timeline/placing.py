@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from roofscope.app.presentation.timeline.hits import Chosen
 from roofscope.app.presentation.timeline.rows import Row
+from roofscope.app.presentation.timeline.state import Timeline
 from roofscope.profiling.traces.columns import NONE
 
 
@@ -39,3 +41,14 @@ def placed(rows: Sequence[Row], heights: Heights) -> tuple[Placed, ...]:
 
 def row_at(rows: Sequence[Placed], y: float) -> Placed | None:
     return next((row for row in rows if row.top <= y < row.top + row.height), None)
+
+
+def strip_of(rows: Sequence[Placed], timeline: Timeline, chosen: Chosen) -> tuple[float, float] | None:
+    """Top and height of the level that a slice lies in; None where its lane is not among the rows."""
+    slices = timeline.tracks[chosen.track].trace.slices
+    lane, depth = int(slices.lane[chosen.slice]), int(slices.depth[chosen.slice])
+    for row in rows:
+        if row.row.track == chosen.track and row.row.lane == lane and row.row.level_count:
+            height = row.height / row.row.level_count
+            return row.top + min(depth, row.row.level_count - 1) * height, height
+    return None

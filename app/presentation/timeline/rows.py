@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from roofscope.app.presentation.timeline.levels import Level, idle_level, levels_of
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.traces.columns import NONE, Category, FlowKind, Lane, Trace
-from roofscope.profiling.traces.short_names import short_names
 
 
 class Track(Struct, frozen=True, eq=False):
@@ -92,6 +91,8 @@ def track_of(trace: Trace, title: str) -> Track:
 
 def labels_of(trace: Trace) -> tuple[str, ...]:
     """Kernels by their short names, all else by its own."""
+    from roofscope.profiling.traces.short_names import short_names  # its patterns take time to load
+
     labels = list(trace.names)
     kernels = np.unique(trace.slices.name[trace.slices.category == Category.KERNEL]).tolist()
     for number, short in zip(kernels, short_names([labels[number] for number in kernels]), strict=True):
@@ -100,7 +101,7 @@ def labels_of(trace: Trace) -> tuple[str, ...]:
 
 
 def begin_of_work(trace: Trace) -> int:
-    """Where traces are aligned: when the launch of the first work of a GPU begins, else the first slice."""
+    """A trace's zero: when the launch of the first work of a GPU begins, else the first slice."""
     slices, flows = trace.slices, trace.flows
     of_work = flows.source[flows.kind == FlowKind.LAUNCH]
     if len(of_work):

@@ -4,12 +4,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from roofscope.profiling.results.chrome_trace import unpack
+from roofscope.profiling.results.chrome_trace import TraceError, unpack
 from roofscope.profiling.results.session_reader import SessionError, load_trace
 from roofscope.profiling.traces.columns import Trace
-from roofscope.profiling.traces.reading import TraceError, open_trace, read_trace_bytes
-from roofscope.profiling.traces.saving import packed
-from roofscope.profiling.traces.source import Progress, from_file
+from roofscope.profiling.traces.source import Progress
 
 _ENDINGS = (".json", ".json.gz", ".zip")
 
@@ -23,18 +21,24 @@ class TraceSource(Struct, frozen=True):
 
     def read(self, progress: Progress | None = None) -> Trace:
         """For a thread. Raises TraceError or SessionError."""
+        from roofscope.profiling.traces.reading import open_trace, read_trace_bytes  # not at the start
+
         if self.number is None:
             return open_trace(self.path, progress)
         return read_trace_bytes(load_trace(self.path, self.number), self.title, progress)
 
     def packed(self) -> bytes:
         """The Chrome trace as it was recorded, gzip of its JSON. Raises TraceError or SessionError."""
+        from roofscope.profiling.traces.saving import packed
+
         if self.number is None:
             return b"".join(packed([self.json_text()]))
         return load_trace(self.path, self.number)
 
     def json_text(self) -> bytes:
         """The same, not packed."""
+        from roofscope.profiling.traces.source import from_file
+
         if self.number is None:
             return from_file(self.path, lambda _: None).whole()
         return unpack(load_trace(self.path, self.number))

@@ -6,8 +6,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from roofscope.app.presentation.timeline.rows import Track
-from roofscope.app.presentation.traces.comparison import comparison_sentences, kernel_cells, kernel_headers
-from roofscope.profiling.traces.comparison import NothingToCompare, compare_traces
 
 
 class Stack(Struct, frozen=True, eq=False):
@@ -19,6 +17,13 @@ class Stack(Struct, frozen=True, eq=False):
 
 def stacked(tracks: Sequence[Track]) -> Stack:
     """Takes some 100 ms for a million slices: made in a thread. What cannot be compared stays as it is."""
+    from roofscope.app.presentation.traces.comparison import (
+        comparison_sentences,
+        kernel_cells,
+        kernel_headers,
+    )
+    from roofscope.profiling.traces.comparison import NothingToCompare, compare_traces  # not at the start
+
     try:
         found = compare_traces([replace(track.trace, title=track.title) for track in tracks])
     except NothingToCompare as nothing:

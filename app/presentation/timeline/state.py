@@ -34,6 +34,8 @@ class Timeline:
         self.view = fitted(*self._work) if len(self.tracks) > 1 else self.whole
         self.chosen: Chosen | None = None
         self.area: Area | None = None
+        self._sources: tuple[Chosen, ...] = ()  # of the chosen slice: each frame draws their arrows
+        self._targets: tuple[Chosen, ...] = ()
         self.hits = Hits()
         self._arrangement = first_arrangement(self.tracks)
         self.rows: tuple[Row, ...] = rows_of(self.tracks, self._arrangement)
@@ -74,7 +76,9 @@ class Timeline:
         self._changed()
 
     def choose(self, chosen: Chosen | None) -> None:
-        self.chosen = chosen
+        """A slice or none; an area is chosen no longer."""
+        self.chosen, self.area = chosen, None
+        self._sources, self._targets = self._linked(sources_of), self._linked(targets_of)
         self._changed()
 
     def choose_area(self, area: Area | None) -> None:
@@ -152,11 +156,11 @@ class Timeline:
 
     def sources(self) -> tuple[Chosen, ...]:
         """What led to the chosen slice: its launch, or the operator whose gradient it is."""
-        return self._linked(sources_of)
+        return self._sources
 
     def targets(self) -> tuple[Chosen, ...]:
         """What the chosen slice led to: the work of its launch, or of all launches inside it."""
-        return self._linked(targets_of)
+        return self._targets
 
     def find(self, text: str) -> None:
         """All slices with the text in their names, in order of time; none for no text."""

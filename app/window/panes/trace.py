@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from roofscope.app.presentation.export import TRACE_SUFFIXES
 from roofscope.app.presentation.files import why_misnamed, why_unwritable, write_file
@@ -22,7 +22,7 @@ from roofscope.app.window.timeline.loading import LoadedTrace, TraceLoading
 from roofscope.app.window.timeline.panel import TimelinePanel
 from roofscope.app.window.timeline.stacking import StackButton
 from roofscope.app.window.widgets.elided_label import ElidedLabel
-from roofscope.app.window.widgets.labels import action_button, as_pane, placeholder, tip_text
+from roofscope.app.window.widgets.labels import action_button, as_pane, placeholder, push_button
 from roofscope.profiling.results.chrome_trace import TraceError
 from roofscope.profiling.results.session import TraceInfo
 from roofscope.profiling.results.session_reader import SessionError
@@ -67,16 +67,16 @@ class TracePane(QWidget):
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self.panel)
         self._record_button = action_button(record)
-        self._export_button = _button(
+        self._export_button = push_button(
             "Export trace...",
-            "Export trace",
             "Write the trace as Chrome JSON, for Perfetto or chrome://tracing",
+            "Export trace",
         )
         self._export_button.clicked.connect(self._ask_where)
-        self.perfetto_button = _button(
+        self.perfetto_button = push_button(
             "Open in Perfetto...",
-            "Open the trace in Perfetto",
             "Open a page of this machine in your browser, whose button hands the trace to Perfetto",
+            "Open the trace in Perfetto",
         )
         self.perfetto_button.clicked.connect(self._open_in_perfetto)
         self._page: PerfettoPage | None = None
@@ -254,10 +254,3 @@ def trace_title(trace: TraceInfo) -> str:
     """``softmax / Triton online, bf16, 32Ki × 4Ki``: what a stack of traces tells apart."""
     workload = trace.job.workload
     return f"{trace.implementation.title}, {workload.dtype.label}, {sizes_text(workload.sizes)}"
-
-
-def _button(text: str, name: str, tip: str) -> QPushButton:
-    button = QPushButton(text)
-    button.setAccessibleName(name)
-    button.setToolTip(tip_text(tip))
-    return button

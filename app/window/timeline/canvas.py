@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 
 from roofscope.app.presentation.formatting import time_text
 from roofscope.app.presentation.timeline.hits import Chosen
-from roofscope.app.presentation.timeline.placing import Placed, placed, row_at
+from roofscope.app.presentation.timeline.placing import Placed, placed, row_at, strip_of
 from roofscope.app.presentation.timeline.state import Area, Timeline
 from roofscope.app.presentation.tokens import Theme
 from roofscope.app.window.timeline.geometry import heights_of, plot_of
@@ -41,7 +41,7 @@ class TimelineCanvas(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.timeline = Timeline((), self._follow)
+        self.timeline = Timeline((), self.follow)
         self._rows: tuple[Placed, ...] = ()
         self._known_rows: Sequence[object] = ()
         self._scrolled = 0.0
@@ -57,11 +57,7 @@ class TimelineCanvas(QWidget):
     def show_timeline(self, timeline: Timeline) -> None:
         self.timeline = timeline
         self._scrolled = 0.0
-        self._follow()
-
-    def follow(self) -> None:
-        """The timeline that is shown has changed."""
-        self._follow()
+        self.follow()
 
     def set_theme(self, theme: Theme) -> None:
         self._set_looks(theme)
@@ -104,16 +100,12 @@ class TimelineCanvas(QWidget):
     def bring_chosen(self) -> None:
         """Scroll to the row of the chosen slice."""
         chosen = self.timeline.chosen
-        if chosen is None:
+        strip = strip_of(self._rows, self.timeline, chosen) if chosen else None
+        if strip is None:
             return
-        slices = self.timeline.tracks[chosen.track].trace.slices
-        lane, depth = int(slices.lane[chosen.slice]), int(slices.depth[chosen.slice])
-        for row in self._rows:
-            if row.row.track == chosen.track and row.row.lane == lane and row.row.level_count:
-                height = row.height / row.row.level_count
-                top = row.top + min(depth, row.row.level_count - 1) * height
-                if top < self._scrolled or top + height > self._scrolled + self.plot.height():
-                    self.scroll_to(top - self.plot.height() / 3)
+        top, height = strip
+        if top < self._scrolled or top + height > self._scrolled + self.plot.height():
+            self.scroll_to(top - self.plot.height() / 3)
 
     def slice_at(self, place: QPointF) -> Chosen | None:
         row = self._row_under(place)
@@ -206,7 +198,6 @@ class TimelineCanvas(QWidget):
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if self._pressed is not None and not self._is_dragging and not self._pans:
-            self.timeline.area = None
             self.timeline.choose(self.slice_at(event.position()))
         self._pressed = None
 
@@ -263,7 +254,8 @@ class TimelineCanvas(QWidget):
         else:
             QToolTip.hideText()
 
-    def _follow(self) -> None:
+    def follow(self) -> None:
+        """The timeline that is shown has changed."""
         if self._known_rows is not self.timeline.rows:
             self._place()
         self.update()

@@ -94,13 +94,11 @@ def _others(event: QKeyEvent, canvas: Canvas, key: Key) -> None:
         case Key.Key_N:
             canvas.step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
         case _:
-            timeline.area = None
             timeline.choose(None)
 
 
 def _go(canvas: Canvas, chosen: Chosen | None) -> None:
     if chosen is not None:
-        canvas.timeline.area = None
         canvas.timeline.show(chosen)
         canvas.bring_chosen()
 

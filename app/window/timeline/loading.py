@@ -9,8 +9,6 @@ from PySide6.QtCore import QObject, Signal
 from roofscope.app.presentation.timeline.rows import Track, track_of
 from roofscope.app.presentation.timeline.source import TraceSource, read_or_say
 from roofscope.app.window.background import Background
-from roofscope.profiling.traces.operators import operator_rows
-from roofscope.profiling.traces.summary import totals_of
 from roofscope.profiling.traces.totals import KernelRow, TraceTotals
 
 
@@ -65,6 +63,9 @@ class TraceLoading(QObject):
                 return source, None
             if isinstance(found, str):
                 return source, found
+            from roofscope.profiling.traces.operators import operator_rows  # not at the start
+            from roofscope.profiling.traces.summary import totals_of
+
             totals = totals_of(found)
             operators = () if totals.kernels else operator_rows(found)
             return source, LoadedTrace(source, track_of(found, source.title), totals, operators)

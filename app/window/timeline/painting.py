@@ -10,7 +10,7 @@ from roofscope.app.presentation.formatting import time_text
 from roofscope.app.presentation.timeline.colours import fill
 from roofscope.app.presentation.timeline.hits import Chosen
 from roofscope.app.presentation.timeline.levels import Level
-from roofscope.app.presentation.timeline.placing import Placed
+from roofscope.app.presentation.timeline.placing import Placed, strip_of
 from roofscope.app.presentation.timeline.seen import Seen, seen
 from roofscope.app.presentation.timeline.state import Area, Timeline
 from roofscope.app.presentation.timeline.viewport import ticks
@@ -190,17 +190,12 @@ def _corner(
     timeline: Timeline, rows: Sequence[Placed], plot: QRectF, chosen: Chosen
 ) -> tuple[QPointF, QPointF] | None:
     """The left and right end of a slice at half its height; None where its lane is not among the rows."""
-    slices = timeline.tracks[chosen.track].trace.slices
-    lane, depth = int(slices.lane[chosen.slice]), int(slices.depth[chosen.slice])
-    for row in rows:
-        if row.row.lane == lane and row.row.track == chosen.track and row.row.level_count:
-            height = row.height / row.row.level_count
-            y = plot.top() + row.top + (min(depth, row.row.level_count - 1) + 0.5) * height
-            left, right = (
-                plot.left() + timeline.view.x_of(time, plot.width()) for time in timeline.span_of(chosen)
-            )
-            return QPointF(left, y), QPointF(right, y)
-    return None
+    strip = strip_of(rows, timeline, chosen)
+    if strip is None:
+        return None
+    y = plot.top() + strip[0] + strip[1] / 2
+    left, right = (plot.left() + timeline.view.x_of(time, plot.width()) for time in timeline.span_of(chosen))
+    return QPointF(left, y), QPointF(right, y)
 
 
 def _arrow(painter: QPainter, source: tuple[QPointF, QPointF], target: tuple[QPointF, QPointF]) -> None:

@@ -1,6 +1,6 @@
 """Canvas, its scroll bar and search, and what is said of slices beside it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QScrollBar, QSplitter, QVBoxLayout, QWidget
@@ -77,7 +77,6 @@ class TimelinePanel(QWidget):
             self._find()
         timeline = self.canvas.timeline
         if (place := timeline.next_hit(by)) != NONE:
-            timeline.area = None
             timeline.show(timeline.hits.at(place))
             self.canvas.bring_chosen()
             of_all = f"{count_text(place + 1)} of {count_text(len(timeline.hits))}"
@@ -156,9 +155,9 @@ class TimelinePanel(QWidget):
         self.side.turn_to(AREA)
 
 
-def _timer(parent: QWidget, milliseconds: int, call: object) -> QTimer:
+def _timer(parent: QWidget, milliseconds: int, call: Callable[[], object]) -> QTimer:
     timer = QTimer(parent)
     timer.setSingleShot(True)
     timer.setInterval(milliseconds)
-    timer.timeout.connect(call)  # pyright: ignore[reportArgumentType]
+    timer.timeout.connect(call)
     return timer

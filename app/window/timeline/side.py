@@ -4,10 +4,8 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QHBoxLayout,
     QHeaderView,
-    QPushButton,
     QStackedWidget,
     QTableView,
     QTreeWidget,
@@ -21,7 +19,8 @@ from roofscope.app.presentation.formatting import count_text, time_text
 from roofscope.app.presentation.timeline.areas import AreaRow
 from roofscope.app.presentation.timeline.stacked import Stack
 from roofscope.app.window.tables.trace_table import TraceTable
-from roofscope.app.window.widgets.labels import label, placeholder, tip_text
+from roofscope.app.window.widgets.figure_list import as_figure_list
+from roofscope.app.window.widgets.labels import label, placeholder, push_button, tip_text
 from roofscope.app.window.widgets.plain_table import make_plain
 from roofscope.app.window.widgets.segments import Segments
 from roofscope.profiling.traces.totals import KernelRow
@@ -48,8 +47,8 @@ class TraceSide(QWidget):
             ("Compare", "Each kernel in the traces that are stacked"),
         )
         self.segments.button(COMPARED).hide()
-        self.facts = _tree("Facts of the slice", ("", ""))
-        self.area = _tree("Slices of the area", _AREA_TITLES)
+        self.facts = _facts_tree()
+        self.area = _area_tree()
         self.compared = QTreeWidget()
         self.compared.setAccessibleName("Kernels of the stacked traces")
         self.compared.setRootIsDecorated(False)
@@ -57,8 +56,10 @@ class TraceSide(QWidget):
         self.sentences = label("", wraps=True)
         self.table = TraceTable(self)
         self.kernels = QTableView()
-        self.to_source = _link("Launched by", "Go to the call that launched it ([)", self.source_wanted)
-        self.to_target = _link("Launches", "Go to the first work that it launched (])", self.target_wanted)
+        self.to_source = push_button("Launched by", "Go to the call that launched it ([)")
+        self.to_source.clicked.connect(self.source_wanted)
+        self.to_target = push_button("Launches", "Go to the first work that it launched (])")
+        self.to_target.clicked.connect(self.target_wanted)
         self._empty_slice = placeholder("Click a slice to see what it is.")
         self._empty_area = placeholder("Drag over lanes to sum up what lies in a range of time.")
         self._slice_page, self._area_page, self._pages = (QStackedWidget() for _ in range(3))
@@ -86,11 +87,7 @@ class TraceSide(QWidget):
         self.area.clear()
         for row in rows[:_MOST_ROWS]:
             times = (row.sum_s, row.mean_s, row.median_s, row.p95_s)
-            item = QTreeWidgetItem([row.name, count_text(row.count), *map(time_text, times)])
-            item.setToolTip(0, tip_text(row.name))
-            for column in range(1, len(_AREA_TITLES)):
-                item.setTextAlignment(column, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-            self.area.addTopLevelItem(item)
+            self.area.addTopLevelItem(_figures(row.name, count_text(row.count), *map(time_text, times)))
         self._area_page.setCurrentIndex(int(bool(rows)))
 
     def show_kernels(self, rows: Sequence[KernelRow]) -> None:
@@ -102,11 +99,7 @@ class TraceSide(QWidget):
         self.compared.setColumnCount(len(stack.headers))
         self.compared.setHeaderLabels(list(stack.headers))
         for row in stack.rows[:_MOST_ROWS]:
-            item = QTreeWidgetItem(list(row))
-            item.setToolTip(0, tip_text(row[0]))
-            for column in range(1, len(row)):
-                item.setTextAlignment(column, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-            self.compared.addTopLevelItem(item)
+            self.compared.addTopLevelItem(_figures(*row))
         for column in range(1, len(stack.headers)):
             self.compared.resizeColumnToContents(column)
         self.compared.setColumnWidth(0, _NAME_LETTERS * self.fontMetrics().averageCharWidth())
@@ -158,27 +151,26 @@ class TraceSide(QWidget):
         layout.addWidget(self._pages, 1)
 
 
-def _tree(name: str, titles: Sequence[str]) -> QTreeWidget:
+def _facts_tree() -> QTreeWidget:
+    """Names as wide as they are; their values, which may be long, have the rest."""
     tree = QTreeWidget()
-    tree.setAccessibleName(name)
-    tree.setColumnCount(len(titles))
-    tree.setHeaderLabels(list(titles))
-    tree.setHeaderHidden(not titles[0])
-    tree.setRootIsDecorated(False)
-    tree.setUniformRowHeights(True)
-    tree.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    header = tree.header()
-    header.setStretchLastSection(False)
-    whole = 0 if titles[0] else 1
-    for column in range(len(titles)):
-        mode = QHeaderView.ResizeMode.Stretch if column == whole else QHeaderView.ResizeMode.ResizeToContents
-        header.setSectionResizeMode(column, mode)
+    as_figure_list(tree, "Facts of the slice", ("", ""))
+    tree.setHeaderHidden(True)
+    tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
+    tree.header().setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
     return tree
 
 
-def _link(text: str, tip: str, clicked: object) -> QPushButton:
-    button = QPushButton(text)
-    button.setAccessibleName(text)
-    button.setToolTip(tip_text(tip))
-    button.clicked.connect(clicked)  # pyright: ignore[reportArgumentType]
-    return button
+def _area_tree() -> QTreeWidget:
+    tree = QTreeWidget()
+    as_figure_list(tree, "Slices of the area", _AREA_TITLES)
+    return tree
+
+
+def _figures(name: str, *figures: str) -> QTreeWidgetItem:
+    """A row of a name, whole in its tool tip, and figures."""
+    item = QTreeWidgetItem([name, *figures])
+    item.setToolTip(0, tip_text(name))
+    for column in range(1, 1 + len(figures)):
+        item.setTextAlignment(column, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+    return item

@@ -89,6 +89,14 @@ class NothingFound(QWidget):
         self._text.setText(f"No {self._what} matches “{filter_text.strip()}”.")
 
 
+def push_button(text: str, tip: str, name: str = "") -> QPushButton:
+    """``name`` is for those who do not see it, where the text alone does not say enough."""
+    button = QPushButton(text)
+    button.setAccessibleName(name or text)
+    button.setToolTip(tip_text(tip))
+    return button
+
+
 def action_button(action: QAction) -> QPushButton:
     """A button that is the action: its words, its tool tip, enabled as it is."""
     button = QPushButton()
