@@ -11,7 +11,7 @@ from roofscope.app.cli.options import AsJson
 from roofscope.app.cli.progress import make_console
 from roofscope.app.cli.traces import FullNames, TraceFile, read_or_refuse
 from roofscope.app.presentation.formatting import count_text, counted_text, percent_text, time_text
-from roofscope.app.presentation.timeline.summary_line import gpu_text
+from roofscope.app.presentation.traces.summary_line import gpu_text
 from roofscope.profiling.plain_text import one_line
 from roofscope.profiling.traces.columns import Trace
 from roofscope.profiling.traces.totals import TraceTotals

@@ -13,7 +13,7 @@ from roofscope.app.cli.targets import STDOUT, check_target, put
 from roofscope.app.cli.traces import TraceFile, refuse_own_source
 from roofscope.app.presentation.export import TRACE_SUFFIXES
 from roofscope.app.presentation.formatting import counted_text
-from roofscope.app.presentation.timeline.health import health_text
+from roofscope.app.presentation.traces.health import health_text
 from roofscope.profiling.results.chrome_trace import TraceError
 
 

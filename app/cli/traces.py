@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roofscope.app.cli.errors import complain, refuse
-from roofscope.app.presentation.timeline.health import health_text
+from roofscope.app.presentation.traces.health import health_text
 from roofscope.profiling.results.chrome_trace import TraceError
 
 if TYPE_CHECKING:  # numpy, which help does not need

@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLay
 from roofscope.app.presentation.export import TRACE_SUFFIXES
 from roofscope.app.presentation.files import why_misnamed, why_unwritable, write_file
 from roofscope.app.presentation.formatting import sizes_text
-from roofscope.app.presentation.timeline.health import health_text
 from roofscope.app.presentation.timeline.source import TraceSource
 from roofscope.app.presentation.timeline.stacked import Stack, stacked
-from roofscope.app.presentation.timeline.summary_line import summary_line
 from roofscope.app.presentation.tokens import Theme
+from roofscope.app.presentation.traces.health import health_text
+from roofscope.app.presentation.traces.summary_line import summary_line
 from roofscope.app.window.background import Background
 from roofscope.app.window.selection import Selection
 from roofscope.app.window.session_model import SessionModel

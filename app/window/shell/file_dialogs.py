@@ -44,19 +44,13 @@ class FileDialogs:
         self._settings = settings
 
     def ask_open(self, deliver: Callable[[Path], object]) -> None:
-        dialog = self._dialog("Open session", f"{_SESSIONS};;All files (*)", deliver)
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.open()
+        self._ask_file("Open session", _SESSIONS, deliver)
 
     def ask_kernel(self, deliver: Callable[[Path], object]) -> None:
-        dialog = self._dialog("Open kernel", f"{_SOURCES};;All files (*)", deliver)
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.open()
+        self._ask_file("Open kernel", _SOURCES, deliver)
 
     def ask_trace(self, deliver: Callable[[Path], object]) -> None:
-        dialog = self._dialog("Open profiler trace", f"{_TRACES};;All files (*)", deliver)
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.open()
+        self._ask_file("Open profiler trace", _TRACES, deliver)
 
     def ask_folder(self, deliver: Callable[[Path], object]) -> None:
         dialog = self._dialog("Add a folder of kernels", "", deliver)
@@ -82,6 +76,12 @@ class FileDialogs:
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix("html")
         dialog.selectFile(stem)
+        dialog.open()
+
+    def _ask_file(self, title: str, kinds: str, deliver: Callable[[Path], object]) -> None:
+        """For one that is there."""
+        dialog = self._dialog(title, f"{kinds};;All files (*)", deliver)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.open()
 
     def _dialog(self, title: str, kinds: str, deliver: Callable[[Path], object]) -> QFileDialog:

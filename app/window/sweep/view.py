@@ -168,7 +168,8 @@ class SweepView(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._place_bar(is_beside=self._has_room_beside())
+        if (is_beside := self._has_room_beside()) is not self.bar.is_beside:
+            self._place_bar(is_beside=is_beside)
 
     def _has_room_beside(self) -> bool:
         """Where the plot needs the height, and the rows of the bar have it, also in a large font."""

@@ -110,6 +110,7 @@ class TimelinePanel(QWidget):
         parts.setStretchFactor(0, 3)
         parts.setStretchFactor(1, 2)
         parts.setChildrenCollapsible(False)
+        parts.setSizes([660, 340])  # shares
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(parts, 1)

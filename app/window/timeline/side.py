@@ -102,7 +102,7 @@ class TraceSide(QWidget):
             self.compared.addTopLevelItem(_figures(*row))
         for column in range(1, len(stack.headers)):
             self.compared.resizeColumnToContents(column)
-        self.compared.setColumnWidth(0, _NAME_LETTERS * self.fontMetrics().averageCharWidth())
+        _limit_names(self.compared.header())
         self.sentences.setText("\n".join(stack.sentences))
         self.segments.button(COMPARED).setVisible(bool(stack.sentences))
         self.turn_to(COMPARED if stack.sentences else KERNELS)
@@ -115,8 +115,7 @@ class TraceSide(QWidget):
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setStretchLastSection(False)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
-        header.resizeSection(0, _NAME_LETTERS * self.kernels.fontMetrics().averageCharWidth())
+        _limit_names(header)
         self.kernels.activated.connect(self._kernel_activated)
         self.kernels.clicked.connect(self._kernel_activated)
 
@@ -164,7 +163,14 @@ def _facts_tree() -> QTreeWidget:
 def _area_tree() -> QTreeWidget:
     tree = QTreeWidget()
     as_figure_list(tree, "Slices of the area", _AREA_TITLES)
+    _limit_names(tree.header())
     return tree
+
+
+def _limit_names(header: QHeaderView) -> None:
+    """Figures are seen beside long names; the user makes their column wider."""
+    header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
+    header.resizeSection(0, _NAME_LETTERS * header.fontMetrics().averageCharWidth())
 
 
 def _figures(name: str, *figures: str) -> QTreeWidgetItem:
