@@ -1,4 +1,4 @@
-"""``open``: shows a session in the window. The one command that needs Qt."""
+"""``open``: shows a session or a profiler trace in the window. The one command that needs Qt."""
 
 import os
 import sys
@@ -14,14 +14,24 @@ from roofscope.profiling.results.session_reader import SessionError, load
 
 
 def command(file: SessionFile) -> None:
-    """Open a session in the window."""
-    try:
-        load(file)
-    except SessionError as error:
-        refuse(str(error))
+    """Open a session in the window, or a profiler trace: .json, .json.gz or .zip."""
+    from roofscope.app.presentation.timeline.source import is_trace_file  # numpy, which help does not need
+
+    if not is_trace_file(file):
+        _check(file)
+    elif not file.is_file():
+        refuse(f"There is no file {file}.")
     if not screen(sys.platform, os.environ):
         refuse("There is no screen to open a window on; try `roofscope show FILE`, or `export FILE --svg`.")
     raise typer.Exit(open_window([file]))
+
+
+def _check(session: Path) -> None:
+    """Here, where the sentence is seen."""
+    try:
+        load(session)
+    except SessionError as error:
+        refuse(str(error))
 
 
 def open_window(files: list[Path]) -> int:

@@ -53,6 +53,7 @@ class TraceSide(QWidget):
         self.compared.setAccessibleName("Kernels of the stacked traces")
         self.compared.setRootIsDecorated(False)
         self.compared.setUniformRowHeights(True)
+        self.compared.header().setStretchLastSection(False)
         self.sentences = label("", wraps=True)
         self.table = TraceTable(self)
         self.kernels = QTableView()
