@@ -22,9 +22,11 @@ _OUT = "OUT"  # stands for the session's file
 _EVERY = ("--provider", "eager", "--provider", "compile", "--provider", "triton", "--provider", "cuda")
 _BOTH = ("--dtype", "float32", "--dtype", "bfloat16")
 _GELU = ("eager", "compile_default", "cuda_naive", "cuda_textbook", "cuda_sigmoid", "triton_textbook")
-_SWEPT = tuple(f"softmax/{stem}" for stem in ("eager", "compile_default", "triton_online", "cuda_registers"))
-_SWEPT += tuple(f"gelu/{stem}" for stem in ("eager", "compile_default", "triton_sigmoid", "cuda_sigmoid"))
-_SWEPT += tuple(f"matmul/{stem}" for stem in ("eager", "compile_default", "triton_grouped", "cuda_wgmma"))
+_SWEPT = (
+    tuple(f"softmax/{stem}" for stem in ("eager", "compile_default", "triton_online", "cuda_registers")),
+    tuple(f"gelu/{stem}" for stem in ("eager", "compile_default", "triton_sigmoid", "cuda_sigmoid")),
+    tuple(f"matmul/{stem}" for stem in ("eager", "compile_default", "triton_grouped", "cuda_wgmma")),
+)
 _TRACED = ("softmax/eager", "softmax/compile_default", "softmax/triton_online", "softmax/cuda_registers")
 
 
@@ -47,9 +49,11 @@ def parts() -> Iterator[Part]:
     hot = ("run", "softmax", "matmul", *_EVERY, "--provider", "library", "--dtype", "bfloat16")
     yield Part("sustained", ((*hot, "--preset", "large", "--sustained", "--out", _OUT),))
     modes = [kernel.spec.name for kernel in kernels if kernel.spec.compares_modes]
-    yield Part("modes", (("run", *modes, "--all-modes", "--preset", "large", "--out", _OUT),))
+    alone = ("--all-modes", "--preset", "large", "--out", _OUT)
+    yield Part("modes", tuple(("run", name, *alone) for name in modes))
     yield Part("proofs", (("selftest", "--out", _OUT),))
-    yield Part("sweep", (("run", *_SWEPT, *_BOTH, "--preset", "sweep", "--out", _OUT),))
+    sweep = (*_BOTH, "--preset", "sweep", "--out", _OUT)
+    yield Part("sweep", tuple(("run", *swept, *sweep) for swept in _SWEPT))
 
 
 def main(arguments: Sequence[str]) -> int:
