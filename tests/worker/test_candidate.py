@@ -30,7 +30,11 @@ from roofscope.profiling.worker.candidate.messages import (
     Lending,
     Lent,
     ReadActivity,
+    Replay,
     Said,
+    SetOutputs,
+    Settle,
+    Settled,
     Trouble,
 )
 from roofscope.profiling.worker.job.executor import JobExecutor
@@ -90,6 +94,18 @@ def test_contents_go_there_and_results_come_back(link: Link, tmp_path: Path) -> 
     for _ in range(2):
         x, y = called(link)
         assert torch.equal(y, x * 2)
+
+
+def test_an_output_is_read_before_the_next_call_writes_over_it(link: Link, tmp_path: Path) -> None:
+    """As the modes of torch.compile do that replay a graph of their own."""
+    build(link, tmp_path, "import torch\nout = torch.empty(1000)\ndef run(x):\n    return torch.mul(x, 2, out=out)\n")
+    sets = link.make("test", X, 2)
+    for index, (x,) in enumerate(sets.sets):
+        x.fill_(index + 1)
+    sets.send()
+    link.ask(Settle(0, "test", has_hot=False), Settled)
+    lent = link.ask(Replay(0, (1, 0)), SetOutputs).sets
+    assert [link.outputs(of_set)[0].unique().tolist() for of_set in lent] == [[4.0], [2.0]]
 
 
 def test_what_a_kernel_writes_to_its_input_is_seen_here(link: Link, tmp_path: Path) -> None:
@@ -248,6 +264,21 @@ def test_sets_lie_in_one_allocation_and_do_not_overlap() -> None:
     assert [int(inputs.sum()) for (inputs,) in sets_of([block])] == [0, 15, 30, 45]
     addresses = {inputs.data_ptr() % 512 for (inputs,) in sets_of([block])}
     assert len(addresses) == 1
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (7,), (), (0, 4)])
+def test_each_set_is_all_of_its_storage(shape: tuple[int, ...]) -> None:
+    """Dynamo compiles for an offset of 0 and for others apart: each set must run the same code."""
+    block = make_block(Layout(shape, "bfloat16"), 3, CPU)
+    addresses = [part.data_ptr() for part in block]
+    sets = [inputs for (inputs,) in sets_of([block])]
+    del block
+    for inputs, address in zip(sets, addresses, strict=True):
+        assert (inputs.shape, inputs.dtype, inputs.storage_offset()) == (shape, torch.bfloat16, 0)
+        assert inputs.untyped_storage().nbytes() == inputs.numel() * 2
+        assert inputs.data_ptr() == address
+        assert inputs._base is None  # pyright: ignore[reportPrivateUsage]
+        inputs.fill_(1)
 
 
 def test_memory_that_is_not_lent_is_not_mapped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,7 +174,13 @@ def sets_of(blocks: Sequence[torch.Tensor]) -> list[tuple[torch.Tensor, ...]]:
 
 
 def _part(block: torch.Tensor, index: int) -> torch.Tensor:
-    """A tensor over a part of the block's memory; no view, so that a call cannot find the block by it."""
-    part = torch.empty(0, dtype=block.dtype, device=block.device)
-    offset = block.storage_offset() + index * block.stride(0)
-    return part.set_(block.untyped_storage(), offset, block.shape[1:], block.stride()[1:])
+    """A tensor over a part of the block's memory, as a user's own: its storage begins and ends with it.
+
+    No view, so that a call cannot find the block by it; and no offset into a storage either, because Dynamo
+    compiles for an offset of 0 and for others apart, so that sets of one block would run different code.
+    """
+    part = block[index]
+    if not part.numel():
+        return torch.empty_like(part)
+    own = torch.from_dlpack(part.view(-1).view(torch.uint8)).untyped_storage()  # keeps the block's memory
+    return torch.empty(0, dtype=block.dtype, device=block.device).set_(own, 0, part.shape, part.stride())
