@@ -98,7 +98,11 @@ def test_contents_go_there_and_results_come_back(link: Link, tmp_path: Path) -> 
 
 def test_an_output_is_read_before_the_next_call_writes_over_it(link: Link, tmp_path: Path) -> None:
     """As the modes of torch.compile do that replay a graph of their own."""
-    build(link, tmp_path, "import torch\nout = torch.empty(1000)\ndef run(x):\n    return torch.mul(x, 2, out=out)\n")
+    build(
+        link,
+        tmp_path,
+        "import torch\nout = torch.empty(1000)\ndef run(x):\n    return torch.mul(x, 2, out=out)\n",
+    )
     sets = link.make("test", X, 2)
     for index, (x,) in enumerate(sets.sets):
         x.fill_(index + 1)

@@ -9,7 +9,7 @@ import torch
 
 from roofscope.profiling.results.outcome import FailureKind
 from roofscope.profiling.worker.failures import WrongResult
-from roofscope.profiling.worker.timing import graph_nodes, graphs, l2_policy
+from roofscope.profiling.worker.timing import graph_nodes, l2_policy
 
 
 class Property(IntEnum):
@@ -187,31 +187,3 @@ def test_the_bindings_have_what_is_read() -> None:
     ):
         assert int(ids.CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW) == 1
         assert value.accessPolicyWindow.num_bytes == 0
-
-
-@pytest.mark.parametrize("unequal", [0, 1, 2])
-def test_calls_that_begin_unlike_the_rest_are_captured_once_more(
-    monkeypatch: pytest.MonkeyPatch, unequal: int
-) -> None:
-    """As after another size: of two codes torch.compile takes the one that it ran last."""
-    captured: list[str] = []
-
-    def capture_each(*_: object) -> tuple[list[str], list[object]]:
-        captured.append(f"capture {len(captured) + 1}")
-        return captured[-1:], []
-
-    def judge(found: list[str]) -> None:
-        if int(found[0].split()[1]) <= unequal:
-            raise WrongResult(FailureKind.TAMPERED, "launches other kernels")
-
-    pool = object.__new__(graphs.OutputPool)
-    pool._rehearsal = cast("Any", ["rehearsed"])
-    monkeypatch.setattr(pool, "_capture_each", capture_each)
-    monkeypatch.setattr(graphs, "require_equal_work", judge)
-    monkeypatch.setattr(graphs, "require_no_policy_captured", lambda _: None)
-    monkeypatch.setattr(graphs, "CapturedCalls", lambda found, *_: found)
-    if unequal == 2:
-        with pytest.raises(WrongResult, match="other kernels"):
-            pool.capture(cast("Any", None), [], 1)
-    else:
-        assert cast("Any", pool.capture(cast("Any", None), [], 1)) == [f"capture {unequal + 1}"]

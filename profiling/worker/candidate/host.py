@@ -306,7 +306,7 @@ class Host:
             if fault := next(filter(None, faults), None):
                 raise WrongResult(FailureKind.ALIASED, fault)
         else:
-            # Each is read before the next call, which may write over it: what replays a graph of its own does.
+            # Read before the next call, which may write over it, as what replays a graph of its own does.
             found = [snapshot(one.sets[i], of_set) for i in chosen for of_set in timer.run_on([i])]
         return SetOutputs(
             tuple(tuple(self._lender.lend(_OUTPUTS, one) for one in of_set) for of_set in found)

@@ -11,7 +11,6 @@ import torch
 
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.cuda_calls import checked, driver, runtime
-from roofscope.profiling.worker.failures import WrongResult
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
 from roofscope.profiling.worker.raw_memory import tensor_at
 from roofscope.profiling.worker.timing.graph_nodes import raw_graph, require_equal_work
@@ -134,14 +133,7 @@ class OutputPool:
             self._rehearsal = graphs[:1]
             del graphs
         graphs, outputs = self._capture_each(call, sets)
-        try:
-            require_equal_work(graphs)
-        except WrongResult:
-            # Of the codes that suit a size torch.compile takes the one that it ran last: the first calls
-            # begin where something else has ended, those of a second capture where the first has.
-            del graphs, outputs
-            graphs, outputs = self._capture_each(call, sets)
-            require_equal_work(graphs)
+        require_equal_work(graphs)
         require_no_policy_captured(graphs)
         return CapturedCalls(graphs, outputs, calls)
 
