@@ -22,11 +22,12 @@ _OUT = "OUT"  # stands for the session's file
 _EVERY = ("--provider", "eager", "--provider", "compile", "--provider", "triton", "--provider", "cuda")
 _BOTH = ("--dtype", "float32", "--dtype", "bfloat16")
 _GELU = ("eager", "compile_default", "cuda_naive", "cuda_textbook", "cuda_sigmoid", "triton_textbook")
-_SWEPT = (
-    tuple(f"softmax/{stem}" for stem in ("eager", "compile_default", "triton_online", "cuda_registers")),
-    tuple(f"gelu/{stem}" for stem in ("eager", "compile_default", "triton_sigmoid", "cuda_sigmoid")),
-    tuple(f"matmul/{stem}" for stem in ("eager", "compile_default", "triton_grouped", "cuda_wgmma")),
-)
+_STEMS = {
+    "softmax": ("eager", "compile_default", "triton_online", "cuda_registers"),
+    "gelu": ("eager", "compile_default", "triton_sigmoid", "cuda_sigmoid"),
+    "matmul": ("eager", "compile_default", "triton_grouped", "cuda_wgmma"),
+}
+_SWEPT = {kernel: tuple(f"{kernel}/{stem}" for stem in stems) for kernel, stems in _STEMS.items()}
 _TRACED = ("softmax/eager", "softmax/compile_default", "softmax/triton_online", "softmax/cuda_registers")
 
 
@@ -46,14 +47,14 @@ def parts() -> Iterator[Part]:
     large, small = (tuple((*run, "--preset", preset) for run in each) for preset in ("large", "small"))
     yield Part("gelu", (("run", "gelu", *stems, *_BOTH, "--preset", "large", "--out", _OUT),))
     yield Part("tour", (*large, *traces, *small))
-    hot = ("run", "softmax", "matmul", *_EVERY, "--provider", "library", "--dtype", "bfloat16")
-    yield Part("sustained", ((*hot, "--preset", "large", "--sustained", "--out", _OUT),))
+    hot = ("--dtype", "bfloat16", "--preset", "large", "--sustained", "--out", _OUT)
+    yield Part("sustained", tuple(("run", *_SWEPT[name], *hot) for name in ("softmax", "matmul")))
     modes = [kernel.spec.name for kernel in kernels if kernel.spec.compares_modes]
     alone = ("--all-modes", "--preset", "large", "--out", _OUT)
     yield Part("modes", tuple(("run", name, *alone) for name in modes))
     yield Part("proofs", (("selftest", "--out", _OUT),))
     sweep = (*_BOTH, "--preset", "sweep", "--out", _OUT)
-    yield Part("sweep", tuple(("run", *swept, *sweep) for swept in _SWEPT))
+    yield Part("sweep", tuple(("run", *swept, *sweep) for swept in _SWEPT.values()))
 
 
 def main(arguments: Sequence[str]) -> int:

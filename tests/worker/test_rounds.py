@@ -9,12 +9,13 @@ import torch
 from roofscope.profiling.analysis.comparison import compare
 from roofscope.profiling.analysis.stop_rules import QUICK_STOP, WarmUpRule
 from roofscope.profiling.devices.device import DeviceState
+from roofscope.profiling.planning.plan import Quality, Regime
 from roofscope.profiling.results.outcome import Discard, Method
 from roofscope.profiling.worker.timing import rounds
 from roofscope.profiling.worker.timing import turn as turn_module
 from roofscope.profiling.worker.timing.block import BlockReading, WhileBusy
 from roofscope.profiling.worker.timing.rests import find_rest
-from roofscope.profiling.worker.timing.rounds import measure, warm_up
+from roofscope.profiling.worker.timing.rounds import LEAD_IN_S, measure, stop_rule, warm_up
 from roofscope.profiling.worker.timing.turn import Turn
 
 
@@ -35,6 +36,9 @@ class ScriptedTimer:
             meanwhile()
         self._log.append(self._name)
         return next(self._readings)
+
+    def keep_busy(self, seconds: float) -> None:
+        self._log.append(f"{self._name} for {seconds} s")
 
     def call_on_first_set(self) -> tuple[torch.Tensor, ...]:
         raise AssertionError("nothing is verified here")
@@ -62,6 +66,22 @@ def test_every_round_gives_each_implementation_one_block_in_random_order() -> No
     assert all(sorted(names) == list("abcd") for names in per_round)
     assert len({tuple(names) for names in per_round}) > 1
     assert all(each.rounds == list(range(len(per_round))) for each in turns)
+
+
+def test_a_sustained_block_follows_the_same_calls() -> None:
+    """Behind a rival that draws less power it would find that one's clock."""
+    log: list[str] = []
+    turns = [turn(log, name) for name in "ab"]
+    for each in turns:
+        each.lead_in_s = LEAD_IN_S
+    measure(turns, stop_rule(Quality.QUICK, Regime.SUSTAINED), calm, lambda: None)
+    assert all(busy == f"{block} for 1.0 s" for busy, block in zip(log[::2], log[1::2], strict=True))
+    assert len(log) == 2 * 2 * QUICK_STOP.first_checkpoint
+
+
+def test_the_cap_of_a_sustained_run_has_room_for_its_lead_ins() -> None:
+    assert stop_rule(Quality.QUICK, Regime.BURST) == QUICK_STOP
+    assert stop_rule(Quality.QUICK, Regime.SUSTAINED).cap_s == QUICK_STOP.cap_s + 8 * LEAD_IN_S
 
 
 def test_quiet_blocks_stop_at_the_first_checkpoint() -> None:

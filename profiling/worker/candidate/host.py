@@ -44,6 +44,7 @@ from roofscope.profiling.worker.candidate.messages import (
     HostTime,
     Info,
     Informed,
+    KeepBusy,
     Layout,
     Lending,
     Make,
@@ -137,7 +138,7 @@ class Host:
             refusal = first_line(error) if isinstance(error, _REFUSALS) else ""
             found = Trouble(outcome, sound, has_broken_capture(error), refusal)
             error.__traceback__ = None
-        if self._integrity is None or isinstance(asked.request, Block):  # which must not be held up
+        if self._integrity is None or isinstance(asked.request, Block | KeepBusy):  # must not wait
             return Said(found)
         return Said(found, self._integrity.replaced())
 
@@ -170,6 +171,9 @@ class Host:
                 return self._settle_runner_up(request)
             case Block(number=number, is_hot=is_hot):
                 return self._block(self._timer(number, is_hot=is_hot))
+            case KeepBusy(number=number, seconds=seconds):
+                self._timer(number).keep_busy(seconds)
+                return Done()
             case Replay(number=number, sets=sets):
                 return self._replay(number, sets)
             case RunPass(number=number, count=count):

@@ -146,6 +146,13 @@ class Block(Struct, frozen=True, tag="block"):
     is_hot: bool = False
 
 
+class KeepBusy(Struct, frozen=True, tag="keep_busy"):
+    """Run the timed calls for so long, untimed: the block after it finds the clock of their own load."""
+
+    number: int
+    seconds: float
+
+
 class Replay(Struct, frozen=True, tag="replay"):
     """Run the timed calls once over all sets, and lend what they wrote for some of them."""
 
@@ -231,6 +238,7 @@ Request = (
     | ReadTunings
     | SettleRunnerUp
     | Block
+    | KeepBusy
     | Replay
     | RunPass
     | ReadActivity

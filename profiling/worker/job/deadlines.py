@@ -23,6 +23,7 @@ from roofscope.profiling.worker.candidate.messages import (
     HeatedBlocks,
     HostTime,
     Info,
+    KeepBusy,
     MeasureEnergy,
     Profile,
     ReadMemory,
@@ -112,6 +113,7 @@ class Deadlines:
                 return self._many(number, _QUICK_S, count)
             case (
                 Replay(number=number)
+                | KeepBusy(number=number)
                 | HostTime(number=number)
                 | SingleCalls(number=number)
                 | ReadMemory(number=number)

@@ -25,6 +25,7 @@ from roofscope.profiling.worker.candidate.messages import (
     Done,
     Free,
     Get,
+    KeepBusy,
     Layout,
     Lending,
     Lent,
@@ -307,6 +308,9 @@ class RemoteTimer:
     def calls(self) -> int:
         """The least that blocks have made so far."""
         return max(len(self.seen), 1) * self.calls_per_block
+
+    def keep_busy(self, seconds: float) -> None:
+        self._link.ask(KeepBusy(self._number, seconds), Done)
 
     def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
         """Ask for a block; ``meanwhile`` is called half way through, as far as the one before tells."""

@@ -8,7 +8,7 @@ from roofscope.profiling.worker.job.activity import Activity
 from roofscope.profiling.worker.job.check_stage import Candidate
 from roofscope.profiling.worker.job.link import Link
 from roofscope.profiling.worker.timing.instruments import Instruments
-from roofscope.profiling.worker.timing.rounds import STOP_RULES, measure, warm_up, warm_up_rule
+from roofscope.profiling.worker.timing.rounds import LEAD_IN_S, measure, stop_rule, warm_up, warm_up_rule
 
 _HOT_ROUNDS = 3
 
@@ -28,13 +28,14 @@ def measure_in_turn(
     begin()
     turns = [turn for candidate in candidates for turn in candidate.turns]
     is_burst = job.regime is Regime.BURST
+    for turn in turns:
+        turn.lead_in_s = 0.0 if is_burst else LEAD_IN_S
     full_clock_hz = instruments.full_clock_hz if is_burst else None
     warm_up(turns, warm_up_rule(job.quality, job.regime), instruments.read_state, full_clock_hz)
     before = _activity(link)
     again = begin if is_burst else None
-    measure(
-        turns, STOP_RULES[job.quality], instruments.read_state, check_cancelled, before_longer_rests=again
-    )
+    rule = stop_rule(job.quality, job.regime)
+    measure(turns, rule, instruments.read_state, check_cancelled, before_longer_rests=again)
     happened = _activity(link).since(before)
     for candidate in candidates:
         _measure_hot(candidate, instruments)

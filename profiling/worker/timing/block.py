@@ -3,6 +3,7 @@
 A timer owns one implementation's calls on rotated buffer sets; ``block()`` runs one block.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
@@ -34,6 +35,17 @@ class BlockTimer(Protocol):
     def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
         """Run one block; on a GPU ``meanwhile`` is called half way through it, else behind it."""
         ...
+
+    def keep_busy(self, seconds: float) -> None:
+        """Run blocks for about so long, none of which counts."""
+        ...
+
+
+def run_blocks(timer: BlockTimer, seconds: float) -> None:
+    """Blocks one after the other, until so long has passed."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        timer.block()
 
 
 class LocalTimer(BlockTimer, Protocol):

@@ -10,7 +10,7 @@ from roofscope.profiling.results.outcome import FailureKind, Method
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.failures import WrongResult, first_line
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
-from roofscope.profiling.worker.timing.block import BLOCK_S, BlockReading, LocalTimer, WhileBusy
+from roofscope.profiling.worker.timing.block import BLOCK_S, BlockReading, LocalTimer, WhileBusy, run_blocks
 from roofscope.profiling.worker.timing.gpu_clock import GpuClock
 from roofscope.profiling.worker.timing.graphs import LegacyStreamUsed, OutputPool
 from roofscope.profiling.worker.timing.l2_policy import forget_policy, require_no_policy
@@ -117,6 +117,17 @@ class GraphTimer:
     def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
         return self._pair.time(self.replay, self.calls_per_block, self._pair.lead_s, meanwhile)
 
+    def keep_busy(self, seconds: float) -> None:
+        """Replays of which the next is queued before the last one ends, so that the device never rests."""
+        until = time.monotonic() + seconds
+        queued: list[torch.cuda.Event] = []
+        while time.monotonic() < until:
+            self.replay()
+            queued.append(torch.cuda.Event())
+            queued[-1].record()
+            if len(queued) > 1:
+                queued.pop(0).synchronize()
+
     @property
     def lead_s(self) -> float:
         return self._pair.held_s
@@ -176,6 +187,9 @@ class QueueTimer:
 
     def block(self, meanwhile: WhileBusy | None = None) -> BlockReading:
         return self._pair.time(self._calls, self.calls_per_block, self._lead_s, meanwhile)
+
+    def keep_busy(self, seconds: float) -> None:
+        run_blocks(self, seconds)
 
     @property
     def lead_s(self) -> float:

@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
+from msgspec.structs import replace
+
 from roofscope.profiling.analysis.comparison import compare
 from roofscope.profiling.analysis.stop_rules import (
     EXACT_STOP,
@@ -21,6 +23,9 @@ from roofscope.profiling.worker.timing.rests import LONG_BLOCK_S, find_rest, res
 from roofscope.profiling.worker.timing.turn import ReadState, Turn
 
 STOP_RULES = {Quality.QUICK: QUICK_STOP, Quality.EXACT: EXACT_STOP}
+# Before each block of the sustained regime, as before a sustained ceiling: the power cap follows a load by up
+# to half a second, and a block behind a rival that draws less would find that one's clock.
+LEAD_IN_S = 1.0
 _MOST_ROUNDS = 2000
 _LEAST_BLOCKS = 3  # for calls so long that the cap would stop earlier
 _MORE_FOR_INTERVAL = 2.0  # caps that an implementation may spend until it has the blocks of an interval
@@ -31,6 +36,14 @@ def warm_up_rule(quality: Quality, regime: Regime) -> WarmUpRule:
     if regime is Regime.SUSTAINED:
         return WarmUpRule(least_s=3.0, most_s=6.0)
     return QUICK_WARM_UP if quality is Quality.QUICK else EXACT_WARM_UP
+
+
+def stop_rule(quality: Quality, regime: Regime) -> StopRule:
+    """When to stop: the cap of a sustained run has room for the lead-ins of its first look."""
+    rule = STOP_RULES[quality]
+    if regime is Regime.BURST:
+        return rule
+    return replace(rule, cap_s=rule.cap_s + rule.first_checkpoint * LEAD_IN_S)
 
 
 def warm_up(

@@ -49,10 +49,14 @@ class Block(NamedTuple):
 
 @dataclass
 class Turn:
-    """One implementation's timer and the readings of its blocks. ``rest_s`` is slept before each block."""
+    """One implementation's timer and the readings of its blocks.
+
+    Before each block ``rest_s`` is slept, or for ``lead_in_s`` the same calls run, as the regime asks.
+    """
 
     timer: BlockTimer
     rest_s: float = 0.0
+    lead_in_s: float = 0.0
     fresh_hz: float | None = None  # the clock found with the rest that it chose
     held_hz: list[float] = field(default_factory=list)  # the clocks with rests that were too short
     given_up: Counter[str] = field(default_factory=Counter[str])  # blocks under rests too short, by cause
@@ -82,6 +86,8 @@ class Turn:
     def _run(self, read_state: ReadState) -> tuple[BlockReading, DeviceState]:
         started = time.perf_counter()
         self.rest()
+        if self.lead_in_s:
+            self.timer.keep_busy(self.lead_in_s)
         states: list[DeviceState] = []
         reading = self.timer.block(lambda: states.append(read_state()))
         # Rests count, because the user waits for them. At least the wall time counts, so that blocks much

@@ -9,7 +9,7 @@ import torch
 from roofscope.profiling.results.outcome import Method
 from roofscope.profiling.worker.build.contract import Call
 from roofscope.profiling.worker.inputs import InputSet, as_tuple
-from roofscope.profiling.worker.timing.block import BLOCK_S, BlockReading, WhileBusy
+from roofscope.profiling.worker.timing.block import BLOCK_S, BlockReading, WhileBusy, run_blocks
 from roofscope.profiling.worker.timing.waits import MOST_WAITED, waits
 
 _MOST_QUICK_CALLS = 200_000
@@ -61,6 +61,9 @@ class WallTimer:
         seconds = statistics.fmean(counted_s) / self._calls
         self.lead_s = sum(calm_s) + sum(disturbed_s) - seconds * self.calls_per_block
         return BlockReading(seconds, None, share)
+
+    def keep_busy(self, seconds: float) -> None:
+        run_blocks(self, seconds)
 
     def run_on(self, chosen: Sequence[int]) -> list[tuple[torch.Tensor, ...]]:
         return [as_tuple(self._call(*self._sets[index])) for index in chosen]
