@@ -41,7 +41,7 @@ _STALLS = {
     "dispatch_stall": "the dispatcher",
     "sleeping": "its own sleep",
 }
-NOT_COUNTED = "Nothing was counted of it."
+COUNTERS = "Counters"  # the title of the section
 COLUMNS = ("memory", "moved", "of must", "rate", "ceiling", "share", "intensity")
 
 
@@ -109,10 +109,10 @@ def counted_section(point: Point, session: Session) -> Section:
     """For the details of a point; empty where nothing was counted."""
     found = moved(point, session)
     if found is None:
-        return section("Counters")
+        return section(COUNTERS)
     counters = found.counters
     return section(
-        "Counters",
+        COUNTERS,
         Fact("Moved", ratio_text(found.ratio), counted_sentence(found)),
         *(
             Fact(str(level.level), _level_text(level), _DRAM_TIP if level.level is Level.DRAM else _CACHE_TIP)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,12 @@ import pytest
 from roofscope.app.cli.commands import cli
 from roofscope.app.cli.errors import DONE, USAGE
 from roofscope.app.presentation.counters import counted_section, counted_sentence, level_rows
+from roofscope.app.presentation.roofline.geometry import Box, View
+from roofscope.app.presentation.roofline.level_marks import LevelMark, place_levels
+from roofscope.app.presentation.roofline.points import all_points
+from roofscope.app.presentation.roofline.ranges import Range
+from roofscope.app.presentation.roofline.scene import ChartOptions, build_scene
+from roofscope.app.presentation.roofline.svg import roofline_svg
 from roofscope.profiling.analysis.advice.case import Cases
 from roofscope.profiling.analysis.advice.extra_bytes import extra_bytes
 from roofscope.profiling.analysis.traffic import moved
@@ -263,6 +270,34 @@ def test_counted_bytes_are_the_proof_of_extra_ones(ratio: float, is_advised: boo
     assert (found is not None) == is_advised
     if found:
         assert found.counted_bytes == pytest.approx(2 * found.compulsory_bytes)
+
+
+def test_the_chart_marks_each_memory_of_the_selected_point() -> None:
+    session = make_session()
+    point = next(point for point in session.points if point.measured and point.job.work.flop_count)
+    session.counters = {point.number: counters(1.5, point)}
+    chosen = all_points(session)
+    scene = build_scene(session, chosen, ChartOptions(selected=point.number))
+    assert scene.target
+    assert [mark.name for mark in scene.levels] == ["DRAM", "L2", "L1"]
+    assert scene.target.point.x - scene.levels[0].x == pytest.approx(math.log10(1.5))
+    assert scene.levels[1].x - scene.levels[2].x == pytest.approx(math.log10(1.5))
+    plain = roofline_svg(session)
+    assert roofline_svg(session, options=ChartOptions(selected=point.number)).count(">L1<") == 1
+    assert ">L1<" not in plain
+    assert build_scene(session, chosen).levels == ()
+
+
+def test_names_of_marks_that_are_near_stand_together() -> None:
+    view = View(Range(-2.0, 2.0), Range(0.0, 10.0), Box(0, 0, 400, 300))
+    session = make_session()
+    [placed, *_] = build_scene(session, all_points(session)).points
+    placed = msgspec.structs.replace(placed, x=1.0, y=5.0)
+    found = place_levels((LevelMark("DRAM", 0.9), LevelMark("L2", 0.85), LevelMark("L1", -1.0)), placed, view)
+    assert found
+    assert [name for _, name in found.names] == ["L1", "L2, DRAM"]
+    assert (found.start, found.end) == (100, 300)
+    assert place_levels((LevelMark("L1", -3.0),), placed, view) is None
 
 
 def test_what_was_counted_is_printed_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
