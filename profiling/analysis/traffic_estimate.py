@@ -18,7 +18,7 @@ from msgspec import Struct
 from roofscope.profiling.results.session import Point, Session
 
 _OVERLAP = 4.0
-_MOST_ON_CHIP = 0.8  # of the cold time: above, DRAM's part cannot be told from the chip's
+_MOST_ON_CHIP = 0.8  # of the cold time: above, nothing parts DRAM's time from the chip's
 _SURE = 1.1  # times the lower bound: so near the bounds themselves are the estimate
 _HELD = 0.6  # of L2: data that stay there from call to call, whatever its hashing
 _SAME_INTENSITY = 0.1
