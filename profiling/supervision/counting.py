@@ -259,6 +259,9 @@ class _Counting:
 
     def _known(self) -> frozenset[str]:
         """Metrics that this ncu has for this GPU, without suffixes; empty where it does not say."""
-        code, text = self._ended([self._ncu, "--query-metrics"], _QUERY_S)
+        try:
+            code, text = self._ended([self._ncu, "--query-metrics"], _QUERY_S)
+        except CannotCount:  # it takes too long: then a metric that is unknown costs a try
+            return frozenset()
         names = frozenset(_BASE.findall(text))
         return names if not code and "dram__bytes_read" in names else frozenset()
